@@ -109,22 +109,22 @@ VALID = {  # of which a newer version would be another node: model, opset, feeds
     "half precision of an unknown type": (
         """g ({name: "u", type: {tensor_type: {}}}, float16[2] h2) => (y) { y = LayerNormalization(u, h2) }""",
         17,
-        {"u": np.float16([300, -300]), "h2": np.float16([1, 1])},
+        {"u": np.array([300, -300], np.float16), "h2": np.ones(2, np.float16)},
     ),
     "a type that only older versions accept": (
         """g ({name: "x0", type: {tensor_type: {}}}) => (y) { y = ReduceLogSumExp(x0) }""",
         13,
-        {"x0": np.int64([-1000, -1000])},
+        {"x0": np.array([-1000, -1000])},
     ),
     "a logarithm that integers cannot hold": (
         "g (int32[N] x0) => (y) { y = ReduceLogSum(x0) }",
         18,
-        {"x0": np.int32([128, -(2**31)])},
+        {"x0": np.array([128, -(2**31)], np.int32)},
     ),
     "a sum that integers cannot hold": (
         "g (int32[N] x0) => (y) { y = ReduceLogSum(x0) }",
         18,
-        {"x0": np.int32([2**31 - 1, 2**31 - 1])},
+        {"x0": np.array([2**31 - 1] * 2, np.int32)},
     ),
 }
 

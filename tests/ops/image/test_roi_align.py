@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sardonyx as sx
 from cases import Case, assert_case
+from models import parse_model
 from ops.tensor.operator_facets import (
     FLOAT,
     N,
@@ -177,3 +179,43 @@ def test_points_beyond_any_memory_are_refused() -> None:
     assert_too_large(
         Case("RoiAlign", 22, [SLOPE, roi(1, 1, 3, 3), FIRST], [...], {"sampling_ratio": 1 << 40})
     )
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_maxima_of_many_points_are_those_of_all_samples(seed: int) -> None:
+    """Dense grids, regions partly outside of the image, and negative pixels."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((1, 2, 3, 4)).astype(np.float32)
+    rois = (rng.uniform(-3, 6, (3, 4))).astype(np.float32)
+    rois[:, 2:] = rois[:, :2] + rng.uniform(0, 5, (3, 2)).astype(np.float32)
+    attributes = {
+        "mode": "max",
+        "output_height": 2,
+        "output_width": 3,
+        "sampling_ratio": int(rng.integers(3, 9)),
+    }
+    inputs = [x, rois, np.zeros(3, np.int64)]
+    dense = evaluate_roi_align(inputs, attributes)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(roi_align, "greatest_pixels", greatest_of_samples)
+        sampled = evaluate_roi_align(inputs, attributes)
+    np.testing.assert_allclose(dense, sampled, 1e-5, 1e-6)
+
+
+def evaluate_roi_align(inputs: list[Array], attributes: Mapping[str, object]) -> Array:
+    given = ", ".join(
+        f'{name} = "{v}"' if isinstance(v, str) else f"{name} = {v}" for name, v in attributes.items()
+    )
+    text = f"g (float[A,B,C,D] x, float[N,E] r, int64[N] b) => (y) {{ y = RoiAlign <{given}> (x, r, b) }}"
+    session = sx.Session(parse_model(text, opset=22), engine="reference")
+    return np.asarray(session.run(dict(zip("xrb", inputs, strict=True)))["y"])
+
+
+def greatest_of_samples(x: Array, down: Array, across: Array, shape: tuple[int, ...]) -> Array:
+    """The maximum over all points, computed one by one."""
+    _, channels, height, width = shape
+    values = roi_align.sample_grid(x, down, across, np.maximum)
+    values = values.reshape(
+        channels, len(down), height, down.shape[1] // height, width, across.shape[1] // width
+    )
+    return values.max((3, 5)).swapaxes(0, 1)

@@ -22,7 +22,7 @@ from sardonyx._src.ir.parameters import Bindings, bind_parameters, bound_attribu
 from sardonyx._src.ir.tensors import SparseTensor
 from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ir.walk import captures, graphs, location, nodes, roots
-from sardonyx._src.ops.api import Evaluated, Operator, ReferenceKernel, RunLimits, RuntimeValue
+from sardonyx._src.ops.api import Eval, Evaluated, Operator, ReferenceKernel, RunLimits, RuntimeValue
 from sardonyx._src.ops.bind import (
     attributes_of,
     body_operator,
@@ -31,8 +31,10 @@ from sardonyx._src.ops.bind import (
     kernel_of,
     schema_of,
 )
+from sardonyx._src.ops.control.growing_sequences import growing_sequences
 from sardonyx._src.ops.function_bodies import body_of
 from sardonyx._src.ops.inference import Inference
+from sardonyx._src.ops.sequence.sequence_insert import insert_in_place
 from sardonyx._src.schema import OpSchema
 
 MAX_BODIES = 64  # bodies of one node that are kept, by the types of its inputs
@@ -104,6 +106,7 @@ class InterpreterProgram:
         """Raises UnsupportedOperator or InvalidModel for a node that cannot be called."""
         self.constants = {v: constant_value(v) for v in self.graph.initializers.values()}
         self.steps = [step_of(node, self) for node in self.graph.nodes]
+        bind_growing_sequences(self)
         mark_last_uses(self)
         return self
 
@@ -184,6 +187,19 @@ def bind_kernel(step: NodeStep, program: InterpreterProgram) -> None:
 
     step.call = call
     step.bind = lambda frame: partial(function, **keywords, context=context_of(frame))
+
+
+def bind_growing_sequences(program: InterpreterProgram) -> None:
+    """Has the insertions of a Loop's body extend the sequences that nothing else refers to, where the run allows it."""
+    insertions = {node for chain in growing_sequences(program.graph).values() for node in chain}
+    for step in program.steps:
+        if step.node in insertions and step.kernel is not None:
+            step.call, step.kernel = partial(insert_owned, step.kernel), None
+
+
+def insert_owned(kernel: Eval, frame: Frame, inputs: list[RuntimeValue]) -> Evaluated:
+    """Extends the sequence in place unless an observer of the run may have kept it."""
+    return insert_in_place(*inputs) if frame.run.extends_sequences else kernel(*inputs)  # type: ignore[arg-type]  # as kernels are called
 
 
 def bind_body(step: NodeStep, op: Operator, schema: OpSchema, program: InterpreterProgram) -> None:

@@ -64,7 +64,7 @@ class RunState:
 
     random_source: of the random operators that have no seed of their own.  control: whether the run must end.  observe:
     called with each node and its results; observe_inputs: with each graph and its arguments before its nodes run.
-    memory: what the run holds.
+    memory: what the run holds.  extends_sequences: whether loops may extend sequences of earlier iterations in place.
     """
 
     limits: RunLimits
@@ -73,6 +73,7 @@ class RunState:
     observe: Callable[[Node, Sequence[RuntimeValue]], None] | None = None
     nodes: int = 0
     observe_inputs: Callable[[Graph, Sequence[RuntimeValue]], None] | None = None
+    extends_sequences: bool = True
     memory: RunMemory = field(init=False)
 
     def __post_init__(self) -> None:

@@ -49,6 +49,7 @@ class DeclaredDims:
     pending: list[tuple[Expr, Binding]] = field(default_factory=list)
     findings: list[tuple[str, str]] = field(default_factory=list)
     input_contradicted: bool = False
+    last_lists: dict[int, tuple[list[RuntimeValue], int]] = field(default_factory=dict)  # by the id of sizes
     of_one_value: DeclaredDims | None = None  # for values whose names are their own
 
     # --- values ------------------------------------------------------------------------------
@@ -102,14 +103,23 @@ class DeclaredDims:
             ):
                 self.check_shape(value.shape, sizes, place)
         elif isinstance(value, list):
-            for i, element in enumerate(value):
-                self.check(element, elements, place.element(i))
+            for i in range(self.count_checked(value, sizes), len(value)):
+                self.check(value[i], elements, place.element(i))
         elif isinstance(value, dict):
             for key, element in value.items():
                 # Files declare the numbers in maps as scalars as well as vectors of one element.
                 is_number = isinstance(element, np.generic) or np.size(cast(Array, element)) == 1
                 if not (elements.is_one_element and is_number):
                     self.check(element, elements, place.element(key))
+
+    def count_checked(self, value: list[RuntimeValue], sizes: DeclaredSizes) -> int:
+        """The number of elements at the start of a list that the last check against these sizes has seen: those of a list
+        that a loop extends, unless names of dims may mean something else by now."""
+        if sizes.elements is None or any(isinstance(dim, str | Expr) for dim in sizes.elements.dims):
+            return 0
+        last, count = self.last_lists.get(id(sizes), (None, 0))
+        self.last_lists[id(sizes)] = value, len(value)
+        return min(count, len(value)) if last is value else 0
 
     # --- shapes ------------------------------------------------------------------------------
 

@@ -7,6 +7,8 @@ body returns is ignored.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
@@ -17,6 +19,7 @@ from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.ir.types import OptionalType, TensorType, Type
 from sardonyx._src.ops.api import Operator, RunContext, RuntimeValue
 from sardonyx._src.ops.control.bodies import ScanOutput, head_shapes, head_types, run_body
+from sardonyx._src.ops.control.growing_sequences import growing_sequences
 from sardonyx._src.ops.control.joins import drop_shape, join, name_dims
 from sardonyx._src.ops.control.unrolled import unroll_loop
 from sardonyx._src.ops.inference import Inference, Result
@@ -148,7 +151,7 @@ def evaluate(
     trips = None if M is None else single(M, "M")
     condition: RuntimeValue = np.array(True) if cond is None else cond
     going, done = bool(single(condition, "cond")), 0
-    carried, count = list(v_initial), len(v_initial)
+    carried, count = own_growing_sequences(v_initial, body), len(v_initial)
     number_shape, condition_shape = head_shapes(body)
     scans = [
         ScanOutput(context, v) if w else None
@@ -170,6 +173,12 @@ def evaluate(
         done += 1
         going = cond is None or bool(single(condition, "the body's condition"))
     return *carried, *(None if scan is None else scan.stack() for scan in scans)
+
+
+def own_growing_sequences(initial: Sequence[RuntimeValue], body: Graph) -> list[RuntimeValue]:
+    """The initial values, with copies of the lists that the body extends in place."""
+    grown = growing_sequences(body) if any(isinstance(value, list) for value in initial) else {}
+    return [list(x) if i in grown and isinstance(x, list) else x for i, x in enumerate(initial)]
 
 
 def reshape_condition(condition: RuntimeValue, shape: tuple[int, ...]) -> RuntimeValue:

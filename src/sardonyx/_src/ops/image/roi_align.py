@@ -150,8 +150,9 @@ def pool_regions(
         arrays = (POINT_ARRAYS, len(regions), bins * count)
         check_result_bytes(context, arrays, np.float64, "RoiAlign points")
     is_dense = height * down > x.shape[2] and width * across > x.shape[3]
-    if mode == "avg" and is_dense and np.isfinite(x).all():
-        return average_pixels(x, rows.points(regions, height), columns.points(regions, width), shape)
+    if is_dense and np.isfinite(x).all():
+        pool = average_pixels if mode == "avg" else greatest_pixels
+        return pool(x, rows.points(regions, height), columns.points(regions, width), shape)
     check_result_bytes(
         context, (len(regions), channels, height * down, width * across), x.dtype, "RoiAlign samples"
     )
@@ -171,6 +172,47 @@ def average_pixels(x: Array, down: Array, across: Array, shape: Sequence[int]) -
     vertical = pixel_weights(down, height, x.shape[2]).astype(x.dtype)
     horizontal = pixel_weights(across, width, x.shape[3]).astype(x.dtype)
     return np.matmul(np.matmul(vertical[:, None], x), horizontal[:, None].swapaxes(2, 3))
+
+
+def greatest_pixels(x: Array, down: Array, across: Array, shape: Sequence[int]) -> Array:
+    """The greatest weighted pixels over bins of finite x [1, C, H, W] at the grid points of rows [R, Y] and columns [R, X].
+
+    A pixel's weight is the product of those of its row and column, which are not negative: the greatest product has the
+    greatest weights for a positive pixel, and the least for a negative one.  Points outside of the image are 0.
+    """
+    _, _, height, width = shape
+    most_down, least_down, beside_down = extreme_weights(down, height, x.shape[2])
+    most_across, least_across, beside_across = extreme_weights(across, width, x.shape[3])
+    rows = weigh_pixels(x[:, :, :, None, :], most_across[:, None, None], least_across[:, None, None])
+    columns = rows.swapaxes(2, 3)[:, :, None]  # [R, C, 1, bins across, H]
+    top = weigh_pixels(columns, most_down[:, None, :, None], least_down[:, None, :, None])
+    is_beside = beside_down[:, None, :, None] | beside_across[:, None, None, :]
+    return np.where(is_beside, np.maximum(top, 0), top).astype(x.dtype)
+
+
+def weigh_pixels(x: Array, most: Array, least: Array) -> Array:
+    """The greatest product of numbers with weights between `least` and `most`, along the last axis; 0 for no weights at all,
+    which are infinite."""
+    is_read = np.isfinite(least)
+    products = np.where(is_read, x * np.where(is_read, np.where(x >= 0, most, least), 0), -np.inf)
+    top = products.max(-1)
+    return np.where(np.isfinite(top), top, top.dtype.type(0))
+
+
+def extreme_weights(points: Array, bins: int, size: int) -> tuple[Array, Array, Array]:
+    """The greatest and the least weight of each pixel of an axis at the points [R, bins * count] of each bin that read it:
+    [R, bins, size], minus infinity and infinity where none does; and whether a point is outside of the image: [R, bins]."""
+    regions, count = len(points), points.shape[1] // bins
+    first = np.arange(regions * bins).reshape(regions, bins, 1) * size
+    most, least = (np.full(regions * bins * size, end) for end in (-np.inf, np.inf))
+    for tap in border_taps(points, size):
+        index = tap.index.reshape(regions, bins, count)
+        reads_pixel = index >= 0
+        weights = tap.weight.reshape(index.shape)[reads_pixel]
+        np.maximum.at(most, (first + index)[reads_pixel], weights)
+        np.minimum.at(least, (first + index)[reads_pixel], weights)
+    is_beside = ~reads_pixel.all(2)  # of both taps alike
+    return most.reshape(regions, bins, size), least.reshape(regions, bins, size), is_beside
 
 
 def pixel_weights(points: Array, bins: int, size: int) -> Array:

@@ -16,7 +16,7 @@ from sardonyx._src.ops.api import Operator, RunContext
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.nn import pooling_steps as steps
 from sardonyx._src.ops.nn.pooling import pooling_rounding, pooling_shape, pooling_windows, reduce_windows
-from sardonyx._src.ops.nn.windows import AUTO_PADS, count_taps, pad_input
+from sardonyx._src.ops.nn.windows import AUTO_PADS, count_taps
 from sardonyx._src.ops.support.arithmetic import compute_in_float32
 from sardonyx._src.ops.traits import enum_values
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
@@ -82,7 +82,7 @@ def eval_22(
         dilations=dilations,
         rounding=pooling_rounding(ceil_mode, inside=context.version in AVERAGE_STARTS_INSIDE),
     )
-    sums = reduce_windows(pad_input(x, windows, 0, context), windows, np.add)
+    sums = reduce_windows(x, windows, np.add, 0, context)
     counts = np.ones((), x.dtype)
     for i in range(len(windows.size)):
         counts = counts[..., None] * count_taps(windows, i, with_pads=bool(count_include_pad)).astype(x.dtype)

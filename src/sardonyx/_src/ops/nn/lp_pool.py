@@ -16,7 +16,7 @@ from sardonyx._src.ops.api import Operator, RunContext
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.nn import pooling_steps as steps
 from sardonyx._src.ops.nn.pooling import pooling_rounding, pooling_shape, pooling_windows, reduce_windows
-from sardonyx._src.ops.nn.windows import AUTO_PADS, pad_input
+from sardonyx._src.ops.nn.windows import AUTO_PADS
 from sardonyx._src.ops.support.arithmetic import compute_in_float32
 from sardonyx._src.ops.traits import enum_values
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
@@ -82,7 +82,7 @@ def eval_22(
         dilations=dilations,
         rounding=pooling_rounding(ceil_mode, inside=context.version in LP_STARTS_INSIDE),
     )
-    return root(reduce_windows(pad_input(power(x, p), windows, 0, context), windows, np.add), p)
+    return root(reduce_windows(power(x, p), windows, np.add, 0, context), p)
 
 
 def power(x: Array, p: float) -> Array:

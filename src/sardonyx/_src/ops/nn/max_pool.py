@@ -102,9 +102,10 @@ def eval_22(
         rounding=pooling_rounding(ceil_mode, inside=context.version in MAX_STARTS_INSIDE),
     )
     promoted = promote_to_float32(x)
-    promoted = pad_input(promoted, windows, lowest(promoted.dtype), context)
     if len(context.requested_outputs) < 2 or not context.requested_outputs[1]:
-        return round_to_type(reduce_windows(promoted, windows, np.maximum), x.dtype)
+        top = reduce_windows(promoted, windows, np.maximum, lowest(promoted.dtype), context)
+        return round_to_type(top, x.dtype)
+    promoted = pad_input(promoted, windows, lowest(promoted.dtype), context)
     top, positions = argmax_windows(promoted, windows, context)
     return round_to_type(top, x.dtype), flat_indices(positions, x.shape, column_major=storage_order == 1)
 

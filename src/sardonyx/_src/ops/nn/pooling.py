@@ -10,12 +10,15 @@ import numpy as np
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import Shape
+from sardonyx._src.ops.api import RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.nn.windows import (
     Rounding,
     WindowGeometry,
     compute_windows,
     iterate_taps_along_axis,
+    pad_input,
+    taps_below,
     window_dims,
 )
 
@@ -51,14 +54,51 @@ def pooling_windows(
     )
 
 
-def reduce_windows(x: Array, windows: WindowGeometry, combine: np.ufunc) -> Array:
-    """Padded x [N, C, *extents] reduced axis by axis to [N, C, *out]; `combine`: associative and commutative."""
+def reduce_windows(
+    x: Array, windows: WindowGeometry, combine: np.ufunc, identity: float, context: RunContext
+) -> Array:
+    """x [N, C, *size] reduced axis by axis to [N, C, *out]; `combine`: associative and commutative, with this identity."""
+    check_result_bytes(context, (*x.shape[:2], *windows.out), x.dtype, "the result")
+    if any(span > n for span, n in zip(windows.spans, windows.size, strict=True)):
+        return reduce_distinct_windows(x, windows, combine, identity)
+    x = pad_input(x, windows, identity, context)
     for i in range(len(windows.size)):
         taps = iterate_taps_along_axis(x, windows, i)
         x = next(taps).copy()
         for tap in taps:
             combine(x, tap, out=x)
     return x
+
+
+def reduce_distinct_windows(x: Array, windows: WindowGeometry, combine: np.ufunc, identity: float) -> Array:
+    """`reduce_windows` for windows longer than the input, of which many have the same elements and most taps are padding.
+
+    The work of an axis is at most the square of its size, whatever the sizes of windows and padding.
+    """
+    expansions = []
+    for i in range(len(windows.size)):
+        first, end = taps_below(windows, i, 0), taps_below(windows, i, windows.size[i])
+        start = np.arange(windows.out[i]) * windows.strides[i] - windows.before[i]
+        pairs = np.stack([start + first * windows.dilations[i], end - first])
+        (positions, counts), inverse = np.unique(pairs, axis=1, return_inverse=True)
+        x = reduce_runs(x, i + 2, positions, counts, windows.dilations[i], (combine, identity))
+        expansions.append(inverse.reshape(-1))
+    for i, expansion in enumerate(expansions):
+        x = x.take(expansion, i + 2)
+    return x
+
+
+def reduce_runs(
+    x: Array, axis: int, positions: Array, counts: Array, step: int, reduction: tuple[np.ufunc, float]
+) -> Array:
+    """The reduction of `counts` elements of an axis from each of `positions` on, `step` apart."""
+    combine, identity = reduction
+    x = np.moveaxis(x, axis, 0)
+    result = np.full((len(positions), *x.shape[1:]), identity, x.dtype)
+    for tap in range(int(counts.max(initial=0))):
+        (longer,) = np.nonzero(counts > tap)
+        result[longer] = combine(result[longer], x[positions[longer] + tap * step])
+    return np.moveaxis(result, 0, axis)
 
 
 def pooling_shape(inference: Inference, *, inside: bool) -> Shape | None:

@@ -246,8 +246,12 @@ def iterate_taps_along_axis(x: Array, windows: WindowGeometry, i: int) -> Iterat
 
 def count_taps(windows: WindowGeometry, i: int, *, with_pads: bool) -> Array:
     """Number of taps of each window of axis i on the input, or on the input and its padding: [out] int64."""
-    first = np.arange(windows.out[i])[:, None] * windows.strides[i] - windows.before[i]
-    position = first + np.arange(windows.kernel[i]) * windows.dilations[i]
     low = -windows.before[i] if with_pads else 0
     high = windows.size[i] + (windows.after[i] if with_pads else 0)
-    return ((position >= low) & (position < high)).sum(1)
+    return taps_below(windows, i, high) - taps_below(windows, i, low)
+
+
+def taps_below(windows: WindowGeometry, i: int, end: int) -> Array:
+    """Number of taps of each window of axis i before position `end` of the input: [out] int64."""
+    first = np.arange(windows.out[i]) * windows.strides[i] - windows.before[i]
+    return np.clip(-((first - end) // windows.dilations[i]), 0, windows.kernel[i])

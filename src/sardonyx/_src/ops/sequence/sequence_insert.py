@@ -33,6 +33,17 @@ def evaluate(input_sequence: list[Array], tensor: Array, position: Array | None 
     return [*input_sequence[:index], tensor, *input_sequence[index:]]
 
 
+def insert_in_place(
+    input_sequence: list[RuntimeValue], tensor: Array, position: Array | None = None
+) -> list[RuntimeValue]:
+    """`evaluate` for a sequence that nothing else refers to: one that is appended to becomes the result."""
+    if position is not None:
+        return evaluate(input_sequence, tensor, position)
+    check_same_element_type([*input_sequence[:1], tensor])
+    input_sequence.append(tensor)
+    return input_sequence
+
+
 def insertion(position: Array, count: int) -> int:
     """The number of elements before the new one; n itself is allowed, which appends."""
     if position.size == 1 and position.item() == count:

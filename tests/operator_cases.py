@@ -15,6 +15,7 @@ from sardonyx._src.ir.graph import Attribute
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.runtime.session import Engine, Session
 from sardonyx._src.schema import OpSchema, lookup
 
 FOLDER = Path(__file__).resolve().parent / "ops"
@@ -68,3 +69,14 @@ def changed_model(
         value.initializer = Tensor.of(elements)
         model.graph.add_initializer(value)
     return model
+
+
+def error_of(model: Model, engine: Engine, feeds: Mapping[str, RuntimeValue]) -> type[Exception] | None:
+    """The class of the error by which an engine refuses a model; None if it runs."""
+    for value in model.graph.outputs:
+        value.type = None
+    try:
+        Session(model, engine=engine).run(feeds)
+    except SardonyxError as error:
+        return type(error)
+    return None

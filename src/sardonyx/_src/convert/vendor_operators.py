@@ -96,6 +96,8 @@ def replace_node(converter: Converter, node: Node, target: int) -> None:
     op = find(node.domain, node.op_type)
     adapter = converter.adapter_of(node, schema, target)
     try:
+        if rejection := converter.rejections.get(node):  # the body might accept it
+            adapter.refuse(f"it is invalid in its own version: {rejection.why}")
         if op is None or schema.since_version not in op.bodies:
             adapter.refuse("no function of standard operators computes it")
         converter.shared = {}

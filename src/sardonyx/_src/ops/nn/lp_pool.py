@@ -34,7 +34,7 @@ LP_STARTS_INSIDE = {22}  # versions in which no window starts in the padding at 
 @op.infer(1, 2, 11, 18, 22)
 def infer(inference: Inference) -> Result:
     data, p = inference.tensor(0), inference.attributes.get("p", 2)
-    if isinstance(p, int | float) and p <= 0:
+    if isinstance(p, int | float) and not p > 0:  # which a NaN is not, either
         inference.fail(f"p must be > 0; got {p}")
     if inference.integers("kernel_shape") is None:
         inference.fail("kernel_shape must be given: it alone defines the window size")

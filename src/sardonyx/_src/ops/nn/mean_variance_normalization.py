@@ -28,8 +28,7 @@ EPSILON = 1e-9
 def infer(inference: Inference) -> Result:
     rank = inference.rank(0)
     if rank is not None:
-        for axis in inference.integers("axes") or ():
-            inference.axis(axis, rank)
+        inference.axes(inference.integers("axes") or (), rank)
         if inference.version == 1 and rank < 2:
             inference.fail(f"the input must have rank >= 2 ([N, C, ...]); got rank {rank}")
     return same_tensor(inference)

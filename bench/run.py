@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 import checking
+import classical
 import inference
 import latency
 import lengths
@@ -59,6 +60,7 @@ SECTIONS: dict[str, tuple[ModuleType, Callable[[], str | None]]] = {
     "The native engine beside other engines": (latency, latency.section),
     "Limits of one core": (limits, limits.section),
     "Models that others have made": (shared_models, shared_models.section),
+    "Models of scikit-learn": (classical, classical.section),
     "New lengths": (lengths, lengths.section),
     "Starts": (starts, starts.section),
     "Trees": (trees, trees.section),

@@ -5,6 +5,9 @@ from __future__ import annotations
 import importlib
 from pathlib import Path
 
+from sardonyx._src.compile.partition.registry import is_supported
+from sardonyx._src.compile.prepare.decompose import DECOMPOSITIONS
+from sardonyx._src.convert.vendor_operators import CLASSICAL_DOMAIN
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.registry import find
 from sardonyx._src.schema import (
@@ -38,6 +41,14 @@ only.
 |---|---|---|
 """
 
+WITHOUT_KERNELS = """
+## Operators without native kernels
+
+Their newest versions run as reference kernels between the kernels of the native engine, whatever the types of their inputs.
+The others are native for some types and forms; `sardonyx profile MODEL` names the nodes of a model that are not, with the reason.
+
+"""
+
 
 def files() -> dict[Path, str]:
     """Path from the project's root -> content."""
@@ -47,7 +58,38 @@ def files() -> dict[Path, str]:
     vendors += [vendor_row("", name) for name in sorted(vendor_names(""))]
     tail = "\n## Withdrawn\n\nPublished by the first releases as experiments; files that hold them still run.\n\n"
     table = "| operator | versions | facets | what it does |\n|---|---|---|---|\n"
-    return {PAGE: HEAD + "".join(rows) + tail + table + "".join(gone) + VENDORS + "".join(vendors)}
+    return {
+        PAGE: HEAD
+        + "".join(rows)
+        + tail
+        + table
+        + "".join(gone)
+        + VENDORS
+        + "".join(vendors)
+        + without_kernels()
+    }
+
+
+def without_kernels() -> str:
+    """The section of the operators that only reference kernels compute."""
+    lines = []
+    for domain in domains():
+        names = [name for name in operators(domain) if is_fallback(domain, name)]
+        if names:
+            lines.append(f"- {domain or 'ai.onnx'}: {', '.join(names)}\n")
+    return WITHOUT_KERNELS + "".join(lines)
+
+
+def is_fallback(domain: str, name: str) -> bool:
+    """Whether the compiler neither has a kernel for the newest version of an operator nor replaces it by others."""
+    newest, op = versions(domain, name)[-1], find(domain, name)
+    is_replaced = (
+        name in DECOMPOSITIONS
+        if domain == ""
+        else domain == CLASSICAL_DOMAIN and op is not None and newest in op.bodies
+    )
+    is_folded = op is not None and (op.reads_shape or name == "Constant")
+    return not (is_supported(domain, name, newest) or is_replaced or is_folded)
 
 
 def vendor_row(domain: str, name: str) -> str:

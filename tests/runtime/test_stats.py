@@ -159,7 +159,7 @@ def test_cached_and_saved_programs_name_their_guards(tmp_path: Path, monkeypatch
 
 @pytest.fixture
 def broken_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(model: object, *, tolerant: bool) -> None:
+    def fail(model: object, **options: object) -> None:
         raise AssertionError("the tile has 0 rows")
 
     monkeypatch.delenv("SARDONYX_FATAL_DEFECTS")
@@ -186,7 +186,7 @@ def test_a_fault_in_a_subgraph_leaves_it_interpreted(monkeypatch: pytest.MonkeyP
     compiled = sx.Session(parse_record(BRANCHES), engine="auto", threads=1)
     assert compiled.stats.fallback_nodes == 1
 
-    def fail(model: object, *, tolerant: bool) -> None:
+    def fail(model: object, **options: object) -> None:
         raise AssertionError("no such register")
 
     monkeypatch.setattr(native_program, "compile_for_host", fail)

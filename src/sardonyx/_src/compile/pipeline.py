@@ -26,6 +26,7 @@ from sardonyx._src.compile.partition.registry import is_supported
 from sardonyx._src.compile.partition.scope import RegionGraph, Scope
 from sardonyx._src.compile.partition.verify import verify_regions
 from sardonyx._src.compile.prepare.prepare import PreparedModel, prepare_model
+from sardonyx._src.compile.program.assumptions import Assumptions
 from sardonyx._src.compile.program.defects import RefusedRegions
 from sardonyx._src.compile.program.encoding import encode_program
 from sardonyx._src.compile.program.executable import Executable
@@ -37,20 +38,31 @@ from sardonyx._src.ir.model import Model
 
 
 def compile_model(
-    model: Model, target: Target, *, verify: bool = False, tolerant: bool = False
+    model: Model,
+    target: Target,
+    *,
+    verify: bool = False,
+    tolerant: bool = False,
+    assumptions: Assumptions = (),
 ) -> Executable:
     """Compiles a model, under the assumption that callers override no initializer.
 
     verify: whether to verify the result of each stage.  tolerant: whether a node that the compiler fails at is left to its
-    reference kernel, and a failing optimisation is left out; `Executable.defects` then lists the failures.
+    reference kernel, and a failing optimisation is left out; `Executable.defects` then lists the failures.  assumptions: what the
+    program may rely on; it checks the ranks, and its additional outputs are the conditions (`Program.assumed_branches`).
 
     Raises CompilationError, naming the node, unless `tolerant`; and whatever a failure raises that no node is to blame for.
     """
-    return compile_stages(model, target, verify=verify, tolerant=tolerant)[1]
+    return compile_stages(model, target, verify=verify, tolerant=tolerant, assumptions=assumptions)[1]
 
 
 def compile_stages(
-    model: Model, target: Target, *, verify: bool = False, tolerant: bool = False
+    model: Model,
+    target: Target,
+    *,
+    verify: bool = False,
+    tolerant: bool = False,
+    assumptions: Assumptions = (),
 ) -> tuple[LaidOutGraph, Executable]:
     """All stages of a model: the regions with their layouts, and the executable.
 
@@ -59,7 +71,7 @@ def compile_stages(
     they end.
     """
     defects: list[CompilationError] | None = [] if tolerant else None
-    prepared = prepare_model(model, is_supported, defects)
+    prepared = prepare_model(model, is_supported, defects, assumptions=assumptions)
     refused: frozenset[Node] = frozenset()
     while True:
         try:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sardonyx._src.compile.program.assumptions import Assumptions, format_assumptions
 from sardonyx._src.compile.program.defects import DEFECTS, typed_defects
 from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.program import FallbackOp, Program
@@ -29,6 +31,7 @@ from sardonyx._src.runtime.lazy_model import LazyModel
 from sardonyx._src.runtime.native_program import NativeProgram, compile_for_host
 from sardonyx._src.runtime.run_limits import MEMORY_LIMIT, OVERRIDDEN_INITIALIZER, Bailout
 from sardonyx._src.runtime.shared_programs import SHARED_PROGRAMS, ModelStamp
+from sardonyx._src.runtime.specialization import Specializations, SpecializedPrograms
 from sardonyx._src.runtime.stats import RunCounters, SessionStats
 
 if TYPE_CHECKING:
@@ -44,6 +47,7 @@ class NativeEngine:
 
     loaded_reference: Interpreter | None = None  # the reference engine, once it was needed
     declarations: StaticDeclarations  # of the model's inner values
+    specialized: SpecializedPrograms | None = None  # if runs tell what inference cannot
 
     def __init__(
         self,
@@ -81,7 +85,16 @@ class NativeEngine:
         # Shared only now: weights are packed, so that callers' writes cannot change them.
         if key is not None and not defects:
             SHARED_PROGRAMS[key] = self.shared_program
+        self.specialize_runs(self.shared_program.specializations, threads)
+
+    def specialize_runs(self, shared: Specializations, threads: int | None) -> None:
+        """Prepares runs of the native program, and others that are specialised for what its runs tell, if they do."""
         self.try_run = self.native.try_run
+        if self.native.observations:
+            self.specialized = SpecializedPrograms(
+                self.native, shared, partial(compile_specialized, self.source), threads
+            )
+            self.try_run = self.specialized.try_run
 
     def initialize(
         self,
@@ -114,9 +127,20 @@ class NativeEngine:
         return Interpreter(self.model, limits=self.limits, random_source=self.random_source)
 
     def __del__(self) -> None:
-        native = getattr(self, "native", None)
-        if native is not None:
-            native.release_contexts()
+        if hasattr(self, "native"):
+            for native in self.natives:
+                native.release_contexts()
+
+    @property
+    def natives(self) -> list[NativeProgram]:
+        """The programs, the most recently used one first."""
+        return [self.native] if self.specialized is None else self.specialized.natives
+
+    @property
+    def assumptions(self) -> str:
+        """What the program that ran last assumes of its runs; "" for nothing."""
+        programs = () if self.specialized is None else self.specialized.programs
+        return format_assumptions(programs[0].assumptions) if programs else ""
 
     def run_reference(
         self,
@@ -142,7 +166,8 @@ class NativeEngine:
             return self.run_reference(feeds, OVERRIDDEN_INITIALIZER, None, control)
         try:
             with np.errstate(all="ignore"), limit_nesting():
-                return self.native.run(feeds, self.limits, self.random_source, control)
+                programs = self.specialized or self.native
+                return programs.run(feeds, self.limits, self.random_source, control)
         except Bailout as bailout:
             return self.run_reference(feeds, bailout.guard, None, control)
         except MemoryError:
@@ -163,7 +188,7 @@ class NativeEngine:
         if not self.defaults.isdisjoint(feeds):
             return
         try:
-            self.native.record_validated(feeds)
+            (self.specialized or self.native).record_validated(feeds)
         except DEFECTS as defect:  # of building the fast path, which runs do without
             if are_defects_fatal():
                 raise
@@ -175,9 +200,13 @@ class NativeEngine:
             return self.native.memory_plan(lengths)
 
     def stats(self) -> SessionStats:
-        """The counters, with those of the native program."""
+        """The counters, with those of the native programs."""
+        natives = self.natives
+        discarded = 0 if self.specialized is None else self.specialized.discarded_runs
         return self.counters.stats(
-            fast_path_runs=self.native.fast_path_runs, fallback_nodes=self.native.fallback_nodes
+            fast_path_runs=sum(native.fast_path_runs for native in natives) - discarded,
+            fallback_nodes=natives[0].fallback_nodes,
+            specializations=len(natives) - 1,
         )
 
 
@@ -203,18 +232,27 @@ def run_interruptibly(
     return call_interruptibly(run, control)
 
 
-def compile_releasing_weights(model: Model, *, tolerant: bool = False) -> Executable:
+def compile_releasing_weights(
+    model: Model, *, tolerant: bool = False, assumptions: Assumptions = ()
+) -> Executable:
     """Compiles a model, its weights not packed yet; nothing else keeps copies of them in memory.
 
-    tolerant: as of `compile_model`.
+    tolerant, assumptions: as of `compile_model`.
     """
-    executable = compile_for_host(model, tolerant=tolerant)
+    executable = compile_for_host(model, tolerant=tolerant, assumptions=assumptions)
     release_weights(executable.program)
     gc.collect(0)  # lowering's facts about weights form reference cycles, all of them young
     release_file_pages(
         v.initializer for v in model.graph.initializers.values() if isinstance(v.initializer, Tensor)
     )
     return executable
+
+
+def compile_specialized(source: Model | LazyModel, assumptions: Assumptions) -> Executable:
+    """A model compiled for assumptions about its runs; raises CompilationError for any defect of the compiler."""
+    model = source if isinstance(source, Model) else source.model
+    with limit_nesting(), pause_gc():
+        return compile_releasing_weights(model, assumptions=assumptions)
 
 
 def release_weights(program: Program) -> None:

@@ -19,6 +19,12 @@ import numpy as np
 from sardonyx._src.compile.executor import status
 from sardonyx._src.compile.executor.fast_entry import DONE, FAULT
 from sardonyx._src.compile.program import size_functions
+from sardonyx._src.compile.program.assumptions import (
+    Assumption,
+    BranchTaken,
+    Observation,
+    RankObserved,
+)
 from sardonyx._src.compile.program.encoding import ARENA_BASE, SLOTS_BASE, STATUS_BASE
 from sardonyx._src.compile.program.memory_plan import CACHE_LINE_BYTES
 from sardonyx._src.compile.program.program import (
@@ -110,6 +116,7 @@ class ExecutionContext:
         self.caller_arrays: dict[Buffer, Array] = {}  # feeds and outputs of the run
         self.outputs: dict[Value, Array | None] = {}  # of the run; None: not computed by kernels
         self.reserved_bytes = 0  # of the run
+        self.observed: set[Assumption] = set()  # in the run
         self.scan_outputs = ScanOutputs()
         self.arena_views: dict[tuple[TensorView, bool], Array] = {}  # by tensor and writeability
         # Of the inputs and outputs that are no tensors of kernels, in the last run with all checks.
@@ -145,6 +152,7 @@ class ExecutionContext:
     def run_specialized(self, feeds: Mapping[str, RuntimeValue], run: RunState) -> dict[str, RuntimeValue]:
         """`run`, for the sizes that the context is specialized for."""
         native, program = self.native, self.native.program
+        self.observed = set()
         frame = native.fallback.frame(run)
         for value in program.model.graph.inputs:
             self.bind_input(value, feeds.get(value.name), frame)
@@ -161,6 +169,8 @@ class ExecutionContext:
         if self.status[status.FAULT]:
             raise_limit_error(self.status, run.limits)
             raise Bailout(INDEX_OUT_OF_RANGE)
+        if native.observations:
+            native.observed = frozenset(self.observed)
         outputs, self.outputs = self.outputs, {}
         if native.calls_fallback_ops:
             self.record_shapes(feeds, frame)
@@ -229,7 +239,7 @@ class ExecutionContext:
         """
         value, native = frame[action.value], self.native
         if not isinstance(value, np.ndarray) or value.ndim != action.rank:
-            raise Bailout(FALLBACK_SHAPE)
+            raise Bailout(str(RankObserved(action.value.name, action.rank)))
         stage = native.bindings[action]
         is_known = stage <= self.known_stage
         for axis, name in action.symbols.items():
@@ -318,7 +328,11 @@ class ExecutionContext:
         if isinstance(action, FallbackOp):
             native_inputs = {v: self.view(tensor) for v, tensor in action.native_inputs.items()}
             frame.run.nodes = int(self.status[status.NODES_CALLED])
+            if (observation := self.native.observations.get(action.node)) is not None:
+                self.observe_condition(observation, native_inputs, frame)
             self.native.fallback.call(action.node, native_inputs, frame)
+            if observation is not None:
+                self.observe_ranks(observation, frame)
             self.status[status.NODES_CALLED] = frame.run.nodes
         elif isinstance(action, BindSizes):
             self.bind_sizes(action, frame)
@@ -329,6 +343,26 @@ class ExecutionContext:
         else:
             assert isinstance(action, CopyIn), f"the tape stopped at {action!r}"
             self.copy_in(action, frame)
+
+    def observe_condition(
+        self, observation: Observation, native_inputs: Mapping[Value, Array], frame: Frame
+    ) -> None:
+        """Records the branch that a node is about to take."""
+        condition = observation.condition
+        if condition is not None:
+            value = native_inputs[condition] if condition in native_inputs else frame[condition]
+            is_then = bool(np.all(np.asarray(value)))
+            self.observed.add(BranchTaken(observation.outputs[0].name, is_then))
+
+    def observe_ranks(self, observation: Observation, frame: Frame) -> None:
+        """Records the ranks of a node's results."""
+        if observation.condition is None:
+            arrays = {value.name: frame[value] for value in observation.outputs}
+            self.observed |= {
+                RankObserved(name, array.ndim)
+                for name, array in arrays.items()
+                if isinstance(array, np.ndarray)
+            }
 
     def copy_in(self, action: CopyIn, frame: Frame) -> None:
         """Copies the result of a fallback op into the tensor that kernels read."""

@@ -13,6 +13,7 @@ from sardonyx._src.compile.executor import status
 from sardonyx._src.compile.executor.fast_entry import DONE, READY
 from sardonyx._src.compile.executor.pool_layout import JUMP, RECORD_SLOTS
 from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.compile.program.assumptions import Assumption, Assumptions
 from sardonyx._src.compile.program.defects import typed_defects
 from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.memory_plan import MemoryPlan
@@ -47,7 +48,8 @@ class NativeProgram:
     fixed_slots: the values of slots that do not depend on input sizes, and 0 for the others, whose indices are
     `varying_slots`.  base_indices: for each slot, the index in `bases` of the address that is added to its value.
     relocations: the slots that point into each array of the caller.  stages: of all symbols; bindings: the stage that each
-    action makes known.  size_function: computes varying slots, arena and
+    action makes known.  observations: what runs can tell of fallback ops, for which a program could be specialised; observed: what
+    the last one has told.  size_function: computes varying slots, arena and
     scratch bytes from input sizes, and counts failed guards.  map_guard: the mapped files in which constants are.
     """
 
@@ -78,6 +80,8 @@ class NativeProgram:
         self.program, self.plan = program, plan
         self.counters = counters or RunCounters()
         self.cancellation = self.counters.cancellation
+        self.observations = program.observations
+        self.observed: frozenset[Assumption] = frozenset()
         self.contexts: list[ExecutionContext] = []
         self.idle_contexts: deque[ExecutionContext] = deque()
         self.stages = stages = program.stages
@@ -253,10 +257,10 @@ def dim_size(value: RuntimeValue, axis: int) -> int:
     return int(value.shape[axis])
 
 
-def compile_for_host(model: Model, *, tolerant: bool = False) -> Executable:
+def compile_for_host(model: Model, *, tolerant: bool = False, assumptions: Assumptions = ()) -> Executable:
     """Compiles a model for this machine, under the assumption that callers override no initializer.
 
-    tolerant: as of `compile_model`.
+    tolerant, assumptions: as of `compile_model`.
     """
     # Lazy imports: cached and saved programs run without the compiler, which takes time to import.
     from sardonyx._src.compile.pipeline import compile_model
@@ -264,7 +268,7 @@ def compile_for_host(model: Model, *, tolerant: bool = False) -> Executable:
 
     target = host_target()
     compile_runner_async(target)
-    return compile_model(model, target, tolerant=tolerant)
+    return compile_model(model, target, tolerant=tolerant, assumptions=assumptions)
 
 
 def subgraph_compiler(threads: int | None, counters: RunCounters) -> SubgraphCompiler:

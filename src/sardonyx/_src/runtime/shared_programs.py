@@ -6,7 +6,7 @@ The key is the stamp of a file that has not changed, or the digest of a model's 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 from weakref import WeakValueDictionary
 
@@ -19,6 +19,7 @@ from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.ir.walk import model_tensors
 from sardonyx._src.runtime.inner_declarations import StaticDeclarations
+from sardonyx._src.runtime.specialization import Specializations
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +35,14 @@ class SharedProgram:
     """An executable that engines hold.
 
     declarations: what is known of the sizes that the model declares of inner values.  borrowed: its constants that are still the model's own, which callers may write to.  digest: of their elements when
-    the program was compiled.
+    the program was compiled.  specializations: the specialised programs of the model.
     """
 
     executable: Executable
     declarations: StaticDeclarations
     borrowed: tuple[Array | Tensor, ...] = ()
     digest: str = ""
+    specializations: Specializations = field(default_factory=Specializations)
 
 
 ModelStamp: TypeAlias = FileStamp | FileStamps  # of all files in which the data of a model are

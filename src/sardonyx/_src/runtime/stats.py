@@ -27,9 +27,11 @@ class SessionStats:
     runs: calls of `Session.run` whose feeds passed the checks.  fast_path_runs: those of them that repeated an earlier
     run's shapes in native code alone.  bailouts: how often each guard of a compiled program failed, so that the reference
     engine repeated the run (or interpreted the subgraph, where the name says so).  fallback_nodes: nodes of the program
-    that run as reference kernels; 0 for the reference engine, which has no program.  compiler_faults: failures of the
+    that ran last that run as reference kernels; 0 for the reference engine, which has no program.  compiler_faults: failures of the
     compiler, each with the stage, the exception and the node if it is known, and how often it occurred; reference kernels
-    or the reference engine did the work.  programs: compiled programs, specializations of subgraphs included.  shape_warnings: places of which a
+    or the reference engine did the work.  programs: compiled programs, specializations of subgraphs included.  specializations: programs
+    that are specialised for branches and ranks of runs (at most 4), of which a failed assumption is a bailout, too, after which
+    another program repeats the run.  shape_warnings: places of which a
     ShapeWarning has said that a size contradicts the model's declaration.
     """
 
@@ -40,6 +42,7 @@ class SessionStats:
     compiler_faults: Mapping[str, int]
     programs: int
     shape_warnings: int = 0
+    specializations: int = 0
 
 
 class RunCounters:
@@ -107,7 +110,9 @@ class RunCounters:
             )
             warnings.warn(CompilerWarning(message), stacklevel=stacklevel + 1)
 
-    def stats(self, *, fast_path_runs: int = 0, fallback_nodes: int = 0) -> SessionStats:
+    def stats(
+        self, *, fast_path_runs: int = 0, fallback_nodes: int = 0, specializations: int = 0
+    ) -> SessionStats:
         """The counts now, with those that a native program has."""
         with STATS_LOCK:
             return SessionStats(
@@ -118,6 +123,7 @@ class RunCounters:
                 compiler_faults=dict(self.compiler_faults),
                 programs=self.programs,
                 shape_warnings=len(self.shape_reports.places),
+                specializations=specializations,
             )
 
 

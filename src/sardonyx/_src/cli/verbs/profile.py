@@ -4,6 +4,8 @@ sardonyx profile m.onnx
 sardonyx profile m.onnx --dim N=8 --threads 2
 sardonyx profile m.onnx x=input.npy --by step --json
 
+A program with branches or ranks that only runs tell is profiled as it is specialised for the inputs.
+
 The columns "of peak" are relative to the peak rates of one thread of this machine, measured at startup:
 multiply-adds in registers, and memory copies.  Data in cache can exceed the peak of memory copies.
 """
@@ -28,6 +30,7 @@ from sardonyx._src.runtime.profile import MachinePeak, measure_peaks, profile_pr
 from sardonyx._src.runtime.stats import SessionStats
 
 HELP = "profile a model step by step"
+SPECIALIZING_RUNS = 2  # after which a program is specialized for the branches and ranks of the runs
 COLUMNS = ("time", "share", "FLOP/s", "of peak", "B/s", "of peak", "kernel", "nodes")
 
 
@@ -68,7 +71,10 @@ def run(args: argparse.Namespace) -> int:
         engine = NativeEngine(model, threads=threads)
     with progress(1, "measuring"):
         peak = measure_peaks()
-        timed, whole = profile_program(engine.native, feeds)
+        if engine.specialized is not None:
+            for _ in range(SPECIALIZING_RUNS):
+                engine.run(feeds)
+        timed, whole = profile_program(engine.natives[0], feeds)
     groups = {"step": by_step(timed), "kernel": by_kernel(timed)}
     chosen = {name: shares for name, shares in groups.items() if args.by in (name, "both")}
     if args.json:
@@ -82,6 +88,8 @@ def run(args: argparse.Namespace) -> int:
         f"peak of one thread: {quantity(peak.flops, 'FLOP/s')}, {quantity(peak.traffic, 'B/s')}\n"
     )
     sys.stdout.write(f"{describe_stats(engine.stats())}\n")
+    if engine.assumptions:
+        sys.stdout.write(f"specialized: {engine.assumptions}\n")
     return 0
 
 

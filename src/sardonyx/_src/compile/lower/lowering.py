@@ -21,9 +21,10 @@ from sardonyx._src.compile.llvm.loaded_kernels import compile_kernel_async
 from sardonyx._src.compile.lower.registry import lowering_of
 from sardonyx._src.compile.partition.scope import RegionGraph
 from sardonyx._src.compile.prepare.graph_info import has_room
+from sardonyx._src.compile.program.assumptions import Observation, observation_of
 from sardonyx._src.compile.program.defects import DEFECTS, RefusedRegions
 from sardonyx._src.compile.program.guards import Guard
-from sardonyx._src.compile.program.program import Action, BindSizes, Program
+from sardonyx._src.compile.program.program import Action, BindSizes, FallbackOp, Program
 from sardonyx._src.compile.program.size_limits import can_describe_memory
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, dense_temporary
@@ -56,7 +57,15 @@ def lower(laid_out: LaidOutGraph, target: Target) -> Program:
         laid_out.outputs,
         lowering.status,
         guards,
+        scope.prepared.assumed_branches,
+        find_observations(actions),
     )
+
+
+def find_observations(actions: Iterable[Action]) -> dict[Node, Observation]:
+    """What runs can tell of fallback operations."""
+    nodes = (action.node for action in actions if isinstance(action, FallbackOp))
+    return {node: observation for node in nodes if (observation := observation_of(node)) is not None}
 
 
 def used_symbols(

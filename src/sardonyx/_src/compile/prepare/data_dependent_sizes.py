@@ -7,7 +7,7 @@ with sizes that depend on that symbol.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from sardonyx._src.errors import InferenceError
 from sardonyx._src.infer.incremental import RejectionRecorder
@@ -25,10 +25,10 @@ class DataDependentSizes(RejectionRecorder):
     Only results in `graph` are concerned: nothing binds sizes in subgraphs.
     """
 
-    def __init__(self, graph: Graph, names: Collection[str]) -> None:
-        """names: of the symbols that exist already."""
+    def __init__(self, graph: Graph, names: Collection[str], ranks: Mapping[str, int]) -> None:
+        """names: of the symbols that exist already.  ranks: those that are assumed of values whose rank is open, by name."""
         super().__init__()
-        self.graph, self.names = graph, set(names)
+        self.graph, self.names, self.ranks = graph, set(names), ranks
         self.axes: dict[Value, dict[int, str]] = {}
 
     def on_node(
@@ -50,13 +50,18 @@ class DataDependentSizes(RejectionRecorder):
 
     def close(self, value: Value, type_: Type | None, known: frozenset[str]) -> Type | None:
         """The type with symbols for all dims that depend on others than the known ones, or are open."""
-        if not isinstance(type_, TensorType) or type_.shape is None:
+        if not isinstance(type_, TensorType):
+            return type_
+        shape = type_.shape
+        if shape is None and value.name in self.ranks:
+            shape = (None,) * self.ranks[value.name]
+        if shape is None:
             return type_
         dims = tuple(
             dim
             if isinstance(dim, int) or (dim is not None and dim.symbols() <= known)
             else self.bind(value, axis, dim)
-            for axis, dim in enumerate(type_.shape)
+            for axis, dim in enumerate(shape)
         )
         return type_ if dims == type_.shape else TensorType(type_.dtype, dims)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+from sardonyx._src.compile.prepare.assumed_branches import assume_branches, drop_known_conditions
 from sardonyx._src.compile.prepare.class_numbers import number_classes
 from sardonyx._src.compile.prepare.data_dependent_sizes import DataDependentSizes
 from sardonyx._src.compile.prepare.decompose import decompose_nodes
@@ -14,6 +15,7 @@ from sardonyx._src.compile.prepare.legacy_opsets import newest_versions_are_equi
 from sardonyx._src.compile.prepare.precision_classes import HasLowering
 from sardonyx._src.compile.prepare.promote_half import promote_half_precision
 from sardonyx._src.compile.prepare.seeded_random import fold_seeded_random
+from sardonyx._src.compile.program.assumptions import Assumptions, BranchTaken, ranks_of
 from sardonyx._src.compile.program.defects import DEFECTS
 from sardonyx._src.convert.converter import convert, expand_vendor_operators
 from sardonyx._src.convert.vendor_operators import classical_operators, vendor_operators
@@ -56,6 +58,7 @@ class PreparedModel:
     facts: IncrementalInference
     sizes: Mapping[str, tuple[str, int]]
     data_dependent_sizes: Mapping[Value, Mapping[int, str]]
+    assumed_branches: Mapping[str, BranchTaken]
 
 
 def prepare_model(
@@ -64,11 +67,13 @@ def prepare_model(
     defects: list[CompilationError] | None = None,
     *,
     promotes: bool = True,
+    assumptions: Assumptions = (),
 ) -> PreparedModel:
     """A prepared copy, which computes the same for callers that override no initializer.
 
     defects: receives the failures of conversion, of passes, which are then left out, and of promotion; None if they are
-    raised.  promotes: whether to compute half precision in float32.
+    raised.  promotes: whether to compute half precision in float32.  assumptions: those that the copy relies on; it has additional
+    outputs, the conditions of branches.
     """
     copy = strip_training_and_types(model)
     sizes = name_sizes(copy)
@@ -76,19 +81,25 @@ def prepare_model(
     copy = attempt(lambda: upgrade_opset(copy), "convert", defects) or copy
     fold_seeded_random(copy, MAX_FOLDED_BYTES)
     copy = optimize_tolerantly(copy, defects)
+    branches: dict[str, BranchTaken] = {}
+    for round_ in assumptions:
+        branches |= assume_branches(copy, round_)
+        copy = optimize_tolerantly(copy, defects)
+        drop_known_conditions(copy, branches)
+    ranks = ranks_of(assumptions)
     if attempt(lambda: decompose_nodes(copy), "decompose", defects):
         copy = optimize_tolerantly(copy, defects)
     number_classes(copy)
-    recorder = DataDependentSizes(copy.graph, sizes)
+    recorder = DataDependentSizes(copy.graph, sizes, ranks)
     facts = infer_types(copy, recorder)
     if promotes:
         promoted = attempt(lambda: promote_half_precision(copy, facts, has_lowering), "promote", defects)
         if promoted is None:
-            return prepare_model(model, has_lowering, defects, promotes=False)
+            return prepare_model(model, has_lowering, defects, promotes=False, assumptions=assumptions)
         if promoted:
-            recorder = DataDependentSizes(copy.graph, sizes)
+            recorder = DataDependentSizes(copy.graph, sizes, ranks)
             facts = infer_types(copy, recorder)
-    return PreparedModel(copy, facts, sizes, recorder.axes)
+    return PreparedModel(copy, facts, sizes, recorder.axes, branches)
 
 
 def attempt(action: Callable[[], T], stage: str, defects: list[CompilationError] | None) -> T | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sardonyx._src.compile.partition.registry import is_supported
+from sardonyx._src.compile.program.assumptions import observation_of
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.model import Model
@@ -23,8 +24,17 @@ def fallback_reason(node: Node, model: Model) -> str:
     values = [v for v in (*node.inputs, *node.outputs) if v is not None and v.name]
     unknown = next((v for v in values if not has_known_dims(v)), None)
     if unknown is not None:
-        return f"{unknown.name} is {unknown.type or 'of unknown type'}"
+        return f"{unknown.name} is {unknown.type or 'of unknown type'}{describe_observation(node)}"
     return f"no native {node.op_type} of {', '.join(str(v.type or 'a constant') for v in values)}"
+
+
+def describe_observation(node: Node) -> str:
+    """What a session does about a node of which inference cannot tell the rank."""
+    observation = observation_of(node)
+    if observation is None:
+        return ""
+    fact = "rank" if observation.condition is None else "branch"
+    return f"; runs tell the {fact}, and a program is specialized for it"
 
 
 def has_known_dims(value: Value) -> bool:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from sardonyx._src.compile.program.assumptions import BranchTaken, Observation
 from sardonyx._src.compile.program.guards import Guard
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView
@@ -106,6 +107,8 @@ class Program:
     sizes: for each symbolic dim, the input and axis that has this length; data-dependent sizes are not among them.  inputs: the tensors of the inputs that
     native steps read.  outputs: the tensor of each output, or None if a fallback op computes it.
     status: the status block.  guards: the relations between dims that every run checks.
+    assumed_branches: the outputs that are conditions, by name, with the branches that they must choose.
+    observations: what runs can tell of fallback ops, for which a program could be specialised.
     """
 
     model: Model
@@ -115,6 +118,8 @@ class Program:
     outputs: Mapping[Value, TensorView | None]
     status: TensorView
     guards: tuple[Guard, ...] = ()
+    assumed_branches: Mapping[str, BranchTaken] = field(default_factory=dict)
+    observations: Mapping[Node, Observation] = field(default_factory=dict)
 
     @property
     def steps(self) -> list[Step]:

@@ -15,7 +15,7 @@ import shutil
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,6 +47,7 @@ from sardonyx._src.runtime.saved_programs.saved_engine import SavedProgram
 from sardonyx._src.runtime.saved_programs.verified_files import last_use
 from sardonyx._src.runtime.shared_programs import SHARED_PROGRAMS, ModelStamp, stamp_file
 from sardonyx._src.runtime.source_digest import package_stamps
+from sardonyx._src.runtime.specialization import Specializations
 from sardonyx._src.runtime.stats import RunCounters
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class CachedProgram:
     """A mapped entry, shared by the engines that run it."""
 
     image: ProgramImage
+    specializations: Specializations = field(default_factory=Specializations)
 
 
 OPEN_PROGRAMS: WeakValueDictionary[ModelStamp, CachedProgram] = WeakValueDictionary()
@@ -86,7 +88,7 @@ class CachedEngine(NativeEngine):
         self.cached_program, self.declarations = cached, cached.image.declarations
         with limit_nesting(), pause_gc():
             self.native = SavedProgram(cached.image, threads, self.counters)
-        self.try_run = self.native.try_run
+        self.specialize_runs(cached.specializations, threads)
 
     def memory_plan(self, lengths: Mapping[str, int]) -> MemoryReport:
         """The memory of a run with these dims; raises InputError for dims that no run can have."""

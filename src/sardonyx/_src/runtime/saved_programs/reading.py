@@ -17,6 +17,7 @@ from sardonyx._src.compile.executor import fast_entry, pool_layout, scheduling, 
 from sardonyx._src.compile.executor.pool_layout import RECORD_SLOTS
 from sardonyx._src.compile.linker.system import LIBC_FUNCTIONS
 from sardonyx._src.compile.program import encoding, size_functions
+from sardonyx._src.compile.program.assumptions import Observation
 from sardonyx._src.compile.program.encoding import STATUS_BASE
 from sardonyx._src.compile.program.guards import Guard
 from sardonyx._src.compile.program.memory_plan import ArenaSlot, MemoryPlan
@@ -37,7 +38,7 @@ from sardonyx._src.io.loading.load import load
 from sardonyx._src.io.regular_files import open_regular
 from sardonyx._src.io.serde.types import type_from
 from sardonyx._src.ir.dims import Expr, Known, has_opaque_part
-from sardonyx._src.ir.graph import Graph, Value
+from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.model import Model
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import decode
@@ -234,8 +235,26 @@ class ImageReader:
             DataType.INT64, (1,), (1,), Buffer("status", status.STATUS_SLOTS * status.SLOT_BYTES, "status")
         )
         return Program(
-            self.model, actions, self.lengths, input_tensors, output_tensors, status_view, self.guards()
+            self.model,
+            actions,
+            self.lengths,
+            input_tensors,
+            output_tensors,
+            status_view,
+            self.guards(),
+            observations=self.observations(),
         )
+
+    def observations(self) -> dict[Node, Observation]:
+        """The values of which runs tell the rank, by the nodes that compute them."""
+        nodes = self.model.graph.nodes
+        pairs = (expect_list(entry, 2) for entry in expect_list(self.document["observations"]))
+        return {
+            nodes[expect_integer(number, len(nodes) - 1)]: Observation(
+                None, tuple(map(self.value, expect_list(names)))
+            )
+            for number, names in pairs
+        }
 
     def guards(self) -> tuple[Guard, ...]:
         pairs = (expect_list(entry, 2) for entry in expect_list(self.document["guards"]))

@@ -79,6 +79,11 @@ def encode_parts(
         "interface": encode_interface(model),
         "declarations": [declarations.hold, [[*pair] for pair in declarations.contradictions]],
         "lengths": [[name, *source] for name, source in program.sizes.items()],
+        "observations": [
+            [node_numbers[node], [value.name for value in observation.outputs]]
+            for node, observation in program.observations.items()
+            if observation.condition is None
+        ],
         "data_dependent_sizes": [name for name, stage in program.stages.items() if stage],
         "guards": [[encode_dim(guard.left), encode_dim(guard.right)] for guard in program.guards],
         "others": [encoder.base(base) for base in encoding.extra_bases],

@@ -1,0 +1,81 @@
+"""Assumptions about runs, for which a program is specialised: the branch that an If takes, and ranks of values.
+
+Inference cannot tell the rank of what an If returns if its branches differ, nor that of an element of a sequence.  A run can.
+A program that is compiled for assumptions computes the conditions that it takes for granted as additional outputs, and
+checks ranks where it binds sizes (`BindSizes`); a run for which an assumption does not hold is repeated by another program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir.types import TensorType
+
+THEN_BRANCH, ELSE_BRANCH = "then_branch", "else_branch"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class BranchTaken:
+    """The node whose first output is `output`, an If, takes its then_branch, or its else_branch."""
+
+    output: str
+    is_then: bool
+
+    def __str__(self) -> str:
+        return f"{self.output} takes {THEN_BRANCH if self.is_then else ELSE_BRANCH}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class RankObserved:
+    """The rank of a value that a node computes."""
+
+    value: str
+    rank: int
+
+    def __str__(self) -> str:
+        return f"rank of {self.value} == {self.rank}"
+
+
+Assumption: TypeAlias = "BranchTaken | RankObserved"
+# Rounds: the assumptions of a round concern the model that is prepared for the rounds before it.
+Assumptions: TypeAlias = "tuple[frozenset[Assumption], ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What a run tells of a node: the branch that it takes, or the ranks of some outputs.
+
+    condition: of an If; None for other nodes.
+    """
+
+    condition: Value | None
+    outputs: tuple[Value, ...]
+
+
+def observation_of(node: Node) -> Observation | None:
+    """What a run could tell of a node that is a fallback operation; None if inference knows it."""
+    if THEN_BRANCH in node.attributes and node.inputs and node.inputs[0] is not None:
+        return None if all(map(has_static_shape, node.outputs)) else Observation(node.inputs[0], node.outputs)
+    unknown = tuple(
+        v for v in node.outputs if v.uses and isinstance(v.type, TensorType) and v.type.shape is None
+    )
+    return Observation(None, unknown) if unknown else None
+
+
+def has_static_shape(value: Value) -> bool:
+    """Whether the rank of a value is known, or nothing reads the value."""
+    is_known = isinstance(value.type, TensorType) and value.type.shape is not None
+    return is_known or not (value.uses or value.is_graph_output)
+
+
+def ranks_of(assumptions: Iterable[frozenset[Assumption]]) -> dict[str, int]:
+    """The assumed ranks, by the names of values."""
+    return {a.value: a.rank for round_ in assumptions for a in round_ if isinstance(a, RankObserved)}
+
+
+def format_assumptions(assumptions: Sequence[frozenset[Assumption]]) -> str:
+    """All assumptions, in the order in which they were made."""
+    return ", ".join(str(a) for round_ in assumptions for a in sorted(round_, key=str))

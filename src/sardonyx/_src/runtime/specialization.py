@@ -1,0 +1,284 @@
+"""Specialisation: programs of a session that are compiled for the branches and ranks of its runs.
+
+A program with fallback operations of which inference cannot tell the rank records what its runs tell
+(`compile.program.assumptions`).  The next run compiles a program for it, the second run is native; the conditions that it
+assumes are guards, and so are the ranks.  A run tries the programs that exist, the one used last first, and then the general
+one, whose observations lead to another program.
+
+Programs are few: engines of one model share them, the least recently used one is dropped, and a model whose assumptions keep
+changing is compiled ever more rarely.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from threading import Lock, local
+
+import numpy as np
+
+from sardonyx._src.compile.program.assumptions import (
+    Assumption,
+    Assumptions,
+    BranchTaken,
+    format_assumptions,
+)
+from sardonyx._src.compile.program.defects import typed_defects
+from sardonyx._src.compile.program.executable import Executable
+from sardonyx._src.errors import CompilationError, EvaluationError, SardonyxError
+from sardonyx._src.interp.run_control import RunControl
+from sardonyx._src.interp.run_state import RandomSource
+from sardonyx._src.ops.api import RunLimits, RuntimeValue
+from sardonyx._src.runtime.async_compilation import async_compilation
+from sardonyx._src.runtime.native_program import NativeProgram
+from sardonyx._src.runtime.output_arrays import OutputArrays
+from sardonyx._src.runtime.run_limits import Bailout
+
+MAX_PROGRAMS = 4  # specialised programs of a model
+MAX_ROUNDS = 8  # of observations: the branches inside a branch are observed when that one was inlined
+log = logging.getLogger(__name__)
+Observed = frozenset[Assumption]
+Compiler = Callable[[Assumptions], Executable]
+
+
+@dataclass(slots=True)
+class Specializations:
+    """The specialised programs of a model, shared by its engines.
+
+    executables: least recently used first.  version: changes with them.  compiled: how many there ever were.
+    counts: of runs since then, by what they observed.  lock: of these; compiling: held while a program is compiled.
+    """
+
+    executables: OrderedDict[Assumptions, Executable] = field(default_factory=OrderedDict)
+    version: int = 0
+    compiled: int = 0
+    counts: dict[Observed, int] = field(default_factory=dict)
+    lock: Lock = field(default_factory=Lock)
+    compiling: Lock = field(default_factory=Lock)
+
+    def is_due(self, observed: Observed) -> bool:
+        """Counts a run with these observations; whether a program is to be compiled for them.
+
+        The first programs are compiled at once; each further one takes twice as many runs as the one before.
+        """
+        required = 1 << max(self.compiled - MAX_PROGRAMS + 1, 0)
+        with self.lock:
+            count = self.counts[observed] = self.counts.get(observed, 0) + 1
+        return count >= required
+
+    def put(self, assumptions: Assumptions, executable: Executable) -> None:
+        """Adds a program, and drops the least recently used one if there are too many."""
+        with self.lock:
+            self.executables[assumptions] = executable
+            self.compiled += 1
+            self.version += 1
+            self.counts.clear()
+            while len(self.executables) > MAX_PROGRAMS:
+                self.executables.popitem(last=False)
+
+    def mark_used(self, assumptions: Assumptions) -> None:
+        with self.lock:
+            if assumptions in self.executables:
+                self.executables.move_to_end(assumptions)
+
+
+@dataclass(frozen=True, slots=True)
+class SpecializedProgram:
+    """A program that computes the right outputs if its assumptions hold."""
+
+    assumptions: Assumptions
+    native: NativeProgram
+
+
+class SpecializedPrograms:
+    """The general program of an engine, and those that are specialised for observations of its runs.
+
+    programs: the most recently used one first; replaced as a whole, since several threads read it.  failed: observations for
+    which no program could be compiled.  pending: what the last run of the general program observed.
+    """
+
+    def __init__(
+        self, general: NativeProgram, shared: Specializations, compiler: Compiler, threads: int | None
+    ) -> None:
+        """compiler: compiles the model of the general program for assumptions.  threads: of programs."""
+        self.general, self.shared, self.compiler, self.threads = general, shared, compiler, threads
+        self.counters = general.counters
+        self.programs: tuple[SpecializedProgram, ...] = ()
+        self.version = 0  # of the shared programs
+        self.failed: set[Observed] = set()
+        self.pending: Observed = frozenset()
+        self.lock = Lock()  # of what is replaced below
+        self.discarded_runs = 0  # on the fast path of a program whose assumptions did not hold
+        self.last_run = local()  # native: the program that computed the last outputs of this thread
+
+    @property
+    def natives(self) -> list[NativeProgram]:
+        """All programs, the most recently used one first, and the general one last."""
+        return [*(program.native for program in self.programs), self.general]
+
+    def try_run(
+        self, feeds: object, control: RunControl | None = None, out: OutputArrays | None = None
+    ) -> dict[str, RuntimeValue] | None:
+        """The outputs, on the fast path of a program whose assumptions hold; None if there is none.
+
+        The general program has its turn only if none can be specialised, since its fast path observes nothing.
+        """
+        for program in self.programs:
+            outputs = program.native.try_run(feeds, control, out)
+            if outputs is None:
+                continue
+            if guard := take_conditions(program.native, outputs):
+                self.record_bailout(guard)
+                with self.lock:
+                    self.discarded_runs += 1
+            else:
+                self.mark_used(program)
+                return outputs
+        return self.general.try_run(feeds, control, out) if self.failed else None
+
+    def run(
+        self,
+        feeds: Mapping[str, RuntimeValue],
+        limits: RunLimits,
+        random_source: RandomSource,
+        control: RunControl,
+    ) -> dict[str, RuntimeValue]:
+        """The outputs by name; raises what `NativeProgram.run` raises."""
+        self.adopt_shared()
+        if self.pending:
+            self.specialize(feeds, limits, control)
+        for program in self.programs:
+            outputs = self.attempt(program.native, feeds, limits, random_source, control)
+            if outputs is not None:
+                self.mark_used(program)
+                self.last_run.native = program.native
+                return outputs
+        self.last_run.native = self.general
+        outputs = self.general.run(feeds, limits, random_source, control)
+        self.pending = self.general.observed
+        return outputs
+
+    def attempt(
+        self,
+        native: NativeProgram,
+        feeds: Mapping[str, RuntimeValue],
+        limits: RunLimits,
+        random_source: RandomSource,
+        control: RunControl,
+    ) -> dict[str, RuntimeValue] | None:
+        """The outputs of a specialised program; None if an assumption does not hold, which is counted."""
+        try:
+            outputs = native.run(feeds, limits, random_source, control)
+            guard = take_conditions(native, outputs)
+        except Bailout as bailout:
+            guard = bailout.guard
+        except EvaluationError:
+            return None  # in a branch that is not taken; otherwise the general program raises it, too
+        if guard:
+            self.record_bailout(guard)
+            return None
+        return outputs
+
+    def record_bailout(self, guard: str) -> None:
+        self.counters.record_bailout(guard, "another program of the session runs the model")
+
+    def record_validated(self, feeds: Mapping[str, RuntimeValue]) -> None:
+        """As of `NativeProgram`, for the program that ran last in this thread."""
+        native: NativeProgram = getattr(self.last_run, "native", self.general)
+        native.record_validated(feeds)
+
+    def mark_used(self, program: SpecializedProgram) -> None:
+        """Makes a program the most recently used one."""
+        if program is not self.programs[0]:
+            with self.lock:
+                self.programs = (program, *(other for other in self.programs if other is not program))
+            self.shared.mark_used(program.assumptions)
+
+    # --- compiling ---------------------------------------------------------------------------
+
+    def adopt_shared(self) -> None:
+        """Opens the programs that other engines have compiled, and closes those that were dropped."""
+        shared = self.shared
+        if self.version == shared.version:
+            return
+        with self.lock:
+            with shared.lock:
+                version, executables = shared.version, dict(shared.executables)
+            opened = {program.assumptions: program for program in self.programs}
+            self.programs = tuple(
+                opened.get(assumptions) or self.open(assumptions, executable)
+                for assumptions, executable in reversed(executables.items())
+            )
+            self.version = version
+
+    def open(self, assumptions: Assumptions, executable: Executable) -> SpecializedProgram:
+        return SpecializedProgram(assumptions, NativeProgram(executable, self.threads, self.counters))
+
+    def specialize(self, feeds: Mapping[str, RuntimeValue], limits: RunLimits, control: RunControl) -> None:
+        """Compiles a program for what the last general run observed, unless another thread is compiling one."""
+        observed, self.pending = self.pending, frozenset()
+        if observed in self.failed or not self.shared.compiling.acquire(blocking=False):
+            return
+        try:
+            if self.shared.is_due(observed):
+                self.compile_rounds(observed, feeds, limits, control)
+        except SardonyxError as error:
+            self.failed.add(observed)
+            if isinstance(error, CompilationError):
+                if not self.counters.tolerates_faults:
+                    raise
+                self.counters.record_compiler_fault(error)
+            log.info("no program is specialised: %s", error)
+        finally:
+            self.shared.compiling.release()
+
+    def compile_rounds(
+        self,
+        observed: Observed,
+        feeds: Mapping[str, RuntimeValue],
+        limits: RunLimits,
+        control: RunControl,
+    ) -> None:
+        """Compiles a program for observations, and again for what runs of it observe, until they observe nothing new."""
+        assumptions: Assumptions = ()
+        while observed and len(assumptions) < MAX_ROUNDS:
+            assumptions = (*assumptions, relevant_assumptions(observed))
+            with typed_defects("specialize"), async_compilation():
+                executable = self.compiler(assumptions)
+                native = NativeProgram(executable, self.threads, self.counters)
+            observed = observe(native, feeds, limits, control)
+        if assumptions not in self.shared.executables:
+            self.shared.put(assumptions, executable)
+            self.adopt_shared()
+        log.info("a program is specialised: %s", format_assumptions(assumptions))
+
+
+def relevant_assumptions(observed: Observed) -> Observed:
+    """The branches, from which most ranks follow; or all observations if there are none."""
+    return frozenset(a for a in observed if isinstance(a, BranchTaken)) or observed
+
+
+def observe(
+    native: NativeProgram, feeds: Mapping[str, RuntimeValue], limits: RunLimits, control: RunControl
+) -> Observed:
+    """What a run of a program observes, whose outputs are dropped; nothing if it fails."""
+    if not native.observations:
+        return frozenset()
+    try:
+        outputs = native.run(feeds, limits, RandomSource(0), control)
+    except (Bailout, EvaluationError):
+        return frozenset()
+    finally:
+        native.release_contexts()
+    return frozenset() if take_conditions(native, outputs) else native.observed
+
+
+def take_conditions(native: NativeProgram, outputs: dict[str, RuntimeValue]) -> str:
+    """Removes the conditions from the outputs; returns the first assumption that does not hold, or ""."""
+    failed = ""
+    for name, branch in native.program.assumed_branches.items():
+        if bool(np.all(np.asarray(outputs.pop(name)))) is not branch.is_then:
+            failed = failed or str(branch)
+    return failed

@@ -15,7 +15,22 @@ from sardonyx._src.ir.walk import nodes
 from sardonyx._src.rewrite.engine.edit import Edit
 
 PACKAGE = "sardonyx._src.compile.prepare.decompositions"
-DECOMPOSITIONS = {"Einsum": "einsum", "GridSample": "grid_sample"}  # the module of each operator
+DECOMPOSITIONS = {  # the module of each operator
+    "AffineGrid": "function_body",
+    "BlackmanWindow": "function_body",
+    "CausalConvWithState": "function_body",
+    "CenterCropPad": "function_body",
+    "Einsum": "einsum",
+    "GridSample": "grid_sample",
+    "HammingWindow": "function_body",
+    "HannWindow": "function_body",
+    "Hardmax": "rows",
+    "LpNormalization": "rows",
+    "NegativeLogLikelihoodLoss": "function_body",
+    "Shrink": "function_body",
+    "SoftmaxCrossEntropyLoss": "function_body",
+    "SwiGLU": "function_body",
+}
 Decomposition = Callable[[Node, Edit], bool]
 
 

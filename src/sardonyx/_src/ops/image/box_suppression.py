@@ -131,9 +131,10 @@ def select_by_blocks(boxes: Boxes, order: Array, max_boxes: int, iou_limit: np.f
 def select_one_by_one(excludes: Array) -> Array:
     """The boxes of a block that no selected one before them excludes; excludes: [n, n] bool."""
     alive = np.ones(len(excludes), bool)
-    for i in np.flatnonzero(excludes.any(1)).tolist():
+    later = np.triu(excludes, 1)
+    for i in np.flatnonzero(later.any(1)).tolist():
         if alive[i]:
-            alive[i + 1 :] &= ~excludes[i, i + 1 :]
+            alive &= ~later[i]
     return np.flatnonzero(alive)
 
 

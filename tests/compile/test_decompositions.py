@@ -1,0 +1,89 @@
+"""Operators without kernels of their own that run natively as others, beside the reference kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+import sardonyx as sx
+from models import parse_model
+from sardonyx._src.ir.tensors import Array
+
+F = np.float32
+DRAW = np.random.default_rng(2)
+ROWS = DRAW.standard_normal((3, 4, 5)).astype(F)
+SPECIAL = np.array(
+    [[0, 0, 0], [np.inf, 1, 2], [np.nan, 1, 3], [3e38, -3e38, 1e38], [1e-30, 2e-30, 0], [2, 2, 1]], F
+)
+
+
+def assert_native(text: str, feeds: Mapping[str, Array], opset: int = 24) -> None:
+    model = parse_model(text, opset=opset)
+    native, reference = (sx.Session(model, engine=engine, threads=1) for engine in ("native", "reference"))
+    assert native.stats.fallback_nodes == 0
+    expected = reference.run(feeds)
+    for name, actual in native.run(feeds).items():
+        np.testing.assert_allclose(actual, expected[name], rtol=2e-6, atol=1e-6)  # type: ignore[arg-type]
+    assert not native.stats.bailouts
+
+
+@pytest.mark.parametrize("attributes", ["", "<axis = 0>", "<axis = 1, p = 1>", "<axis = -2, p = 2>"])
+@pytest.mark.parametrize("dims", ["3,4,5", "A,B,C"])
+def test_lp_normalization(attributes: str, dims: str) -> None:
+    text = f"g (float[{dims}] x) => (float[{dims}] y) {{ y = LpNormalization {attributes} (x) }}"
+    if "C" in dims:
+        assert_native(text, {"x": ROWS})
+    assert_native(text.replace("A,B,C", "3,4,5"), {"x": ROWS})
+
+
+@pytest.mark.parametrize("p", [1, 2])
+def test_lp_normalization_of_extreme_rows(p: int) -> None:
+    text = f"g (float[6,3] x) => (float[6,3] y) {{ y = LpNormalization <p = {p}> (x) }}"
+    assert_native(text, {"x": SPECIAL})
+
+
+@pytest.mark.parametrize("attributes", ["", "<axis = 0>", "<axis = -2>"])
+def test_hardmax(attributes: str) -> None:
+    assert_native(f"g (float[3,4,5] x) => (float[3,4,5] y) {{ y = Hardmax {attributes} (x) }}", {"x": ROWS})
+
+
+def test_hardmax_of_open_batches() -> None:
+    assert_native("g (float[A,B,5] x) => (float[A,B,5] y) { y = Hardmax(x) }", {"x": ROWS})
+
+
+def test_hardmax_of_extreme_rows() -> None:
+    assert_native("g (float[6,3] x) => (float[6,3] y) { y = Hardmax(x) }", {"x": SPECIAL})
+
+
+def test_shrink() -> None:
+    text = "g (float[N,3] x) => (float[N,3] y) { a = Relu(x) b = Shrink <lambd = 0.5, bias = 0.25> (a) y = Neg(b) }"
+    assert_native(text, {"x": SPECIAL})
+
+
+def test_losses() -> None:
+    labels = np.array([[1, 0, 4, 2], [3, 3, 0, 1]])
+    scores = DRAW.standard_normal((2, 5, 4)).astype(F)
+    text = """g (float[N,5,D] x, int64[N,D] t) => (float y, float[N,5,D] p)
+        { y, p = SoftmaxCrossEntropyLoss <reduction = "mean"> (x, t) }"""
+    assert_native(text, {"x": scores, "t": labels})
+    text = "g (float[N,5,D] x, int64[N,D] t) => (float y) { y = NegativeLogLikelihoodLoss <ignore_index = 3> (x, t) }"
+    assert_native(text, {"x": scores, "t": labels})
+
+
+def test_center_crop_pad() -> None:
+    text = """g (float[3,4,5] x) => (float[6,2,5] y) <int64[2] size = {6, 2}> { y = CenterCropPad <axes = [0, 1]> (x, size) }"""
+    assert_native(text, {"x": ROWS})
+
+
+def test_affine_grids_are_sampled() -> None:
+    text = """g (float[1,2,5,6] x, float[1,2,3] a) => (float[1,2,4,4] y) <int64[4] size = {1, 2, 4, 4}>
+        { grid = AffineGrid(a, size)  y = GridSample(x, grid) }"""
+    affine = np.array([[[0.8, 0.1, 0.1], [-0.2, 0.9, 0]]], F)
+    assert_native(text, {"x": DRAW.standard_normal((1, 2, 5, 6)).astype(F), "a": affine})
+
+
+def test_windows_are_constants() -> None:
+    text = "g (float[N,8] x) => (float[N,8] y) <int64 n = {8}> { w = HannWindow(n)  y = Mul(x, w) }"
+    assert_native(text, {"x": np.ones((2, 8), F)})

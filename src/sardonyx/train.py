@@ -11,6 +11,7 @@ from sardonyx._src.train.fit.progress import EpochRecord as EpochRecord
 from sardonyx._src.train.losses.base import Loss as Loss
 from sardonyx._src.train.losses.bce import BCEWithLogits as BCEWithLogits
 from sardonyx._src.train.losses.cross_entropy import CrossEntropy as CrossEntropy
+from sardonyx._src.train.losses.ctc import CTC as CTC
 from sardonyx._src.train.losses.huber import Huber as Huber
 from sardonyx._src.train.losses.mae import MAE as MAE
 from sardonyx._src.train.losses.mse import MSE as MSE
@@ -35,6 +36,7 @@ from sardonyx._src.train.prepare.prepare import prepare as prepare
 from sardonyx._src.train.prepare.selection import ParameterGroup as ParameterGroup
 
 __all__ = [
+    "CTC",
     "MAE",
     "MSE",
     "NLL",

@@ -8,6 +8,7 @@ from sardonyx._src.suggestions import suggest
 from sardonyx._src.train.losses.base import Loss
 from sardonyx._src.train.losses.bce import BCEWithLogits
 from sardonyx._src.train.losses.cross_entropy import CrossEntropy
+from sardonyx._src.train.losses.ctc import CTC
 from sardonyx._src.train.losses.huber import Huber
 from sardonyx._src.train.losses.mae import MAE
 from sardonyx._src.train.losses.mse import MSE
@@ -20,6 +21,7 @@ LOSSES: dict[str, type[Loss]] = {
     "mae": MAE,
     "huber": Huber,
     "bce": BCEWithLogits,
+    "ctc": CTC,
 }
 
 

@@ -16,6 +16,7 @@ from sardonyx._src.errors import EvaluationError, SardonyxError
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.runtime.session import Engine
 
 onnxruntime = pytest.importorskip("onnxruntime")
 
@@ -156,7 +157,7 @@ def test_missing_numbers_are_nan() -> None:
     call = "Imputer<imputed_value_floats = [1.0, 2.0, 3.0], replaced_value_float = @@>(x)"
     model = model_of(call.replace(", replaced_value_float = @@", ""), "float", "N, 3")
     model.graph.nodes[0].set_attribute(attribute_nan())
-    assert run_repeatedly(model, np.float32([[NAN, 1, NAN]]))[0].tolist() == [[1, 1, 3]]  # type: ignore[union-attr]
+    assert run_repeatedly(model, np.array([[NAN, 1, NAN]], np.float32))[0].tolist() == [[1, 1, 3]]  # type: ignore[union-attr]
 
 
 def attribute_nan() -> sx.ir.Attribute:
@@ -174,13 +175,13 @@ def test_imputed_integers(call: str, dtype: str) -> None:
 @pytest.mark.parametrize("call", [CLASSIFIERS[0], REGRESSORS[0], REGRESSORS[7]])
 def test_one_row_as_a_vector_and_rows_of_higher_rank(call: str) -> None:
     results = 2 if "Classifier" in call else 1
-    assert_native_agrees(call, np.float32([1, 2, 3]), results=results)
-    assert_native_agrees(call, np.float32([[[1], [2], [3]], [[4], [5], [6]]]), results=results)
+    assert_native_agrees(call, np.array([1, 2, 3], np.float32), results=results)
+    assert_native_agrees(call, np.array([[[1], [2], [3]], [[4], [5], [6]]], np.float32), results=results)
 
 
 def test_ties_and_nan_select_the_first_class() -> None:
     call = 'LinearClassifier<coefficients = [1.0, 0.0, 1.0, 0.0, 0.0, 1.0], classlabels_ints = [7, 8, 9], post_transform = "NONE">(x)'
-    for x in (np.float32([[1, 1], [0, 0], [NAN, 1], [1, NAN], [INF, INF], [-INF, 0]]),):
+    for x in (np.array([[1, 1], [0, 0], [NAN, 1], [1, NAN], [INF, INF], [-INF, 0]], np.float32),):
         model = model_of(call, "float", "N, 2", results=2)
         expected = sx.Session(model, engine="reference").run({"x": x})
         labels, _ = run_repeatedly(model, x)
@@ -190,10 +191,10 @@ def test_ties_and_nan_select_the_first_class() -> None:
 @pytest.mark.parametrize(
     ("call", "x"),
     [
-        ("LabelEncoder<keys_int64s = [3, -1, 0, 3], values_int64s = [30, 10, 0, 31], default_int64 = 99>(x)", np.int64([3, -1, 0, 2, 5, -(2**63), 2**63 - 1])),
-        ("LabelEncoder<keys_int64s = [3, 1], values_floats = [0.5, 1.5], default_float = -1.0>(x)", np.int64([[3, 1], [0, 2]])),
-        ("LabelEncoder<keys_floats = [1.0, 2.0, 0.0], values_int64s = [10, 20, 5], default_int64 = 99>(x)", np.float32([1, 2, 1.5, 0.0, -0.0, NAN, INF, -INF, 3])),
-        ("LabelEncoder<keys_floats = [-3.0, 2.0], values_floats = [1.0, 2.0], default_float = 9.0>(x)", np.float32([-3, 2, -0.0, 0.0, 1e30])),
+        ("LabelEncoder<keys_int64s = [3, -1, 0, 3], values_int64s = [30, 10, 0, 31], default_int64 = 99>(x)", np.array([3, -1, 0, 2, 5, -(2**63), 2**63 - 1], np.int64)),
+        ("LabelEncoder<keys_int64s = [3, 1], values_floats = [0.5, 1.5], default_float = -1.0>(x)", np.array([[3, 1], [0, 2]], np.int64)),
+        ("LabelEncoder<keys_floats = [1.0, 2.0, 0.0], values_int64s = [10, 20, 5], default_int64 = 99>(x)", np.array([1, 2, 1.5, 0.0, -0.0, NAN, INF, -INF, 3], np.float32)),
+        ("LabelEncoder<keys_floats = [-3.0, 2.0], values_floats = [1.0, 2.0], default_float = 9.0>(x)", np.array([-3, 2, -0.0, 0.0, 1e30], np.float32)),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("version", [2, 4])
@@ -218,7 +219,7 @@ def eval_list(places: str) -> list[int]:
 
 @pytest.mark.parametrize("engine", ["native", "reference"])
 @pytest.mark.parametrize("call", [CLASSIFIERS[0], REGRESSORS[0], FEATURES[0], REGRESSORS[7]])
-def test_rows_of_another_length_are_an_error(call: str, engine: sx.Engine) -> None:
+def test_rows_of_another_length_are_an_error(call: str, engine: Engine) -> None:
     results = 2 if "Classifier" in call else 1
     with pytest.raises(SardonyxError, match=r"must (be|have)"):
         sx.Session(model_of(call, "float", "N, 4", results=results), engine=engine).run(

@@ -96,7 +96,7 @@ def test_a_residual_of_one_channel_is_an_operand() -> None:
     }
     model = parse_model(text, opset=23)
     native, expected = (
-        sx.Session(model, engine=engine).run(feeds)["y"] for engine in ("native", "reference")
+        np.asarray(sx.Session(model, engine=engine).run(feeds)["y"]) for engine in ("native", "reference")
     )
     np.testing.assert_allclose(native, expected, 1e-5, 1e-5)
 

@@ -36,21 +36,23 @@ def repeat(session: sx.Session, feeds: dict[str, Array], runs: int = 3) -> None:
 
 def test_labels_and_maps_leave_runs_on_the_fast_path() -> None:
     session = sx.Session(model_of(CLASSIFIER), engine="native", threads=1)
-    repeat(session, {"x": np.float32([[1, 2], [4, 3]])})
-    result = session.run({"x": np.float32([[6, 5], [7, 8]])})
+    repeat(session, {"x": np.array([[1, 2], [4, 3]], np.float32)})
+    result = session.run({"x": np.array([[6, 5], [7, 8]], np.float32)})
     assert session.stats.fast_path_runs == 2
     labels, maps = result.values()
     assert isinstance(labels, np.ndarray) and labels.tolist() == ["a", "b"]
     assert maps == [{"a": 6, "b": 5}, {"a": 7, "b": 8}]
-    assert isinstance(maps, list) and isinstance(maps[0], dict) and maps[0]["a"].dtype == np.float32  # type: ignore[union-attr]  # a scalar
+    first = maps[0] if isinstance(maps, list) else None
+    assert isinstance(first, dict)
+    assert [type(value).__name__ for value in first.values()] == ["float32", "float32"]
 
 
 def test_results_of_runs_are_independent() -> None:
     session = sx.Session(model_of(CLASSIFIER), engine="native", threads=1)
-    feeds = {"x": np.float32([[1, 2]])}
+    feeds = {"x": np.array([[1, 2]], np.float32)}
     repeat(session, feeds)
     first = session.run(feeds)
-    second = session.run({"x": np.float32([[9, 2]])})
+    second = session.run({"x": np.array([[9, 2]], np.float32)})
     assert first["maps"] == [{"a": 1, "b": 2}] and second["maps"] == [{"a": 9, "b": 2}]
     assert first["label"] is not second["label"]
 
@@ -58,18 +60,18 @@ def test_results_of_runs_are_independent() -> None:
 @pytest.mark.parametrize("threads", [1, 2])
 def test_fed_strings_take_the_fast_path(threads: int) -> None:
     session = sx.Session(model_of(WORDS), engine="native", threads=threads)
-    repeat(session, {"word": np.array([["p"], ["q"]], object), "x": np.float32([[1], [2]])})
-    y = session.run({"word": np.array([["?"], ["p"]], object), "x": np.float32([[3], [4]])})["y"]
+    repeat(session, {"word": np.array([["p"], ["q"]], object), "x": np.array([[1], [2]], np.float32)})
+    y = session.run({"word": np.array([["?"], ["p"]], object), "x": np.array([[3], [4]], np.float32)})["y"]
     assert session.stats.fast_path_runs == 2
-    np.testing.assert_array_equal(y, np.float32([[0, 0, 3], [1, 0, 4]]))
-    y = session.run({"word": np.array([["q"], ["p"]]), "x": np.float32([[3], [4]])})["y"]
+    np.testing.assert_array_equal(y, np.array([[0, 0, 3], [1, 0, 4]], np.float32))
+    y = session.run({"word": np.array([["q"], ["p"]]), "x": np.array([[3], [4]], np.float32)})["y"]
     assert session.stats.fast_path_runs == 3
-    np.testing.assert_array_equal(y, np.float32([[0, 1, 3], [1, 0, 4]]))
+    np.testing.assert_array_equal(y, np.array([[0, 1, 3], [1, 0, 4]], np.float32))
 
 
 def test_feeds_that_are_no_strings_are_refused_as_in_the_first_run() -> None:
     session = sx.Session(model_of(WORDS), engine="native", threads=1)
-    x = np.float32([[1]])
+    x = np.array([[1]], np.float32)
     repeat(session, {"word": np.array([["p"]], object), "x": x})
     with pytest.raises(InputError, match="input 'word' must be strings; got a int 3 as element 0"):
         session.run({"word": np.array([[3]], object), "x": x})
@@ -102,7 +104,7 @@ def test_an_error_of_a_kernel_is_that_of_the_first_run() -> None:
         y = ai.onnx.ml.OneHotEncoder<cats_strings = ["p", "q"], zeros = 0>(word)  z = Neg(x)
     }"""
     session = sx.Session(model_of(text), engine="native", threads=1)
-    x = np.float32([1])
+    x = np.array([1], np.float32)
     repeat(session, {"word": np.array(["p"], object), "x": x})
     assert session.stats.fast_path_runs == 1
     with pytest.raises(EvaluationError, match="every element must be a category when zeros=0; got 'r'"):
@@ -113,8 +115,8 @@ def test_results_whose_size_depends_on_data_are_checked() -> None:
     text = "g (float[N] x) => (float[N] y, int64[1,K] places) { y = Neg(x)  places = NonZero(y) }"
     session = sx.Session(model_of(text), engine="native", threads=1)
     for elements in ([1, 0], [1, 0], [1, 0], [1, 2], [0, 3], [1, 2], [3, 4]):
-        places = session.run({"x": np.float32(elements)})["places"]
-        np.testing.assert_array_equal(places, np.nonzero(elements))
+        places = session.run({"x": np.array(elements, np.float32)})["places"]
+        np.testing.assert_array_equal(places, np.nonzero(np.array(elements)))
 
 
 def test_strings_that_pass_through_belong_to_the_caller() -> None:
@@ -123,7 +125,7 @@ def test_strings_that_pass_through_belong_to_the_caller() -> None:
     )
     session = sx.Session(model_of(text), engine="native", threads=1)
     words = np.array(["p", "q"], object)
-    feeds = {"word": words, "x": np.float32([1, 2])}
+    feeds = {"word": words, "x": np.array([1, 2], np.float32)}
     repeat(session, feeds)
     copy = session.run(feeds)["copy"]
     assert isinstance(copy, np.ndarray)

@@ -135,7 +135,7 @@ def test_both_engines_compute_what_the_own_version_means(
 ) -> None:
     model = parse_model(text, opset=opset)
     expected, actual = (
-        sx.Session(model, engine=engine).run(feeds)["y"] for engine in ("reference", "native")
+        np.asarray(sx.Session(model, engine=engine).run(feeds)["y"]) for engine in ("reference", "native")
     )
     assert actual.dtype == expected.dtype == next(iter(feeds.values())).dtype
     np.testing.assert_array_equal(actual, expected)

@@ -194,7 +194,7 @@ def test_maxima_of_many_points_are_those_of_all_samples(seed: int) -> None:
         "output_width": 3,
         "sampling_ratio": int(rng.integers(3, 9)),
     }
-    inputs = [x, rois, np.zeros(3, np.int64)]
+    inputs: list[Array] = [x, rois, np.zeros(3, np.int64)]
     dense = evaluate_roi_align(inputs, attributes)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(roi_align, "greatest_pixels", greatest_of_samples)
@@ -218,4 +218,5 @@ def greatest_of_samples(x: Array, down: Array, across: Array, shape: tuple[int, 
     values = values.reshape(
         channels, len(down), height, down.shape[1] // height, width, across.shape[1] // width
     )
-    return values.max((3, 5)).swapaxes(0, 1)
+    greatest: Array = values.max((3, 5)).swapaxes(0, 1)
+    return greatest

@@ -29,8 +29,8 @@ def geometry_of(attributes: dict[str, list[int]]) -> WindowGeometry:
         X,
         attributes["kernel_shape"],
         auto_pad="NOTSET",
-        **{k: v for k, v in attributes.items() if k != "kernel_shape"},
-    )  # type: ignore[arg-type]  # no attribute has another type
+        **{k: v for k, v in attributes.items() if k != "kernel_shape"},  # type: ignore[arg-type]  # no attribute has another type
+    )
 
 
 @pytest.mark.parametrize("attributes", GEOMETRIES, ids=str)

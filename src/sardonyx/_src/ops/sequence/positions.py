@@ -10,6 +10,7 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import SequenceType, Type
+from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.ops.inference import Inference
 
 
@@ -23,9 +24,10 @@ def position_of(position: Array, count: int, what: str = "position") -> int:
     return index % count
 
 
-def check_same_element_type(tensors: Sequence[Array]) -> None:
+def check_same_element_type(values: Sequence[RuntimeValue]) -> None:
     """Raises EvaluationError if the elements of a sequence are no tensors, or have different element types."""
-    if not all(isinstance(x, np.ndarray) for x in tensors):
+    tensors = [value for value in values if isinstance(value, np.ndarray)]
+    if len(tensors) < len(values):
         raise EvaluationError("the elements of the sequence must be tensors; got others")
     kinds = {DataType.of(x.dtype).text for x in tensors}
     if len(kinds) > 1:

@@ -25,7 +25,9 @@ def infer(inference: Inference) -> Result:
 
 
 @op.eval(11)
-def evaluate(input_sequence: list[Array], tensor: Array, position: Array | None = None) -> list[RuntimeValue]:
+def evaluate(
+    input_sequence: list[RuntimeValue], tensor: RuntimeValue, position: Array | None = None
+) -> list[RuntimeValue]:
     """position: one integer from -n to n, before which the tensor is inserted; appended by default."""
     check_same_element_type([*input_sequence[:1], tensor])
     count = len(input_sequence)
@@ -34,7 +36,7 @@ def evaluate(input_sequence: list[Array], tensor: Array, position: Array | None 
 
 
 def insert_in_place(
-    input_sequence: list[RuntimeValue], tensor: Array, position: Array | None = None
+    input_sequence: list[RuntimeValue], tensor: RuntimeValue, position: Array | None = None
 ) -> list[RuntimeValue]:
     """`evaluate` for a sequence that nothing else refers to: one that is appended to becomes the result."""
     if position is not None:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import cast
 
 import numpy as np
 
@@ -140,7 +139,7 @@ def check_initialization(initialization: Initialization | None) -> None:
     draws = list(initialization.values()) if isinstance(initialization, Mapping) else [initialization]
     for draw in draws:
         if not isinstance(draw, str):
-            check_number("initialization", cast(float, draw), 0, math.inf)
+            check_number("initialization", draw, 0, math.inf)
         elif draw not in DISTRIBUTIONS:
             hint = suggest(draw, DISTRIBUTIONS, "distributions")
             raise InputError(f"there is no distribution {draw!r}{hint}", name="initialization")

@@ -66,7 +66,9 @@ def test_a_sequence_that_only_a_loop_holds_is_extended(body: str, engine: Engine
         result = sx.Session(model, engine=engine).run({"n": np.array(50), "x": X, "e": start})
     sequence = result["s"]
     assert isinstance(sequence, list)
-    np.testing.assert_array_equal(np.array(sequence), [X + 1] + [X] * (50 * insertions))
+    np.testing.assert_array_equal(
+        np.stack([np.asarray(element) for element in sequence]), [X + 1] + [X] * (50 * insertions)
+    )
     assert len(start) == 1
     initial = result["e2"]
     assert isinstance(initial, list)

@@ -218,5 +218,4 @@ def greatest_of_samples(x: Array, down: Array, across: Array, shape: tuple[int, 
     values = values.reshape(
         channels, len(down), height, down.shape[1] // height, width, across.shape[1] // width
     )
-    greatest: Array = values.max((3, 5)).swapaxes(0, 1)
-    return greatest
+    return np.asarray(values.max((3, 5)).swapaxes(0, 1))

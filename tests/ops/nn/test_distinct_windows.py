@@ -28,8 +28,10 @@ def geometry_of(attributes: dict[str, list[int]]) -> WindowGeometry:
     return pooling_windows(
         X,
         attributes["kernel_shape"],
+        strides=attributes["strides"],
+        pads=attributes["pads"],
+        dilations=attributes["dilations"],
         auto_pad="NOTSET",
-        **{k: v for k, v in attributes.items() if k != "kernel_shape"},  # type: ignore[arg-type]  # no attribute has another type
     )
 
 

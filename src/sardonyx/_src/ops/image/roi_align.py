@@ -211,7 +211,7 @@ def extreme_weights(points: Array, bins: int, size: int) -> tuple[Array, Array, 
         weights = tap.weight.reshape(index.shape)[reads_pixel]
         np.maximum.at(most, (first + index)[reads_pixel], weights)
         np.minimum.at(least, (first + index)[reads_pixel], weights)
-    is_beside = np.asarray(~reads_pixel.all(2))  # of both taps alike
+    is_beside: Array = np.asarray(~reads_pixel.all(2))  # of both taps alike
     return most.reshape(regions, bins, size), least.reshape(regions, bins, size), is_beside
 
 

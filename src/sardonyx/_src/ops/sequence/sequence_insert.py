@@ -5,6 +5,8 @@ Spec: ai.onnx SequenceInsert-11.
 
 from __future__ import annotations
 
+from typing import cast
+
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import SequenceType
 from sardonyx._src.ops.api import Operator, RuntimeValue
@@ -25,9 +27,7 @@ def infer(inference: Inference) -> Result:
 
 
 @op.eval(11)
-def evaluate(
-    input_sequence: list[RuntimeValue], tensor: RuntimeValue, position: Array | None = None
-) -> list[RuntimeValue]:
+def evaluate(input_sequence: list[Array], tensor: Array, position: Array | None = None) -> list[RuntimeValue]:
     """position: one integer from -n to n, before which the tensor is inserted; appended by default."""
     check_same_element_type([*input_sequence[:1], tensor])
     count = len(input_sequence)
@@ -36,14 +36,14 @@ def evaluate(
 
 
 def insert_in_place(
-    input_sequence: list[RuntimeValue], tensor: RuntimeValue, position: Array | None = None
+    input_sequence: list[Array], tensor: Array, position: Array | None = None
 ) -> list[RuntimeValue]:
     """`evaluate` for a sequence that nothing else refers to: one that is appended to becomes the result."""
     if position is not None:
         return evaluate(input_sequence, tensor, position)
     check_same_element_type([*input_sequence[:1], tensor])
     input_sequence.append(tensor)
-    return input_sequence
+    return cast("list[RuntimeValue]", input_sequence)
 
 
 def insertion(position: Array, count: int) -> int:

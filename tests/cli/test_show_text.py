@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 
 import numpy as np
@@ -125,3 +126,24 @@ def test_every_invalid_document_that_decodes_is_printed(pair: Pair, tmp_path: Pa
     assert code in (0, 1)
     assert out or "sardonyx: " in err
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "line"),
+    [
+        ("m.onnx", b"\0bogus", "byte 0: a field number must be positive; got 0"),
+        ("m.onnx", b"\x3a\x05\x0a\x03ab", r"byte 0 \(graph\): "),
+        ("t.pb", b"\x4a\x7f", r"byte 0 \(raw_data\): "),
+        ("m.json", b"{", "document: line 1, column 2: "),
+        ("m.onnxtxt", b"g (", "1:4: expected a type"),
+    ],
+)
+def test_what_does_not_decode_is_one_line(
+    tmp_path: Path, capsys: Streams, name: str, content: bytes, line: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    assert show(path) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert re.fullmatch(rf"sardonyx: ({re.escape(str(path))}:)? ?{line}[^\n]*\n", err), err

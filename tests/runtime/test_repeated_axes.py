@@ -30,12 +30,12 @@ PERMUTATION, AXES = "perm", "axes"
 
 
 class Subject(NamedTuple):
-    """A case of an operator version with a list of axes, as an attribute or as the input of that index."""
+    """A case of an operator version with a list of axes, as an attribute or as that operand."""
 
     case: Case
     name: str
     axes: tuple[int, ...]
-    input_index: int | None
+    operand: int | None
 
 
 def subject_of(schema: OpSchema, case: Case) -> Subject | None:
@@ -87,13 +87,13 @@ def wrong_axes(subject: Subject) -> Iterator[tuple[int, ...]]:
 
 def wrong_model(subject: Subject, axes: Sequence[int]) -> tuple[sx.Model, dict[str, RuntimeValue]]:
     feeds = feeds_of(subject.case)
-    if subject.input_index is None:
+    if subject.operand is None:
         attribute = Attribute(subject.name, AttributeType.INTS, tuple(axes))
         return changed_model(subject.case, attribute), feeds
-    feeds.pop(f"x{subject.input_index}")
-    elements = subject.case.inputs[subject.input_index]
+    feeds.pop(f"x{subject.operand}")
+    elements = subject.case.inputs[subject.operand]
     assert isinstance(elements, np.ndarray), "axes are a tensor"
-    return changed_model(subject.case, constants={subject.input_index: np.array(axes, elements.dtype)}), feeds
+    return changed_model(subject.case, constants={subject.operand: np.array(axes, elements.dtype)}), feeds
 
 
 @pytest.mark.parametrize("key", SUBJECTS, ids=lambda key: "-".join(map(str, filter(None, key))))

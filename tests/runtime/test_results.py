@@ -12,6 +12,7 @@ import sardonyx as sx
 from models import parse_record
 from sardonyx._src.errors import InputError, OutputError
 from sardonyx._src.ir.tensors import Array, Tensor
+from sardonyx._src.runtime.session import ENGINES, Engine
 
 F = np.float32
 
@@ -42,6 +43,23 @@ def test_a_result_of_another_kind_than_declared_is_named(declared: str, node: st
     with pytest.raises(OutputError, match=match) as caught:
         make_session(f"g (float[2] x) => ({declared} y) {{ {node} }}").run({"x": np.ones(2, F)})
     assert caught.value.name == "y"
+
+
+@pytest.mark.parametrize(
+    ("declared", "labels"),
+    [
+        ("map(string, float)", "classlabels_int64s = [3, 4]"),
+        ("map(int64, float)", 'classlabels_strings = ["a", "b"]'),
+        ("map(int64, double)", "classlabels_int64s = [3, 4]"),
+        ("map(int64, seq(float))", "classlabels_int64s = [3, 4]"),
+    ],
+)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_keys_and_values_of_maps_are_as_declared(declared: str, labels: str, engine: Engine) -> None:
+    text = f"g (float[1,2] x) => (seq({declared}) y) {{ y = ai.onnx.ml.ZipMap <{labels}> (x) }}"
+    session = sx.Session(parse_record(text, more='"ai.onnx.ml": 1'), engine=engine)
+    with pytest.raises(OutputError, match=r"must be seq\(map\(.*; got seq\(map\((int64|string), float\)\)"):
+        session.run({"x": np.ones((1, 2), F)})
 
 
 def test_an_empty_sequence_is_one_of_any_type() -> None:

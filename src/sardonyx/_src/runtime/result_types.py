@@ -22,17 +22,26 @@ def matches_type(value: RuntimeValue, declared: Type | None) -> bool:
         case OptionalType():
             return value is None or matches_type(value, declared.elem)
         case MapType():
-            return isinstance(value, dict)
+            return isinstance(value, dict) and all(
+                isinstance(key, key_class(declared)) and matches_type(element, declared.value)
+                for key, element in value.items()
+            )
     return True
 
 
+def key_class(declared: MapType) -> type[int | str]:
+    """The Python type of the keys of a map."""
+    return str if declared.key is DataType.STRING else int
+
+
 def describe_value(value: RuntimeValue) -> str:
-    """The kind and element type of a value, in ONNX's notation of types: `seq(float)`, `map`, `none`."""
+    """The kind and element type of a value, in ONNX's notation of types: `seq(float)`, `map(int64, float)`, `none`."""
     match value:
         case np.ndarray() | SparseTensor():
             return DataType.of(value.dtype).text if isinstance(value, np.ndarray) else "sparse_tensor"
         case list():
             return f"seq({', '.join(dict.fromkeys(map(describe_value, value)))})"
         case dict():
-            return "map"
+            keys = dict.fromkeys("string" if isinstance(key, str) else "int64" for key in value)
+            return f"map({', '.join([*keys, *dict.fromkeys(map(describe_value, value.values()))])})"
     return "none"

@@ -38,7 +38,6 @@ from sardonyx._src.convert.vendor_operators import (
 )
 from sardonyx._src.errors import ConversionError, EvaluationError, InferenceError, InputError, InvalidModel
 from sardonyx._src.infer.incremental import RejectionRecorder
-from sardonyx._src.infer.merge import open_sizes
 from sardonyx._src.infer.state import InferenceState
 from sardonyx._src.infer.stated_types import all_values, clear_stated_types
 from sardonyx._src.infer.walk import model_walk, run_walk
@@ -53,6 +52,7 @@ from sardonyx._src.ir.parameters import filled_parameters, undecided_defaults
 from sardonyx._src.ir.walk import location, nodes, roots
 from sardonyx._src.ops.api import OPERAND_ERRORS, Operator
 from sardonyx._src.ops.bind import schema_of
+from sardonyx._src.ops.control.joins import drop_shape
 from sardonyx._src.ops.function_bodies import body_of
 from sardonyx._src.ops.registry import find
 from sardonyx._src.ops.version_adapter import Adapter, Attributes
@@ -132,14 +132,14 @@ def convert_domains(
 ) -> None:
     """Convert a model in place to these versions, domain by domain, and then replace operators by their bodies.
 
-    Nothing is computed from sizes that the model declares of values inside it, since they may be stale; of the outputs of
-    unknown operators, about which nothing else is known, the declared ranks count.
+    Nothing is computed from shapes that the model declares of values inside it, since they may be stale; of the outputs of
+    unknown operators, about which nothing else is known, the declared element types count.
     """
     errors_found: list[InferenceError] = []
     recorder = RejectionRecorder()
     inference_state = InferenceState(model, errors_found, observer=recorder, trusts_formals=False)
     declared = {value: value.type for value in all_values(model)}
-    clear_stated_types(model, open_sizes)
+    clear_stated_types(model, drop_shape)
     with training_states_as_inputs(model):
         run_walk(model_walk(model, inference_state))
     inference_state.finalize()

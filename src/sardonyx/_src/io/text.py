@@ -7,6 +7,7 @@ import re
 from sardonyx._src.arguments import require_flag, require_integer, type_name
 from sardonyx._src.errors import TextError
 from sardonyx._src.io.external import ExternalFiles, Policy
+from sardonyx._src.io.loading.load import pause_gc
 from sardonyx._src.io.serde import from_proto, to_proto
 from sardonyx._src.ir.model import Model, require_model
 from sardonyx._src.proto import json, text
@@ -56,7 +57,8 @@ def to_json(model: Model, *, indent: int | None = None, drop_unknown: bool = Fal
     `drop_unknown` omits them, and for strings that are not UTF-8.
     """
     require_integer("indent", indent, 0, MAX_INDENT, optional=True)
-    return json.to_json(record_of(model, drop_unknown), indent=indent)
+    with pause_gc():  # which would traverse the records of all nodes
+        return json.to_json(record_of(model, drop_unknown), indent=indent)
 
 
 def record_of(model: Model, drop_unknown: bool) -> ModelProto:

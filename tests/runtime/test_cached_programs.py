@@ -439,12 +439,17 @@ def test_a_program_that_sessions_share_is_written_once(tmp_path: Path, folder: P
     assert entry.stat() == before
 
 
-def test_weights_of_the_first_session_are_pages_of_its_entry(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_long", [False, True])
+def test_weights_of_the_first_session_are_pages_of_a_long_entry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_long: bool
+) -> None:
+    if is_long:
+        monkeypatch.setattr(disk_cache, "READ_UP_TO_BYTES", 0)
     first = start_session(save_product(tmp_path))
     assert isinstance(first._runner, CachedEngine)
     others = first._runner.cached_program.image.others
     weights = [of.data for of in others if not isinstance(of, int) and of.data is not None]
-    assert weights and all(mapped_file_of(data) for data in weights)
+    assert weights and all((mapped_file_of(data) is not None) == is_long for data in weights)
 
 
 def test_a_full_disk_leaves_weights_in_memory(

@@ -299,8 +299,8 @@ def test_labels_that_are_strings_are_looked_up_after_the_kernel(imports: dict[st
     for rows in (1, 40):
         actual, expected = (run({"x": random_rows(rows, rows)}) for run in (session.run, reference.run))
         assert np.asarray(actual["y0"]).tolist() == np.asarray(expected["y0"]).tolist()
-        first, second = (np.asarray(run["y1"], np.float32) for run in (actual, expected))
-        np.testing.assert_allclose(first, second, 3e-7)
+        scores, reference_scores = (np.asarray(run["y1"], np.float32) for run in (actual, expected))
+        np.testing.assert_allclose(scores, reference_scores, 3e-7)
 
 
 def program_of(model: Model) -> Program:

@@ -124,17 +124,17 @@ def random_rows(dtype: str, rows: int = 37) -> Array:
     return (rng.normal(size=(rows, 3)) * 2).round(2).astype(TYPES[dtype])
 
 
-@pytest.mark.parametrize("dtype", ["float", "int64"])
+@pytest.mark.parametrize("dtype", ["float", "double", "int64"])
 @pytest.mark.parametrize("call", CLASSIFIERS)
 def test_classifiers(call: str, dtype: str) -> None:
-    if dtype == "int64":
-        pytest.skip("products of doubles have no kernel")
     for rows in (37, 1, 0):
         assert_native_agrees(call, random_rows(dtype, rows), results=2)
 
 
 @pytest.mark.parametrize("call", REGRESSORS)
 def test_regressors(call: str) -> None:
+    for dtype in () if "SVM" in call else ("double", "int32"):
+        assert_native_agrees(call, random_rows(dtype))
     for rows in (37, 1, 0):
         assert_native_agrees(call, random_rows("float", rows))
 

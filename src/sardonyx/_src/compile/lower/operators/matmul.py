@@ -1,6 +1,6 @@
 """MatMul and Gemm in float32: GEMM over packed panels of the right operand, with a fused epilogue.
 
-Constant right operands are packed at compile time.  Attention and quantized products are patterns.  Falls back for vectors,
+Constant right operands are packed at compile time.  Products of float64 are in `double_product`.  Attention and quantized products are patterns.  Falls back for vectors,
 other element types and, with more than two dynamic batch dims, for a right operand that broadcasts along them.
 """
 
@@ -13,11 +13,13 @@ import numpy as np
 
 from sardonyx._src.compile.codegen.expressions import Apply, Local, Number, Scalar
 from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue
+from sardonyx._src.compile.kernels.gemm.double_matmul import DoubleProduct
 from sardonyx._src.compile.kernels.gemm.matmul import matmul_steps
 from sardonyx._src.compile.kernels.gemm.packing import make_constant, pack_bias
 from sardonyx._src.compile.kernels.gemm.panels import Panels, pack_constant, pack_tensor
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
+from sardonyx._src.compile.lower.operators.double_product import match_double_product
 from sardonyx._src.compile.lower.registry import lowers
 from sardonyx._src.compile.partition.epilogues import fuse_epilogue, operand_layout, read_operand
 from sardonyx._src.compile.partition.gemm_bias import constant_bias
@@ -48,8 +50,10 @@ class Product:
 
 
 @matches("MatMul", 13)
-def match_matmul(op: BoundNode, scope: Scope) -> Region[Product] | None:
+def match_matmul(op: BoundNode, scope: Scope) -> Region[Product] | Region[DoubleProduct] | None:
     a, b = op.input(0), op.input(1)
+    if (double := match_double_product(op, scope)) is not None:
+        return double
     if a is None or b is None or not is_matrix_product(op, scope, a, b):
         return None
     is_dynamic = has_dynamic_batch(scope.known_shape(op.output))
@@ -88,8 +92,10 @@ def is_broadcastable_batch(scope: Scope, shape: Shape, result: Shape) -> bool:
 
 
 @matches("Gemm", 13)
-def match_gemm(op: BoundNode, scope: Scope) -> Region[Product] | None:
+def match_gemm(op: BoundNode, scope: Scope) -> Region[Product] | Region[DoubleProduct] | None:
     """alpha * A' @ B' + beta * C, with C as initial accumulators if it is a constant row, otherwise in the epilogue."""
+    if (double := match_double_product(op, scope)) is not None:
+        return double
     a, b, bias = op.input(0), op.input(1), constant_bias(op, scope)
     if a is None or b is None or not are_native_floats(scope, a, b) or scope.shape(op.output) is None:
         return None

@@ -26,7 +26,7 @@ from sardonyx._src.compile.program.assumptions import (
     RankObserved,
 )
 from sardonyx._src.compile.program.encoding import ARENA_BASE, SLOTS_BASE, STATUS_BASE
-from sardonyx._src.compile.program.memory_plan import CACHE_LINE_BYTES
+from sardonyx._src.compile.program.lazy_constants import CACHE_LINE_BYTES
 from sardonyx._src.compile.program.program import (
     Action,
     BindSizes,

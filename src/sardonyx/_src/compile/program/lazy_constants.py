@@ -18,6 +18,7 @@ MAX_CHUNK_BYTES = (
 )  # bytes computed at a time, unless a single row is longer, so that they stay in the cache
 
 
+CACHE_LINE_BYTES = 64  # the alignment of buffers
 MIN_PARALLEL_BYTES = 32 << 20  # of a constant that several threads compute
 MAX_THREADS = 8
 
@@ -55,7 +56,7 @@ class LazyConstant:
 
     def materialize(self) -> Array:
         """The whole tensor."""
-        rows = np.empty((self.num_rows, *self.row_shape), self.dtype)
+        rows = aligned_empty((self.num_rows, *self.row_shape), self.dtype)
         starts = range(0, self.num_rows, self.rows_per_chunk)
 
         def fill_chunk(first: int) -> None:
@@ -86,6 +87,14 @@ class LazyConstant:
     def fill_rows(self, rows: Array, first: int) -> None:
         if rows.size:
             self.compute_rows(rows, first)
+
+
+def aligned_empty(shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:
+    """An uninitialized dense array that begins at a cache line, so that no vector of it lies in two."""
+    size = math.prod(shape) * dtype.itemsize
+    memory = np.empty(size + CACHE_LINE_BYTES, np.uint8)
+    first = -memory.ctypes.data % CACHE_LINE_BYTES
+    return memory[first : first + size].view(dtype).reshape(shape)
 
 
 def available_threads() -> int:

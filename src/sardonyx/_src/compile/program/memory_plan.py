@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from sardonyx._src.compile.program.lazy_constants import CACHE_LINE_BYTES
 from sardonyx._src.compile.program.program import (
     Action,
     BindSizes,
@@ -24,7 +25,6 @@ from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, element_bytes
 from sardonyx._src.ir.dims import Known, evaluate
 
-CACHE_LINE_BYTES = 64  # the alignment of buffers
 GUESSED_LENGTH = 61  # assumed for symbolic dims when slots are assigned
 
 

@@ -6,7 +6,7 @@ all that a block reads in order of the addresses.  Lanes past the last unit are 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,6 +18,7 @@ from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.kernels.reductions.reducers import new_accumulators
 from sardonyx._src.compile.kernels.reductions.rows import load_element, load_vector, store_vector
 from sardonyx._src.compile.kernels.tuning import RecurrenceTuning
+from sardonyx._src.compile.program.lazy_constants import aligned_empty
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import TensorView, row_major_strides
 from sardonyx._src.compile.program.views import slice_axis
@@ -35,8 +36,12 @@ def pack_weights(weights: Array, phases: Sequence[int], lanes: int) -> Array:
     directions, _, hidden, k = weights.shape
     padded = np.pad(weights, ((0, 0), (0, 0), (0, -hidden % lanes), (0, 0)))
     blocks = padded.reshape(directions, -1, (hidden + lanes - 1) // lanes, lanes, k).transpose(0, 2, 4, 1, 3)
-    ends = np.cumsum(phases)[:-1]
-    return np.concatenate([p.reshape(directions, -1) for p in np.split(blocks, ends, axis=3)], axis=1)
+    result, first = aligned_empty((directions, padded.size // directions), weights.dtype), 0
+    for part in np.split(blocks, np.cumsum(phases)[:-1], axis=3):
+        columns = part.reshape(directions, -1)
+        result[:, first : first + columns.shape[1]] = columns
+        first += columns.shape[1]
+    return result
 
 
 def pack_weights_steps(
@@ -76,6 +81,7 @@ class PackedProduct:
 
     weights: the address of a phase with `gates` gates and k rows.  blocks: of hidden units.  x: the address of the first
     row; results: that of the sums of the first row and gate.  A gate is `gate_stride` elements from the one before.
+    is_reversed: whether blocks are visited from the last to the first; None for no.
     """
 
     b: KernelBuilder
@@ -89,6 +95,12 @@ class PackedProduct:
     results: str
     result_stride: LLVMValue
     gate_stride: LLVMValue
+    is_reversed: LLVMValue | None = None
+
+    def block_counts(self, rows: int) -> list[int]:
+        """The numbers of blocks in tiles of some rows, in decreasing order, as registers allow."""
+        most = self.b.target.registers * 3 // 4 // (self.gates * rows)
+        return [count for count in (8, 4, 2, 1) if count <= max(most, 1)]
 
     def row_counts(self) -> list[int]:
         """The numbers of rows that tiles exist for, in decreasing order."""
@@ -96,28 +108,35 @@ class PackedProduct:
         return [rows for rows in RecurrenceTuning.tile_rows if rows <= most]
 
     def emit_rows(self, count: LLVMValue) -> None:
-        """The products of `count` rows."""
-        b, i = self.b, self.b.constant(0, I64)
-        for rows in self.row_counts():
-            with b.loop(i, count, rows, "row") as i:
-                self.emit_tiles(i, rows)
+        """The products of `count` rows: weights are read once for a single row, otherwise into L1 for all rows."""
+        b, first = self.b, self.b.constant(0, I64)
+        with b.if_then(count.eq(1)):
+            for block, blocks in self.loop_blocks(self.block_counts(1)):
+                self.emit_tile(first, 1, block, blocks)
+        with b.if_then(count > 1):
+            rows_of_tiles = self.row_counts()
+            for block, blocks in self.loop_blocks(self.block_counts(rows_of_tiles[0])):
+                row = first
+                for rows in rows_of_tiles:
+                    with b.loop(row, count, rows, "row") as row:
+                        self.emit_tile(row, rows, block, blocks)
 
-    def emit_tiles(self, row: LLVMValue, rows: int) -> None:
-        """The products of some rows with all blocks of hidden units."""
+    def loop_blocks(self, counts: Sequence[int]) -> Iterator[tuple[LLVMValue, int]]:
+        """The body of a loop over the blocks, as many at a time as the first count, then as the others."""
         b, block = self.b, self.b.constant(0, I64)
-        x = [b.gep(self.x, (row + i) * self.x_stride, self.vector_type.element) for i in range(rows)]
-        results = [
-            b.gep(self.results, (row + i) * self.result_stride, self.vector_type.element) for i in range(rows)
-        ]
-        most = max(b.target.registers * 3 // 4 // (self.gates * rows), 1)
-        for count in (8, 4, 2, 1):
-            if count <= most:
-                with b.loop(block, self.blocks, count, "block") as block:
-                    self.emit_tile(x, results, block, count)
+        for count in counts:
+            with b.loop(block, self.blocks, count, "block") as block:
+                mirrored = self.blocks - block - count
+                yield (
+                    block if self.is_reversed is None else b.select(self.is_reversed, mirrored, block),
+                    count,
+                )
 
-    def emit_tile(self, x: list[str], results: list[str], block: LLVMValue, count: int) -> None:
+    def emit_tile(self, row: LLVMValue, rows: int, block: LLVMValue, count: int) -> None:
         """A register tile: some rows by `count` blocks of hidden units, read as as many streams."""
         b, element, lanes = self.b, self.vector_type.element, self.vector_type.lanes
+        x = [b.gep(self.x, (row + i) * self.x_stride, element) for i in range(rows)]
+        results = [b.gep(self.results, (row + i) * self.result_stride, element) for i in range(rows)]
         row_size = self.gates * lanes
         streams = [b.gep(self.weights, (block + v) * (self.k * row_size), element) for v in range(count)]
         tile = [[new_accumulators(b, self.vector_type, 0, count) for _ in range(self.gates)] for _ in x]

@@ -251,7 +251,7 @@ def compute_time_step(unit: RecurrenceUnit, time: LLVMValue) -> None:
         if phase > 0:
             with loop_active(unit, time) as i:
                 reset_state(unit, time, i)
-        multiply_state(unit, phase, first_gate, gates)
+        multiply_state(unit, time, phase, first_gate, gates)
         first_gate += gates
     with loop_active(unit, time) as i:
         update_state(unit, time, i)
@@ -269,8 +269,11 @@ def loop_active(unit: RecurrenceUnit, time: LLVMValue) -> Iterator[LLVMValue]:
             yield i
 
 
-def multiply_state(unit: RecurrenceUnit, phase: int, first_gate: int, gates: int) -> None:
-    """The products of the gates of a phase, with h or, in the second phase, the reset state."""
+def multiply_state(unit: RecurrenceUnit, time: LLVMValue, phase: int, first_gate: int, gates: int) -> None:
+    """The products of the gates of a phase, with h or, in the second phase, the reset state.
+
+    Every other time step reads the weights backward, so that it begins with those that are still in the cache.
+    """
     b, layer, zero = unit.b, unit.layer, unit.b.constant(0, I64)
     element = layer.variant.element
     offset = layer.hidden * layer.padded * first_gate
@@ -286,6 +289,7 @@ def multiply_state(unit: RecurrenceUnit, phase: int, first_gate: int, gates: int
         unit.scratch(zero, 2 + first_gate),
         unit.scratch_stride,
         layer.padded,
+        (time & 1).eq(1),
     ).emit_rows(unit.count)
 
 

@@ -1,0 +1,71 @@
+"""ReverseSequence is native for every element type, and refuses lengths out of range as the reference engine does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sardonyx as sx
+from compile import guarded
+from compile.reference_comparison import assert_matches_reference, normal
+from models import parse_model
+from sardonyx._src.compile.kernels.data_movement.reverse_sequence import reverse_sequence_step
+from sardonyx._src.ir.tensors import Array
+
+AXES = {0: "time_axis = 0, batch_axis = 1", 1: "time_axis = 1, batch_axis = 0"}
+
+
+def model_text(dtype: str, time_axis: int, rest: str = ",C") -> str:
+    dims = f"[T,B{rest}]" if time_axis == 0 else f"[B,T{rest}]"
+    body = f"y = ReverseSequence <{AXES[time_axis]}> (x, n)"
+    return f"g ({dtype}{dims} x, int64[B] n) => ({dtype}{dims} y) {{ {body} }}"
+
+
+@pytest.mark.parametrize("time_axis", [0, 1])
+@pytest.mark.parametrize("dtype", ["float", "double", "float16", "bfloat16", "int8", "int64", "bool"])
+def test_sequences_are_reversed(time_axis: int, dtype: str) -> None:
+    types = {"float": np.float32, "double": np.float64, "int8": np.int8, "int64": np.int64, "bool": np.bool_}
+    feeds = []
+    for length, batch, rest, lengths in [
+        (4, 3, 5, [4, 0, 2]),
+        (1, 1, 1, [1]),
+        (0, 2, 3, [0, 0]),
+        (3, 2, 0, [1, 3]),
+    ]:
+        shape = (length, batch, rest) if time_axis == 0 else (batch, length, rest)
+        x = (normal(*shape) * 5).astype(types.get(dtype, np.float32))
+        if dtype in ("float16", "bfloat16"):
+            x = x.astype(sx.DataType[dtype.upper()].numpy)
+        feeds.append({"x": x, "n": np.array(lengths, np.int64)})
+    assert_matches_reference(model_text(dtype, time_axis), *feeds)
+
+
+def test_a_sequence_of_scalars() -> None:
+    feeds = {"x": normal(4, 2), "n": np.array([3, 4])}
+    assert_matches_reference(model_text("float", 0, ""), feeds)
+
+
+@pytest.mark.parametrize("lengths", [[5, 1], [1, -1], [2**62, 0]])
+def test_lengths_out_of_range_are_refused_alike(lengths: list[int]) -> None:
+    model, messages = parse_model(model_text("float", 0), opset=28), []
+    for engine in ("native", "reference"):
+        session = sx.Session(model, engine="native" if engine == "native" else "reference")
+        with pytest.raises(sx.EvaluationError) as error:
+            session.run({"x": normal(4, 2, 3), "n": np.array(lengths)})
+        messages.append(str(error.value))
+    assert messages[0] == messages[1] and "must be 2 numbers in [0, 4]" in messages[0]
+
+
+@pytest.mark.parametrize("time_axis", [0, 1])
+@pytest.mark.parametrize("rest", [1, 7, 40])
+def test_the_kernel_stays_in_bounds(time_axis: int, rest: int) -> None:
+    x = normal(5, 4, rest)
+    lengths: Array = np.array([4, 0, 1, 3, 2])[: x.shape[1 - time_axis]]
+    y, status = np.zeros_like(x), np.zeros(16, np.int64)
+    (a, a_buffer), (n, n_buffer), (b, b_buffer), (s, s_buffer) = map(guarded.tensor, (x, lengths, y, status))
+    step = reverse_sequence_step(a, n, b, s, time_axis)
+    guarded.run(step, {a_buffer: x, n_buffer: lengths, b_buffer: y, s_buffer: status})
+    moved, expected = (x, y) if time_axis == 0 else (x.swapaxes(0, 1), y.swapaxes(0, 1))
+    for sequence, length in enumerate(lengths):
+        np.testing.assert_array_equal(expected[:length, sequence], moved[:length, sequence][::-1])
+        np.testing.assert_array_equal(expected[length:, sequence], moved[length:, sequence])

@@ -17,6 +17,7 @@ import loading
 import networks
 import optimizing
 import products
+import recurrent
 import shared_models
 import starts
 import trees
@@ -58,6 +59,7 @@ SECTIONS: dict[str, tuple[ModuleType, Callable[[], str | None]]] = {
     "Products on one core": (products, lambda: table(products.rows())),
     "Optimising models": (optimizing, optimizing.section),
     "The native engine beside other engines": (latency, latency.section),
+    "Recurrent layers": (recurrent, recurrent.section),
     "Limits of one core": (limits, limits.section),
     "Models that others have made": (shared_models, shared_models.section),
     "Models of scikit-learn": (classical, classical.section),

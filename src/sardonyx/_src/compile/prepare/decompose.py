@@ -20,6 +20,7 @@ DECOMPOSITIONS = {  # the module of each operator
     "BlackmanWindow": "function_body",
     "CausalConvWithState": "function_body",
     "CenterCropPad": "function_body",
+    "Conv": "conv_3d",
     "Einsum": "einsum",
     "GridSample": "grid_sample",
     "HammingWindow": "function_body",

@@ -1,0 +1,114 @@
+"""Conv over three spatial dims as a sum of convolutions over two, one for each tap of the first dim.
+
+The slices of the image along that dim become a part of the batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sardonyx._src.compile.prepare.decompositions.text import inline_text
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ops.support.body_text import vector
+from sardonyx._src.rewrite.engine.edit import Edit
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Kernel, strides and dilations of the three dims; pads: before each, then after each.  depth: of the image."""
+
+    depth: int
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    pads: tuple[int, ...]
+
+    @property
+    def slices(self) -> int:
+        """The number of slices of the result."""
+        padded = self.depth + self.pads[0] + self.pads[3]
+        return (padded - (self.kernel[0] - 1) * self.dilations[0] - 1) // self.strides[0] + 1
+
+
+def decompose(node: Node, edit: Edit) -> bool:
+    window = window_of(node, edit)
+    if window is None:
+        return False
+    has_bias = len(node.inputs) == 3 and node.inputs[2] is not None
+    group = edit.attributes(node)["group"]
+    inline_text(node, edit, "\n".join(function_lines(window, f"group = {group}", has_bias=has_bias)))
+    return True
+
+
+def window_of(node: Node, edit: Edit) -> Window | None:
+    """The window of a convolution of three dims with constant float32 weights; None for any other."""
+    if edit.operator_of(node) is None:
+        return None
+    x, weights = edit.type(node.inputs[0]), edit.type(node.inputs[1])
+    if x is None or weights is None or x.shape is None or x.dtype is not DataType.FLOAT or len(x.shape) != 5:
+        return None
+    depth, kernel, attributes = (
+        x.shape[2],
+        numbers(weights.shape[2:] if weights.shape else ()),
+        edit.attributes(node),
+    )
+    if (
+        not isinstance(depth, int)
+        or kernel is None
+        or len(kernel) != 3
+        or not is_constant(node.inputs[1:], edit)
+    ):
+        return None
+    if attributes.get("auto_pad", "NOTSET") != "NOTSET":
+        return None
+    strides, dilations, pads = (attributes.get(name) for name in ("strides", "dilations", "pads"))
+    window = Window(
+        depth, kernel, as_ints(strides) or (1,) * 3, as_ints(dilations) or (1,) * 3, as_ints(pads) or (0,) * 6
+    )
+    is_valid = min(*window.pads, 0) == 0 and window.slices > 0 and min(*kernel, *window.strides) > 0
+    return window if is_valid else None
+
+
+def is_constant(values: Sequence[Value | None], edit: Edit) -> bool:
+    return all(value is None or edit.tensor(value) is not None for value in values)
+
+
+def numbers(dims: Sequence[object]) -> tuple[int, ...] | None:
+    sizes = tuple(dim for dim in dims if isinstance(dim, int))
+    return sizes if len(sizes) == len(dims) else None
+
+
+def as_ints(values: object) -> tuple[int, ...] | None:
+    return tuple(values) if isinstance(values, list | tuple) else None
+
+
+def function_lines(window: Window, group: str, *, has_bias: bool) -> Iterator[str]:
+    flat = [
+        f"{name} = {list(values[1:])}"
+        for name, values in (("strides", window.strides), ("dilations", window.dilations))
+    ]
+    attributes = ", ".join([group, *flat, f"pads = {[*window.pads[1:3], *window.pads[4:]]}"])
+    yield f"(x, w{', b' if has_bias else ''}) => (y) {{"
+    yield f"pads = {vector([window.pads[0], window.pads[3]])}  axis = {vector([2])}  depth = {vector([1])}"
+    yield "no_value = Constant <value = float {0}> ()  padded = Pad(x, pads, no_value, axis)"
+    yield "sliced = Transpose <perm = [0, 2, 1, 3, 4]> (padded)"
+    yield f"step = {vector([window.strides[0]])}  batch = Shape <end = 1> (x)  slices = {vector([window.slices])}"
+    yield "count = Mul(batch, slices)  image = Shape <start = 2> (sliced)  dims = Concat <axis = 0> (count, image)"
+    total = ""
+    for tap in range(window.kernel[0]):
+        first = tap * window.dilations[0]
+        end = first + (window.slices - 1) * window.strides[0] + 1
+        yield f"first{tap} = {vector([first])}  end{tap} = {vector([end])}"
+        yield f"part{tap} = Slice(sliced, first{tap}, end{tap}, depth, step)"
+        yield f"images{tap} = Reshape <allowzero = 1> (part{tap}, dims)  which{tap} = Constant <value = int64 {{{tap}}}> ()"
+        yield f"weights{tap} = Gather <axis = 2> (w, which{tap})"
+        bias = ", b" if has_bias and not tap else ""
+        yield f"conv{tap} = Conv <{attributes}> (images{tap}, weights{tap}{bias})"
+        if total:
+            yield f"total{tap} = Add(conv{tap}, {total})"
+        total = f"total{tap}" if total else f"conv{tap}"
+    yield f"features = Shape <start = 1> ({total})  result_dims = Concat <axis = 0> (batch, slices, features)"
+    yield f"stacked = Reshape <allowzero = 1> ({total}, result_dims)"
+    yield "y = Transpose <perm = [0, 2, 1, 3, 4]> (stacked)  }"

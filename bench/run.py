@@ -15,6 +15,7 @@ import lengths
 import limits
 import loading
 import networks
+import operators
 import optimizing
 import products
 import recurrent
@@ -60,6 +61,7 @@ SECTIONS: dict[str, tuple[ModuleType, Callable[[], str | None]]] = {
     "Optimising models": (optimizing, optimizing.section),
     "The native engine beside other engines": (latency, latency.section),
     "Recurrent layers": (recurrent, recurrent.section),
+    "Operators of one node": (operators, operators.section),
     "Limits of one core": (limits, limits.section),
     "Models that others have made": (shared_models, shared_models.section),
     "Models of scikit-learn": (classical, classical.section),

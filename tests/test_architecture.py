@@ -48,6 +48,7 @@ FILES_THAT_NAME_OPERATORS = {
     "rewrite/support/attention.py": "the texts of one pattern, attention",
     "rewrite/support/splits.py": "emits Splits",
     "runtime/native_subgraphs.py": "runs the bodies of one operator, Loop",
+    "train/adapters.py": "adapts two operators, MatMul and Gemm",
     "train/prepare/gradients.py": "adds one operator, Gradient",
     "train/prepare/selection.py": "knows the running statistics of one operator, BatchNormalization",
     "train/prepare/training_mode.py": "sets the mode of two operators, Dropout and BatchNormalization",

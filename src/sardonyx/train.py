@@ -4,6 +4,8 @@
 `sardonyx.TrainingSession`.
 """
 
+from sardonyx._src.train.adapters import add_adapters as add_adapters
+from sardonyx._src.train.adapters import merge_adapters as merge_adapters
 from sardonyx._src.train.fit.fit import FitResult as FitResult
 from sardonyx._src.train.fit.fit import TrainingStatus as TrainingStatus
 from sardonyx._src.train.fit.fit import fit as fit
@@ -63,7 +65,9 @@ __all__ = [
     "StepSchedule",
     "TrainingStatus",
     "WarmUp",
+    "add_adapters",
     "fit",
+    "merge_adapters",
     "prepare",
     "without_training",
 ]

@@ -93,8 +93,8 @@ class CTC(Loss):
             )
         )
         impossible = b.scalar(IMPOSSIBLE, context.dtype)
-        one, two = shift(b, old, 1, impossible), shift(b, old, 2, impossible)
-        total = log_sum(b, [old, one, b.Where(may_skip, two, impossible)])
+        from_one, from_two = shift(b, old, 1, impossible), shift(b, old, 2, impossible)
+        total = log_sum(b, [old, from_one, b.Where(may_skip, from_two, impossible)])
         new = b.Add(total, b.GatherElements(log_p, states, axis=1))
         result = b.Where(b.Less(time, steps), new, old)
         result.type = TensorType(context.dtype)
@@ -104,10 +104,10 @@ class CTC(Loss):
     def losses(self, context: LossContext, forward: Value, lengths: Value) -> Value:
         """Minus the log probability of each example, which ends in its last label or in a blank after it: [batch]."""
         b = context.b
-        zero, one = b.scalar(0, DataType.INT64), b.scalar(1, DataType.INT64)
+        zero, unit = b.scalar(0, DataType.INT64), b.scalar(1, DataType.INT64)
         last = b.Unsqueeze(b.Add(lengths, lengths), b.integers([1]))
         in_blank = b.GatherElements(forward, last, axis=1)
-        in_label = b.GatherElements(forward, b.Max(b.Sub(last, one), zero), axis=1)
+        in_label = b.GatherElements(forward, b.Max(b.Sub(last, unit), zero), axis=1)
         has_label = b.Greater(last, zero)
         total = log_sum(b, [in_blank, b.Where(has_label, in_label, context.scalar(IMPOSSIBLE))])
         losses = b.Neg(b.Squeeze(total, b.integers([1])))
@@ -115,7 +115,7 @@ class CTC(Loss):
         losses = b.Where(b.Greater(losses, context.scalar(-IMPOSSIBLE / 10)), missing, losses)
         if self.reduction == "sum":
             return losses
-        return b.Div(losses, b.Cast(b.Max(lengths, one), to=context.dtype))
+        return b.Div(losses, b.Cast(b.Max(lengths, unit), to=context.dtype))
 
 
 def add_blanks(b: AlgorithmBuilder, labels: Value, blank: int) -> Value:

@@ -15,6 +15,10 @@ def without_training(model: Model) -> Model:
     """A copy of a model without training information, metadata of training, and the operator set that only it needed."""
     require_type("model", model, Model, "a Model")
     result = clone(model)
+    for step in result.training:
+        for graph in (step.initialization, step.algorithm):
+            if graph is not None:
+                graph.release()
     result.training = []
     result.metadata = {k: v for k, v in result.metadata.items() if not k.startswith(METADATA_PREFIX)}
     is_used = any(node.domain == DOMAIN for root in roots(result) for node in nodes(root))

@@ -42,3 +42,21 @@ def test_the_model_says_how_sure_it_is() -> None:
     assert isinstance(probability, np.ndarray)
     np.testing.assert_allclose(probability.sum(axis=1), 1, rtol=1e-5)
     assert np.array_equal(probability.argmax(axis=1), np.asarray(out["digit"]))
+
+
+def test_the_character_model_learns_and_writes() -> None:
+    command = [
+        sys.executable,
+        "-W",
+        "error",
+        "examples/characters/train.py",
+        "--epochs",
+        "2",
+        "--limit",
+        "12000",
+    ]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    losses = [float(loss) for loss in re.findall(r"held-out text loss ([0-9.]+)", done.stderr)]
+    assert len(losses) == 2 and losses[1] < losses[0] < 4.5
+    assert len(done.stdout) > 300

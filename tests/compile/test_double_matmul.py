@@ -28,7 +28,7 @@ def product_model(node: str, matrix: Array, bias: Array | None = None) -> Model:
 
 
 def node_terms(node: str, matrix: Array) -> int:
-    return matrix.shape[1 if "transB" in node else 0]
+    return int(matrix.shape[1 if "transB" in node else 0])
 
 
 @pytest.mark.parametrize("columns", [1, 3, 4, 5, 8, 9, 17])
@@ -40,7 +40,7 @@ def test_products_are_those_of_numpy(columns: int, threads: int) -> None:
     assert session.stats.fallback_nodes == 0
     for rows in (0, 1, 4, 63, 64, 65, 200):
         x = rng.normal(size=(rows, 7))
-        np.testing.assert_allclose(session.run({"x": x})["y"], x @ matrix, rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose(np.asarray(session.run({"x": x})["y"]), x @ matrix, rtol=1e-12, atol=1e-13)
 
 
 @pytest.mark.parametrize("bias", [[0.5], [0.5, -1.0]])

@@ -33,7 +33,7 @@ def test_sequences_are_reversed(time_axis: int, dtype: str) -> None:
         (3, 2, 0, [1, 3]),
     ]:
         shape = (length, batch, rest) if time_axis == 0 else (batch, length, rest)
-        x = (normal(*shape) * 5).astype(types.get(dtype, np.float32))
+        x: Array = (normal(*shape) * 5).astype(types.get(dtype, np.float32))
         if dtype in ("float16", "bfloat16"):
             x = x.astype(sx.DataType[dtype.upper()].numpy)
         feeds.append({"x": x, "n": np.array(lengths, np.int64)})

@@ -11,13 +11,8 @@ import pytest
 import sardonyx as sx
 from compile.small_programs import NOTHING, X, plan, program, step, tensor
 from models import parse_record
-from sardonyx._src.compile.program.memory_plan import (
-    CACHE_LINE_BYTES,
-    LiveRange,
-    MemoryPlan,
-    pack_offsets,
-    share_slots,
-)
+from sardonyx._src.compile.program.lazy_constants import CACHE_LINE_BYTES
+from sardonyx._src.compile.program.memory_plan import LiveRange, MemoryPlan, pack_offsets, share_slots
 from sardonyx._src.compile.program.step import Jump, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView
 from sardonyx._src.compile.program.verify import verify_memory_plan, verify_program

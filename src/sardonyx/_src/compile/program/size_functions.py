@@ -16,7 +16,7 @@ from functools import reduce
 from sardonyx._src.compile.codegen.blocks import I64, BlockBuilder
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.program.encoding import Encoding
-from sardonyx._src.compile.program.memory_plan import CACHE_LINE_BYTES
+from sardonyx._src.compile.program.lazy_constants import CACHE_LINE_BYTES
 from sardonyx._src.compile.program.program import Program, stage_of
 from sardonyx._src.compile.program.size_limits import MAX_INT64, MIN_INT64, fits_int64
 from sardonyx._src.ir.dims import Expr, Known, evaluate

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sardonyx._src.compile.program.memory_plan import CACHE_LINE_BYTES, LiveRange, MemoryPlan
+from sardonyx._src.compile.program.lazy_constants import CACHE_LINE_BYTES
+from sardonyx._src.compile.program.memory_plan import LiveRange, MemoryPlan
 from sardonyx._src.compile.program.program import Action, FallbackOp, Program
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, element_bytes

@@ -264,7 +264,13 @@ CALLS: dict[str, Callable[[], Call]] = {
     "sardonyx.Session.reseed": lambda: Call(session().reseed, {"seed": 1}),
     "sardonyx.Session.run": lambda: Call(
         session().run,
-        {"feeds": {"x": X}, "outputs": ["y"], "timeout": 5.0, "cancellation": sx.CancellationToken()},
+        {
+            "feeds": {"x": X},
+            "outputs": ["y"],
+            "timeout": 5.0,
+            "cancellation": sx.CancellationToken(),
+            "out": {"y": np.zeros((1, 2), np.float32)},
+        },
     ),
     "sardonyx.Session.trace": lambda: Call(session().trace, {"feeds": {"x": X}}),
     "sardonyx.Session.plan": lambda: Call(

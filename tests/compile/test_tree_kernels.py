@@ -332,7 +332,7 @@ def test_kernels_of_all_widths_access_their_operands_alone(lanes: int, shape: Tr
         target = replace(host_target(), lanes=lanes)
         tables = tables_of(ensemble, target)
         assert tables is not None and (tables.bits is None) == (lanes == 1)
-        for rows in (1, 3, 75):
+        for rows in (1, 3, 59, 75):
             x, y = random_rows(rows, rows, dtype), np.zeros((rows, 3), np.float32)
             (x_view, x_buffer), (y_view, y_buffer) = guarded.tensor(x), guarded.tensor(y)
             constant = ConstantPool().tensor

@@ -31,8 +31,11 @@ def tree_module(name: str, target: Target, variant: TreeVariant) -> str:
         else:
             with b.if_then(count <= TreeTuning.max_walked_rows):
                 walk_block(b, first, count)
-            with b.if_then(count > TreeTuning.max_walked_rows):
-                evaluate_block(b, first, count)
+            lanes = block_lanes(target)
+            with b.if_then((count > TreeTuning.max_walked_rows) & (count <= lanes // 2)):
+                evaluate_block(b, first, count, lanes // 2)
+            with b.if_then((count > TreeTuning.max_walked_rows) & (count > lanes // 2)):
+                evaluate_block(b, first, count, lanes)
     return b.build_module(name)
 
 
@@ -58,10 +61,10 @@ def walk_block(b: TreeKernelBuilder, first: LLVMValue, count: LLVMValue) -> None
         finish_rows(b, b.gep(totals, row * targets, "double"), first + row, i64(b, 1), 1)
 
 
-def evaluate_block(b: TreeKernelBuilder, first: LLVMValue, count: LLVMValue) -> None:
-    """All rows of a block together, tree by tree, by bit vectors."""
-    lanes, votes = block_lanes(b.target), votes_of(b)
-    pack_rows(b, b.variant, first, count, lanes)
+def evaluate_block(b: TreeKernelBuilder, first: LLVMValue, count: LLVMValue, lanes: int) -> None:
+    """All rows of a block together, tree by tree, by bit vectors; lanes: at least as many as there are rows."""
+    votes = votes_of(b)
+    pack_rows(b, b.variant, first, count, lanes, block_lanes(b.target))
     totals = b.totals
     with b.loop(i64(b, 0), b.integer("num_targets"), name="total") as i:
         store_at(b, totals, i * lanes, votes.start(lanes))

@@ -17,11 +17,16 @@ FLOAT = LLVMType("float")
 
 
 def pack_rows(
-    b: KernelBuilder, variant: TreeVariant, first: LLVMValue, count: LLVMValue, lanes: int | None
+    b: KernelBuilder,
+    variant: TreeVariant,
+    first: LLVMValue,
+    count: LLVMValue,
+    lanes: int | None,
+    stride: int = 0,
 ) -> None:
     """Packs the rows from `first` on into scratch.
 
-    lanes: None for [count, columns + 1], or the lanes of [columns + 1, lanes], in which the last row is repeated.
+    lanes: None for [count, columns + 1], or those that are used of [columns + 1, stride], in which the last row is repeated.
     """
     x, features = b.pointers("x", "features")
     row_length, columns = b.integers("row_length", "columns")
@@ -31,10 +36,10 @@ def pack_rows(
         with b.loop(i64(b, 0), count if lanes is None else i64(b, lanes), name="row") as row:
             own = row if lanes is None else b.min(row, count - 1)
             number = read.number(load_at(b, x, (first + own) * row_length + feature, variant.x))
-            place = row * size + column if lanes is None else column * lanes + row
+            place = row * size + column if lanes is None else column * stride + row
             store_at(b, b.scratch, place, number)
     if lanes is not None:
-        store_at(b, b.scratch, columns * lanes, b.splat(zero, lanes))
+        store_at(b, b.scratch, columns * stride, b.splat(zero, lanes))
         return
     with b.loop(i64(b, 0), count, name="row") as row:
         store_at(b, b.scratch, row * size + columns, zero)

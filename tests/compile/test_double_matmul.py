@@ -40,7 +40,9 @@ def test_products_are_those_of_numpy(columns: int, threads: int) -> None:
     assert session.stats.fallback_nodes == 0
     for rows in (0, 1, 4, 63, 64, 65, 200):
         x = rng.normal(size=(rows, 7))
-        np.testing.assert_allclose(np.asarray(session.run({"x": x})["y"]), x @ matrix, rtol=1e-12, atol=1e-13)
+        y: Array = np.asarray(session.run({"x": x})["y"])
+        expected: Array = x @ matrix
+        np.testing.assert_allclose(y, expected, rtol=1e-12, atol=1e-13)
 
 
 @pytest.mark.parametrize("bias", [[0.5], [0.5, -1.0]])
@@ -49,13 +51,14 @@ def test_a_bias_comes_first(bias: list[float]) -> None:
     model = product_model("y = Gemm<transB = 1>(x, w, c)", matrix, np.array(bias))
     session = sx.Session(model, engine="native", threads=1)
     assert session.stats.fallback_nodes == 0
-    y = session.run({"x": np.array([[1.0, 1.0, 1.0]])})["y"]
+    y = np.asarray(session.run({"x": np.array([[1.0, 1.0, 1.0]])})["y"])
     np.testing.assert_array_equal(y, [[6 + bias[0], 15 + bias[-1]]])
 
 
 def test_nan_stays_in_its_row() -> None:
     session = sx.Session(product_model("y = MatMul(x, w)", np.ones((2, 2))), engine="native", threads=1)
-    y = session.run({"x": np.array([[1.0, 2.0], [np.nan, 1.0], [np.inf, 1.0], [3.0, 4.0], [5.0, 6.0]])})["y"]
+    x = np.array([[1.0, 2.0], [np.nan, 1.0], [np.inf, 1.0], [3.0, 4.0], [5.0, 6.0]])
+    y = np.asarray(session.run({"x": x})["y"])
     np.testing.assert_array_equal(y, [[3, 3], [np.nan] * 2, [np.inf] * 2, [7, 7], [11, 11]])
 
 

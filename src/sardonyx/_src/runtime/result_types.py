@@ -9,12 +9,14 @@ from sardonyx._src.ir.tensors import SparseTensor
 from sardonyx._src.ir.types import MapType, OptionalType, SequenceType, SparseTensorType, TensorType, Type
 from sardonyx._src.ops.api import RuntimeValue
 
+TENSOR_CLASSES = (np.ndarray, np.generic)  # the numbers in maps are scalars
+
 
 def matches_type(value: RuntimeValue, declared: Type | None) -> bool:
     """Whether the value has the declared kind and element type, whatever its shape."""
     match declared:
         case TensorType():
-            return isinstance(value, np.ndarray) and value.dtype == declared.dtype.numpy
+            return isinstance(value, TENSOR_CLASSES) and value.dtype == declared.dtype.numpy
         case SparseTensorType():  # the reference engine computes with dense ones
             return isinstance(value, np.ndarray | SparseTensor)
         case SequenceType():
@@ -37,8 +39,8 @@ def key_class(declared: MapType) -> type[int | str]:
 def describe_value(value: RuntimeValue) -> str:
     """The kind and element type of a value, in ONNX's notation of types: `seq(float)`, `map(int64, float)`, `none`."""
     match value:
-        case np.ndarray() | SparseTensor():
-            return DataType.of(value.dtype).text if isinstance(value, np.ndarray) else "sparse_tensor"
+        case np.ndarray() | np.generic() | SparseTensor():
+            return "sparse_tensor" if isinstance(value, SparseTensor) else DataType.of(value.dtype).text
         case list():
             return f"seq({', '.join(dict.fromkeys(map(describe_value, value)))})"
         case dict():

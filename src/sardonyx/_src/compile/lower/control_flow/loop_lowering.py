@@ -179,6 +179,8 @@ class LoopLowering:
                 CollectScanOutputs(self.buffers, iterations, is_last=False),
             ]
         first = None if condition.first is None else self.operands[condition.first]
+        if first is None and condition.is_carried:  # the loop may end before its trip count
+            first = self.operand(None, (1,))
         last = self.states[-1] if condition.is_carried else None
         loop = [self.loop_step(first, len(body) + 2), *body, self.loop_step(last, -len(body))]
         return [

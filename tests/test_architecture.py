@@ -42,6 +42,7 @@ FILES_THAT_NAME_OPERATORS = {
     "compile/partition/recurrent_layer.py": "the cells of three operators, LSTM, GRU and RNN",
     "compile/partition/rounding.py": "recognizes one pattern, Casts to half precision and back",
     "compile/prepare/decompose.py": "the table of decompositions, one line each",
+    "compile/prepare/class_numbers.py": "rewrites one pattern, classifiers whose labels are strings",
     "compile/prepare/dequantized_constants.py": "recognizes one pattern, dequantized weights",
     "compile/prepare/promote_half.py": "inserts Casts, and gives bounds to Clip",
     "grad/detection.py": "finds one operator, Gradient",

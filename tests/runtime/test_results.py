@@ -62,6 +62,13 @@ def test_keys_and_values_of_maps_are_as_declared(declared: str, labels: str, eng
         session.run({"x": np.ones((1, 2), F)})
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_maps_with_the_declared_values_are_returned(engine: Engine) -> None:
+    text = "g (float[1,2] x) => (seq(map(int64, float)) y) { y = ai.onnx.ml.ZipMap <classlabels_int64s = [3, 4]> (x) }"
+    session = sx.Session(parse_record(text, more='"ai.onnx.ml": 1'), engine=engine)
+    assert session.run({"x": np.array([[1, 2]], F)})["y"] == [{3: 1, 4: 2}]
+
+
 def test_an_empty_sequence_is_one_of_any_type() -> None:
     assert make_session("g () => (seq(float[2]) y) { y = SequenceEmpty() }").run()["y"] == []
 

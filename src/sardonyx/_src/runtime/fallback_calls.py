@@ -169,10 +169,8 @@ def has_direct_calls(native: NativeProgram) -> bool:
     """Whether all actions of a program that are not kernel steps can be bound as `FallbackCalls`."""
     program = native.program
     computed = {v for a in program.actions if isinstance(a, FallbackOp) for v in a.node.outputs}
-    return (
-        all(is_direct(action, native.fallback.steps) for action in program.actions)
-        and all(is_string_tensor(value) for value in python_inputs(program))
-        and all(tensor is not None or value in computed for value, tensor in program.outputs.items())
+    return all(is_direct(action, native.fallback.steps) for action in program.actions) and all(
+        tensor is not None or value in computed for value, tensor in program.outputs.items()
     )
 
 

@@ -21,6 +21,7 @@ import products
 import recurrent
 import shared_models
 import starts
+import training
 import trees
 from measure import Row, stamp
 
@@ -68,6 +69,7 @@ SECTIONS: dict[str, tuple[ModuleType, Callable[[], str | None]]] = {
     "New lengths": (lengths, lengths.section),
     "Starts": (starts, starts.section),
     "Trees": (trees, trees.section),
+    "Training steps": (training, training.section),
 }
 
 

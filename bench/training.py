@@ -1,0 +1,191 @@
+"""How fast is a training step, compared with PyTorch, eager and compiled?
+
+A step is forward pass, cross entropy, backward pass and Adam, in float32 on fixed data.  The networks are PyTorch modules, and
+exported to ONNX with their weights for Sardonyx, which runs what `sx.train.prepare` makes of them.  Each engine has its own
+process, and they run in turns, while the others rest.  `loss` is the largest relative difference of the losses of the first steps
+from those of PyTorch.  Memory is the peak of the process beyond what imports take.  Needs the group `bench-torch` and onnx.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import io
+import json
+import statistics
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from training_networks import NETWORKS, build
+
+ENGINES = ("sardonyx", "eager", "compiled")
+BURST, TURNS, MAX_WARM_STEPS, WARM_SECONDS = 1.0, 7, 20, 20.0
+OPSET = 17
+
+
+@dataclass(frozen=True)
+class Result:
+    """Milliseconds of a step, and the losses of the first steps, of one engine; bytes: peak memory beyond imports."""
+
+    milliseconds: float
+    losses: list[float]
+    bytes: int
+
+
+def sardonyx_step(name: str, threads: int) -> Callable[[], float]:
+    import torch
+
+    import sardonyx as sx
+
+    network = build(name)
+    file = io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            network.module,
+            (network.x,),
+            file,
+            dynamo=False,
+            training=torch.onnx.TrainingMode.TRAINING,
+            do_constant_folding=False,
+            opset_version=OPSET,
+            input_names=["x"],
+        )
+    model = sx.train.prepare(sx.load(file.getvalue()), loss="cross_entropy", optimizer="adam")
+    session = sx.TrainingSession(model, threads=threads)
+    feeds = {"x": network.x.numpy(), "target": network.classes.numpy()}
+    return lambda: float(session.step(feeds)["loss"])  # type: ignore[arg-type]  # a scalar
+
+
+def torch_step(name: str, threads: int, *, compiled: bool) -> Callable[[], float]:
+    import torch
+
+    torch.set_num_threads(threads)
+    network = build(name)
+    module = torch.compile(network.module) if compiled else network.module
+    optimizer, loss_of = torch.optim.Adam(network.module.parameters(), 1e-3), torch.nn.CrossEntropyLoss()
+
+    def step() -> float:
+        optimizer.zero_grad()
+        loss = loss_of(module(network.x), network.classes)
+        loss.backward()
+        optimizer.step()
+        return float(loss)
+
+    return step
+
+
+def serve(name: str, engine: str, threads: int) -> None:
+    """A worker: prints the first losses, then the milliseconds of a step for each line that it reads."""
+    opening = {
+        "sardonyx": sardonyx_step,
+        "eager": lambda *at: torch_step(*at, compiled=False),
+        "compiled": lambda *at: torch_step(*at, compiled=True),
+    }
+    import torch  # noqa: F401  # before memory is measured
+
+    before = resident("VmRSS")
+    step = opening[engine](name, threads)
+    end = time.perf_counter() + WARM_SECONDS
+    losses: list[float] = []
+    while len(losses) < 3 or (len(losses) < MAX_WARM_STEPS and time.perf_counter() < end):
+        losses.append(step())
+    print(json.dumps(losses), flush=True)
+    for _ in sys.stdin:
+        end = time.perf_counter() + BURST
+        seconds: list[float] = []
+        while not seconds or time.perf_counter() < end:
+            start = time.perf_counter()
+            step()
+            seconds.append(time.perf_counter() - start)
+        print(json.dumps([statistics.median(seconds) * 1e3, resident("VmHWM") - before]), flush=True)
+
+
+def resident(kind: str) -> int:
+    """A memory size of this process, in bytes."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(kind))
+
+
+def measure(name: str, threads: int, engines: Iterable[str]) -> dict[str, Result]:
+    """The results by engine; engines that fail are left out."""
+    workers = {engine: start_worker(name, engine, threads) for engine in engines}
+    losses = {engine: read_line(worker) for engine, worker in workers.items()}
+    samples: dict[str, list[list[float]]] = {engine: [] for engine in engines}
+    for _ in range(TURNS):
+        for engine, worker in workers.items():
+            if worker.stdin is not None and worker.poll() is None and losses[engine]:
+                worker.stdin.write("\n")
+                worker.stdin.flush()
+                samples[engine].append(read_line(worker))
+    for worker in workers.values():
+        worker.communicate()
+    return {
+        engine: Result(
+            statistics.median(ms for ms, _ in rows), losses[engine], int(max(size for _, size in rows))
+        )
+        for engine, rows in samples.items()
+        if rows and all(rows)
+    }
+
+
+def start_worker(name: str, engine: str, threads: int) -> subprocess.Popen[str]:
+    command = [sys.executable, __file__, "--serve", name, engine, str(threads)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def read_line(worker: subprocess.Popen[str]) -> list[float]:
+    """The next line of numbers; none at the end."""
+    assert worker.stdout is not None, "the output is piped"
+    line = worker.stdout.readline()
+    return [float(number) for number in json.loads(line)] if line else []
+
+
+def row(name: str, threads: int, results: dict[str, Result]) -> str:
+    """A row of the table."""
+    cells = [f"{r.milliseconds:.2f}" if (r := results.get(engine)) else "failed" for engine in ENGINES]
+    own, peers = results.get("sardonyx"), [results[e] for e in ENGINES[1:] if e in results]
+    ratio = f"{min(p.milliseconds for p in peers) / own.milliseconds:.2f}" if own and peers else ""
+    difference = ""
+    if own and "eager" in results:
+        pairs = zip(own.losses, results["eager"].losses, strict=False)
+        difference = f"{max(abs(a - b) / abs(b) for a, b in pairs):.0e}"
+    memory = [f"{r.bytes / 1e6:.0f}" if (r := results.get(engine)) else "" for engine in ENGINES]
+    return f"| {name} | {threads} | {' | '.join(cells)} | {ratio} | {difference} | {' / '.join(memory)} |"
+
+
+def section(names: Iterable[str] = tuple(NETWORKS), threads: Iterable[int] = (1, 2)) -> str | None:
+    """The table for docs/generated/benchmarks.md; None without PyTorch."""
+    if importlib.util.find_spec("torch") is None:
+        return None
+    lines = [
+        f"| network | threads | {' | '.join(f'{engine}, ms' for engine in ENGINES)} | ratio to the better | loss | memory, MB |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for count in threads:
+        for name in names:
+            lines.append(row(name, count, measure(name, count, ENGINES)))
+            print(lines[-1], file=sys.stderr, flush=True)
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="", help="a part of the names of networks")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--serve", nargs=3, metavar=("NAME", "ENGINE", "THREADS"), help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.serve:
+        name, engine, threads = args.serve
+        serve(name, engine, int(threads))
+    else:
+        print(section([name for name in NETWORKS if args.only in name], args.threads))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""Networks that are trained in a benchmark, as PyTorch modules with their inputs and labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+SEED = 0
+
+
+@dataclass(frozen=True)
+class Network:
+    """A module in training mode, an input, and the class of each row of its result."""
+
+    module: nn.Module
+    x: Tensor
+    classes: Tensor
+
+
+def perceptron() -> Network:
+    """Three layers, 784-512-512-10, of 64 rows."""
+    from torch import nn, randn
+
+    layers = [nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10)]
+    return with_classes(nn.Sequential(*layers), randn(64, 784), 64, 10)
+
+
+def small_convolutions() -> Network:
+    """Three convolutions and two products, of 32 images of 32x32."""
+    from torch import nn, randn
+
+    layers = [
+        *(nn.Conv2d(3, 32, 3, padding=1), nn.ReLU(), nn.Conv2d(32, 64, 3, padding=1), nn.ReLU()),
+        *(nn.MaxPool2d(2), nn.Conv2d(64, 64, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten()),
+        *(nn.Linear(64 * 64, 128), nn.ReLU(), nn.Linear(128, 10)),
+    ]
+    return with_classes(nn.Sequential(*layers), randn(32, 3, 32, 32), 32, 10)
+
+
+def encoder(layers: int = 4, width: int = 256, heads: int = 4, words: int = 1000) -> Network:
+    """A transformer encoder with a class for each of 8 x 64 words."""
+    import torch
+    from torch import nn
+
+    class Block(nn.Module):  # type: ignore[misc]  # PyTorch is skipped by the type checker
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm, self.second_norm = nn.LayerNorm(width), nn.LayerNorm(width)
+            self.heads, self.joined = nn.Linear(width, 3 * width), nn.Linear(width, width)
+            self.wide, self.narrow = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+        def forward(self, x: Tensor) -> Tensor:
+            rows, length, _ = x.shape
+            parts = self.heads(self.norm(x)).reshape(rows, length, 3, heads, width // heads)
+            q, k, v = parts.permute(2, 0, 3, 1, 4).unbind(0)
+            weights = torch.softmax(q @ k.transpose(-1, -2) * (width // heads) ** -0.5, -1)
+            x = x + self.joined((weights @ v).transpose(1, 2).reshape(rows, length, width))
+            return x + self.narrow(nn.functional.gelu(self.wide(self.second_norm(x))))
+
+    class Encoder(nn.Module):  # type: ignore[misc]  # PyTorch is skipped by the type checker
+        def __init__(self) -> None:
+            super().__init__()
+            self.words, self.places = (
+                nn.Embedding(words, width),
+                nn.Parameter(torch.randn(64, width) * 0.02),
+            )
+            self.blocks = nn.Sequential(*(Block() for _ in range(layers)))
+            self.norm, self.classes = nn.LayerNorm(width), nn.Linear(width, words)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.classes(self.norm(self.blocks(self.words(x) + self.places))).flatten(0, 1)
+
+    return with_classes(Encoder(), torch.randint(0, words, (8, 64)), 512, words)
+
+
+def recurrent() -> Network:
+    """Two LSTM layers of 128 units over 16 sequences of 50 steps, with a class for each sequence."""
+    import torch
+    from torch import nn
+
+    class Recurrent(nn.Module):  # type: ignore[misc]  # PyTorch is skipped by the type checker
+        def __init__(self) -> None:
+            super().__init__()
+            self.layers, self.classes = nn.LSTM(64, 128, 2, batch_first=True), nn.Linear(128, 10)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.classes(self.layers(x)[0][:, -1])
+
+    return with_classes(Recurrent(), torch.randn(16, 50, 64), 16, 10)
+
+
+def with_classes(module: nn.Module, x: Tensor, rows: int, count: int) -> Network:
+    from torch import randint
+
+    return Network(module.train(), x, randint(0, count, (rows,)))
+
+
+NETWORKS: dict[str, Callable[[], Network]] = {
+    "perceptron 784-512-512-10, batch 64": perceptron,
+    "convolutions, 32x32, batch 32": small_convolutions,
+    "encoder, 4 layers of 256, 8x64": encoder,
+    "LSTM, 2 layers of 128, 16x50": recurrent,
+}
+
+
+def build(name: str) -> Network:
+    """The network with weights, inputs and classes from a fixed seed."""
+    import torch
+
+    torch.manual_seed(SEED)
+    return NETWORKS[name]()

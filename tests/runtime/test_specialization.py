@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -224,3 +225,20 @@ def test_assumptions_are_printed() -> None:
         frozenset({RankObserved("v", 3), RankObserved("u", 1)}),
     )
     assert format_assumptions(rounds) == "b takes then_branch, rank of u == 1, rank of v == 3"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform has no fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of a fork with threads
+def test_a_forked_child_has_locks_of_its_own() -> None:
+    session = opened(ONE_IF)
+    programs = programs_of(session)
+    locks = [programs.lock, programs.shared.lock, programs.shared.compiling]
+    for lock in locks:
+        lock.acquire()  # as another thread may have them at the time of the fork
+    child = os.fork()
+    if child == 0:
+        renewed = [programs.lock, programs.shared.lock, programs.shared.compiling]
+        os._exit(any(lock.locked() for lock in renewed))
+    for lock in locks:
+        lock.release()
+    assert os.waitpid(child, 0)[1] == 0

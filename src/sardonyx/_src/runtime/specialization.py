@@ -12,10 +12,13 @@ changing is compiled ever more rarely.
 from __future__ import annotations
 
 import logging
+import os
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from threading import Lock, local
+from typing import Protocol
+from weakref import WeakSet
 
 import numpy as np
 
@@ -43,7 +46,18 @@ Observed = frozenset[Assumption]
 Compiler = Callable[[Assumptions], Executable]
 
 
-@dataclass(slots=True)
+class LockOwner(Protocol):
+    """What has locks of its own."""
+
+    def renew_locks(self) -> None:
+        """Replaces the locks: in a forked child, where another thread of the parent may have held them."""
+        ...
+
+
+LOCK_OWNERS: WeakSet[LockOwner] = WeakSet()
+
+
+@dataclass(slots=True, weakref_slot=True, eq=False)
 class Specializations:
     """The specialised programs of a model, shared by its engines.
 
@@ -57,6 +71,12 @@ class Specializations:
     counts: dict[Observed, int] = field(default_factory=dict)
     lock: Lock = field(default_factory=Lock)
     compiling: Lock = field(default_factory=Lock)
+
+    def __post_init__(self) -> None:
+        LOCK_OWNERS.add(self)
+
+    def renew_locks(self) -> None:
+        self.lock, self.compiling = Lock(), Lock()
 
     def is_due(self, observed: Observed) -> bool:
         """Counts a run with these observations; whether a program is to be compiled for them.
@@ -110,8 +130,12 @@ class SpecializedPrograms:
         self.failed: set[Observed] = set()
         self.pending: Observed = frozenset()
         self.lock = Lock()  # of what is replaced below
+        LOCK_OWNERS.add(self)
         self.discarded_runs = 0  # on the fast path of a program whose assumptions did not hold
         self.last_run = local()  # native: the program that computed the last outputs of this thread
+
+    def renew_locks(self) -> None:
+        self.lock = Lock()
 
     @property
     def natives(self) -> list[NativeProgram]:
@@ -282,3 +306,13 @@ def take_conditions(native: NativeProgram, outputs: dict[str, RuntimeValue]) -> 
         if bool(np.all(np.asarray(outputs.pop(name)))) is not branch.is_then:
             failed = failed or str(branch)
     return failed
+
+
+def renew_locks() -> None:
+    """Renews the locks of all owners, in a forked child."""
+    for owner in tuple(LOCK_OWNERS):
+        owner.renew_locks()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=renew_locks)

@@ -272,7 +272,11 @@ needs_programs = pytest.mark.skipif(not HAS_PROGRAMS, reason="the machine has no
 
 @needs_programs
 @pytest.mark.parametrize("change", [shorten, overwrite])
-def test_a_changed_entry_of_the_cache_is_an_error(tmp_path: Path, change: Callable[[Path], None]) -> None:
+def test_a_changed_entry_of_the_cache_is_an_error(
+    tmp_path: Path, change: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disk_cache, "READ_UP_TO_BYTES", 0)
+
     def open_change_use() -> None:
         opened = session(tmp_path / "inline.onnx", "native")
         (entry,) = (tmp_path / "cache" / "programs").iterdir()

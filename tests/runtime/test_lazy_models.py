@@ -121,5 +121,5 @@ def test_a_session_is_pickled_without_loading_its_model(tmp_path: Path) -> None:
 
 
 def test_an_unknown_policy_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="nonsense"):
+    with pytest.raises(sx.InputError, match="nonsense"):
         sx.Session(save_cached_model(tmp_path / "m.onnx", SCALED % 2), policy="nonsense")

@@ -11,7 +11,7 @@ import pytest
 import sardonyx as sx
 from sardonyx._src.ir.tensors import Array
 from sardonyx.train import CTC, SGD, prepare
-from train.test_losses import differences, shift_model
+from train.test_training_losses import differences, shift_model
 
 STEPS, BATCH, CLASSES = 4, 3, 3
 SCORES = np.random.default_rng(4).standard_normal((STEPS, BATCH, CLASSES))

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from sardonyx._src.convert.converter import Converter, ImportScope
 from sardonyx._src.convert.dead_constants import referenced_values
 from sardonyx._src.convert.known_elements import resolve_elements
+from sardonyx._src.infer.incremental import RejectionRecorder
 from sardonyx._src.infer.state import InferenceState
 from sardonyx._src.infer.walk import model_walk, run_walk
 from sardonyx._src.ir.graph import Node
@@ -20,10 +21,12 @@ def expand(model: Model, selected: Collection[Node]) -> None:
     """Replaces nodes of the model's main graph, subgraphs included, by the bodies of their operators.
 
     Every operator must have a body in the version that the model imports.  Names of values are kept.  Raises
-    ConversionError for a node whose body depends on types that are not known, or that its inputs contradict.
+    ConversionError for a node whose body depends on types that are not known, or that its inputs contradict, and
+    InferenceError for a node that is invalid in its own version.
     """
     model.opset_imports.setdefault("", latest(""))
-    state = InferenceState(model, [])
+    recorder = RejectionRecorder()
+    state = InferenceState(model, [], observer=recorder)
     run_walk(model_walk(model, state))
     state.finalize()
     resolve_elements(state)
@@ -32,6 +35,8 @@ def expand(model: Model, selected: Collection[Node]) -> None:
         converter = Converter(state, scope, domain, latest(""), None, {}, referenced_values(model), {})
         for node in selected:
             if node.domain == domain:
+                if rejection := recorder.errors.get(node):
+                    raise rejection  # the body might accept what the operator's own version rejects
                 op = find(domain, node.op_type)
                 assert op is not None, f"{node!r} has no operator"
                 schema = schema_of(node, model.opset_imports)

@@ -116,8 +116,8 @@ def datum_to(value: Datum, name: str = "", declared: Type | None = None) -> Data
     """
     if value is None or isinstance(declared, OptionalType):
         return optional_to(value, name, declared.elem if isinstance(declared, OptionalType) else None)
-    if isinstance(value, np.ndarray):
-        tensor = Tensor.of(value, name=name)
+    if isinstance(value, np.ndarray | np.generic):
+        tensor = Tensor.of(np.asarray(value), name=name)
         record = m.TensorProto(dims=list(tensor.shape), data_type=int(tensor.dtype))
         if name:
             record.name = name

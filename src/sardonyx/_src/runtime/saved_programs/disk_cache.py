@@ -54,9 +54,8 @@ if TYPE_CHECKING:
     from sardonyx._src.runtime.memory_report import MemoryReport
 
 NAME_FORMAT = "3"  # of entry names; a change makes older entries unreachable, and trimming removes them
-READ_UP_TO_BYTES = (
-    4 << 20
-)  # of an entry, which takes 1 ms; each run of a mapped one begins with two system calls
+# Entries up to this size are read, in 1 ms; each run of a mapped one begins with two system calls.
+READ_UP_TO_BYTES = 4 << 20
 MAX_TOTAL_BYTES = 4 << 30  # of all entries, or a share of the free space of the disk if that is more
 FREE_SPACE_SHARE = 4
 ENTRY_SHARE = 2  # one entry may use half of what all may use

@@ -48,7 +48,7 @@ def reverse_sequence_step(
         args,
         ceil_div(length * batch, unit_rows),
         (x, lengths),
-        (y,),
+        (y, status),
         bytes_accessed=2 * x.nbytes,
     )
 

@@ -19,6 +19,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from training_networks import NETWORKS, build
@@ -82,10 +83,10 @@ def torch_step(name: str, threads: int, *, compiled: bool) -> Callable[[], float
 
 def serve(name: str, engine: str, threads: int) -> None:
     """A worker: prints the first losses, then the milliseconds of a step for each line that it reads."""
-    opening = {
+    opening: dict[str, Callable[[str, int], Callable[[], float]]] = {
         "sardonyx": sardonyx_step,
-        "eager": lambda *at: torch_step(*at, compiled=False),
-        "compiled": lambda *at: torch_step(*at, compiled=True),
+        "eager": partial(torch_step, compiled=False),
+        "compiled": partial(torch_step, compiled=True),
     }
     import torch  # noqa: F401  # before memory is measured
 

@@ -126,17 +126,17 @@ RUNNING: tuple[tuple[type[SardonyxError], type[OrtError]], ...] = (
 
 @contextmanager
 def loading_errors(what: str) -> Iterator[None]:
-    """Converts errors of opening a model; what: its path, or "from the bytes"."""
+    """Converts errors of opening a model; what: its path, or "the bytes"."""
     try:
         yield
     except FileNotFoundError as error:
-        raise NoSuchFile.of(f"Load model {what} failed. File doesn't exist") from error
+        raise NoSuchFile.of(f"{what}: there is no such file") from error
     except OSError as error:
-        raise Fail.of(f"Load model {what} failed: {error}") from error
+        raise Fail.of(f"{what}: {error}") from error
     except SardonyxError as error:
         if isinstance(error.__cause__, FileNotFoundError):
-            raise NoSuchFile.of(f"Load model {what} failed. File doesn't exist") from error
-        raise class_of(error, LOADING, Fail).of(f"Load model {what} failed: {error}") from error
+            raise NoSuchFile.of(f"{what}: there is no such file") from error
+        raise class_of(error, LOADING, Fail).of(f"{what}: {error}") from error
 
 
 @contextmanager
@@ -145,7 +145,7 @@ def running_errors() -> Iterator[None]:
     try:
         yield
     except CancelledError as error:
-        raise Fail.of("Exiting due to terminate flag being set to true.") from error
+        raise Fail.of("RunOptions.terminate ended the run") from error
     except SardonyxError as error:
         raise class_of(error, RUNNING, RuntimeException).of(str(error)) from error
 

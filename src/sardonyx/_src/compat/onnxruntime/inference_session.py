@@ -61,7 +61,7 @@ class InferenceSession:
         **kwargs: object,
     ) -> None:
         if not isinstance(path_or_bytes, str | bytes | bytearray | memoryview | os.PathLike):
-            raise TypeError(f"Unable to load from type '{type(path_or_bytes)}'")
+            raise TypeError(f"path_or_bytes must be a path or bytes; got {type(path_or_bytes).__name__}")
         check_providers(providers or ())
         self._options = sess_options or SessionOptions()
         for name in kwargs:
@@ -73,7 +73,7 @@ class InferenceSession:
         start = time.perf_counter_ns()
         source, name = (path_or_bytes, str(path_or_bytes))
         if not isinstance(source, str | os.PathLike):
-            source, name = bytes(source), "from the bytes"
+            source, name = bytes(source), "the bytes"
         with loading_errors(name):
             threads = self._options.intra_op_num_threads
             self.session = Session(
@@ -150,7 +150,7 @@ class InferenceSession:
         self._require_inputs(input_feed)
         for name in output_names or ():
             if name not in self._output_names:
-                raise InvalidArgument.of(f"Invalid output name:{name}")
+                raise InvalidArgument.of(f"the model has no output {name!r}")
         feeds = {
             name: value.value() if isinstance(value, OrtValue) else value
             for name, value in input_feed.items()
@@ -206,7 +206,7 @@ class InferenceSession:
     def _require_inputs(self, feeds: Mapping[str, object]) -> None:
         missing = sorted(self._required - feeds.keys())
         if missing:
-            raise ValueError(f"Required inputs ({missing}) are missing from input feed ({list(feeds)}).")
+            raise ValueError(f"the feeds must have the inputs {missing}; got {list(feeds)}")
 
     # --- profiles ------------------------------------------------------------------------------
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import enum
+import operator
 import os
 from collections.abc import Sequence
+from typing import SupportsIndex
 
 from sardonyx._src.compat.onnxruntime.enums import ExecutionMode, ExecutionOrder, GraphOptimizationLevel
 from sardonyx._src.compat.onnxruntime.exceptions import NotImplemented  # onnxruntime's name
@@ -26,21 +28,18 @@ class TypedAttributes:
 
 def convert_like(current: object, value: object, name: str) -> object:
     """The value in the type of the current one."""
-    if isinstance(current, enum.Enum):
-        is_valid = isinstance(value, type(current))
-    elif isinstance(current, bool):
-        is_valid = isinstance(value, bool)
+    if isinstance(current, bool | enum.Enum):
+        if isinstance(value, type(current)):
+            return value
     elif isinstance(current, int):
-        is_valid = hasattr(value, "__index__")
-        value = int(value) if is_valid else value  # type: ignore[call-overload]  # it has __index__
+        if isinstance(value, SupportsIndex):
+            return operator.index(value)
     elif isinstance(current, str):
-        is_valid = isinstance(value, str | os.PathLike)
-        value = os.fspath(value) if is_valid else value  # type: ignore[call-overload]  # as the line before says
-    else:
-        is_valid = True
-    if not is_valid:
-        raise TypeError(f"{name} must be of type {type(current).__name__}; got {value!r}")
-    return value
+        if isinstance(value, str | os.PathLike):
+            return os.fspath(value)
+    elif isinstance(value, type(current)):
+        return value
+    raise TypeError(f"{name} must be of type {type(current).__name__}; got {value!r}")
 
 
 class SessionOptions(TypedAttributes):
@@ -174,5 +173,5 @@ class RunOptions(TypedAttributes):
 
 def look_up(entries: dict[str, str], key: str, owner: str) -> str:
     if key not in entries:
-        raise RuntimeError(f"{owner} does not have configuration with key: {key}")
+        raise RuntimeError(f"{owner} has no configuration entry {key!r}")
     return entries[key]

@@ -26,5 +26,5 @@ def check_providers(providers: Sequence[object]) -> None:
         if not isinstance(name, str):
             raise ValueError(f"providers must be names, or pairs of a name and options; got {entry!r}")
         if name not in AVAILABLE:
-            what = f"Specified provider {name!r} is not in available provider names; available: {AVAILABLE}"
+            what = f"there is no provider {name!r}; sessions run on {', '.join(AVAILABLE)}"
             warnings.warn(what, UserWarning, stacklevel=4)

@@ -43,21 +43,9 @@ from sardonyx._src.train.prepare.initialization import DISTRIBUTIONS
 from sardonyx._src.train.prepare.prepare import prepare
 
 HELP = "train a model on data"
-PREPARATION = (
-    "loss",
-    "optimizer",
-    "rate",
-    "schedule",
-    "warm_up",
-    "weight_decay",
-    "output",
-    "target",
-    "trainable",
-    "frozen",
-    "clip_norm",
-    "accumulate",
-    "initialization",
-)
+# Options that are parameters of `prepare`, and those that make the optimizer.
+PARAMETERS = ("loss", "output", "target", "trainable", "frozen", "clip_norm", "accumulate", "initialization")
+PREPARATION = (*PARAMETERS, "optimizer", "rate", "schedule", "warm_up", "weight_decay")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -215,19 +203,7 @@ def rename_columns(path: str, renaming: Mapping[str, str]) -> DataSource:
 
 def prepare_model(model: Model, args: argparse.Namespace, data: DataSource) -> Model:
     """The model with the training step that the options describe."""
-    options = {
-        name: getattr(args, name)
-        for name in (
-            "loss",
-            "output",
-            "target",
-            "trainable",
-            "frozen",
-            "clip_norm",
-            "accumulate",
-            "initialization",
-        )
-    }
+    options = {name: getattr(args, name) for name in PARAMETERS}
     given = {name: value for name, value in options.items() if value is not None}
     return prepare(model, optimizer=make_optimizer(args, data), seed=args.seed, **given)
 

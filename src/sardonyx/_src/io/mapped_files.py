@@ -112,7 +112,7 @@ def map_file(file: BinaryIO, path: str, read_up_to: int = 0) -> memoryview:
         return memoryview(MappedFile.from_descriptor(file.fileno(), size, path))
     copy = memoryview(mmap.mmap(-1, size))
     file.seek(0)
-    if file.readinto(copy) < size:  # type: ignore[attr-defined]
+    if file.readinto(copy) < size:  # type: ignore[attr-defined]  # files of the system have it
         raise truncated_error()
     return copy.toreadonly()
 

@@ -16,6 +16,7 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.dims import Known
 from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir.types import Shape
 from sardonyx._src.ops.math.einsum import Axes, number_axes, parse
 from sardonyx._src.rewrite.engine.edit import Edit
 
@@ -48,7 +49,7 @@ def labelled_axes(node: Node, edit: Edit) -> Axes | None:
         return None
 
 
-def label_sizes(axes: Axes, shapes: Sequence[Sequence[object]]) -> dict[int, Known] | None:
+def label_sizes(axes: Axes, shapes: Sequence[Shape]) -> dict[int, Known] | None:
     """The size of each label; None if two axes of one label may differ, other than by a size of 1."""
     sizes: dict[int, Known] = {}
     for term, shape in zip(axes.inputs, shapes, strict=True):
@@ -57,7 +58,7 @@ def label_sizes(axes: Axes, shapes: Sequence[Sequence[object]]) -> dict[int, Kno
             known = sizes.get(label, 1)
             if size != 1 and known not in (1, size):
                 return None
-            sizes[label] = size if known == 1 else known  # type: ignore[assignment]
+            sizes[label] = size if known == 1 else known
     for term, shape in zip(axes.inputs, shapes, strict=True):
         repeated = [label for label in term if term.count(label) > 1]
         diagonals = [shape[i] for i, label in enumerate(term) if label in repeated]

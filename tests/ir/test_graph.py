@@ -11,7 +11,8 @@ from models import only, parse_model
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.build import Builder
-from sardonyx._src.ir.graph import Attribute, Graph, Node, Value, append_node, dismantle
+from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
+from sardonyx._src.ir.large_graphs import append_node, dismantle
 from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ir.verify import verify
 from sardonyx._src.ir.walk import captures, location, nodes, values

@@ -7,14 +7,8 @@ from dataclasses import replace
 
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.devices import NodeDeviceConfiguration, ShardingSpec
-from sardonyx._src.ir.graph import (
-    Attribute,
-    Graph,
-    Node,
-    QuantizationAnnotation,
-    Value,
-    WithMetadata,
-)
+from sardonyx._src.ir.graph import Attribute, Graph, Node, QuantizationAnnotation, Value
+from sardonyx._src.ir.metadata import WithMetadata
 from sardonyx._src.ir.model import Function, Model, TrainingInfo, require_model
 from sardonyx._src.ir.parameters import Bindings, resolve_reference
 

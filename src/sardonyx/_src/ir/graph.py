@@ -3,303 +3,37 @@
 A value's uses and a node's inputs are changed only by methods such as `Node.set_input`, `Graph.append` and
 `Graph.remove`, which keep both consistent.  Invariants: every input of a node is a value of its graph or of
 an enclosing one, and nodes come after the producers of their inputs.
+
+Values, nodes and attributes are defined in `value.py` and `node.py`; other packages import them from here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from sardonyx._src.arguments import (
-    items_of,
-    require_integer,
-    require_mapping,
-    require_text,
-    require_type,
-)
-from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.tensors import SparseTensor, Tensor
-from sardonyx._src.ir.types import Type
+from sardonyx._src.arguments import items_of, require_integer, require_text, require_type
+from sardonyx._src.ir.node import Attribute, AttributeScalar, AttributeValue, NestedGraph, Node
+from sardonyx._src.ir.node_list import NodeList
+from sardonyx._src.ir.value import Value
 
 if TYPE_CHECKING:
     from sardonyx._src.ir.details import Declarations, SourceDetails
-    from sardonyx._src.ir.devices import NodeDeviceConfiguration
     from sardonyx._src.ir.model import Function
 
-Metadata: TypeAlias = dict[str, str]
-MAX_SLOT = 1 << 20  # position of an input of a node
-NOT_GRAPHS = frozenset((int, float, bytes))  # the most frequent types of attribute values, for a quick test
-AttributeScalar: TypeAlias = "float | int | bytes | Tensor | SparseTensor | Graph | Type"
-AttributeValue: TypeAlias = "AttributeScalar | tuple[AttributeScalar, ...] | None"
+__all__ = [
+    "Attribute",
+    "AttributeScalar",
+    "AttributeValue",
+    "Graph",
+    "Node",
+    "QuantizationAnnotation",
+    "Value",
+]
 
 
-class WithMetadata:
-    """An object with metadata; the map is created at first use, since most objects have none."""
-
-    __slots__ = ("_metadata",)
-    _metadata: Metadata | None
-
-    @property
-    def metadata(self) -> Metadata:
-        if self._metadata is None:
-            self._metadata = {}
-        return self._metadata
-
-    @property
-    def has_metadata(self) -> bool:
-        return bool(self._metadata)
-
-
-class Attribute:
-    """A named constant of a node, or a reference to a parameter of the enclosing function."""
-
-    __slots__ = ("details", "doc", "name", "ref", "type", "value")
-
-    def __init__(
-        self, name: str, type: AttributeType, value: AttributeValue, *, ref: str = "", doc: str = ""
-    ) -> None:
-        """`value`: float, int, bytes (STRING), Tensor, SparseTensor, Graph, Type or a tuple of one of them;
-        None when `ref` names the function attribute whose value is used."""
-        self.name = name
-        self.type = type
-        self.value = value
-        self.ref = ref
-        self.doc = doc
-        self.details: SourceDetails | None = None
-
-    @property
-    def graphs(self) -> tuple[Graph, ...]:
-        """The subgraphs that the attribute holds."""
-        if isinstance(self.value, Graph):
-            return (self.value,)
-        if self.type is AttributeType.GRAPHS and isinstance(self.value, tuple):
-            return tuple(g for g in self.value if isinstance(g, Graph))
-        return ()
-
-    def __repr__(self) -> str:
-        return f"{self.name} = {'@' + self.ref if self.ref else repr(self.value)}"
-
-
-class Value(WithMetadata):
-    """An edge: the result of a node, an input of a graph or an initializer, and its uses.
-
-    `initializer` is the tensor of an initializer, which on a graph's input is the input's default.  A node's
-    output with an empty name is left out.
-    """
-
-    __slots__ = (
-        "_uses",
-        "details",
-        "doc",
-        "graph",
-        "index",
-        "initializer",
-        "name",
-        "producer",
-        "type",
-    )
-
-    def __init__(
-        self, name: str, type: Type | None = None, initializer: Tensor | SparseTensor | None = None
-    ) -> None:
-        self.name = name
-        self.type = type
-        self.initializer = initializer
-        self.producer: Node | None = None
-        self.index = 0  # among the producer's outputs
-        self.graph: Graph | None = None  # of a graph's input or initializer
-        self.doc = ""
-        self._metadata = None
-        self._uses: dict[tuple[Node, int], None] = {}
-        self.details: SourceDetails | None = None
-
-    @property
-    def uses(self) -> tuple[tuple[Node, int], ...]:
-        """Reader and input position of every use by a node, in this graph and in those inside it."""
-        return tuple(self._uses)
-
-    @property
-    def owner(self) -> Graph | None:
-        """The graph in which the value is defined."""
-        return self.producer.graph if self.producer is not None else self.graph
-
-    @property
-    def is_graph_output(self) -> bool:
-        owner = self.owner
-        return owner is not None and any(v is self for v in owner.outputs)
-
-    def replace_by(self, other: Value) -> None:
-        """Makes every reader of this value, graph outputs of its own graph included, read `other`."""
-        require_type("other", other, Value, "a Value")
-        for node, slot in self.uses:
-            node.set_input(slot, other)
-        owner = self.owner
-        if owner is not None:
-            owner.outputs[:] = [other if v is self else v for v in owner.outputs]
-
-    def __repr__(self) -> str:
-        return f"Value({self.name!r}{', ' + str(self.type) if self.type else ''})"
-
-
-OPERAND = (Value, type(None))  # the types of the inputs of a node
-
-
-class Node(WithMetadata):
-    """A call of an operator or of a model-local function."""
-
-    __slots__ = (
-        "_inputs",
-        "_next",
-        "_outputs",
-        "_previous",
-        "attributes",
-        "details",
-        "device_configurations",
-        "doc",
-        "domain",
-        "graph",
-        "name",
-        "op_type",
-        "overload",
-    )
-
-    def __init__(
-        self,
-        op_type: str,
-        inputs: Sequence[Value | None] = (),
-        outputs: Sequence[Value] = (),
-        attributes: dict[str, Attribute] | None = None,
-        *,
-        domain: str = "",
-        overload: str = "",
-        name: str = "",
-    ) -> None:
-        """Takes `inputs` (None: an optional one left out) and becomes the producer of `outputs`."""
-        self.op_type = op_type
-        self.domain = domain
-        self.overload = overload
-        self.name = name
-        self.doc = ""
-        self.attributes = {} if attributes is None else attributes
-        self.device_configurations: Sequence[NodeDeviceConfiguration] = ()
-        self.graph: Graph | None = None
-        self.details: SourceDetails | None = None
-        self._metadata = None
-        self._previous: Node | None = None
-        self._next: Node | None = None
-        try:  # which costs nothing; checking all arguments of all nodes of a file would
-            self._inputs = tuple(inputs)
-            self._outputs = tuple(outputs)
-            slot = 0
-            for value in self._inputs:
-                if value is not None:
-                    value._uses[self, slot] = None
-                slot += 1
-            slot = 0
-            for output in self._outputs:
-                output.producer = self
-                output.index = slot
-                slot += 1
-            if attributes:
-                for attribute in attributes.values():
-                    if type(attribute.value) not in NOT_GRAPHS:
-                        for graph in attribute.graphs:
-                            graph.parent = self
-        except (AttributeError, TypeError, ValueError):
-            self._refuse(inputs, outputs, attributes)
-            raise
-
-    def _refuse(self, inputs: object, outputs: object, attributes: object) -> None:
-        """Raises TypeError for the argument of the constructor that has a wrong type, after it has failed."""
-        for value in getattr(self, "_inputs", ()):
-            if isinstance(value, Value):
-                value._uses = {use: None for use in value._uses if use[0] is not self}
-        items_of("inputs", getattr(self, "_inputs", inputs), OPERAND, "Value or None")
-        items_of("outputs", getattr(self, "_outputs", outputs), Value, "Value")
-        if attributes is not None:
-            require_mapping("attributes", attributes, str, Attribute, "names to Attribute")
-
-    @property
-    def inputs(self) -> tuple[Value | None, ...]:
-        return self._inputs
-
-    @property
-    def outputs(self) -> tuple[Value, ...]:
-        return self._outputs
-
-    @property
-    def subgraphs(self) -> tuple[Graph, ...]:
-        if not self.attributes:
-            return ()
-        return tuple(g for a in self.attributes.values() for g in a.graphs)
-
-    def set_input(self, slot: int, value: Value | None) -> None:
-        """Makes input `slot` read `value`; a slot after the last one extends the list."""
-        require_type("value", value, OPERAND, "a Value or None")
-        require_integer("slot", slot, 0, MAX_SLOT)
-        inputs = list(self._inputs) + [None] * (slot + 1 - len(self._inputs))
-        old = inputs[slot]
-        if old is not None:
-            old._uses.pop((self, slot), None)
-        inputs[slot] = value
-        if value is not None:
-            value._uses[self, slot] = None
-        self._inputs = tuple(inputs)
-
-    def set_inputs(self, values: Sequence[Value | None]) -> None:
-        """Replaces all inputs."""
-        values = items_of("values", values, OPERAND, "Value or None")
-        for slot, old in enumerate(self._inputs):
-            if old is not None:
-                old._uses.pop((self, slot), None)
-        self._inputs = tuple(values)
-        for slot, value in enumerate(self._inputs):
-            if value is not None:
-                value._uses[self, slot] = None
-
-    def take_output(self, slot: int, value: Value) -> None:
-        """Transfers `value`, an output of a node to be erased, to output `slot` of this node.
-
-        Uses of `value` are kept, and uses of the old output become uses of `value`.
-        """
-        require_type("value", value, Value, "a Value")
-        require_integer("slot", slot, 0, len(self._outputs) - 1)
-        old, producer = self._outputs[slot], value.producer
-        if producer is None or producer is self:
-            raise ValueError(f"value must be an output of another node; got {value!r}")
-        old.replace_by(value)
-        unnamed = Value("")
-        unnamed.producer, unnamed.index = producer, value.index
-        producer._outputs = (
-            *producer._outputs[: value.index],
-            unnamed,
-            *producer._outputs[value.index + 1 :],
-        )
-        value.producer, value.index = self, slot
-        self._outputs = (*self._outputs[:slot], value, *self._outputs[slot + 1 :])
-
-    def drop_outputs(self, count: int) -> None:
-        """Removes all outputs but the first `count`; the others must have no uses."""
-        require_integer("count", count, 0)
-        for value in self._outputs[count:]:
-            if value._uses:
-                raise ValueError(
-                    f"the outputs to drop must have no uses; {value!r} of {self!r} is still read"
-                )
-        self._outputs = self._outputs[:count]
-
-    def set_attribute(self, attribute: Attribute) -> None:
-        require_type("attribute", attribute, Attribute, "an Attribute")
-        self.attributes[attribute.name] = attribute
-        for graph in attribute.graphs:
-            graph.parent = self
-
-    def __repr__(self) -> str:
-        return f"Node({self.name!r}, {self.op_type})" if self.name else f"Node({self.op_type})"
-
-
-class Graph(WithMetadata):
+class Graph(NestedGraph):
     """Inputs, initializers, nodes in order, outputs: the main graph, a subgraph or a function's body."""
 
     __slots__ = (
@@ -315,7 +49,6 @@ class Graph(WithMetadata):
         "function",
         "name",
         "outputs",
-        "parent",
         "quantization_annotations",
     )
 
@@ -494,111 +227,6 @@ def require_free(node: object) -> None:
     assert isinstance(node, Node), "the type has been checked"
     if node.graph is not None:
         raise ValueError(f"node must be in no graph; {node!r} is in {node.graph!r} already; remove it first")
-
-
-new = object.__new__
-
-
-def append_node(
-    graph: Graph,
-    op_type: str,
-    domain: str,
-    name: str,
-    inputs: Sequence[Value | None],
-    output: str,
-    attributes: dict[str, Attribute],
-) -> Node:
-    """Adds a new node with one new output at the end of a graph, as `Node`, `Value` and `Graph.append` do.
-
-    Reading a graph of many small nodes mostly constructs these two objects: without the calls of their
-    constructors it takes half the time.
-    """
-    value, node = new(Value), new(Node)
-    value.name = output
-    value.type = value.initializer = value.graph = value.details = value._metadata = None
-    value.producer = node
-    value.index = 0
-    value.doc = ""
-    value._uses = {}
-    node.op_type, node.domain, node.name = op_type, domain, name
-    node.overload = node.doc = ""
-    node.attributes = attributes
-    node.device_configurations = ()
-    node.details = node._metadata = node._next = None
-    node._inputs = tuple(inputs)
-    node._outputs = (value,)
-    slot = 0
-    for read in inputs:
-        if read is not None:
-            read._uses[node, slot] = None
-        slot += 1
-    for attribute in attributes.values():
-        if type(attribute.value) not in NOT_GRAPHS:
-            for subgraph in attribute.graphs:
-                subgraph.parent = node
-    node.graph = graph
-    node._previous = last = graph._last
-    if last is None:
-        graph._first = node
-    else:
-        last._next = node
-    graph._last = node
-    graph._count += 1
-    return node
-
-
-def dismantle(graph: Graph) -> None:
-    """Cuts the references between the nodes and values of a graph that is no longer used.
-
-    They are then freed at once; the cycle collector would take several times as long.
-    """
-    for value in (*graph.inputs, *graph.initializers.values()):
-        value._uses.clear()
-    node = graph._first
-    graph._first = graph._last = graph._positions = graph.parent = None
-    graph.outputs = []
-    while node is not None:
-        for inner in node.subgraphs:
-            dismantle(inner)
-        for value in node._outputs:
-            value._uses.clear()
-        node._inputs = node._outputs = ()
-        following, node._previous, node._next = node._next, None, None
-        node = following
-
-
-class NodeList:
-    """The nodes of a graph in order; while walking, nodes may be added anywhere and the current one
-    removed."""
-
-    __slots__ = ("_graph",)
-
-    def __init__(self, graph: Graph) -> None:
-        self._graph = graph
-
-    def __len__(self) -> int:
-        return self._graph._count
-
-    def __iter__(self) -> Iterator[Node]:
-        node = self._graph._first
-        while node is not None:
-            if node.graph is self._graph:  # a node removed meanwhile still links to those after it
-                yield node
-            node = node._next
-
-    def __reversed__(self) -> Iterator[Node]:
-        node = self._graph._last
-        while node is not None:
-            before = node._previous
-            yield node
-            node = before
-
-    def __getitem__(self, index: int) -> Node:
-        """The node at `index`, found by walking."""
-        for i, node in enumerate(self if index >= 0 else reversed(self)):
-            if i == index or -1 - i == index:
-                return node
-        raise IndexError(f"node {index} of {len(self)}")
 
 
 @dataclass(slots=True)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from sardonyx._src.arguments import require_type
 from sardonyx._src.ir.details import SourceDetails
-from sardonyx._src.ir.graph import Attribute, Graph, Metadata, Value
+from sardonyx._src.ir.graph import Attribute, Graph, Value
+from sardonyx._src.ir.metadata import Metadata
 
 if TYPE_CHECKING:
     from sardonyx._src.ir.devices import DeviceConfiguration

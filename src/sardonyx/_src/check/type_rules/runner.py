@@ -31,7 +31,8 @@ from sardonyx._src.infer.walk import infer
 from sardonyx._src.io.external import ExternalFiles
 from sardonyx._src.io.serde import from_proto
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.graph import Node, Value, dismantle
+from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir.large_graphs import dismantle
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.types import Type
 from sardonyx._src.ir.walk import roots

@@ -16,7 +16,8 @@ from sardonyx._src.io.serde.tensors import ExternalData, sparse_from, tensor_fro
 from sardonyx._src.io.serde.topological_order import topological_order
 from sardonyx._src.io.serde.value_info_runs import ValueInfoRunReader
 from sardonyx._src.ir.details import Stated
-from sardonyx._src.ir.graph import Attribute, Graph, Node, Value, append_node
+from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
+from sardonyx._src.ir.large_graphs import append_node
 from sardonyx._src.ir.model import Note
 from sardonyx._src.ir.tensors import SparseTensor, Tensor
 from sardonyx._src.ir.types import SparseTensorType, TensorType

@@ -6,10 +6,10 @@
 
 from sardonyx._src.train.adapters import add_adapters as add_adapters
 from sardonyx._src.train.adapters import merge_adapters as merge_adapters
-from sardonyx._src.train.fit.fit import FitResult as FitResult
-from sardonyx._src.train.fit.fit import TrainingStatus as TrainingStatus
 from sardonyx._src.train.fit.fit import fit as fit
 from sardonyx._src.train.fit.progress import EpochRecord as EpochRecord
+from sardonyx._src.train.fit.results import FitResult as FitResult
+from sardonyx._src.train.fit.results import TrainingStatus as TrainingStatus
 from sardonyx._src.train.losses.base import Loss as Loss
 from sardonyx._src.train.losses.bce import BCEWithLogits as BCEWithLogits
 from sardonyx._src.train.losses.cross_entropy import CrossEntropy as CrossEntropy

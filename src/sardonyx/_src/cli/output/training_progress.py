@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from sardonyx._src.cli.output.streams import printable
-from sardonyx._src.train.fit.fit import TrainingStatus
+from sardonyx._src.train.fit.results import TrainingStatus
 
 
 @contextmanager

@@ -34,7 +34,8 @@ from sardonyx._src.ir.model import Model
 from sardonyx._src.runtime.session import ENGINES
 from sardonyx._src.train.fit.data import DataSource
 from sardonyx._src.train.fit.data_files import read_columns
-from sardonyx._src.train.fit.fit import FitResult, fit
+from sardonyx._src.train.fit.fit import fit
+from sardonyx._src.train.fit.results import FitResult
 from sardonyx._src.train.losses.table import LOSSES
 from sardonyx._src.train.optimizers.base import Optimizer
 from sardonyx._src.train.optimizers.schedules import CosineSchedule, Schedule, StepSchedule, WarmUp

@@ -2,54 +2,27 @@
 
 from __future__ import annotations
 
-import io
-import logging
 import math
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sardonyx._src.arguments import (
-    require_choice,
-    require_flag,
-    require_integer,
-    require_mapping,
-    require_type,
-    texts_of,
-)
-from sardonyx._src.compile.program.defects import typed_defects
-from sardonyx._src.dtypes import DataType
-from sardonyx._src.errors import (
-    CompilationError,
-    InputError,
-    LimitError,
-    MissingPackage,
-    OutputError,
-    SardonyxError,
-    are_defects_fatal,
-    typed_memory_errors,
-)
-from sardonyx._src.grad.runnable import without_gradient_nodes
+from sardonyx._src.arguments import require_integer, require_mapping, require_type
+from sardonyx._src.errors import InputError, SardonyxError, are_defects_fatal, typed_memory_errors
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.interp.run_control import CancellationToken, RunControl
-from sardonyx._src.interp.run_state import RandomSource
 from sardonyx._src.io.external import Policy
-from sardonyx._src.io.external import verify_checksums as verify_external_data
 from sardonyx._src.io.external.opening import policy_of
-from sardonyx._src.io.file_stamps import FileStamp
-from sardonyx._src.io.loading.load import ModelSource, load
-from sardonyx._src.io.loading.operator_set_path import environment_folders, sources_of
+from sardonyx._src.io.loading.load import ModelSource
+from sardonyx._src.io.loading.operator_set_path import sources_of
 from sardonyx._src.io.loading.operator_sets import OperatorSetSource
 from sardonyx._src.ir.graph import Node
 from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.types import Shape, TensorType, Type
-from sardonyx._src.ir.walk import model_tensors
 from sardonyx._src.ops.api import RunLimits, RuntimeValue, is_number
+from sardonyx._src.runtime.closed_session import ClosedSession
 from sardonyx._src.runtime.declared_dims import DeclaredDims
 from sardonyx._src.runtime.declared_sizes import declarations_of
 from sardonyx._src.runtime.engine import NativeEngine, run_interruptibly
@@ -59,43 +32,26 @@ from sardonyx._src.runtime.inner_declarations import (
     InnerDeclarations,
     find_declarations,
 )
-from sardonyx._src.runtime.lazy_model import LazyModel
 from sardonyx._src.runtime.memory_limits import limits_of_process
 from sardonyx._src.runtime.output_arrays import OutputArrays, check_output_arrays, copy_outputs
-from sardonyx._src.runtime.result_types import describe_value, matches_type
+from sardonyx._src.runtime.results import check_results, copy_if_read_only, select_outputs
 from sardonyx._src.runtime.run_limits import INNER_SIZES, INPUT_SIZES
-from sardonyx._src.runtime.saved_programs.disk_cache import make_native_engine, open_cached_engine
-from sardonyx._src.runtime.shape_policy import SHAPE_POLICIES, ShapePolicy
-from sardonyx._src.runtime.shared_programs import ModelStamp, stamp_file, stamp_model
+from sardonyx._src.runtime.session_opening import SessionOpener
+from sardonyx._src.runtime.session_origin import (
+    ENGINES,
+    Engine,
+    SessionOrigin,
+    check_options,
+    saved_program_path,
+)
+from sardonyx._src.runtime.session_values import SessionValue
+from sardonyx._src.runtime.shape_policy import ShapePolicy
 from sardonyx._src.runtime.stats import RunCounters, SessionStats
-from sardonyx._src.suggestions import suggest
 
 if TYPE_CHECKING:
     from sardonyx._src.runtime.memory_report import MemoryReport
 
-log = logging.getLogger(__name__)
-Engine = Literal["auto", "reference", "native"]
-ENGINES: tuple[Engine, ...] = ("auto", "reference", "native")
-MAX_THREADS = 1 << 16
-
-
-@dataclass(frozen=True, slots=True)
-class SessionValue:
-    """An input or output of a model."""
-
-    name: str
-    type: Type | None
-    has_default: bool = False  # of an input: it may be left out
-
-    @property
-    def dtype(self) -> DataType | None:
-        """The element type, of a tensor."""
-        return self.type.dtype if isinstance(self.type, TensorType) else None
-
-    @property
-    def shape(self) -> Shape | None:
-        """The declared dims of a tensor: numbers, variables, or None; None for an unknown rank."""
-        return self.type.shape if isinstance(self.type, TensorType) else None
+__all__ = ["ENGINES", "Engine", "Session", "SessionValue"]
 
 
 class Session:
@@ -152,106 +108,22 @@ class Session:
         check_options(engine, shapes, threads, limits, verify_checksums)
         saved = saved_program_path(source, engine)
         self._counters = RunCounters(tolerates_faults=engine == "auto" and not are_defects_fatal())
-        self.engine: Engine = "native" if saved or engine == "auto" else engine
         sets, policy = sources_of(operator_sets), policy_of(policy)
         self._origin = SessionOrigin.of(source, threads, seed, limits, policy, sets, verify_checksums, shapes)
         self._limits = limits_of_process(limits or RunLimits())
         self._is_timed = self._limits.seconds != math.inf
         with typed_memory_errors("open the session"):
-            interface = self._open(source, saved, engine)
-        self._try_run = self._runner.try_run if isinstance(self._runner, NativeEngine) else None
-        self._ir_version, self._shapes = interface.ir_version, shapes
+            opener = SessionOpener(self._origin, engine, self._limits, self._counters)
+            opened = opener.open(source, saved)
+        self._runner: Interpreter | NativeEngine | ClosedSession = opened.runner
+        self._source_model = opened.source
+        self.engine: Engine = "native" if isinstance(opened.runner, NativeEngine) else "reference"
+        self._try_run = opened.runner.try_run if isinstance(opened.runner, NativeEngine) else None
+        self._ir_version, self._shapes = opened.interface.ir_version, shapes
         self._observes = self._must_observe(saved)
-        self._inputs = declarations_of(interface.graph.inputs, "input")
-        self._outputs = declarations_of(interface.graph.outputs, "result")
+        self._inputs = declarations_of(opened.interface.graph.inputs, "input")
+        self._outputs = declarations_of(opened.interface.graph.outputs, "result")
         self._counters.warn(stacklevel=2)
-
-    def _open(self, source: ModelSource, saved: Path | None, engine: Engine) -> Model:
-        """Sets the engine and the model; returns the model, or one with its inputs and outputs.  engine: as requested."""
-        origin = self._origin
-        self._runner: Interpreter | NativeEngine | ClosedSession
-        self._source_model: Model | LazyModel
-        has_sets = origin.operator_sets or environment_folders()
-        stamp = None if saved or has_sets else stamp_file(source)
-        compiled = self._open_compiled(source, saved, stamp)
-        if compiled is not None:
-            self._runner, self._source_model = compiled, compiled.source
-            return compiled.interface
-        stored = load(
-            source,
-            policy=origin.policy,
-            operator_sets=origin.operator_sets,
-            verify_checksums=origin.verify_checksums,
-        )
-        verify_external_data(model_tensors(stored))
-        self._source_model = model = without_gradient_nodes(stored)
-        is_unchanged = stamp is not None and stamp == stamp_file(source) and model is stored
-        self._runner = self._make_engine(
-            model, stamp_model(stamp, stored) if stamp is not None and is_unchanged else None, engine
-        )
-        return model
-
-    def _open_compiled(
-        self, source: ModelSource, saved: Path | None, stamp: FileStamp | None
-    ) -> NativeEngine | None:
-        """The engine of a program that was compiled before: a `.sdx` file or an entry of the cache; None if there is none."""
-        origin = self._origin
-        if saved is not None:
-            from sardonyx._src.runtime.saved_programs.saved_engine import (
-                SavedEngine,  # lazy: most sessions need none
-            )
-
-            with typed_defects("open a saved program"):
-                return SavedEngine(
-                    saved,
-                    threads=origin.threads,
-                    limits=self._limits,
-                    seed=origin.seed,
-                    counters=self._counters,
-                )
-        if stamp is None or self.engine == "reference":
-            return None
-        return open_cached_engine(
-            Path(cast("str | os.PathLike[str]", source)),
-            stamp,
-            threads=origin.threads,
-            limits=self._limits,
-            seed=origin.seed,
-            counters=self._counters,
-        )
-
-    def _make_engine(
-        self, model: Model, stamp: ModelStamp | None, requested: Engine
-    ) -> Interpreter | NativeEngine:
-        """The engine for a model; under "auto", the reference engine if the model cannot be compiled."""
-        origin = self._origin
-        try:
-            if self.engine == "native":
-                with typed_defects("compile", OSError, ImportError):
-                    return make_native_engine(
-                        model,
-                        threads=origin.threads,
-                        limits=self._limits,
-                        seed=origin.seed,
-                        stamp=stamp,
-                        counters=self._counters,
-                    )
-        except SardonyxError as error:
-            if requested == "native":
-                raise
-            self._log_fallback(error)
-            self.engine = "reference"
-        return Interpreter(model, limits=self._limits, seed=origin.seed)
-
-    def _log_fallback(self, error: SardonyxError) -> None:
-        """Says why the reference engine runs the model."""
-        if isinstance(error, LimitError) and error.limit == "sys.setrecursionlimit":
-            error = CompilationError.of(error, stage="compile")
-        if isinstance(error, CompilationError):
-            self._counters.record_compiler_fault(error)
-        else:
-            level = logging.WARNING if isinstance(error, MissingPackage) else logging.INFO
-            log.log(level, "the reference engine runs the model: %s", error)
 
     def _must_observe(self, saved: Path | None) -> bool:
         """Whether runs compare inner values with their declarations; compiled programs do not keep these values.
@@ -346,7 +218,7 @@ class Session:
             control = self._make_control(timeout, cancellation)
             control.check()
         if out is not None:
-            check_output_arrays(out, self._output_names(outputs), feeds)
+            check_output_arrays(out, select_outputs(outputs, self._outputs), feeds)
         if (
             outputs is None
             and self._try_run is not None
@@ -367,10 +239,10 @@ class Session:
         dims = DeclaredDims(self._ir_version, self._shapes, self._counters.shape_reports)
         try:
             values = check_feeds({} if feeds is None else feeds, self._inputs, dims)
-            names = self._output_names(outputs)
+            names = select_outputs(outputs, self._outputs)
             self._counters.count_run()
             results = self._execute(values, dims, control)
-            self._check_outputs(results, dims)
+            check_results(results, self._outputs, dims)
         finally:
             self._counters.shape_reports.warn(dims.findings, stacklevel=3)
             self._counters.warn(stacklevel=3)
@@ -470,76 +342,6 @@ class Session:
             require_mapping("lengths", lengths, str, (int, np.integer), "names of dims to lengths")
         return self._runner.memory_plan(lengths or {})
 
-    def _output_names(self, outputs: Sequence[str] | None) -> list[str]:
-        outputs = None if outputs is None else texts_of("outputs", outputs)
-        for name in outputs or ():
-            if name not in self._outputs:
-                hint = suggest(name, self._outputs, "outputs")
-                raise OutputError(f"the model has no output {name!r}{hint}", name=name)
-        return list(self._outputs if outputs is None else outputs)
-
-    def _check_outputs(self, results: Mapping[str, RuntimeValue], dims: DeclaredDims) -> None:
-        """Raises OutputError for a result of another kind or element type than declared, and checks its sizes."""
-        for name, declaration in self._outputs.items():
-            result, declared = results[name], declaration.value.type
-            if not matches_type(result, declared):
-                what = f"output {name!r} must be {declared}; got {describe_value(result)}"
-                raise OutputError(what, name=name)
-            if declaration.sizes is not None:
-                dims.check_result(result, declaration.sizes, declaration.place)
-
-
-def check_options(
-    engine: Engine,
-    shapes: ShapePolicy,
-    threads: int | None,
-    limits: RunLimits | None,
-    verify_checksums: bool,
-) -> None:
-    """Raises TypeError or InputError for an argument of `Session` that is none."""
-    require_choice("engine", engine, ENGINES)
-    require_choice("shapes", shapes, SHAPE_POLICIES)
-    require_integer("threads", threads, 1, MAX_THREADS, optional=True)
-    require_type("limits", limits, (RunLimits, type(None)), "sx.RunLimits or None")
-    require_flag("verify_checksums", verify_checksums)
-
-
-@dataclass(frozen=True, slots=True)
-class SessionOrigin:
-    """The arguments of a session except for the engine, from which it is opened again.  source: a path, or bytes."""
-
-    source: str | bytes | None
-    threads: int | None
-    seed: int | None
-    limits: RunLimits | None
-    policy: Policy | str
-    operator_sets: tuple[OperatorSetSource, ...]
-    verify_checksums: bool
-    shapes: ShapePolicy
-
-    @classmethod
-    def of(
-        cls,
-        source: ModelSource,
-        threads: int | None,
-        seed: int | None,
-        limits: RunLimits | None,
-        policy: Policy | str,
-        operator_sets: tuple[OperatorSetSource, ...],
-        verify_checksums: bool,
-        shapes: ShapePolicy,
-    ) -> SessionOrigin:
-        path = os.path.abspath(os.fspath(source)) if isinstance(source, str | os.PathLike) else None
-        return cls(path, threads, seed, limits, policy, operator_sets, verify_checksums, shapes)
-
-    def stored(self, model: Model) -> SessionOrigin:
-        """The same with the model's bytes as source, and operator sets merged in."""
-        from sardonyx._src.io.saving.save import save  # lazy: few sessions are pickled
-
-        content = io.BytesIO()
-        save(model, content)
-        return replace(self, source=content.getvalue(), operator_sets=())
-
 
 def restore_session(origin: SessionOrigin, engine: Engine) -> Session:
     """A new session like the one that was pickled."""
@@ -555,38 +357,3 @@ def restore_session(origin: SessionOrigin, engine: Engine) -> Session:
         verify_checksums=origin.verify_checksums,
         shapes=origin.shapes,
     )
-
-
-class ClosedSession:
-    """The engine of a closed session.  stats: those at its end."""
-
-    def __init__(self, stats: SessionStats) -> None:
-        self.stats = stats
-
-    @property
-    def random_source(self) -> RandomSource:
-        raise SardonyxError("the session was closed; open a new one to run the model")
-
-    def run(self, feeds: Mapping[str, RuntimeValue]) -> dict[str, RuntimeValue]:
-        raise SardonyxError("the session was closed; open a new one to run the model")
-
-
-def saved_program_path(source: ModelSource, engine: Engine) -> Path | None:
-    """The path of a program that `sardonyx compile` wrote, if the source is one."""
-    if not isinstance(source, str | os.PathLike) or not os.fspath(source).endswith(".sdx"):
-        return None
-    if engine == "reference":
-        raise SardonyxError(f"{source} holds a compiled program, which the reference engine cannot run")
-    return Path(source)
-
-
-def copy_if_read_only(value: RuntimeValue) -> RuntimeValue:
-    """The value, copied where it is read-only, as feeds, weights and views of them are: outputs belong to the caller."""
-    match value:
-        case np.ndarray():
-            return value if value.flags.writeable else value.copy()
-        case list():
-            return [copy_if_read_only(element) for element in value]
-        case dict():
-            return cast(RuntimeValue, {key: copy_if_read_only(element) for key, element in value.items()})
-    return value

@@ -1,0 +1,126 @@
+"""From the source of a session to its engine: a saved or cached program, a compiled one, or the reference engine."""
+
+from __future__ import annotations
+
+import logging
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from sardonyx._src.compile.program.defects import typed_defects
+from sardonyx._src.errors import CompilationError, LimitError, MissingPackage, SardonyxError
+from sardonyx._src.grad.runnable import without_gradient_nodes
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.io.external import verify_checksums
+from sardonyx._src.io.file_stamps import FileStamp
+from sardonyx._src.io.loading.load import ModelSource, load
+from sardonyx._src.io.loading.operator_set_path import environment_folders
+from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.walk import model_tensors
+from sardonyx._src.ops.api import RunLimits
+from sardonyx._src.runtime.engine import NativeEngine
+from sardonyx._src.runtime.lazy_model import LazyModel
+from sardonyx._src.runtime.saved_programs.disk_cache import make_native_engine, open_cached_engine
+from sardonyx._src.runtime.session_origin import Engine, SessionOrigin
+from sardonyx._src.runtime.shared_programs import ModelStamp, stamp_file, stamp_model
+from sardonyx._src.runtime.stats import RunCounters
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedModel:
+    """The engine of a session and the model that it runs.  interface: the model, or one with its inputs and outputs alone."""
+
+    runner: Interpreter | NativeEngine
+    source: Model | LazyModel
+    interface: Model
+
+
+class SessionOpener:
+    """Opens one session.  engine: as requested.  limits: of its runs, those of the process included."""
+
+    def __init__(
+        self, origin: SessionOrigin, engine: Engine, limits: RunLimits, counters: RunCounters
+    ) -> None:
+        self.origin, self.engine, self.limits, self.counters = origin, engine, limits, counters
+
+    def open(self, source: ModelSource, saved: Path | None) -> OpenedModel:
+        """The engine for a model.  saved: the path of a compiled program, if the source is one."""
+        origin = self.origin
+        has_sets = origin.operator_sets or environment_folders()
+        stamp = None if saved or has_sets else stamp_file(source)
+        compiled = self.open_compiled(source, saved, stamp)
+        if compiled is not None:
+            return OpenedModel(compiled, compiled.source, compiled.interface)
+        stored = load(
+            source,
+            policy=origin.policy,
+            operator_sets=origin.operator_sets,
+            verify_checksums=origin.verify_checksums,
+        )
+        verify_checksums(model_tensors(stored))
+        model = without_gradient_nodes(stored)
+        is_unchanged = stamp is not None and stamp == stamp_file(source) and model is stored
+        model_stamp = stamp_model(stamp, stored) if stamp is not None and is_unchanged else None
+        return OpenedModel(self.make_engine(model, model_stamp), model, model)
+
+    def open_compiled(
+        self, source: ModelSource, saved: Path | None, stamp: FileStamp | None
+    ) -> NativeEngine | None:
+        """The engine of a program that was compiled before: a `.sdx` file or an entry of the cache; None if there is none."""
+        origin = self.origin
+        if saved is not None:
+            from sardonyx._src.runtime.saved_programs.saved_engine import (
+                SavedEngine,  # lazy: most sessions need none
+            )
+
+            with typed_defects("open a saved program"):
+                return SavedEngine(
+                    saved,
+                    threads=origin.threads,
+                    limits=self.limits,
+                    seed=origin.seed,
+                    counters=self.counters,
+                )
+        if stamp is None or self.engine == "reference":
+            return None
+        return open_cached_engine(
+            Path(cast("str | os.PathLike[str]", source)),
+            stamp,
+            threads=origin.threads,
+            limits=self.limits,
+            seed=origin.seed,
+            counters=self.counters,
+        )
+
+    def make_engine(self, model: Model, stamp: ModelStamp | None) -> Interpreter | NativeEngine:
+        """The engine for a model; under "auto", the reference engine if the model cannot be compiled."""
+        origin = self.origin
+        try:
+            if self.engine != "reference":
+                with typed_defects("compile", OSError, ImportError):
+                    return make_native_engine(
+                        model,
+                        threads=origin.threads,
+                        limits=self.limits,
+                        seed=origin.seed,
+                        stamp=stamp,
+                        counters=self.counters,
+                    )
+        except SardonyxError as error:
+            if self.engine == "native":
+                raise
+            self.log_fallback(error)
+        return Interpreter(model, limits=self.limits, seed=origin.seed)
+
+    def log_fallback(self, error: SardonyxError) -> None:
+        """Says why the reference engine runs the model."""
+        if isinstance(error, LimitError) and error.limit == "sys.setrecursionlimit":
+            error = CompilationError.of(error, stage="compile")
+        if isinstance(error, CompilationError):
+            self.counters.record_compiler_fault(error)
+        else:
+            level = logging.WARNING if isinstance(error, MissingPackage) else logging.INFO
+            log.log(level, "the reference engine runs the model: %s", error)

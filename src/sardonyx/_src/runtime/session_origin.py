@@ -1,0 +1,83 @@
+"""The arguments of a session: their checks, and how a session is opened again from them."""
+
+from __future__ import annotations
+
+import io
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from sardonyx._src.arguments import require_choice, require_flag, require_integer, require_type
+from sardonyx._src.errors import SardonyxError
+from sardonyx._src.io.external import Policy
+from sardonyx._src.io.loading.load import ModelSource
+from sardonyx._src.io.loading.operator_sets import OperatorSetSource
+from sardonyx._src.ir.model import Model
+from sardonyx._src.ops.api import RunLimits
+from sardonyx._src.runtime.shape_policy import SHAPE_POLICIES, ShapePolicy
+
+Engine = Literal["auto", "reference", "native"]
+ENGINES: tuple[Engine, ...] = ("auto", "reference", "native")
+MAX_THREADS = 1 << 16
+
+
+def check_options(
+    engine: Engine,
+    shapes: ShapePolicy,
+    threads: int | None,
+    limits: RunLimits | None,
+    verify_checksums: bool,
+) -> None:
+    """Raises TypeError or InputError for an argument of `Session` that is none."""
+    require_choice("engine", engine, ENGINES)
+    require_choice("shapes", shapes, SHAPE_POLICIES)
+    require_integer("threads", threads, 1, MAX_THREADS, optional=True)
+    require_type("limits", limits, (RunLimits, type(None)), "sx.RunLimits or None")
+    require_flag("verify_checksums", verify_checksums)
+
+
+def saved_program_path(source: ModelSource, engine: Engine) -> Path | None:
+    """The path of a program that `sardonyx compile` wrote, if the source is one."""
+    if not isinstance(source, str | os.PathLike) or not os.fspath(source).endswith(".sdx"):
+        return None
+    if engine == "reference":
+        raise SardonyxError(f"{source} holds a compiled program, which the reference engine cannot run")
+    return Path(source)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOrigin:
+    """The arguments of a session except for the engine, from which it is opened again.  source: a path, or bytes."""
+
+    source: str | bytes | None
+    threads: int | None
+    seed: int | None
+    limits: RunLimits | None
+    policy: Policy | str
+    operator_sets: tuple[OperatorSetSource, ...]
+    verify_checksums: bool
+    shapes: ShapePolicy
+
+    @classmethod
+    def of(
+        cls,
+        source: ModelSource,
+        threads: int | None,
+        seed: int | None,
+        limits: RunLimits | None,
+        policy: Policy | str,
+        operator_sets: tuple[OperatorSetSource, ...],
+        verify_checksums: bool,
+        shapes: ShapePolicy,
+    ) -> SessionOrigin:
+        path = os.path.abspath(os.fspath(source)) if isinstance(source, str | os.PathLike) else None
+        return cls(path, threads, seed, limits, policy, operator_sets, verify_checksums, shapes)
+
+    def stored(self, model: Model) -> SessionOrigin:
+        """The same with the model's bytes as source, and operator sets merged in."""
+        from sardonyx._src.io.saving.save import save  # lazy: few sessions are pickled
+
+        content = io.BytesIO()
+        save(model, content)
+        return replace(self, source=content.getvalue(), operator_sets=())

@@ -1,0 +1,27 @@
+"""Inputs and outputs of a session, as callers see them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.types import Shape, TensorType, Type
+
+
+@dataclass(frozen=True, slots=True)
+class SessionValue:
+    """An input or output of a model."""
+
+    name: str
+    type: Type | None
+    has_default: bool = False  # of an input: it may be left out
+
+    @property
+    def dtype(self) -> DataType | None:
+        """The element type, of a tensor."""
+        return self.type.dtype if isinstance(self.type, TensorType) else None
+
+    @property
+    def shape(self) -> Shape | None:
+        """The declared dims of a tensor: numbers, variables, or None; None for an unknown rank."""
+        return self.type.shape if isinstance(self.type, TensorType) else None

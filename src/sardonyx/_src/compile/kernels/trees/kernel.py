@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from sardonyx._src.compile.codegen.builder import LLVMValue
 from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.memory import store_at
 from sardonyx._src.compile.kernels.trees.bits import find_leaves
-from sardonyx._src.compile.kernels.trees.memory import store_at
 from sardonyx._src.compile.kernels.trees.pack import pack_rows
 from sardonyx._src.compile.kernels.trees.scores import finish_rows
 from sardonyx._src.compile.kernels.trees.variant import TreeKernelBuilder, TreeVariant

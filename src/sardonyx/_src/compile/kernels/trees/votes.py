@@ -16,8 +16,8 @@ import numpy as np
 from sardonyx._src.compile.codegen.blocks import StackSlot
 from sardonyx._src.compile.codegen.builder import Element, LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.kernels.memory import load_at, load_lanes
 from sardonyx._src.compile.kernels.trees.levels import Levels
-from sardonyx._src.compile.kernels.trees.memory import load_at, load_lanes
 from sardonyx._src.compile.kernels.vectors import i64
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.ml.forest import Forest, Ints

@@ -1,6 +1,6 @@
 """MaxPool, AveragePool, LpPool and global pooling of float32 images, channels-last, with fused epilogues.
 
-Falls back to the reference kernel for used indices of MaxPool, more than two spatial dims, and dynamic channels.
+Used indices of MaxPool, three dims, other types and open channels are left to `plane_pooling`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from sardonyx._src.compile.kernels.pooling.global_pooling import GlobalPoolKind,
 from sardonyx._src.compile.kernels.pooling.pooling import PoolingAlgorithm, pooling_step
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
+from sardonyx._src.compile.lower.operators.plane_pooling import PlanePool, match_plane_pool
 from sardonyx._src.compile.lower.registry import lowers
 from sardonyx._src.compile.partition.epilogues import fuse_epilogue
 from sardonyx._src.compile.partition.region import Read, Region, fused_region
@@ -33,19 +34,26 @@ class Pool:
 
 
 @matches("MaxPool", 22)
-def match_max_pool(op: BoundNode, scope: Scope) -> Region[Pool] | None:
-    return None if op.is_output_used(1) else match_pool(op, scope, PoolingAlgorithm("max"))
+def match_max_pool(op: BoundNode, scope: Scope) -> Region[Pool | PlanePool] | None:
+    return match_any_pool(op, scope, PoolingAlgorithm("max"))
 
 
 @matches("AveragePool", 22)
-def match_average_pool(op: BoundNode, scope: Scope) -> Region[Pool] | None:
+def match_average_pool(op: BoundNode, scope: Scope) -> Region[Pool | PlanePool] | None:
     counts_pads = op.attribute("count_include_pad", int)
-    return match_pool(op, scope, PoolingAlgorithm("mean_with_pads" if counts_pads else "mean"))
+    return match_any_pool(op, scope, PoolingAlgorithm("mean_with_pads" if counts_pads else "mean"))
 
 
 @matches("LpPool", 22)
-def match_lp_pool(op: BoundNode, scope: Scope) -> Region[Pool] | None:
-    return match_pool(op, scope, PoolingAlgorithm("lp", float(op.attribute("p", int))))
+def match_lp_pool(op: BoundNode, scope: Scope) -> Region[Pool | PlanePool] | None:
+    return match_any_pool(op, scope, PoolingAlgorithm("lp", float(op.attribute("p", int))))
+
+
+def match_any_pool(
+    op: BoundNode, scope: Scope, algorithm: PoolingAlgorithm
+) -> Region[Pool | PlanePool] | None:
+    region = None if op.is_output_used(1) else match_pool(op, scope, algorithm)
+    return region or match_plane_pool(op, scope, algorithm)
 
 
 def match_pool(op: BoundNode, scope: Scope, algorithm: PoolingAlgorithm) -> Region[Pool] | None:

@@ -1,10 +1,11 @@
-"""Loads of table entries: one, or one for each lane."""
+"""Loads and stores of elements at indices: adjacent ones, or one for each lane."""
 
 from __future__ import annotations
 
 from sardonyx._src.compile.codegen.blocks import StackSlot, alignment
 from sardonyx._src.compile.codegen.builder import Element, LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.kernels.vectors import load_if
 
 
 def load_at(b: KernelBuilder, base: str, index: LLVMValue, element: Element, lanes: int = 1) -> LLVMValue:
@@ -18,15 +19,24 @@ def store_at(b: KernelBuilder, base: str, index: LLVMValue, value: LLVMValue) ->
     b.store(StackSlot(b.gep(base, index, value.type.llvm_element), value.type), value)
 
 
-def load_lanes(b: KernelBuilder, base: str, index: LLVMValue, element: Element) -> LLVMValue:
-    """base[index], lane by lane: a gather."""
+def load_lanes(
+    b: KernelBuilder,
+    base: str,
+    index: LLVMValue,
+    element: Element,
+    mask: LLVMValue | None = None,
+    masked_value: float = 0,
+) -> LLVMValue:
+    """base[index], lane by lane: a gather.  Lanes outside the mask are `masked_value`, and their memory is not accessed."""
     lanes = index.type.lanes
+    llvm_type, mask_type = LLVMType(element, lanes), LLVMType("i1", lanes)
+    otherwise = b.constant(masked_value, llvm_type)
     if lanes == 1:
-        return load_at(b, base, index, element)
-    llvm_type, mask = LLVMType(element, lanes), LLVMType("i1", lanes)
+        memory = StackSlot(b.gep(base, index, llvm_type.llvm_element), llvm_type)
+        return b.load(memory) if mask is None else load_if(b, mask, memory, otherwise)
     name = f"@llvm.masked.gather.{llvm_type.suffix}.v{lanes}p0"
     addresses = f"<{lanes} x ptr>"
-    b.declarations[f"declare {llvm_type} {name}({addresses}, i32 immarg, {mask}, {llvm_type})"] = None
+    b.declarations[f"declare {llvm_type} {name}({addresses}, i32 immarg, {mask_type}, {llvm_type})"] = None
     source = f"{addresses} {b.gep(base, index, llvm_type.llvm_element)}, i32 {alignment(llvm_type)}"
-    everywhere = b.constant(True, mask)
-    return b.emit(llvm_type, f"call {llvm_type} {name}({source}, {everywhere}, {llvm_type} poison)")
+    active = b.constant(True, mask_type) if mask is None else mask
+    return b.emit(llvm_type, f"call {llvm_type} {name}({source}, {active}, {otherwise})")

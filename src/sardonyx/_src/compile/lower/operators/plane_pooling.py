@@ -1,0 +1,68 @@
+"""Pooling that the kernel of float32 images does not support: indices of MaxPool, three dims, other types, open channels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sardonyx._src.compile.kernels.pooling.plane_pooling import PlaneWindow, plane_pooling_step
+from sardonyx._src.compile.kernels.pooling.pooling import PoolingAlgorithm
+from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
+from sardonyx._src.compile.lower.lowering import Lowering
+from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.partition.region import Read, Region, Write
+from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.partition.window_geometry import resolve_padding
+from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.compile.program.step import Step
+from sardonyx._src.dtypes import DataType
+
+FLOATS = (DataType.FLOAT, DataType.DOUBLE)
+BYTES = (DataType.INT8, DataType.UINT8)
+MAX_DIMS = 3
+NORMS = (1.0, 2.0)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanePool:
+    """outputs: the indices of those that are used: the values, the positions of maxima."""
+
+    algorithm: PoolingAlgorithm
+    window: PlaneWindow
+    outputs: tuple[int, ...]
+    column_major: bool
+
+
+def match_plane_pool(op: BoundNode, scope: Scope, algorithm: PoolingAlgorithm) -> Region[PlanePool] | None:
+    x, kernel = op.input(0), op.ints("kernel_shape")
+    if x is None or kernel is None or not scope.is_native(x) or scope.shape(op.output) is None:
+        return None
+    rank, dtype = len(kernel), scope.dtype(x)
+    if dtype not in FLOATS and not (algorithm.kind == "max" and dtype in BYTES):
+        return None
+    if algorithm.kind == "lp" and algorithm.p not in NORMS:
+        return None
+    sizes = scope.known_shape(x)[2:]
+    if not 1 <= rank <= MAX_DIMS or len(sizes) != rank:
+        return None
+    strides, dilations = op.ints("strides") or (1,) * rank, op.ints("dilations") or (1,) * rank
+    if min((*strides, *dilations, *kernel)) < 1:
+        return None
+    pads = resolve_padding(op, sizes, kernel, strides, dilations)
+    if any(isinstance(pad, int) and pad < 0 for pad in pads):
+        return None
+    outputs = tuple(i for i in range(len(op.node.outputs)) if op.is_output_used(i))
+    window = PlaneWindow(kernel, strides, dilations, pads)
+    config = PlanePool(algorithm, window, outputs, bool(op.attributes.get("storage_order")))
+    writes = tuple(Write(op.node.outputs[i]) for i in outputs)
+    return Region("PlanePool", (op.node,), config, (Read(x),), writes) if writes else None
+
+
+@lowers("PlanePool")
+def lower_plane_pool(region: LaidOutRegion[PlanePool], lowering: Lowering) -> Sequence[Step]:
+    config, (x,) = region.config, region.operands
+    results = dict(zip(config.outputs, region.results, strict=True))
+    written = results.get(0), results.get(1)
+    return (
+        plane_pooling_step(x, written, config.algorithm, config.window, column_major=config.column_major),
+    )

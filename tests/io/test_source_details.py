@@ -64,6 +64,44 @@ def test_details_of_sizes_are_dropped_with_the_rank() -> None:
     assert [d.unknown for d in shape_of(graph_of(saved(model)).input[0]).dim] == [[]]
 
 
+@pytest.mark.parametrize("new_type", [TensorType(DataType.FLOAT, (2,)), TensorType(DataType.FLOAT), None])
+def test_unknown_fields_that_are_dropped_with_a_rank_are_noted_once(new_type: TensorType | None) -> None:
+    record = identity_model()
+    shape_of(graph_of(record).input[0]).dim[1].add_unknown(UNKNOWN)
+    model = sx.load(record)
+    saved(model)
+    assert model.notes == []
+    model.graph.inputs[0].type = new_type
+    saved(model), saved(model)
+    what = "unknown fields of the type of 'x' are left out: its shape or kind has changed"
+    assert [str(note) for note in model.notes] == [f"value_info: {what}"]
+
+
+def test_unknown_fields_that_are_dropped_in_a_branch_are_noted() -> None:
+    record = parse_record(
+        "g (bool c, float[N,2] x) => (float[N,2] y) { y = If(c) "
+        "<then_branch = b () => (float[N,2] u) { t = Neg(x) u = Neg(t) }, "
+        "else_branch = e () => (float[N,2] v) { v = Neg(x) }> }"
+    )
+    body = graph_of(record).node[0].attribute[0].g
+    assert body is not None
+    shape_of(body.output[0]).dim[1].add_unknown(UNKNOWN)
+    model = sx.load(record)
+    (branch_graph, _) = next(iter(model.graph.nodes)).subgraphs
+    branch_graph.outputs[0].type = TensorType(DataType.FLOAT, (2,))
+    saved(model)
+    assert [note.location for note in model.notes] == ["node[0] (If).then_branch.value_info"]
+
+
+def test_a_changed_size_drops_no_unknown_fields() -> None:
+    record = identity_model()
+    shape_of(graph_of(record).input[0]).dim[1].add_unknown(UNKNOWN)
+    model = sx.load(record)
+    model.graph.inputs[0].type = TensorType(DataType.FLOAT, (7, 3))
+    assert shape_of(graph_of(saved(model)).input[0]).dim[1].unknown == [UNKNOWN]
+    assert model.notes == []
+
+
 def test_unknown_fields_do_not_make_types_unequal() -> None:
     record = identity_model()
     shape_of(graph_of(record).input[0]).add_unknown(UNKNOWN)

@@ -74,7 +74,7 @@ class TrainingInfo:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A repair that loading made, and its location."""
+    """A repair that loading made, or what saving leaves out or changes, and its location."""
 
     location: str
     message: str

@@ -65,6 +65,7 @@ def save(
     `checksum`: whether external tensors record the SHA-1 of their new file; None means those of files that hold data
     from a file with a stated checksum.
     `drop_unknown`: whether unknown fields are omitted; JSON cannot represent them, and text only for Sardonyx.
+    Those of types whose shape or kind has changed since loading are omitted with a note in `Model.notes`.
 
     Weights that are mapped from files are copied by the system where it can, and take no memory.
 

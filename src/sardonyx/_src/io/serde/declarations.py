@@ -7,10 +7,10 @@ Entries that say less or something else are kept beside the graph (`Declarations
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from sardonyx._src.io.serde.details import own_details, restore, whole
+from sardonyx._src.io.serde.details import has_lost_fields, own_details, restore, whole
 from sardonyx._src.io.serde.metadata import metadata_details, metadata_from, metadata_to
 from sardonyx._src.io.serde.types import FIRST_IR_WITHOUT_STARS, is_plain, type_details, type_from, type_to
 from sardonyx._src.ir.details import Declarations, PartKey, Restatement, SourceDetails, Stated
@@ -228,3 +228,25 @@ def function_value_infos(body: Graph, ir_version: int) -> list[m.ValueInfoProto]
     inner = [v for v in values(body) if v.name not in declared and v not in ports]
     added = [value_info(v) for v in (*ports, *inner) if is_described(v)]
     return [*declared.values(), *added]
+
+
+def values_with_lost_fields(graph: Graph) -> Iterator[Value]:
+    """The values whose type has changed since it was read, so that unknown fields of it or its dims are not written."""
+    restated: dict[str, list[Restatement]] = {}
+    if graph.declarations is not None:
+        entries = graph.declarations
+        for other in (*entries.restated.values(), *entries.inputs.values(), *entries.outputs.values()):
+            restated.setdefault(other.name, []).append(other)
+    for value in values(graph):
+        entry = value.details is not None and has_lost_type_fields(value_info(value), value.details)
+        if entry or any(
+            other.stated.details is not None
+            and has_lost_type_fields(restated_info(value, other), other.stated.details)
+            for other in restated.get(value.name, ())
+        ):
+            yield value
+
+
+def has_lost_type_fields(record: m.ValueInfoProto, details: SourceDetails) -> bool:
+    parts = tuple((key, part) for key, part in details.parts if key.field == "type")
+    return bool(parts) and has_lost_fields(record, SourceDetails(parts=parts))

@@ -167,3 +167,16 @@ def find_parts(record: Record, key: PartKey) -> Iterator[Record]:
         yield from (e for i, e in enumerate(entries) if entry_key(key.field, e, i, len(entries)) == key)
     elif isinstance(value := record.__dict__.get(key.field), Record):
         yield value
+
+
+def has_lost_fields(record: Record, details: SourceDetails) -> bool:
+    """Whether the details have unknown fields of parts that the record does not have."""
+    for key, part in details.parts:
+        matches = [*find_parts(record, key)]
+        if has_unknown_fields(part) if not matches else any(has_lost_fields(m, part) for m in matches):
+            return True
+    return False
+
+
+def has_unknown_fields(details: SourceDetails) -> bool:
+    return bool(details.unknown) or any(has_unknown_fields(part) for _, part in details.parts)

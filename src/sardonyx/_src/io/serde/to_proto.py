@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.io.serde.attributes import attribute_to
-from sardonyx._src.io.serde.declarations import function_value_infos, input_infos, output_infos, value_infos
+from sardonyx._src.io.serde.declarations import (
+    function_value_infos,
+    input_infos,
+    output_infos,
+    value_infos,
+    values_with_lost_fields,
+)
 from sardonyx._src.io.serde.details import restore
 from sardonyx._src.io.serde.devices import annotation_to, configuration_to, node_configuration_to
 from sardonyx._src.io.serde.graphs import LATEST_IR_VERSION
@@ -14,6 +20,7 @@ from sardonyx._src.io.serde.tensors import ExternalEntries, Placement, sparse_to
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.model import Function, Model, Note, TrainingInfo
 from sardonyx._src.ir.tensors import SparseTensor, Tensor
+from sardonyx._src.ir.walk import graph_path, graphs, roots
 from sardonyx._src.proto import messages as m
 
 FIRST_IR_WITH_IMPORTS = 3
@@ -53,6 +60,7 @@ def record_of(model: Model, place: Placement) -> m.ModelProto:
     restore(record, model.details)
     if ir_version < 2:
         clear_attribute_types(model.graph, record.graph)
+    note_lost_fields(model)
     return record
 
 
@@ -65,10 +73,22 @@ def written_ir_version(model: Model) -> int:
     if version >= FIRST_IR_WITH_IMPORTS or model.opset_imports == (dict(model.stated_imports) or {"": 1}):
         return version
     what = f"IR version {version} has no imports of operator sets: the model is written as {FIRST_IR_WITH_IMPORTS}"
-    note = Note("ir_version", what)
+    add_note(model, Note("ir_version", what))
+    return FIRST_IR_WITH_IMPORTS
+
+
+def note_lost_fields(model: Model) -> None:
+    """Notes unknown fields of types and dims that are not written, since the type has changed since it was read."""
+    for graph in (graph for root in roots(model) for graph in graphs(root)):
+        for value in values_with_lost_fields(graph):
+            what = f"unknown fields of the type of {value.name!r} are left out: its shape or kind has changed"
+            add_note(model, Note(f"{graph_path(graph)}value_info", what))
+
+
+def add_note(model: Model, note: Note) -> None:
+    """Adds a note, unless an earlier save has added it."""
     if note not in model.notes:
         model.notes.append(note)
-    return FIRST_IR_WITH_IMPORTS
 
 
 def imports(

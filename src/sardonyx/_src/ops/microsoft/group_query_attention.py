@@ -46,7 +46,7 @@ def body(inference: Inference) -> str:
     return f"""({", ".join(INPUTS)}) => {outputs} {{
       {heads_text(inference)}
       {PLACES_TEXT}
-      {rotary_text(inference)}
+      {rotary_text(inference, cos=INPUTS.index("cos"), has_positions=inference.has(POSITION_IDS))}
       {cache_text(inference, "key", "new_keys")}
       {cache_text(inference, "value", "new_values")}
       {mask_text(inference)}
@@ -99,17 +99,17 @@ PLACES_TEXT = f"""
       places = Add(old_column, steps)"""
 
 
-def rotary_text(inference: Inference) -> str:
-    """The nodes of `queries` and `new_keys`."""
+def rotary_text(inference: Inference, *, cos: int, has_positions: bool = False) -> str:
+    """The nodes of `queries` and `new_keys`; cos: the input of cosines; has_positions: whether position_ids are given."""
     if not inference.integer("do_rotary", 0):
         return "queries = Identity(unrotated_queries)  new_keys = Identity(unrotated_keys)"
-    shape = inference.shape(INPUTS.index("cos"))
+    shape = inference.shape(cos)
     if shape is None or not isinstance(shape[1], int):
         inference.fail("the width of cos_cache must be known")
     attributes = (
         f"interleaved = {inference.integer('rotary_interleaved', 0)}, rotary_embedding_dim = {2 * shape[1]}"
     )
-    if inference.has(POSITION_IDS):
+    if has_positions:
         positions = "rotary_places = Identity(position_ids)"
     else:
         positions = "most = Sub(all_tokens, one_token)  rotary_places = Min(places, most)"

@@ -11,6 +11,7 @@ import import_schemas
 import import_vendor_schemas
 import indexes
 import make_records
+import manual_page
 import onnxruntime_page
 import operators_page
 import rules_pages
@@ -29,6 +30,7 @@ def generated_files() -> dict[Path, str]:
         gradients_page,
         onnxruntime_page,
         rules_pages,
+        manual_page,
     )
     return {path: content for writer in writers for path, content in writer.files().items()}
 

@@ -261,7 +261,7 @@ def test_a_document_that_does_not_decode_is_reported_and_left(tmp_path: Path, ca
         (["-o", "x.onnx"], "--out requires --fix"),
         (["--dry-run"], "--dry-run requires --fix"),
         (["m.onnx", "--fix", "-o", "x.onnx"], "--out requires a single input"),
-        (["--fix", "-o", "x.pbtxt"], "the suffix must be that of a supported format"),
+        (["--fix", "-o", "x.pbtxt"], "must end in .onnx"),
     ],
 )
 def test_contradicting_options_are_wrong_use(

@@ -27,7 +27,7 @@ def test_the_converted_model_is_written(
     out = tmp_path / "out.onnx"
     assert main(["convert", str(file), "--opset", "13", "--ir-version", "8", "-o", str(out)]) == 0
     assert capsys.readouterr().out.startswith(
-        "ir_version 10, ai.onnx 11 -> ir_version 8, ai.onnx 13; 1 nodes -> 2"
+        "ir_version 10, ai.onnx 11 -> ir_version 8, ai.onnx 13; 1 node -> 2 nodes"
     )
     assert sx.load(out).opset_imports == {"": 13}
 

@@ -27,13 +27,13 @@ def test_out_and_in_again(path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     report = json.loads(capsys.readouterr().out)
     assert report == {"files": [{"location": "w.bin", "tensors": 1, "bytes": 4000}]}
     assert main(["internalise", str(out), "-o", str(back)]) == 0
-    assert capsys.readouterr().out.startswith("1 tensors moved into the model: 4.1 kB")
+    assert capsys.readouterr().out.startswith("1 tensor moved into the model\n")
 
 
 def test_nothing_to_move_is_said(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = str(path.with_name("out.onnx"))
     assert main(["externalise", str(path), "-o", out, "--threshold", "5000"]) == 0
-    assert capsys.readouterr().out == "no tensor has 5000 bytes or more: all remain in the model\n"
+    assert capsys.readouterr().out.startswith("no tensor has 5000 bytes or more: all remain in the model\n")
 
 
 def test_options_out_of_range_are_wrong_use(path: Path, capsys: pytest.CaptureFixture[str]) -> None:

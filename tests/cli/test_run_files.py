@@ -55,6 +55,7 @@ def test_a_json_file_holds_all_inputs(folder: Path, capsys: Streams) -> None:
 
 def test_what_is_printed_as_json_can_be_fed_again(folder: Path, capsys: Streams) -> None:
     assert call("run", folder / "one.onnx", 'x=["NaN", 1.5, "Infinity"]', "-o", folder / "out.json") == 0
+    capsys.readouterr()
     (folder / "again.json").write_text((folder / "out.json").read_text().replace('"y"', '"x"'))
     assert call("run", folder / "one.onnx", folder / "again.json", "--json") == 0
     assert capsys.readouterr().out == (folder / "out.json").read_text()
@@ -172,7 +173,7 @@ def test_an_element_type_that_numpy_cannot_store_is_refused(tmp_path: Path, caps
     (tmp_path / "m.onnx").write_bytes(encode(parse_record(text)))
     assert call("run", tmp_path / "m.onnx", "--random", 0, "-o", tmp_path / "y.npz") == 2
     assert (
-        "output 'y' must have a NumPy type to be saved as .npz; got bfloat16; save to a directory"
+        "output 'y' must have a NumPy type to be saved as .npz; got bfloat16; save to a folder"
         in capsys.readouterr().err
     )
     assert call("run", tmp_path / "m.onnx", "x=[1.5]", "-o", tmp_path / "out") == 0
@@ -264,6 +265,7 @@ def test_a_file_has_the_message_of_the_declared_type(type: str, tmp_path: Path, 
     record = decode((tmp_path / "y.pb").read_bytes(), message)
     assert isinstance(record, m.OptionalProto | m.SequenceProto)
     assert record.elem_type == (kind or 0) and record.name == "y"
+    capsys.readouterr()
     assert call("run", path, f"x={tmp_path / 'y.pb'}", "--json") == 0  # read by the same type
     assert json.loads(capsys.readouterr().out) == {"y": value}
     (tmp_path / "y.pb").rename(tmp_path / "input_0.pb")

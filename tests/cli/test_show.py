@@ -56,7 +56,7 @@ def test_data_files_are_named(tmp_path: Path, capsys: Streams) -> None:
     (tmp_path / "w.bin").unlink()  # nothing is read
     assert call("show", tmp_path / "m.onnx") == 0
     assert (
-        "weights     1.0 k elements in 1 tensors (float 1), 4.1 kB\n            1 of them in w.bin\n"
+        "weights     1.0 k elements in 1 tensor (float 1), 4.1 kB\n            1 of them in w.bin\n"
         in capsys.readouterr().out
     )
 

@@ -14,14 +14,20 @@ import pkgutil
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
 from sardonyx._src.cli.output import streams
+from sardonyx._src.cli.output.destinations import check_streams
 from sardonyx._src.errors import InputError, SardonyxError
+from sardonyx._src.suggestions import did_you_mean
 
 VERBS_FOLDER = Path(__file__).parent / "verbs"
 VERBS_PACKAGE = f"{__name__.rpartition('.')[0]}.verbs"
+SPELLINGS = {"externalize": "externalise", "internalize": "internalise", "optimise": "optimize"}
 EXIT_OK, EXIT_FINDINGS, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
+
+if TYPE_CHECKING:
+    Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 class Verb(Protocol):
@@ -56,28 +62,71 @@ def help_of(name: str) -> str:
     raise AssertionError(f"the verb {name} must define HELP")
 
 
+class VerbListFormatter(argparse.HelpFormatter):
+    """Help whose column of verbs is wide enough for the longest, which argparse computes without their indent."""
+
+    def add_argument(self, action: argparse.Action) -> None:
+        super().add_argument(action)
+        if isinstance(action, argparse._SubParsersAction):
+            self._action_max_length += self._indent_increment
+
+
+def top_parser() -> tuple[argparse.ArgumentParser, Subparsers]:
+    """The argument parser without verbs, and the object to add them to."""
+    top = argparse.ArgumentParser(
+        prog="sardonyx",
+        description="Read, inspect and run ONNX models.",
+        epilog="`sardonyx VERB --help` explains a verb.",
+        formatter_class=VerbListFormatter,
+    )
+    top.add_argument("--version", action="store_true", help="print the version and exit")
+    return top, top.add_subparsers(dest="verb", metavar="VERB", title="verbs")
+
+
 def parser(chosen: str | None) -> argparse.ArgumentParser:
     """The argument parser; imports only the chosen verb."""
-    top = argparse.ArgumentParser(prog="sardonyx", description="Read, inspect and run ONNX models.")
-    top.add_argument("--version", action="store_true", help="print the version and exit")
-    verbs = top.add_subparsers(dest="verb", metavar="VERB", title="verbs")
+    top, verbs = top_parser()
     if chosen is None:
         for name in verb_names():
             verbs.add_parser(name, help=help_of(name))
         return top
-    module = load_verb(chosen)
-    verb_parser = verbs.add_parser(chosen, description=module.__doc__, allow_abbrev=False)
+    add_verb(verbs, chosen)
+    return top
+
+
+def add_verb(verbs: Subparsers, name: str) -> argparse.ArgumentParser:
+    """Adds the complete parser of a verb, and returns it."""
+    module = load_verb(name)
+    verb_parser = verbs.add_parser(name, description=module.__doc__, help=module.HELP, allow_abbrev=False)
     verb_parser.formatter_class = argparse.RawDescriptionHelpFormatter
     module.arguments(verb_parser)
+    return verb_parser
+
+
+def complete_parser() -> argparse.ArgumentParser:
+    """The argument parser with the options of all verbs, from which completions and the manual page are made."""
+    top, verbs = top_parser()
+    for name in verb_names():
+        add_verb(verbs, name)
     return top
+
+
+def verb_parser(name: str) -> argparse.ArgumentParser:
+    """The parser of a verb alone."""
+    return add_verb(top_parser()[1], name)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command line and returns its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
+    words[:1] = [SPELLINGS.get(word, word) for word in words[:1]]
     chosen = words[0] if words and words[0] in verb_names() else None
+    if chosen is None and words and not words[0].startswith("-"):
+        names = [*verb_names(), *SPELLINGS]
+        cure = did_you_mean(words[0], names) or "; `sardonyx --help` lists them"
+        return report_error(f"there is no verb {words[0]!r}{cure}", EXIT_USAGE)
     try:
-        args = parser(chosen).parse_args(words)
+        args = parse(words, chosen)
     except SystemExit as done:  # argparse has printed the reason
         return EXIT_USAGE if done.code else EXIT_OK
     if args.version:
@@ -86,6 +135,28 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser(None).print_help()
         return EXIT_USAGE
     return run_verb(load_verb(args.verb), args)
+
+
+def parse(words: Sequence[str], chosen: str | None) -> argparse.Namespace:
+    """The arguments of a command line; an unknown option is an error that suggests a known one."""
+    if chosen is None:
+        return parser(None).parse_args(words)
+    top, verbs = top_parser()
+    chosen_parser = add_verb(verbs, chosen)
+    args, unknown = top.parse_known_args(words)
+    if unknown:
+        options = [flag for action in chosen_parser._actions for flag in action.option_strings]
+        close = did_you_mean(unknown[0].partition("=")[0], options) if unknown[0].startswith("-") else ""
+        chosen_parser.error(f"unrecognized arguments: {printable_words(unknown)}{close}")
+    try:
+        check_streams(chosen_parser, args)
+    except InputError as error:
+        raise SystemExit(report_error(str(error), EXIT_USAGE)) from None
+    return args
+
+
+def printable_words(words: Sequence[str]) -> str:
+    return " ".join(map(streams.printable, words))
 
 
 def version() -> int:
@@ -101,7 +172,7 @@ def run_verb(module: Verb, args: argparse.Namespace) -> int:
         code = module.run(args)
         sys.stdout.flush()
     except InputError as error:
-        return report_error(str(error), EXIT_USAGE)
+        return report_error(with_notes(error), EXIT_USAGE)
     except SardonyxError as error:
         return report_error(prefix_model_path(error, args), EXIT_FINDINGS)
     except MemoryError:
@@ -118,9 +189,14 @@ def run_verb(module: Verb, args: argparse.Namespace) -> int:
     return code
 
 
+def with_notes(error: SardonyxError) -> str:
+    """The message of an error and the notes that were added to it."""
+    return "; ".join([str(error), *getattr(error, "__notes__", ())])
+
+
 def prefix_model_path(error: SardonyxError, args: argparse.Namespace) -> str:
     """The error message, prefixed with the path of the model unless it starts with it."""
-    text, model = str(error), getattr(args, "model", None)
+    text, model = with_notes(error), getattr(args, "model", None)
     return text if not isinstance(model, str) or text.startswith(model) else f"{model}: {text}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from sardonyx._src.cli.output.quantities import pluralize
 from sardonyx._src.cli.output.summary import Json
 from sardonyx._src.compile.printing.steps import action_kind, action_name
 from sardonyx._src.runtime.profile import MachinePeak, TimedAction
@@ -57,7 +58,7 @@ def by_kernel(timed: Iterable[TimedAction]) -> list[TimeShare]:
 
 
 def sum_steps(kernel: str, steps: Sequence[TimedAction]) -> TimeShare:
-    what = f"{len(steps)} step{'s' * (len(steps) != 1)}"
+    what = pluralize(len(steps), "step")
     seconds = sum(step.seconds for step in steps)
     flops, traffic = sum(step.flops for step in steps), sum(step.traffic for step in steps)
     return TimeShare(kernel, what, len(steps), seconds, flops, traffic)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from sardonyx._src.arguments import require_integer
+from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.errors import InputError
+from sardonyx._src.errors import InputError, SardonyxError
 from sardonyx._src.ir.dims import Dim, Expr, evaluate
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import OptionalType, SequenceType, TensorType, Type
@@ -18,9 +22,48 @@ from sardonyx._src.runtime.session import SessionValue
 MAX_RANDOM_ELEMENTS = 1 << 30  # per input
 
 
+@dataclass(frozen=True)
+class RandomFeeds:
+    """Random values by input, and the sizes that were chosen for them."""
+
+    values: Mapping[str, object] = field(default_factory=dict)
+    sizes: Mapping[str, int] = field(default_factory=dict)  # by dimension variable
+    unknown: Sequence[str] = ()  # inputs with sizes that have no name, which are 1
+
+    def describe(self) -> str:
+        """The sizes in words: `N=1, 'x' has unknown sizes, which are 1`; "" if the model fixes all sizes."""
+        parts = [f"{name}={size}" for name, size in self.sizes.items()]
+        if self.unknown:
+            names = ", ".join(map(repr, self.unknown))
+            parts.append(f"unknown sizes of {names} = 1")
+        return ", ".join(parts)
+
+    @contextmanager
+    def sizes_reported(self) -> Iterator[None]:
+        """Prints the sizes on standard error, and adds them to an error of the run as a note."""
+        text = self.describe()
+        if text:
+            sys.stderr.write(printable(f"random inputs: {text}") + "\n")
+        try:
+            yield
+        except SardonyxError as error:
+            if self.values:
+                error.add_note(self.hint())
+            raise
+
+    def hint(self) -> str:
+        """What may be wrong with the values, and how to choose others."""
+        names = ", ".join(map(repr, self.values))
+        cure = f"pass values for {names}"
+        if self.sizes:
+            cure = f"choose other sizes with --dim, as --dim {next(iter(self.sizes))}=8, or {cure}"
+        sizes = self.describe()
+        return f"the inputs are random{f' with {sizes}' if sizes else ''}; {cure}"
+
+
 def random_feeds(
     ports: Sequence[SessionValue], values: Mapping[str, object], seed: int, sizes: Mapping[str, int]
-) -> dict[str, object]:
+) -> RandomFeeds:
     """Random values for the inputs without default that `values` lacks: normally distributed floats, small
     integers, booleans.
 
@@ -39,8 +82,21 @@ def random_feeds(
             raise InputError(f"a dimension variable must be {known}; got {name!r}", name=name)
     lengths = {name: sizes.get(name, 1) for name in names}
     rng = np.random.default_rng(seed)
-    todo = (p for p in ports if p.name not in values and not p.has_default)
-    return {p.name: random_value(p.type, p.name, rng, lengths) for p in todo}
+    missing = [p for p in ports if p.name not in values and not p.has_default]
+    return RandomFeeds(
+        {p.name: random_value(p.type, p.name, rng, lengths) for p in missing},
+        {name: lengths[name] for name in sorted(variables(missing))},
+        [p.name for p in missing if has_unknown_size(p.type)],
+    )
+
+
+def has_unknown_size(type: Type | None) -> bool:
+    match type:
+        case TensorType():
+            return any(dim is None for dim in type.shape or ())
+        case SequenceType() | OptionalType():
+            return has_unknown_size(type.elem)
+    return False
 
 
 def variables(ports: Iterable[SessionValue]) -> set[str]:

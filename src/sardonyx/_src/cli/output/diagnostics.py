@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from sardonyx._src.check import AppliedFix, Report
 from sardonyx._src.check.engine.api import Diagnostic, Severity
+from sardonyx._src.cli.output.quantities import pluralize
 from sardonyx._src.cli.output.streams import printable
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
@@ -43,7 +44,3 @@ def count_by_severity(reports: Sequence[Report]) -> str:
     counts = [(sum(len(report.of(s)) for report in reports), s) for s in SEVERITIES]
     parts = [pluralize(n, "note" if s == "info" else s) for n, s in counts if n]
     return ", ".join(parts) if parts else "no issues found"
-
-
-def pluralize(count: int, what: str) -> str:
-    return f"{count} {what}{'s' * (count != 1)}"

@@ -4,29 +4,30 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Mapping
 
 from sardonyx._src.cli.inputs.models import load_model
-from sardonyx._src.cli.output.streams import printable
-from sardonyx._src.cli.output.summary import Json
+from sardonyx._src.cli.output.destinations import (
+    add_output,
+    create_parent,
+    is_stream,
+    open_stream,
+    report_written,
+)
+from sardonyx._src.cli.output.streams import STANDARD_STREAM, printable
+from sardonyx._src.cli.output.summary import Json, locations, weights
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.saving.save import save
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.model_version import parse_model_version
 
 
-def add_out(parser: argparse.ArgumentParser) -> None:
-    """Adds `-o` and `--json`, the options of `finish`."""
-    parser.add_argument(
-        "-o",
-        "--out",
-        required=True,
-        metavar="FILE",
-        help="write the model to FILE, or to standard output if FILE is -",
-    )
+def add_out(parser: argparse.ArgumentParser, what: str = "the model", *, required: bool = True) -> None:
+    """Adds the options of `write_model`: `-o`, `--model-version` and `--drop-unknown`.  what: the model that is written."""
+    add_output(parser, help=f"write {what} to FILE", required=required)
     add_model_version(parser)
-    parser.add_argument("--json", action="store_true", help="print a summary of the result as JSON")
     add_drop_unknown(parser)
 
 
@@ -65,12 +66,46 @@ def set_model_version(model: Model, args: argparse.Namespace) -> Model:
     return model
 
 
+def add_json(parser: argparse.ArgumentParser, what: str = "a summary of the result") -> None:
+    parser.add_argument("--json", action="store_true", help=f"print {what} as JSON")
+
+
 def load_second(args: argparse.Namespace, path: str) -> Model:
-    """The second model of a verb that takes two; errors name its file."""
+    """The second model of a verb that takes two; errors name its file.
+
+    Raises InputError if both are standard input.
+    """
+    if args.model == path == STANDARD_STREAM:
+        what = "standard input must be one model; got - for both; name a file for one of them"
+        raise InputError(what, name=STANDARD_STREAM)
     first, args.model = args.model, path
     model = load_model(args)
     args.model = first
     return model
+
+
+def write_model(model: Model, args: argparse.Namespace) -> None:
+    """Writes the model to `--out` with the version that `--model-version` gives, and says so."""
+    set_model_version(model, args)
+    save_model(model, args.out, drop_unknown=args.drop_unknown)
+    report_written(args, *written_files(model, args.out))
+
+
+def save_model(model: Model, path: str, *, drop_unknown: bool) -> None:
+    """Writes a model to a file, whose folder is created, or to a stream."""
+    if is_stream(path):
+        with open_stream(path) as stream:
+            save(model, stream, drop_unknown=drop_unknown)
+    else:
+        create_parent(path)
+        save(model, path, drop_unknown=drop_unknown)
+
+
+def written_files(model: Model, path: str) -> list[str]:
+    """The files that `save_model` writes: the model, and its external data if it has any."""
+    data = f"{path}.data"
+    has_data = not is_stream(path) and any(True for _ in locations(weights(model)))
+    return [path, *([data] if has_data and os.path.isfile(data) else [])]
 
 
 def finish(model: Model, args: argparse.Namespace, facts: Mapping[str, Json], notes: int = 0) -> int:
@@ -78,15 +113,7 @@ def finish(model: Model, args: argparse.Namespace, facts: Mapping[str, Json], no
 
     The first `notes` notes of the model are those of its source and are not reported.
     """
-    set_model_version(model, args)
-    if args.out == "-":
-        if args.json:
-            raise InputError(
-                "-o and --json must not both write to standard output; got -o -; name a file", name="--json"
-            )
-        save(model, sys.stdout.buffer, drop_unknown=args.drop_unknown)
-    else:
-        save(model, args.out, drop_unknown=args.drop_unknown)
+    write_model(model, args)
     notes_text = [str(note) for note in model.notes[notes:]]
     if args.json:
         sys.stdout.write(json.dumps({**facts, "notes": notes_text}, indent=1) + "\n")

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
+from sardonyx._src.cli.output.destinations import create_parent, is_stream, open_stream
+from sardonyx._src.cli.output.quantities import pluralize
 from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.cli.output.summary import Json
 from sardonyx._src.dtypes import DataType
@@ -19,6 +22,7 @@ from sardonyx._src.ir.types import Type, shape_text
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.proto.binary import encode
 
+SUFFIXES = (".npz", ".npy", ".json", ".pb")  # of files that outputs are saved to
 EDGE_ELEMENTS = 3  # printed at either end of a long axis
 NUMPY_KINDS = frozenset("biufc")  # dtype kinds that .npy files can store
 
@@ -33,7 +37,7 @@ def format_result(name: str, value: RuntimeValue) -> str:
             return f"{label}: {DataType.of(value.dtype).text}{shape_text(value.shape)}\n{value}"
     if isinstance(value, list):
         parts = (format_result(f"{name}[{i}]", v) for i, v in enumerate(value))
-        return "\n".join([f"{label}: {len(value)} elements", *parts])
+        return "\n".join([f"{label}: {pluralize(len(value), 'element')}", *parts])
     if isinstance(value, dict):
         return f"{label}: " + ", ".join(f"{k!r}: {v}" for k, v in value.items())
     return f"{label}: none"
@@ -71,34 +75,50 @@ def json_text(results: Mapping[str, RuntimeValue]) -> str:
 
 
 def save(
-    results: Mapping[str, RuntimeValue], path: Path, types: Mapping[str, Type | None] | None = None
+    results: Mapping[str, RuntimeValue], target: str, types: Mapping[str, Type | None] | None = None
 ) -> None:
-    """Writes all outputs to a `.npz` or `.json` file or a directory of `output_0.pb`, …, or one output to `.npy` or `.pb`.
+    """Writes all outputs to a `.npz` or `.json` file or a folder of `output_0.pb`, …, or one output to `.npy` or `.pb`.
 
+    target: a path, whose folders are created, or a stream, to which a `.npz` file is written.
     types: the declared types by name, which decide the messages of `.pb` files.
     """
-    types = types or {}
+    if is_stream(target):
+        with open_stream(target) as stream:
+            np.savez(stream, allow_pickle=False, **arrays(results, ".npz"))
+        return
+    create_parent(target)
+    suffix = "" if os.path.isdir(target) else os.path.splitext(target)[1]
+    if suffix:
+        save_file(results, Path(target), types or {})
+    else:
+        save_folder(results, Path(target), types or {})
+
+
+def save_file(results: Mapping[str, RuntimeValue], path: Path, types: Mapping[str, Type | None]) -> None:
+    """Writes the outputs to a file with one of the suffixes."""
     if path.suffix in (".npy", ".pb") and len(results) != 1:
-        what = (
-            f"a {path.suffix} file must have one output; got {len(results)}; use .npz, .json or a directory"
-        )
+        what = f"a {path.suffix} file must have one output; got {len(results)}; use .npz, .json or a folder"
         raise InputError(what, name=str(path))
     if path.suffix == ".npz":
-        np.savez(path, allow_pickle=False, **arrays(results, path))
+        np.savez(path, allow_pickle=False, **arrays(results, path.suffix))
     elif path.suffix == ".npy":
-        np.save(path, next(iter(arrays(results, path).values())), allow_pickle=False)
+        np.save(path, next(iter(arrays(results, path.suffix).values())), allow_pickle=False)
     elif path.suffix == ".json":
         path.write_text(json_text(results), "utf-8")
-    elif path.suffix == ".pb":
+    else:
+        assert path.suffix == ".pb", f"unknown suffix {path.suffix}"
         ((name, value),) = results.items()
         path.write_bytes(encode(datum_to(value, name, types.get(name))))
-    else:
-        path.mkdir(parents=True, exist_ok=True)
-        for i, (name, value) in enumerate(results.items()):
-            (path / f"output_{i}.pb").write_bytes(encode(datum_to(value, name, types.get(name))))
 
 
-def arrays(results: Mapping[str, RuntimeValue], path: Path) -> dict[str, Array]:
+def save_folder(results: Mapping[str, RuntimeValue], path: Path, types: Mapping[str, Type | None]) -> None:
+    """Writes the outputs to `output_0.pb`, … in a folder."""
+    path.mkdir(exist_ok=True)
+    for i, (name, value) in enumerate(results.items()):
+        (path / f"output_{i}.pb").write_bytes(encode(datum_to(value, name, types.get(name))))
+
+
+def arrays(results: Mapping[str, RuntimeValue], suffix: str) -> dict[str, Array]:
     """The outputs as arrays that `.npy` and `.npz` files can store; raises InputError for others."""
     converted: dict[str, Array] = {}
     for name, value in results.items():
@@ -110,7 +130,7 @@ def arrays(results: Mapping[str, RuntimeValue], path: Path) -> dict[str, Array]:
                 if isinstance(value, np.ndarray)
                 else "a value that is not a tensor"
             )
-            what = f"output {name!r} must have a NumPy type to be saved as {path.suffix}; got {kind}; save to a directory"
+            what = f"output {name!r} must have a NumPy type to be saved as {suffix}; got {kind}; save to a folder"
             raise InputError(what, name=name)
         converted[name] = value
     return converted

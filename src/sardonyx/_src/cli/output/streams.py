@@ -10,6 +10,8 @@ from typing import BinaryIO
 
 from sardonyx._src.errors import InputError
 
+STANDARD_STREAM = "-"  # on the command line: standard input, or standard output
+
 
 def prepare() -> None:
     """Makes every write succeed: output to a closed stream is discarded, unencodable characters are escaped."""
@@ -26,6 +28,13 @@ def standard_input() -> BinaryIO:
     if sys.stdin is None:
         raise InputError("standard input must be open; got a closed stream", name="-")
     return sys.stdin.buffer
+
+
+def standard_output() -> BinaryIO:
+    """The binary standard output; raises InputError if it is closed."""
+    if sys.stdout is None:
+        raise InputError("standard output must be open; got a closed stream", name=STANDARD_STREAM)
+    return sys.stdout.buffer
 
 
 def write_out(pieces: Iterable[str]) -> None:

@@ -97,13 +97,5 @@ def nbytes(tensor: Tensor | SparseTensor) -> int:
     return tensor.nbytes if tensor.dtype is not DataType.STRING or tensor.size < 10_000 else 0
 
 
-def quantity(count: float, unit: str = "") -> str:
-    """A number with an SI prefix: `25.6 M`, `102.4 MB`."""
-    for factor, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if count >= factor:
-            return f"{count / factor:.1f} {prefix}{unit}"
-    return f"{count:g} {unit}".strip()
-
-
 def flat(mapping: Mapping[str, object]) -> str:
     return ", ".join(f"{key} {value}" for key, value in mapping.items())

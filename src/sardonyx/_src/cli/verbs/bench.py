@@ -27,7 +27,8 @@ from sardonyx._src.cli.benchmark.timing import EngineTiming, measure_engines
 from sardonyx._src.cli.inputs.arguments import parse_dims, parse_positive
 from sardonyx._src.cli.inputs.feeds import read_feeds
 from sardonyx._src.cli.inputs.models import add_model, load_model, operator_sets
-from sardonyx._src.cli.inputs.random_feeds import random_feeds
+from sardonyx._src.cli.inputs.random_feeds import RandomFeeds, random_feeds
+from sardonyx._src.cli.output.models import add_json
 from sardonyx._src.cli.output.progress import progress
 from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.cli.output.summary import Json
@@ -65,9 +66,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--threads",
-        default=str(os.cpu_count() or 1),
         metavar="N,M",
-        help="comma-separated thread counts to measure (%(default)s)",
+        help="comma-separated thread counts to measure (all cores)",
     )
     parser.add_argument(
         "--dim",
@@ -84,18 +84,24 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="number of measurement rounds per engine (%(default)s)",
     )
     parser.add_argument("--seed", type=int, default=0, help="seed for the random inputs (%(default)s)")
-    parser.add_argument("--json", action="store_true", help="print the measurements as JSON")
+    add_json(parser, "the measurements")
 
 
 def run(args: argparse.Namespace) -> int:
     if args.turns < 1:
         raise InputError(f"--turns must be >= 1; got {args.turns}", name="--turns")
-    counts = [parse_positive(word, "--threads") for word in args.threads.split(",")]
+    counts = [
+        parse_positive(word, "--threads") for word in (args.threads or str(os.cpu_count() or 1)).split(",")
+    ]
     engines = [OURS, *(require_engine(word) for word in args.against.split(",") if word)]
     model = load_model(args)
-    feeds = make_feeds(model, args)
+    feeds, random = make_feeds(model, args)
     steps = len(counts) * (args.turns + 1)
-    with file_of(model, args) as path, progress(steps, "measuring", kernels=True) as advance:
+    with (
+        file_of(model, args) as path,
+        progress(steps, "measuring", kernels=True) as advance,
+        random.sizes_reported(),
+    ):
         timings = [
             timing for n in counts for timing in measure_engines(path, engines, n, feeds, args.turns, advance)
         ]
@@ -103,13 +109,14 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def make_feeds(model: Model, args: argparse.Namespace) -> Mapping[str, RuntimeValue]:
+def make_feeds(model: Model, args: argparse.Namespace) -> tuple[Mapping[str, RuntimeValue], RandomFeeds]:
     """The inputs of the model: the values on the command line, and random values for the others."""
     ports = [SessionValue(v.name, v.type, v.initializer is not None) for v in model.graph.inputs]
     feeds = read_feeds(args.inputs, ports)
     random = random_feeds(ports, feeds, args.seed, parse_dims(args.dim))
-    values = {**feeds, **{name: clamp_integers(value) for name, value in random.items()}}
-    return check_feeds(values, declarations_of(model.graph.inputs, "input"), DeclaredDims(model.ir_version))
+    values = {**feeds, **{name: clamp_integers(value) for name, value in random.values.items()}}
+    declarations = declarations_of(model.graph.inputs, "input")
+    return check_feeds(values, declarations, DeclaredDims(model.ir_version)), random
 
 
 def clamp_integers(value: object) -> object:

@@ -27,16 +27,25 @@ from sardonyx._src.check.engine.registry import rules
 from sardonyx._src.check.fixing.writing import write_document
 from sardonyx._src.cli.inputs.models import add_checksums, add_operator_sets, operator_sets
 from sardonyx._src.cli.output import streams
+from sardonyx._src.cli.output.destinations import (
+    MODEL_SUFFIXES,
+    add_output,
+    create_parent,
+    describe,
+    is_stream,
+    open_stream,
+)
 from sardonyx._src.cli.output.diagnostics import (
     SEVERITIES,
     count_by_severity,
     format_diagnostic,
     format_fix,
-    pluralize,
     use_colour,
 )
 from sardonyx._src.cli.output.models import add_model_version
 from sardonyx._src.cli.output.progress import progress
+from sardonyx._src.cli.output.quantities import pluralize
+from sardonyx._src.cli.output.streams import STANDARD_STREAM
 from sardonyx._src.errors import DecodeError, InputError, JsonError, LimitError, TextError
 from sardonyx._src.io.external import Policy
 from sardonyx._src.io.saving.save import encode_as, write_blocks
@@ -44,7 +53,6 @@ from sardonyx._src.proto.messages import ModelProto
 from sardonyx._src.suggestions import did_you_mean
 
 HELP = "check a model against the specification, and fix what can be fixed"
-STANDARD_STREAM = "-"  # standard input; for --out, standard output
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +95,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fix", action="store_true", help="fix what can be fixed without changing the meaning of the model"
     )
-    parser.add_argument(
-        "-o",
-        "--out",
-        metavar="FILE",
-        help="with --fix: write to FILE instead of replacing the input; - for standard output",
+    add_output(
+        parser,
+        suffixes=(*MODEL_SUFFIXES, ".onnxopset"),
+        help="with --fix: write to FILE instead of replacing the input",
     )
     add_model_version(parser)
     parser.add_argument(
@@ -126,7 +133,7 @@ def run(args: argparse.Namespace) -> int:
             done()
     fails = SEVERITIES[:2] if args.strict else SEVERITIES[:1]
     code = code or int(any(result.report.of(s) for result in results for s in fails))
-    if args.out == STANDARD_STREAM:
+    if args.standard_output_taken:
         sys.stderr.writelines(render(results, args))
     else:
         streams.write_out(render(results, args))
@@ -139,6 +146,8 @@ def refuse_wrong_use(args: argparse.Namespace) -> None:
         raise InputError(
             "the command must name at least one file; got none; see `sardonyx check --help`", name="model"
         )
+    if args.model.count(STANDARD_STREAM) > 1:
+        raise InputError("standard input can be checked once; got - twice; name files", name="model")
     for option, is_given in (
         ("--out", args.out is not None),
         ("--dry-run", args.dry_run),
@@ -146,10 +155,6 @@ def refuse_wrong_use(args: argparse.Namespace) -> None:
     ):
         if is_given and not args.fix:
             raise InputError(f"{option} requires --fix; add --fix or remove {option}", name=option)
-    if args.out == STANDARD_STREAM and (args.json or args.sarif):
-        raise InputError(
-            "--out must be a file if a JSON or SARIF report is printed; got -; name a file", name="--out"
-        )
     if args.out is not None and len(args.model) > 1:
         raise InputError(
             f"--out requires a single input; got {len(args.model)}; omit --out to replace each file",
@@ -221,9 +226,11 @@ def fix_file(name: str, args: argparse.Namespace) -> CheckedFile:
     target = args.out or (name if applied_fixes or is_versioned else None)
     if target is None or args.dry_run:
         return CheckedFile(name, report, applied_fixes)
-    if target == STANDARD_STREAM:
-        write_blocks(sys.stdout.buffer, encode_as(record, "binary"))
-        return CheckedFile(name, report, applied_fixes, "standard output")
+    if is_stream(target):
+        with open_stream(target) as stream:
+            write_blocks(stream, encode_as(record, "binary"))
+        return CheckedFile(name, report, applied_fixes, describe(target))
+    create_parent(target)
     carried = write_document(record, Path(target), path, policy)
     return CheckedFile(name, report, applied_fixes, target, carried)
 

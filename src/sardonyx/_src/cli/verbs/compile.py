@@ -9,12 +9,15 @@ this version of Sardonyx.  It contains executable code: run only files from sour
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import sys
 from pathlib import Path
 
 from sardonyx._src.cli.inputs.models import add_model, load_model
+from sardonyx._src.cli.output.destinations import add_output, report_written, write_file
+from sardonyx._src.cli.output.models import add_json
 from sardonyx._src.cli.output.progress import progress
-from sardonyx._src.cli.output.summary import quantity
 from sardonyx._src.errors import InputError
 from sardonyx._src.runtime.saved_programs.save import save_compiled
 
@@ -23,13 +26,13 @@ HELP = "compile a model ahead of time"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
-    parser.add_argument(
-        "-o",
-        "--out",
-        type=Path,
+    add_output(
+        parser,
+        suffixes=(".sdx",),
         metavar="FILE.sdx",
-        help="file to write (default: the model's name with suffix .sdx)",
+        help="write the program to FILE.sdx (default: the model's name with suffix .sdx)",
     )
+    add_json(parser, "a summary of the program")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -38,8 +41,10 @@ def run(args: argparse.Namespace) -> int:
             "--out must be given for a model from standard input; got none; add -o FILE.sdx", name="--out"
         )
     model = load_model(args)  # first: a path that names no file has no suffix to replace
-    out = Path(args.model).with_suffix(".sdx") if args.out is None else args.out
+    out = str(Path(args.model).with_suffix(".sdx")) if args.out is None else args.out
     with progress(1, "compiling", kernels=True):
-        save_compiled(model, out)
-    sys.stderr.write(f"{out}: {quantity(out.stat().st_size, 'B')}\n")
+        write_file(out, lambda path: save_compiled(model, Path(path)))
+    if args.json:
+        sys.stdout.write(json.dumps({"path": out, "bytes": os.path.getsize(out)}, indent=1) + "\n")
+    report_written(args, out)
     return 0

@@ -15,14 +15,14 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 
 from sardonyx._src.cli.inputs.models import add_model, load_model
-from sardonyx._src.cli.output.models import add_drop_unknown, add_model_version, set_model_version
+from sardonyx._src.cli.output.destinations import report_to
+from sardonyx._src.cli.output.models import add_json, add_out, set_model_version, write_model
+from sardonyx._src.cli.output.quantities import pluralize
 from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.convert.converter import convert
 from sardonyx._src.errors import ConversionError, InputError
-from sardonyx._src.io.saving.save import save
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.walk import nodes, roots
 
@@ -45,10 +45,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--partial", action="store_true", help="convert what can be converted, and list the nodes that cannot"
     )
-    parser.add_argument("-o", "--out", type=Path, help="write the converted model to OUT")
-    add_model_version(parser)
-    parser.add_argument("--json", action="store_true", help="print the report as JSON")
-    add_drop_unknown(parser)
+    add_out(parser, "the converted model", required=False)
+    add_json(parser, "the report")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -62,12 +60,12 @@ def run(args: argparse.Namespace) -> int:
     model = load_model(args)
     refused: list[ConversionError] = []
     result = set_model_version(convert(model, sets=sets, ir_version=ir_version, errors=refused), args)
-    if args.out is not None and (args.partial or not refused):
-        save(result, args.out, drop_unknown=args.drop_unknown)
     if args.json:
         sys.stdout.write(json.dumps(report(model, result, refused), indent=1) + "\n")
     else:
         print_report(model, result, refused, args)
+    if args.out is not None and (args.partial or not refused):
+        write_model(result, args)
     return 1 if refused else 0
 
 
@@ -129,6 +127,5 @@ def print_report(
         sys.stderr.write("sardonyx: nothing was written; use --partial to convert the other nodes\n")
         return
     before, after = (", ".join(f"{k} {v}" for k, v in versions(m).items()) for m in (model, result))
-    sys.stdout.write(f"{before} -> {after}; {count(model)} nodes -> {count(result)}\n")
-    if args.out is not None:
-        sys.stdout.write(f"written: {args.out}\n")
+    change = f"{pluralize(count(model), 'node')} -> {pluralize(count(result), 'node')}"
+    report_to(args, f"{before} -> {after}; {change}\n")

@@ -18,7 +18,7 @@ import sys
 from collections.abc import Iterable
 
 from sardonyx._src.cli.inputs.models import add_model, load_model
-from sardonyx._src.cli.output.models import load_second
+from sardonyx._src.cli.output.models import add_json, load_second
 from sardonyx._src.cli.output.progress import progress
 from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.cli.output.summary import weights
@@ -46,7 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         choices=DIFFERENCE_KINDS,
         help="ignore differences of this kind; may be repeated",
     )
-    parser.add_argument("--json", action="store_true", help="print the differences as JSON")
+    add_json(parser, "the differences")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 
 from sardonyx._src.cli.inputs.models import add_model, load_model
-from sardonyx._src.cli.output.models import add_out, finish
+from sardonyx._src.cli.output.models import add_json, add_out, finish
 from sardonyx._src.cli.output.progress import progress
 from sardonyx._src.cli.output.summary import Json, port
 from sardonyx._src.tools.extract import extract
@@ -32,6 +32,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="a value that becomes an output; may be repeated (default: the outputs of the model)",
     )
     add_out(parser)
+    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:

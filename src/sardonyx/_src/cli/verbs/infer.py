@@ -11,14 +11,12 @@ import json
 import sys
 from collections.abc import Iterator
 from itertools import groupby
-from pathlib import Path
 
 from sardonyx._src.cli.inputs.models import add_model, load_model
-from sardonyx._src.cli.output.models import add_drop_unknown, add_model_version, set_model_version
+from sardonyx._src.cli.output.models import add_json, add_out, set_model_version, write_model
 from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.errors import InferenceError
 from sardonyx._src.infer.walk import infer
-from sardonyx._src.io.saving.save import save
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.walk import graph_path, graphs, roots, values
@@ -28,10 +26,8 @@ HELP = "infer types and symbolic shapes"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
-    parser.add_argument("-o", "--out", type=Path, help="write the model with the inferred types to OUT")
-    add_model_version(parser)
-    parser.add_argument("--json", action="store_true", help="print the types as JSON")
-    add_drop_unknown(parser)
+    add_out(parser, "the model with the inferred types", required=False)
+    add_json(parser, "the types")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -39,12 +35,12 @@ def run(args: argparse.Namespace) -> int:
     errors: list[InferenceError] = []
     infer(model, errors=errors)
     if args.out is not None and not errors:
-        save(model, args.out, drop_unknown=args.drop_unknown)
-    elif args.json:
+        write_model(model, args)
+    if args.json:
         types = {place + v.name: str(v.type) if v.type else None for place, v in values_with_paths(model)}
         report = {"types": types, "contradictions": [str(e) for e in errors]}
         sys.stdout.write(json.dumps(report, indent=1) + "\n")
-    else:
+    elif args.out is None or errors:
         print_types(model)
     for error in errors:
         sys.stderr.write(f"sardonyx: {args.model}: {printable(str(error))}\n")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 
 from sardonyx._src.cli.inputs.models import add_model, load_model
-from sardonyx._src.cli.output.models import add_out, finish
+from sardonyx._src.cli.output.models import add_json, add_out, finish
 from sardonyx._src.cli.output.progress import progress
 from sardonyx._src.cli.output.summary import Json
 from sardonyx._src.ir.walk import nodes
@@ -39,6 +39,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="fail if the result would have more than N nodes (%(default)s)",
     )
     add_out(parser)
+    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:

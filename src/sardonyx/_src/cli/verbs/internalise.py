@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections import Counter
-from pathlib import Path
 
 from sardonyx._src.cli.inputs.models import add_model, load_model
-from sardonyx._src.cli.output.models import add_model_version, set_model_version
+from sardonyx._src.cli.output.destinations import add_output, report_to, report_written, write_file
+from sardonyx._src.cli.output.models import add_json, add_model_version, set_model_version
 from sardonyx._src.cli.output.progress import progress
-from sardonyx._src.cli.output.summary import locations, quantity, weights
+from sardonyx._src.cli.output.quantities import pluralize
+from sardonyx._src.cli.output.summary import locations, weights
 from sardonyx._src.tools.externalise import PROTOBUF_LIMIT, internalise
 
 HELP = "move weights from external data files into the model"
@@ -22,7 +24,7 @@ HELP = "move weights from external data files into the model"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
-    parser.add_argument("-o", "--out", required=True, type=Path, help="write the model to OUT")
+    add_output(parser, help="write the model to FILE", required=True)
     add_model_version(parser)
     parser.add_argument(
         "--limit",
@@ -31,18 +33,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="BYTES",
         help="fail if the model would exceed BYTES (default: 2 GiB, the limit of other tools)",
     )
-    parser.add_argument("--json", action="store_true", help="print a summary as JSON")
+    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     model = set_model_version(load_model(args), args)
     counts = Counter(locations(weights(model)))
     with progress(1):
-        internalise(model, args.out, limit=args.limit)
-    size = args.out.stat().st_size
+        write_file(args.out, lambda path: internalise(model, path, limit=args.limit))
     if args.json:
         files = [{"location": name, "tensors": count} for name, count in counts.items()]
-        sys.stdout.write(json.dumps({"bytes": size, "files": files}, indent=1) + "\n")
+        facts = {"bytes": os.path.getsize(args.out), "files": files}
+        sys.stdout.write(json.dumps(facts, indent=1) + "\n")
     else:
-        sys.stdout.write(f"{sum(counts.values())} tensors moved into the model: {quantity(size, 'B')}\n")
+        report_to(args, f"{pluralize(sum(counts.values()), 'tensor')} moved into the model\n")
+    report_written(args, args.out)
     return 0

@@ -10,7 +10,7 @@ import argparse
 
 from sardonyx._src.cli.inputs.arguments import parse_pairs
 from sardonyx._src.cli.inputs.models import add_model, load_model
-from sardonyx._src.cli.output.models import add_out, finish, load_second
+from sardonyx._src.cli.output.models import add_json, add_out, finish, load_second
 from sardonyx._src.cli.output.progress import progress
 from sardonyx._src.cli.output.summary import Json, port
 from sardonyx._src.tools.merge.models import DEFAULT_PREFIX, merge
@@ -40,6 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--keep-connected", action="store_true", help="keep connected outputs as outputs of the result"
     )
     add_out(parser)
+    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:

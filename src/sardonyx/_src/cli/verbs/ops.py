@@ -13,8 +13,10 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from pathlib import Path
 
+from sardonyx._src.cli.output.destinations import add_output, report_written, write_file
+from sardonyx._src.cli.output.models import add_json
+from sardonyx._src.cli.output.quantities import pluralize
 from sardonyx._src.cli.output.summary import Json
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.saving.operator_sets import onnx_operator_set, operator_set_to, save_operator_set
@@ -47,15 +49,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="list only operator versions without a kernel; exit with 1 if there are any",
     )
     parser.add_argument("--domain", help="list the operators of one domain only: of ONNX, or of a vendor")
-    parser.add_argument(
-        "-o", "--out", type=Path, help="with export: write to OUT (as text if it ends in .onnxtxt or .txt)"
+    add_output(
+        parser,
+        suffixes=(".onnxopset", ".onnxtxt", ".txt", ""),
+        help="with export: write to FILE (as text if it ends in .onnxtxt or .txt)",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json(parser, "the list, the signature or the operator set")
 
 
 def run(args: argparse.Namespace) -> int:
     if args.name[:1] == ["export"]:
         return export(args)
+    if args.out is not None:
+        raise InputError("-o requires export, as in: export ai.onnx 18 -o FILE; got none", name="-o")
     if len(args.name) > 1:
         raise InputError(f"the command must name one operator; got {' '.join(args.name)}", name=args.name[1])
     if args.name:
@@ -70,12 +76,13 @@ def export(args: argparse.Namespace) -> int:
             name="export",
         )
     document = onnx_operator_set(args.name[1], int(args.name[2]))
-    if args.out is None and args.json:
+    if args.json:
         sys.stdout.write(to_json(operator_set_to(document), indent=1) + "\n")
     elif args.out is None:
         sys.stdout.write(to_text(operator_set_to(document)).rstrip("\n") + "\n")
-    else:
-        save_operator_set(document, args.out)
+    if args.out is not None:
+        write_file(args.out, lambda path: save_operator_set(document, path))
+        report_written(args, args.out)
     return 0
 
 
@@ -121,8 +128,8 @@ def listing(domain: str | None, *, missing: bool, as_json: bool) -> int:
             marks = " ".join(f"{v}" if v in ks or missing else f"({v})" for v in vs)
             sys.stdout.write(f"{d + '.' if d else ''}{n}  {marks}\n")
         total, running = sum(len(r[2]) for r in rows), sum(len(set(r[2]) & set(r[3])) for r in rows)
-        caption = "have no kernel" if missing else f"versions, {running} with a kernel; ( ) has none"
-        sys.stdout.write(f"{len(rows)} operators, {total} {caption}\n")
+        without = "without a kernel" if missing else f"{running} with a kernel; ( ) has none"
+        sys.stdout.write(f"{pluralize(len(rows), 'operator')}, {pluralize(total, 'version')}, {without}\n")
     return 1 if missing and rows else 0
 
 

@@ -13,14 +13,13 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from sardonyx._src.cli.inputs.arguments import parse_dims
 from sardonyx._src.cli.inputs.models import add_model, load_model
-from sardonyx._src.cli.output.models import add_drop_unknown, add_model_version, set_model_version
+from sardonyx._src.cli.output.destinations import report_to
+from sardonyx._src.cli.output.models import add_json, add_out, set_model_version, write_model
 from sardonyx._src.cli.output.progress import progress
 from sardonyx._src.cli.output.streams import printable
-from sardonyx._src.io.saving.save import save
 from sardonyx._src.rewrite.engine.edit import DEFAULT_GROWTH_BYTES
 from sardonyx._src.rewrite.optimize import optimize
 from sardonyx._src.rewrite.pages import names, page
@@ -31,8 +30,7 @@ HELP = "optimise a model"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
-    parser.add_argument("-o", "--out", type=Path, help="write the optimised model to OUT")
-    add_model_version(parser)
+    add_out(parser, "the optimised model", required=False)
     parser.add_argument(
         "--no-verify", action="store_true", help="do not verify the result by running both models"
     )
@@ -70,9 +68,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--debug", action="store_true", help="check the invariants of the model after every edit"
     )
     parser.add_argument("--report", action="store_true", help="print the report of each pass, with -o too")
-    parser.add_argument("--json", action="store_true", help="print the report as JSON")
-    add_drop_unknown(parser)
-    parser.epilog = "passes:\n" + "\n".join(f"  {name:26}{page(name).title}" for name in names())
+    add_json(parser, "the report")
+    width = max(map(len, names()))
+    parser.epilog = "passes:\n" + "\n".join(f"  {name:{width}}  {page(name).title}" for name in names())
 
 
 def run(args: argparse.Namespace) -> int:
@@ -93,15 +91,15 @@ def run(args: argparse.Namespace) -> int:
             report=report,
         )
     set_model_version(result, args)
-    if args.out is not None:
-        save(result, args.out, drop_unknown=args.drop_unknown)
     if args.json:
         sys.stdout.write(json.dumps(report.as_json(), indent=1) + "\n")
     elif args.report or args.out is None:
-        sys.stdout.writelines(f"{printable(line)}\n" for line in report.text().splitlines())
+        report_to(args, "".join(f"{printable(line)}\n" for line in report.text().splitlines()))
     if report.proved == 0 and not args.json:
         what = f"could not be verified with generated inputs: {report.unproved}"
         sys.stderr.write(f"sardonyx: {args.model}: {printable(what)}\n")
+    if args.out is not None:
+        write_model(result, args)
     return 0
 
 

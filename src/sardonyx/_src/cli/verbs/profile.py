@@ -20,9 +20,11 @@ from collections.abc import Sequence
 from sardonyx._src.cli.benchmark.time_shares import TimeShare, by_kernel, by_step
 from sardonyx._src.cli.inputs.arguments import parse_positive
 from sardonyx._src.cli.inputs.models import add_model, load_model
+from sardonyx._src.cli.output.models import add_json
 from sardonyx._src.cli.output.progress import progress
+from sardonyx._src.cli.output.quantities import pluralize, quantity
 from sardonyx._src.cli.output.streams import printable
-from sardonyx._src.cli.output.summary import quantity
+from sardonyx._src.cli.output.tables import format_table, line_width
 from sardonyx._src.cli.verbs.bench import make_feeds
 from sardonyx._src.compile.program.defects import typed_defects
 from sardonyx._src.runtime.engine import NativeEngine
@@ -60,16 +62,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--most", type=int, default=40, metavar="N", help="maximum number of rows per table (%(default)s)"
     )
     parser.add_argument("--seed", type=int, default=0, help="seed for the random inputs (%(default)s)")
-    parser.add_argument("--json", action="store_true", help="print the measurements as JSON")
+    add_json(parser, "the measurements")
 
 
 def run(args: argparse.Namespace) -> int:
     threads = parse_positive(args.threads, "--threads")
     model = load_model(args)
-    feeds = make_feeds(model, args)
+    feeds, random = make_feeds(model, args)
     with progress(1, "compiling", kernels=True), typed_defects("compile"):
         engine = NativeEngine(model, threads=threads)
-    with progress(1, "measuring"):
+    with progress(1, "measuring"), random.sizes_reported():
         peak = measure_peaks()
         if engine.specialized is not None:
             for _ in range(SPECIALIZING_RUNS):
@@ -84,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
         tabulate(f"by {name}", shares, peak, args.most)
     total = sum(step_share.seconds for step_share in groups["step"])
     sys.stdout.write(
-        f"all {len(timed)} steps: {total * 1e3:.3f} ms timed separately, {whole * 1e3:.3f} ms in one run; "
+        f"all {pluralize(len(timed), 'step')}: {total * 1e3:.3f} ms timed separately, {whole * 1e3:.3f} ms in one run; "
         f"peak of one thread: {quantity(peak.flops, 'FLOP/s')}, {quantity(peak.traffic, 'B/s')}\n"
     )
     sys.stdout.write(f"{describe_stats(engine.stats())}\n")
@@ -95,21 +97,14 @@ def run(args: argparse.Namespace) -> int:
 
 def tabulate(title: str, shares: Sequence[TimeShare], peak: MachinePeak, limit: int) -> None:
     """Prints a table, slowest first."""
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    for i, column in enumerate(COLUMNS):
-        table.add_column(column, justify="left" if i > 5 else "right", no_wrap=i < 7)
     total = sum(row.seconds for row in shares)
-    for row in shares[:limit]:
-        table.add_row(*cells(row, total, peak))
+    table = [cells(row, total, peak) for row in shares[:limit]]
     if len(shares) > limit:
         rest = sum(row.seconds for row in shares[limit:])
-        table.add_row(f"{rest * 1e3:.3f} ms", share(rest, total), *[""] * 4, f"{len(shares) - limit} more")
-    Console(file=sys.stdout, highlight=False, markup=False, width=None if sys.stdout.isatty() else 160).print(
-        table
-    )
+        more = f"{len(shares) - limit} more"
+        table.append([f"{rest * 1e3:.3f} ms", share(rest, total), *[""] * 4, more, ""])
+    sys.stdout.write(f"{title}\n")
+    sys.stdout.writelines(f"{line}\n" for line in format_table(COLUMNS, table, 6, line_width()))
 
 
 def cells(row: TimeShare, total: float, peak: MachinePeak) -> list[str]:
@@ -133,9 +128,7 @@ def describe_stats(stats: SessionStats) -> str:
     """What ran as reference kernels, in one line."""
     nodes = stats.fallback_nodes
     bailouts = ", ".join(f"{count} x {guard}" for guard, count in stats.bailouts.items())
-    return f"{nodes} fallback node{'' if nodes == 1 else 's'}; " + (
-        f"bailouts: {bailouts}" if bailouts else "no bailouts"
-    )
+    return f"{pluralize(nodes, 'fallback node')}; " + (f"bailouts: {bailouts}" if bailouts else "no bailouts")
 
 
 def as_json(groups: dict[str, list[TimeShare]], peak: MachinePeak, whole: float, stats: SessionStats) -> str:

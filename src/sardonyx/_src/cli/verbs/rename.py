@@ -11,7 +11,7 @@ import argparse
 
 from sardonyx._src.cli.inputs.arguments import parse_mapping
 from sardonyx._src.cli.inputs.models import add_model, load_model
-from sardonyx._src.cli.output.models import add_out, finish
+from sardonyx._src.cli.output.models import add_json, add_out, finish
 from sardonyx._src.cli.output.progress import progress
 from sardonyx._src.cli.output.summary import Json, port
 from sardonyx._src.tools.rename import Renaming, rename
@@ -45,6 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="match each OLD as a regular expression against whole names; NEW may refer to groups",
     )
     add_out(parser)
+    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -19,14 +19,15 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 from sardonyx._src.cli.inputs.arguments import parse_dims
 from sardonyx._src.cli.inputs.feeds import read_feeds
 from sardonyx._src.cli.inputs.limits import add_limits, read_limits
 from sardonyx._src.cli.inputs.models import add_model, load_model
-from sardonyx._src.cli.inputs.random_feeds import random_feeds
+from sardonyx._src.cli.inputs.random_feeds import RandomFeeds, random_feeds
 from sardonyx._src.cli.output import results
+from sardonyx._src.cli.output.destinations import add_output, report_written
+from sardonyx._src.cli.output.models import add_json
 from sardonyx._src.cli.output.progress import progress
 from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.errors import CompilerWarning, InputError, ShapeWarning
@@ -70,12 +71,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output", action="append", metavar="NAME", help="compute only this output; may be repeated"
     )
-    parser.add_argument(
-        "-o",
-        "--out",
-        type=Path,
+    add_output(
+        parser,
+        suffixes=results.SUFFIXES,
+        folders=True,
         metavar="PATH",
-        help="save the outputs to a .npz, .npy, .json or .pb file or a directory of .pb files",
+        help="save the outputs to a .npz, .npy, .json or .pb file, or to a folder of .pb files; as .npz",
     )
     parser.add_argument("--engine", default="auto", choices=ENGINES, help="the engine to use (%(default)s)")
     parser.add_argument(
@@ -94,7 +95,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, help="seed for random operators that have no seed attribute")
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="run N times and report latency")
-    parser.add_argument("--json", action="store_true", help="print the outputs as JSON")
+    add_json(parser, "the outputs")
     add_limits(parser)
 
 
@@ -117,10 +118,17 @@ def run(args: argparse.Namespace) -> int:
         )
     refuse_unknown(args.output or (), [port.name for port in session.outputs])
     feeds = read_feeds(args.inputs, session.inputs)
+    random = RandomFeeds()
     if args.random is not None:
-        feeds.update(random_feeds(session.inputs, feeds, args.random, parse_dims(args.dim)))
-    with progress(args.repeat) as advance, warnings_printed(CompilerWarning, ShapeWarning):
-        outputs, seconds = run_repeatedly(session, feeds, args.output, args.repeat, advance)
+        random = random_feeds(session.inputs, feeds, args.random, parse_dims(args.dim))
+    with (
+        progress(args.repeat) as advance,
+        warnings_printed(CompilerWarning, ShapeWarning),
+        random.sizes_reported(),
+    ):
+        outputs, seconds = run_repeatedly(
+            session, {**feeds, **random.values}, args.output, args.repeat, advance
+        )
     report(outputs, seconds, args, {port.name: port.type for port in session.outputs})
     report_bailouts(session)
     return 0
@@ -183,6 +191,8 @@ def report(
     elif args.out is None:
         for name, value in outputs.items():
             sys.stdout.write(results.format_result(name, value) + "\n")
+    if args.out is not None:
+        report_written(args, args.out)
     if args.repeat > 1:
         median = statistics.median(seconds) * 1e3
         low, high = min(seconds) * 1e3, max(seconds) * 1e3

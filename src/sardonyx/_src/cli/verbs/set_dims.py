@@ -13,7 +13,7 @@ import argparse
 
 from sardonyx._src.cli.inputs.arguments import parse_mapping
 from sardonyx._src.cli.inputs.models import add_model, load_model
-from sardonyx._src.cli.output.models import add_out, finish
+from sardonyx._src.cli.output.models import add_json, add_out, finish
 from sardonyx._src.cli.output.progress import progress
 from sardonyx._src.cli.output.summary import Json, port
 from sardonyx._src.errors import InputError
@@ -46,6 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="make an axis of an input variable, as x:0=N; may be repeated",
     )
     add_out(parser)
+    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import cast
 
 from sardonyx._src.cli.inputs.models import add_model, load_model, operator_sets
+from sardonyx._src.cli.output.quantities import pluralize, quantity
 from sardonyx._src.cli.output.streams import printable
-from sardonyx._src.cli.output.summary import Json, flat, quantity, summary
+from sardonyx._src.cli.output.summary import Json, flat, summary
 from sardonyx._src.errors import DecodeError, InputError, JsonError, LimitError, SardonyxError, TextError
 from sardonyx._src.io.loading.load import load
 from sardonyx._src.io.text import to_text
@@ -146,14 +147,14 @@ def rows(facts: dict[str, Json], truncator: Truncator) -> Iterator[tuple[str, st
     for label in ("inputs", "outputs"):
         yield from truncator.lines(label, (f"{p['name']}: {p['type'] or '?'}" for p in ports(facts, label)))
     if defaults := ports(facts, "inputs_with_defaults"):
-        yield "defaults", f"{len(defaults)} further inputs have initializers as defaults"
+        yield "defaults", f"{pluralize(len(defaults), 'further input')} with initializers as defaults"
     yield "nodes", str(facts["nodes"])
     counts = cast("dict[str, int]", facts["operators"])
     digits = len(str(max(counts.values(), default=0)))
     yield from truncator.lines("operators", (f"{n:{digits}} {name}" for name, n in counts.items()))
     yield from truncator.lines("functions", cast("list[str]", facts["functions"]))
     if facts["training_steps"]:
-        yield "training", f"{facts['training_steps']} steps"
+        yield "training", pluralize(cast(int, facts["training_steps"]), "step")
     yield from weights(facts)
     yield from truncator.lines("repaired", cast("list[str]", facts["notes"]))
 
@@ -162,7 +163,10 @@ def weights(facts: dict[str, Json]) -> Iterator[tuple[str, str]]:
     count, size = cast(int, facts["parameters"]), cast(int, facts["bytes"])
     kinds = flat(cast("dict[str, int]", facts["element_types"]))
     if facts["tensors"]:
-        what = f"{quantity(count)} elements in {facts['tensors']} tensors ({kinds}), {quantity(size, 'B')}"
+        amount = pluralize(count, "element") if count < 1000 else f"{quantity(count)} elements"
+        what = (
+            f"{amount} in {pluralize(cast(int, facts['tensors']), 'tensor')} ({kinds}), {quantity(size, 'B')}"
+        )
         yield "weights", what
     for location, tensors in cast("dict[str, int]", facts["external_data"]).items():
         yield "", f"{tensors} of them in {location}"

@@ -25,11 +25,11 @@ from contextlib import contextmanager
 from sardonyx._src.cli.inputs.arguments import parse_mapping
 from sardonyx._src.cli.inputs.limits import add_limits, read_limits
 from sardonyx._src.cli.inputs.models import add_model, load_model
-from sardonyx._src.cli.output.models import add_drop_unknown, add_model_version, set_model_version
+from sardonyx._src.cli.output.destinations import add_output, report_to, report_written
+from sardonyx._src.cli.output.models import add_json, add_out, save_model, write_model, written_files
 from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.cli.output.training_progress import training_progress
 from sardonyx._src.errors import InputError
-from sardonyx._src.io.saving.save import save
 from sardonyx._src.ir.model import Model
 from sardonyx._src.runtime.session import ENGINES
 from sardonyx._src.train.fit.data import DataSource
@@ -54,13 +54,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     add_preparation(parser)
     add_run(parser)
-    parser.add_argument("-o", "--out", metavar="FILE", help="write the trained inference model to FILE")
-    parser.add_argument(
-        "--checkpoint", metavar="FILE", help="write the training model with its last state to FILE"
-    )
-    add_model_version(parser)
-    add_drop_unknown(parser)
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    add_out(parser, "the trained inference model", required=False)
+    add_output(parser, "--checkpoint", help="write the training model with its last state to FILE")
+    add_json(parser, "the result")
     parser.add_argument("--engine", default="auto", choices=ENGINES, help="the engine to use (%(default)s)")
     parser.add_argument("--threads", type=int, metavar="N", help="threads of the native engine (all cores)")
     add_limits(parser)
@@ -252,11 +248,7 @@ def resumable(args: argparse.Namespace) -> Iterator[None]:
 
 
 def finish(result: FitResult, args: argparse.Namespace) -> int:
-    """Writes the models, and prints the result."""
-    if args.out is not None:
-        save(set_model_version(result.model, args), args.out, drop_unknown=args.drop_unknown)
-    if args.checkpoint is not None:
-        save(result.checkpoint, args.checkpoint, drop_unknown=args.drop_unknown)
+    """Prints the result, and writes the models."""
     best = result.history[result.best_epoch - 1]
     if args.json:
         facts = {
@@ -268,11 +260,26 @@ def finish(result: FitResult, args: argparse.Namespace) -> int:
             "validation": best.validation,
         }
         sys.stdout.write(json.dumps(facts, indent=1) + "\n")
-        return 0
+    else:
+        print_best(result, args)
+    write_outputs(result, args)
+    return 0
+
+
+def write_outputs(result: FitResult, args: argparse.Namespace) -> None:
+    """Writes the models that the command asks for, and says what was written."""
+    if args.out is not None:
+        write_model(result.model, args)
+    if args.checkpoint is not None:
+        save_model(result.checkpoint, args.checkpoint, drop_unknown=args.drop_unknown)
+        report_written(args, *written_files(result.checkpoint, args.checkpoint))
+    if args.folder is not None:
+        report_written(args, os.path.join(args.folder, ""))
+
+
+def print_best(result: FitResult, args: argparse.Namespace) -> None:
+    """Prints the metrics of the best epoch."""
+    best = result.history[result.best_epoch - 1]
     numbers = {**best.metrics, **{f"validation {k}": v for k, v in best.validation.items()}}
     listed = ", ".join(f"{name} {number:.4f}" for name, number in numbers.items())
-    where = [p for p in (args.out, args.checkpoint, args.folder and os.path.join(args.folder, "")) if p]
-    sys.stdout.write(
-        f"epoch {result.best_epoch} of {len(result.history)}: {printable(listed)}; written to {', '.join(map(str, where))}\n"
-    )
-    return 0
+    report_to(args, f"epoch {result.best_epoch} of {len(result.history)}: {printable(listed)}\n")

@@ -71,7 +71,7 @@ def tiny() -> Path:
 
     path = BUILD / "tiny.onnx"
     if not path.exists():
-        b = sx.Builder(opset=21, name="tiny")
+        b = sx.ir.GraphBuilder(opset=21, name="tiny")
         b.output(b.Relu(b.input("x", sx.DataType.FLOAT, [2])), "y", b.tensor(sx.DataType.FLOAT, [2]))
         sx.save(b.model(), path)
     return path

@@ -41,7 +41,7 @@ def decoder_external(*, checksum: bool = False) -> Path:
 
 def decoder_model() -> Model:
     rng = np.random.default_rng(0)
-    b = sx.Builder(opset=21, name="decoder")
+    b = sx.ir.GraphBuilder(opset=21, name="decoder")
 
     def weight(name: str, *shape: int) -> Value:
         return b.constant(name, rng.standard_normal(shape, np.float32) * np.float32(0.02))
@@ -88,7 +88,7 @@ def detector() -> Path:
 def detector_model() -> Model:
     """Convolutions, norms and hard swishes with their constants as nodes: 15 nodes a block, 9 of them constants."""
     rng = np.random.default_rng(320)
-    b = sx.Builder(opset=11, name="detector")
+    b = sx.ir.GraphBuilder(opset=11, name="detector")
 
     def constant(*shape: int) -> Value:
         return b.Constant(value=rng.random(shape, np.float32))
@@ -111,7 +111,7 @@ def chain() -> Path:
     path = BUILD / "chain.onnx"
     if not path.exists():
         BUILD.mkdir(exist_ok=True)
-        b = sx.Builder(opset=21, name="chain")
+        b = sx.ir.GraphBuilder(opset=21, name="chain")
         x = b.input("x", DataType.FLOAT, ["N", 8])
         values = [x]
         for i in range(20_000):
@@ -139,7 +139,7 @@ def typed_fields() -> Path:
         rng = np.random.default_rng(0)
         floats = rng.standard_normal(450_000, np.float32).tolist()
         integers = rng.integers(0, 128, 600_000).tolist()
-        b = sx.Builder(opset=21, name="typed_fields")
+        b = sx.ir.GraphBuilder(opset=21, name="typed_fields")
         b.output(b.Relu(b.input("x", DataType.FLOAT, [2])), "y", b.tensor(DataType.FLOAT, [2]))
         record = to_proto.model(b.model())
         assert record.graph is not None, "a model has a graph"

@@ -184,35 +184,100 @@ def backend_options() -> dict[str, object]:
     return {"model": saved_model(), "device": "CPU", "engine": "reference"}
 
 
+def loop_body(iteration: object, condition: object, carried: object) -> tuple[object, object]:
+    return condition, carried
+
+
+def scan_body(carried: object, part: object) -> tuple[object, object]:
+    return carried, part
+
+
+def built() -> sx.Operand:
+    """A constant of a builder."""
+    return sx.Builder(21).constant("w", X)
+
+
+def select_call() -> Call:
+    operand = built()
+    return Call(operand.builder.select, {"operand": operand, "index": 0})
+
+
+def compute_call() -> Call:
+    operand = built()
+    return Call(operand.builder.compute, {"operand": operand})
+
+
 FLOAT, INT64 = DataType.FLOAT, DataType.INT64
 WHY = {"why": "a reason"}
 LOCATED = {**WHY, "location": "graph"}
 OPERATOR = {"domain": "", "op_type": "Abs", "version": 13, "location": "graph"}
 
 CALLS: dict[str, Callable[[], Call]] = {
-    "sardonyx.Builder": lambda: Call(sx.Builder, {"opset": 21, "name": "g", "graph": graph()}),
+    "sardonyx.Builder": lambda: Call(sx.Builder, {"opset": 21, "name": "g", "imports": {"com.microsoft": 1}}),
     "sardonyx.Builder.tensor": lambda: Call(sx.Builder.tensor, {"dtype": FLOAT, "shape": ["N", 2]}),
     "sardonyx.Builder.input": lambda: Call(
-        sx.Builder(21).input, {"name": "x", "dtype": FLOAT, "shape": ["N", 2]}
+        sx.Builder(21).input, {"name": "x", "dtype": FLOAT, "shape": ["N", 2], "example": X}
     ),
     "sardonyx.Builder.constant": lambda: Call(
         sx.Builder(21).constant, {"name": "w", "values": X, "dtype": FLOAT}
     ),
     "sardonyx.Builder.op": lambda: Call(
         sx.Builder(21).op,
+        {"op_type": "Elu", "*inputs": X, "outputs": 1, "domain": "", "name": "n", "alpha": 1.0},
+    ),
+    "sardonyx.Builder.call": lambda: Call(
+        sx.Builder(21).call, {"op_type": "Elu", "*inputs": X, "alpha": 1.0}
+    ),
+    "sardonyx.Builder.domain": lambda: Call(sx.Builder(21).domain, {"name": "ai.onnx.ml"}),
+    "sardonyx.Builder.if_": lambda: Call(
+        sx.Builder(21).if_, {"condition": True, "then_branch": lambda: 1.0, "else_branch": lambda: 2.0}
+    ),
+    "sardonyx.Builder.loop": lambda: Call(
+        sx.Builder(21).loop, {"*body": loop_body, "*carried": 1.0, "trip_count": 2, "condition": True}
+    ),
+    "sardonyx.Builder.scan": lambda: Call(
+        sx.Builder(21).scan, {"*body": scan_body, "*carried": np.zeros(2, np.float32), "scan_inputs": [X]}
+    ),
+    "sardonyx.Builder.function": lambda: Call(sx.Builder(21).function, {"domain": "local", "name": "f"}),
+    "sardonyx.Builder.output": lambda: Call(
+        sx.Builder(21).output, {"value": X, "name": "y", "type": public_ir.TensorType(FLOAT)}
+    ),
+    "sardonyx.Builder.model": lambda: Call(sx.Builder(21).model, {"ir_version": 10, "producer": "p", "y": X}),
+    "sardonyx.Builder.select": lambda: select_call(),
+    "sardonyx.Builder.compute": lambda: compute_call(),
+    "sardonyx.Operand": lambda: Call(sx.Operand, {"builder": sx.Builder(21), "name": "x"}),
+    "sardonyx.Operand.__getitem__": lambda: Call(built().__getitem__, {"index": 0}),
+    "sardonyx.Operand.equal": lambda: Call(built().equal, {"other": X}),
+    "sardonyx.Operand.numpy": lambda: Call(built().numpy, {}),
+    "sardonyx.ir.GraphBuilder": lambda: Call(
+        public_ir.GraphBuilder, {"opset": 21, "name": "g", "graph": graph()}
+    ),
+    "sardonyx.ir.GraphBuilder.tensor": lambda: Call(
+        public_ir.GraphBuilder.tensor, {"dtype": FLOAT, "shape": ["N", 2]}
+    ),
+    "sardonyx.ir.GraphBuilder.input": lambda: Call(
+        public_ir.GraphBuilder(21).input, {"name": "x", "dtype": FLOAT, "shape": ["N", 2]}
+    ),
+    "sardonyx.ir.GraphBuilder.constant": lambda: Call(
+        public_ir.GraphBuilder(21).constant, {"name": "w", "values": X, "dtype": FLOAT}
+    ),
+    "sardonyx.ir.GraphBuilder.op": lambda: Call(
+        public_ir.GraphBuilder(21).op,
         {"op_type": "Abs", "*inputs": value(), "outputs": 1, "domain": "", "name": "n", "alpha": 1.0},
     ),
-    "sardonyx.Builder.node": lambda: Call(
-        sx.Builder(21).node,
+    "sardonyx.ir.GraphBuilder.node": lambda: Call(
+        public_ir.GraphBuilder(21).node,
         {"op_type": "Abs", "inputs": [value()], "outputs": ["y"], "domain": "", "name": "n", "alpha": 1.0},
     ),
-    "sardonyx.Builder.names": lambda: Call(sx.Builder(21).names, {"op_type": "Abs", "count": 2}),
-    "sardonyx.Builder.output": lambda: Call(
-        sx.Builder(21).output,
+    "sardonyx.ir.GraphBuilder.names": lambda: Call(
+        public_ir.GraphBuilder(21).names, {"op_type": "Abs", "count": 2}
+    ),
+    "sardonyx.ir.GraphBuilder.output": lambda: Call(
+        public_ir.GraphBuilder(21).output,
         {"value": value(), "name": "y", "type": public_ir.TensorType(FLOAT)},
     ),
-    "sardonyx.Builder.model": lambda: Call(
-        sx.Builder(21).model, {"ir_version": 10, "producer": "p", "y": value()}
+    "sardonyx.ir.GraphBuilder.model": lambda: Call(
+        public_ir.GraphBuilder(21).model, {"ir_version": 10, "producer": "p", "y": value()}
     ),
     "sardonyx.CancellationToken": lambda: Call(sx.CancellationToken, {}),
     "sardonyx.CancellationToken.cancel": lambda: Call(sx.CancellationToken().cancel, {}),

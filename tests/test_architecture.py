@@ -10,7 +10,7 @@ from sardonyx._src import schema
 from source_facts import facts_of
 
 ORDER = (
-    "errors arguments suggestions docpages dtypes ir schema proto io ops infer interp convert grad check rewrite tools "
+    "errors arguments suggestions docpages dtypes ir schema proto io ops infer interp convert build grad check rewrite tools "
     "compile runtime train compat view cli"
 ).split()
 COMPILER_ORDER = (
@@ -31,6 +31,7 @@ NAMED_OPERATORS = (
     "train/losses/",
     "train/optimizers/",
     "cli/",
+    "build/",
 )
 IR_OPERATORS = {"Constant", "Identity"}  # a literal and a copy: part of the graph representation
 FILES_THAT_NAME_OPERATORS = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import builder_stubs
 import conversions_page
 import gradients_page
 import import_schemas
@@ -29,6 +30,7 @@ def generated_files() -> dict[Path, str]:
         conversions_page,
         gradients_page,
         onnxruntime_page,
+        builder_stubs,
         rules_pages,
         manual_page,
     )

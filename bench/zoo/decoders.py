@@ -19,7 +19,7 @@ class Decoder:
     """Builds the step as exporters write it: fused projections that are split, the tanh GELU decomposed."""
 
     def __init__(self) -> None:
-        self.b = sx.Builder(17, name="gpt2_step")
+        self.b = sx.ir.GraphBuilder(17, name="gpt2_step")
         self.draw = np.random.default_rng(50)
 
     def model(self) -> Model:

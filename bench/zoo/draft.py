@@ -19,7 +19,7 @@ class Draft:
     """A network being built, which knows the number of channels of each value."""
 
     def __init__(self, name: str, *, opset: int = 17) -> None:
-        self.b = sx.Builder(opset, name=name)
+        self.b = sx.ir.GraphBuilder(opset, name=name)
         self.draw = np.random.default_rng(SEED)
         self.channels: dict[Value, int] = {}
         self._layers = 0

@@ -12,7 +12,7 @@ import importlib
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Builder": "sardonyx._src.ir.build",
+    "Builder": "sardonyx._src.build.builder",
     "CancellationToken": "sardonyx._src.interp.run_control",
     "CancelledError": "sardonyx._src.errors",
     "CompilationError": "sardonyx._src.errors",
@@ -33,6 +33,7 @@ _HOMES = {
     "Limits": "sardonyx._src.proto.wire",
     "MissingPackage": "sardonyx._src.errors",
     "Model": "sardonyx._src.ir.model",
+    "Operand": "sardonyx._src.build.operand",
     "OperatorSet": "sardonyx._src.ir.operator_set",
     "OptimizationError": "sardonyx._src.errors",
     "OptimizationReport": "sardonyx._src.rewrite.report",

@@ -3,6 +3,8 @@ from sardonyx import compat as compat
 from sardonyx import errors as errors
 from sardonyx import ir as ir
 from sardonyx import train as train
+from sardonyx._src.build.builder import Builder as Builder
+from sardonyx._src.build.operand import Operand as Operand
 from sardonyx._src.check.driver.checking import check as check
 from sardonyx._src.check.engine.api import Diagnostic as Diagnostic
 from sardonyx._src.check.engine.api import Report as Report
@@ -43,7 +45,6 @@ from sardonyx._src.io.text import from_json as from_json
 from sardonyx._src.io.text import from_text as from_text
 from sardonyx._src.io.text import to_json as to_json
 from sardonyx._src.io.text import to_text as to_text
-from sardonyx._src.ir.build import Builder as Builder
 from sardonyx._src.ir.model import Model as Model
 from sardonyx._src.ir.operator_set import OperatorSet as OperatorSet
 from sardonyx._src.ir.tensors import SparseTensor as SparseTensor

@@ -4,7 +4,7 @@ A graph that exists is well formed: every value has one producer, and every edit
 """
 
 from sardonyx._src.ir.attributes import AttributeType as AttributeType
-from sardonyx._src.ir.build import Builder as Builder
+from sardonyx._src.ir.build import GraphBuilder as GraphBuilder
 from sardonyx._src.ir.clone import clone as clone
 from sardonyx._src.ir.devices import DeviceConfiguration as DeviceConfiguration
 from sardonyx._src.ir.devices import NodeDeviceConfiguration as NodeDeviceConfiguration
@@ -38,10 +38,10 @@ from sardonyx._src.ir.verify import verify as verify
 __all__ = [
     "Attribute",
     "AttributeType",
-    "Builder",
     "DeviceConfiguration",
     "Function",
     "Graph",
+    "GraphBuilder",
     "MapType",
     "Model",
     "Node",

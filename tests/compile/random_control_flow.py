@@ -11,7 +11,7 @@ from compile.random_data_movement import GenerateNode
 from compile.random_graphs import F, RandomGraphBuilder, RandomValue, evaluate, rows
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import SardonyxError
-from sardonyx._src.ir.build import Builder
+from sardonyx._src.ir.build import GraphBuilder
 from sardonyx._src.ir.dims import Dim
 from sardonyx._src.ir.graph import Graph, Value
 
@@ -34,7 +34,7 @@ class Chain:
     def is_exact(self) -> bool:
         return all(op in EXACT or op in BINARY for op, _ in self.steps)
 
-    def append_to(self, b: Builder, x: Value, captured: Sequence[Value]) -> Value:
+    def append_to(self, b: GraphBuilder, x: Value, captured: Sequence[Value]) -> Value:
         for op, other in self.steps:
             operands = [x] if other is None else [x, captured[other]]
             x = b.op(op, *operands, outputs=[f"{b.graph.name}_{len(list(b.graph.nodes))}"])
@@ -65,9 +65,9 @@ def is_broadcastable(a: Sequence[int], b: Sequence[int]) -> bool:
 
 def start_body(
     name: str, inputs: Mapping[str, tuple[DataType, Sequence[Dim | str] | None]]
-) -> tuple[Builder, list[Value]]:
+) -> tuple[GraphBuilder, list[Value]]:
     """Starts a body: its builder and its inputs, whose shapes may be unknown."""
-    b = Builder(1, graph=Graph(name))
+    b = GraphBuilder(1, graph=Graph(name))
     return b, [b.input(f"{name}_{word}", dtype, dims) for word, (dtype, dims) in inputs.items()]
 
 

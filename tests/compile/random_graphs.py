@@ -15,7 +15,7 @@ import numpy as np
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.build import Builder
+from sardonyx._src.ir.build import GraphBuilder
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array
@@ -76,7 +76,7 @@ class RandomGraphBuilder:
 
     def __init__(self, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
-        self.builder = Builder(opset=latest(""))
+        self.builder = GraphBuilder(opset=latest(""))
         self.values: list[RandomValue] = []
         self.feeds: list[dict[str, Array]] = [{} for _ in range(RUNS)]
         self.has_special_values = self.flip(0.25)  # whether inputs have NaN and the like
@@ -251,7 +251,7 @@ def evaluate(
     captured: Sequence[Array | None] = (),
 ) -> list[Array]:
     """The reference engine's results of one node; `attributes` may be a function of the captured values."""
-    builder = Builder(opset=latest(""))
+    builder = GraphBuilder(opset=latest(""))
     feeds = {f"x{i}": array for i, array in enumerate((*inputs, *captured)) if array is not None}
     values = {name: builder.input(name, DataType.of(a.dtype), a.shape) for name, a in feeds.items()}
     operands = [values.get(f"x{i}") for i in range(len(inputs))]

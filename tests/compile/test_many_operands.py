@@ -9,7 +9,7 @@ import sardonyx as sx
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.build import Builder
+from sardonyx._src.ir.build import GraphBuilder
 from sardonyx._src.ir.graph import Graph, Value
 from sardonyx._src.ir.model import Model
 
@@ -19,7 +19,7 @@ X = np.arange(2, dtype=np.float32)
 
 def variadic(op_type: str, count: int, distinct: bool) -> Model:
     """A node with `count` inputs of the graph, or `count` times the same one."""
-    b = Builder(23)
+    b = GraphBuilder(23)
     names = [f"x{i}" for i in range(count if distinct else 1)]
     inputs = [b.input(name, DataType.FLOAT, [2]) for name in names] * (1 if distinct else count)
     node = b.node(op_type, inputs, ["y"], **({"axis": 0} if op_type == "Concat" else {}))  # type: ignore[arg-type]
@@ -40,7 +40,7 @@ def test_thousands_of_inputs_are_left_to_one_reference_kernel(op_type: str, dist
 
 @pytest.mark.parametrize("op_type", SUMS)
 def test_chains_of_nodes_with_many_inputs_are_native(op_type: str) -> None:
-    b = Builder(23)
+    b = GraphBuilder(23)
     value = x = b.input("x", DataType.FLOAT, [2])
     for i in range(40):
         value = b.node(op_type, [value, *[x] * 15], [f"v{i}"]).outputs[0]

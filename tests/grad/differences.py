@@ -13,7 +13,7 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.grad.gradient import gradient
 from sardonyx._src.infer.walk import infer
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.build import Builder
+from sardonyx._src.ir.build import GraphBuilder
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import RuntimeValue
@@ -25,7 +25,7 @@ LOSS = "loss"
 
 def weighted_loss(model: Model) -> Model:
     """The model with one output, `loss`: the sum of all elements of its floating-point outputs, each times a seeded number."""
-    b = Builder(model.opset_imports[""], graph=model.graph)
+    b = GraphBuilder(model.opset_imports[""], graph=model.graph)
     infer(model)
     parts = []
     for i, output in enumerate(model.graph.outputs):

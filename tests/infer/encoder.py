@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.build import Builder
+from sardonyx._src.ir.build import GraphBuilder
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array
@@ -20,7 +20,7 @@ class Encoder:
     """
 
     def __init__(self, layers: int, width: int, heads: int, vocabulary: int, *, copied: bool = False) -> None:
-        self.b = Builder(17, name="encoder")
+        self.b = GraphBuilder(17, name="encoder")
         self.layers, self.width, self.heads, self.vocabulary = layers, width, heads, vocabulary
         self.copied = copied
         self.rng = np.random.default_rng(590)

@@ -8,6 +8,7 @@ import sardonyx as sx
 from models import only, parse_function, parse_model, parse_record
 from sardonyx._src.errors import InferenceError
 from sardonyx._src.infer.walk import infer
+from sardonyx._src.ir.build import GraphBuilder
 from sardonyx._src.ir.model import Model
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import encode
@@ -71,7 +72,7 @@ def test_no_size_is_negative() -> None:
 
 
 def test_errors_of_many_nodes_name_their_locations() -> None:
-    b = sx.Builder(opset=21)
+    b = GraphBuilder(opset=21)
     x, z = (b.input(name, sx.DataType.FLOAT, [size]) for name, size in (("x", 2), ("z", 3)))
     for _ in range(2000):
         b.Add(x, z)

@@ -10,6 +10,7 @@ import pytest
 import sardonyx as sx
 from models import load_record, only, parse_record
 from sardonyx._src.errors import LimitError
+from sardonyx._src.ir.build import GraphBuilder
 from sardonyx._src.ir.verify import verify
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import encode
@@ -70,14 +71,14 @@ def test_a_record_deeper_than_the_stack_is_refused() -> None:
 
 
 def test_a_model_deeper_than_the_stack_is_refused_when_it_is_saved(tmp_path: Path) -> None:
-    b = sx.Builder(opset=21)
+    b = GraphBuilder(opset=21)
     x = b.input("x", sx.DataType.FLOAT, [1])
     graph = b.graph
     for i in range(400):
-        inner = sx.Builder(opset=21)
+        inner = GraphBuilder(opset=21)
         inner.output(inner.Neg(x), f"y{i}")
-        outer = sx.Builder(opset=21, graph=graph)
-        orelse = sx.Builder(opset=21)
+        outer = GraphBuilder(opset=21, graph=graph)
+        orelse = GraphBuilder(opset=21)
         orelse.output(orelse.Neg(x), f"z{i}")
         outer.If(x, then_branch=inner.graph, else_branch=orelse.graph)
         graph = inner.graph

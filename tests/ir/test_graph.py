@@ -10,7 +10,7 @@ import pytest
 from models import only, parse_model
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.build import Builder
+from sardonyx._src.ir.build import GraphBuilder
 from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
 from sardonyx._src.ir.large_graphs import append_node, dismantle
 from sardonyx._src.ir.tensors import Tensor
@@ -185,7 +185,7 @@ def test_a_second_initializer_of_a_name_is_refused() -> None:
 
 
 def test_a_builder_makes_a_model_that_verifies() -> None:
-    b = Builder(opset=21)
+    b = GraphBuilder(opset=21)
     x = b.input("x", DataType.FLOAT, ["N", 2])
     y = b.Gemm(x, b.constant("w", np.eye(2, dtype=np.float32)), transB=1)
     model = b.model(y=b.Softmax(y, axis=-1))
@@ -195,14 +195,14 @@ def test_a_builder_makes_a_model_that_verifies() -> None:
 
 
 def test_a_builder_splits_into_several_outputs() -> None:
-    b = Builder(opset=21)
+    b = GraphBuilder(opset=21)
     first = b.Split(b.input("x", DataType.FLOAT, [4]), outputs=["left", "right"], num_outputs=2)
     assert first.producer is not None
     assert [v.name for v in first.producer.outputs] == ["left", "right"]
 
 
 def test_a_builder_rejects_an_empty_list_of_unknown_type() -> None:
-    b = Builder(opset=21)
+    b = GraphBuilder(opset=21)
     with pytest.raises(TypeError, match="axes must be a list that is not empty, or an Attribute"):
         b.Squeeze(b.input("x", DataType.FLOAT, [1]), axes=[])
     b.Squeeze(b.graph.inputs[0], axes=Attribute("axes", AttributeType.INTS, ()))
@@ -242,7 +242,7 @@ def test_a_dismantled_graph_is_freed_without_the_cycle_collector() -> None:
     gc.disable()
     try:
         before = node_count()
-        b = Builder(opset=21)
+        b = GraphBuilder(opset=21)
         x = b.input("x", DataType.FLOAT, [2])
         b.output(b.Add(b.Relu(x), x), "y", b.tensor(DataType.FLOAT, [2]))
         graph = b.graph

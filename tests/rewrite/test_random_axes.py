@@ -26,7 +26,7 @@ class ValueGenerator:
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.data = np.random.default_rng(seed)
-        self.builder = sx.Builder(opset=self.random.choice([13, 17, 20, 24]))
+        self.builder = sx.ir.GraphBuilder(opset=self.random.choice([13, 17, 20, 24]))
         self.count = 0
         self.values: list[tuple[Value, Shape]] = []
         for name, shape in (("x", ("N", 2, 6)), ("z", (1, 4, 3)), ("u", (2, 1, 3, 4))):

@@ -25,7 +25,7 @@ class ValueGenerator:
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.data = np.random.default_rng(seed)
-        self.builder = sx.Builder(opset=self.random.choice([13, 17, 20, 24]))
+        self.builder = sx.ir.GraphBuilder(opset=self.random.choice([13, 17, 20, 24]))
         self.count = 0
         self.values: list[tuple[Value, tuple[int, int]]] = []
         for name, shape in (("x", (2, 6)), ("z", (2, 6)), ("u", (3, 4))):

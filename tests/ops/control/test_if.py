@@ -8,7 +8,7 @@ from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.build import Builder
+from sardonyx._src.ir.build import GraphBuilder
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.types import OptionalType, SequenceType, TensorType, Type
 from sardonyx._src.ops.inference import Known
@@ -22,18 +22,18 @@ def giving(*values: object) -> Graph:
     """A branch that returns constants."""
     graph = Graph("branch")
     for i, value in enumerate(values):
-        graph.outputs.append(Builder(1, graph=graph).constant(f"c{i}", value))
+        graph.outputs.append(GraphBuilder(1, graph=graph).constant(f"c{i}", value))
     return graph
 
 
 def giving_sequence() -> Graph:
-    branch = Builder(13)
+    branch = GraphBuilder(13)
     branch.output(branch.SequenceConstruct(branch.constant("c", ONE)), "s")
     return branch.graph
 
 
 def giving_nothing() -> Graph:
-    branch = Builder(16)
+    branch = GraphBuilder(16)
     branch.output(branch.Optional(type=TensorType(DataType.FLOAT, (2,))), "o")
     return branch.graph
 
@@ -88,7 +88,7 @@ def test_case(case: Case) -> None:
 
 
 def test_a_branch_reads_values_around_it() -> None:
-    b = Builder(21)
+    b = GraphBuilder(21)
     condition, x = b.input("c", DataType.BOOL, []), b.input("x", DataType.FLOAT, [2])
     then, other = Graph("then"), Graph("else")
     then.append(Node("Identity", [x], [Value("a")]))
@@ -100,7 +100,7 @@ def test_a_branch_reads_values_around_it() -> None:
 
 
 def test_only_the_branch_taken_is_run() -> None:
-    failing = Builder(21)
+    failing = GraphBuilder(21)
     empty = failing.SequenceEmpty()
     failing.output(failing.SequenceAt(empty, failing.constant("i", 0)), "y")
     assert_case(Case("If", 21, [NO], [ONE], {"then_branch": failing.graph, "else_branch": giving(ONE)}))
@@ -115,7 +115,7 @@ def test_only_the_branch_taken_is_run() -> None:
     ],
 )
 def test_bad_calls_are_refused(condition: np.ndarray, branch: Graph, message: str) -> None:
-    b = Builder(21)
+    b = GraphBuilder(21)
     node = b.node("If", [b.constant("c", condition)], then_branch=branch, else_branch=giving(ONE))
     with pytest.raises(EvaluationError, match=message):
         Interpreter(b.model(y=node.outputs[0])).run({})

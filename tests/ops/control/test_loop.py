@@ -8,7 +8,7 @@ from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError, LimitError
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.build import Builder
+from sardonyx._src.ir.build import GraphBuilder
 from sardonyx._src.ir.dims import symbol
 from sardonyx._src.ir.graph import Graph, Node
 from sardonyx._src.ir.model import Model
@@ -28,7 +28,7 @@ def trips(n: int) -> np.ndarray:
 
 def summing(opset: int = 21, *, declared: Sequence[int | str] | None = (2,)) -> Graph:
     """total, element -> total + 1, total before: a carried value and a scan output."""
-    b = Builder(opset)
+    b = GraphBuilder(opset)
     b.input("i", INT, [])
     condition, total = b.input("c", DataType.BOOL, []), b.input("t", FLOAT)
     after = b.Add(total, b.constant("ones", np.ones(2, F)))
@@ -40,7 +40,7 @@ def summing(opset: int = 21, *, declared: Sequence[int | str] | None = (2,)) -> 
 
 def counting_to(limit: int, opset: int = 21, *, counter: Sequence[int] = ()) -> Graph:
     """A body that continues while the iteration number is below `limit`, and collects the numbers."""
-    b = Builder(opset)
+    b = GraphBuilder(opset)
     i, _ = b.input("i", INT, counter), b.input("c", DataType.BOOL, [])
     b.output(b.Less(i, b.constant("limit", limit)), "c_out")
     b.output(b.Identity(i), "seen", b.tensor(INT, counter))
@@ -79,7 +79,7 @@ def test_case(case: Case) -> None:
 
 
 def test_sequences_are_carried() -> None:
-    b = Builder(13)
+    b = GraphBuilder(13)
     i, c = b.input("i", INT, []), b.input("c", DataType.BOOL, [])
     sequence = b.input("s", FLOAT)
     b.output(b.Identity(c), "c_out")
@@ -89,7 +89,7 @@ def test_sequences_are_carried() -> None:
 
 
 def test_an_empty_optional_is_carried() -> None:
-    b = Builder(16)
+    b = GraphBuilder(16)
     b.input("i", INT, [])
     c, value = b.input("c", DataType.BOOL, []), b.input("o", FLOAT)
     has = b.OptionalHasElement(value)
@@ -103,14 +103,14 @@ def test_an_empty_optional_is_carried() -> None:
 
 
 def test_unused_scan_outputs_are_not_kept() -> None:
-    b = Builder(21)
+    b = GraphBuilder(21)
     node = b.node("Loop", [b.constant("m", 3), None, b.constant("x", START)], ["y", ""], body=summing())
     model = b.model(y=node.outputs[0])
     np.testing.assert_array_equal(Interpreter(model, limits=RunLimits(bytes=16)).run({})["y"], START + 3)
 
 
 def loop(body: Graph, *inputs: object, outputs: int = 2) -> Model:
-    b = Builder(21)
+    b = GraphBuilder(21)
     values = [None if x is None else b.constant(f"x{i}", x) for i, x in enumerate(inputs)]
     node = b.node("Loop", values, outputs, body=body)
     b.graph.outputs.extend(node.outputs)
@@ -160,7 +160,7 @@ def test_a_condition_that_the_body_computes_may_end_a_loop_of_any_trip_count() -
 
 
 def growing() -> Graph:
-    b = Builder(21)
+    b = GraphBuilder(21)
     b.input("i", INT, [])
     c, x = b.input("c", DataType.BOOL, []), b.input("x", FLOAT)
     b.output(b.Identity(c), "c_out")

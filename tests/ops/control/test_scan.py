@@ -8,7 +8,7 @@ from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError, LimitError
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.build import Builder, attribute
+from sardonyx._src.ir.build import GraphBuilder, attribute
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ops.api import RunLimits
@@ -20,7 +20,7 @@ FLOAT = DataType.FLOAT
 
 def summing(opset: int = 21, shape: Sequence[int | str] | None = (2,)) -> Graph:
     """total, x -> total + x, total + x: running sums."""
-    b = Builder(opset)
+    b = GraphBuilder(opset)
     total, x = b.input("t", FLOAT), b.input("x", FLOAT)
     b.output(b.Add(total, x), "t_out")
     b.output(b.Identity(b.graph.outputs[0]), "sums", None if shape is None else b.tensor(FLOAT, shape))
@@ -29,7 +29,7 @@ def summing(opset: int = 21, shape: Sequence[int | str] | None = (2,)) -> Graph:
 
 def joining(opset: int = 21) -> Graph:
     """x, y -> x, y: two scan outputs, no state."""
-    b = Builder(opset)
+    b = GraphBuilder(opset)
     x, y = b.input("x", FLOAT), b.input("y", FLOAT)
     b.output(b.Identity(x), "a", b.tensor(FLOAT, []))
     b.output(b.Identity(y), "b", b.tensor(FLOAT, []))
@@ -134,7 +134,7 @@ def test_case(case: Case) -> None:
 
 
 def run(version: int, body: Graph, *inputs: object, **more: object) -> None:
-    b = Builder(version)
+    b = GraphBuilder(version)
     values = [None if x is None else b.constant(f"x{i}", x) for i, x in enumerate(inputs)]
     given = {name: attribute(name, value) for name, value in {"body": body, **more}.items()}
     node = b.graph.append(Node("Scan", values, [Value("final"), Value("outs")], given))
@@ -162,7 +162,7 @@ def test_bad_attributes_are_refused(more: dict[str, object], message: str) -> No
 
 
 def test_many_slices_pass_the_limit() -> None:
-    b = Builder(11)
+    b = GraphBuilder(11)
     node = b.node("Scan", [b.constant("s", ZERO), b.constant("x", X)], 2, body=summing(), num_scan_inputs=1)
     b.graph.outputs.extend(node.outputs)
     with pytest.raises(LimitError, match="the inputs have 3 slices"):

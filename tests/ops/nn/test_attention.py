@@ -9,7 +9,7 @@ from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError, LimitError
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.build import Builder
+from sardonyx._src.ir.build import GraphBuilder
 from sardonyx._src.ir.dims import symbol
 from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
@@ -215,7 +215,7 @@ def test_version_23_fills_no_mask_up() -> None:
 
 
 def test_large_scores_pass_the_limit() -> None:
-    b = Builder(23)
+    b = GraphBuilder(23)
     b.output(b.Attention(*(b.constant(n, zeros(8)) for n in "qkv")), "y")
     with pytest.raises(LimitError, match=r"attention scores .* would take 256 bytes"):
         Interpreter(b.model(), limits=RunLimits(bytes=255)).run({})

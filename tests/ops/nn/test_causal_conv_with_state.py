@@ -8,7 +8,7 @@ from cases import Case, assert_case
 from ops.control.node_inference import floats, infer_node
 from sardonyx._src.errors import EvaluationError, InferenceError, LimitError
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.build import Builder
+from sardonyx._src.ir.build import GraphBuilder
 from sardonyx._src.ir.types import Type
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
 
@@ -83,7 +83,7 @@ def test_bad_calls_are_refused(
 
 
 def test_a_large_state_passes_the_limit() -> None:
-    b = Builder(27)
+    b = GraphBuilder(27)
     b.output(b.CausalConvWithState(b.constant("x", X), b.constant("w", W)), "y")
     with pytest.raises(LimitError, match="would take 24 bytes"):
         Interpreter(b.model(), limits=RunLimits(bytes=23)).run({})

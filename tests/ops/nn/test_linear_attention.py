@@ -9,7 +9,7 @@ from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError, LimitError
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.build import Builder
+from sardonyx._src.ir.build import GraphBuilder
 from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
 
@@ -129,7 +129,7 @@ def test_bad_calls_are_refused(
 
 
 def test_a_large_state_passes_the_limit() -> None:
-    b = Builder(27)
+    b = GraphBuilder(27)
     given = [b.constant(name, x[:, :0]) for name, x in (("q", Q), ("k", K), ("v", V))]
     b.output(b.LinearAttention(*given, update_rule="linear", **ONE_HEAD), "y")
     with pytest.raises(LimitError, match=r"state .* would take 4 bytes"):

@@ -10,7 +10,7 @@ from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError, LimitError
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.build import Builder
+from sardonyx._src.ir.build import GraphBuilder
 from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
 
@@ -227,7 +227,7 @@ def test_bad_calls_are_refused(
 
 
 def test_large_results_pass_the_limit() -> None:
-    b = Builder(14)
+    b = GraphBuilder(14)
     b.output(b.RNN(b.constant("x", X), b.constant("w", W), b.constant("r", R)), "y")
     with pytest.raises(LimitError, match="would take 12 bytes"):
         Interpreter(b.model(), limits=RunLimits(bytes=11)).run({})

@@ -9,7 +9,7 @@ from cases import Case, assert_case
 from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError
-from sardonyx._src.ir.build import Builder
+from sardonyx._src.ir.build import GraphBuilder
 from sardonyx._src.ir.graph import Graph
 from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ops.api import RuntimeValue
@@ -25,14 +25,14 @@ def array(values: object, *shape: int) -> np.ndarray:
 
 
 def modifier(op_type: str, by: float, dtype: DataType = DataType.FLOAT) -> Graph:
-    b = Builder(21)
+    b = GraphBuilder(21)
     x = b.input("x", dtype)
     b.output(b.op(op_type, x, b.constant("by", np.array(by, dtype.numpy))), "y")
     return b.graph
 
 
 def flattening() -> Graph:
-    b = Builder(21)
+    b = GraphBuilder(21)
     b.output(b.Flatten(b.input("x", DataType.FLOAT)), "y")
     return b.graph
 

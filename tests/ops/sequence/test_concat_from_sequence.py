@@ -6,7 +6,7 @@ from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError, LimitError
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.ir.build import Builder
+from sardonyx._src.ir.build import GraphBuilder
 from sardonyx._src.ir.types import SequenceType, TensorType
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
 
@@ -63,7 +63,7 @@ def test_an_empty_sequence_is_refused() -> None:
 
 
 def test_large_results_pass_the_limit() -> None:
-    b = Builder(11)
+    b = GraphBuilder(11)
     a = b.constant("a", A)
     b.output(b.ConcatFromSequence(b.SequenceConstruct(a, a), axis=0), "y")
     with pytest.raises(LimitError, match="would take 16 bytes"):

@@ -7,7 +7,7 @@ from cases import Case, assert_case
 from ops.control.node_inference import floats, infer_node
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError, InferenceError
-from sardonyx._src.ir.build import Builder
+from sardonyx._src.ir.build import GraphBuilder
 from sardonyx._src.ir.graph import Graph, Value
 from sardonyx._src.ir.types import SequenceType, TensorType, Type
 from sardonyx._src.ops.inference import Known
@@ -18,7 +18,7 @@ ONE, TWO = np.array([1], F), np.array([[2, 3]], F)
 
 def adding() -> Graph:
     """x, y -> x + y, x."""
-    b = Builder(17)
+    b = GraphBuilder(17)
     x, y = b.input("x", DataType.FLOAT), b.input("y", DataType.FLOAT)
     b.output(b.Add(x, y), "sum")
     b.output(b.Identity(x), "same")

@@ -1,6 +1,6 @@
-"""Builder: construct a model in Python, one call per node.
+"""GraphBuilder: nodes appended to a graph without checks and types, as code that rewrites graphs needs it.
 
-b = Builder(opset=21)
+b = GraphBuilder(opset=21)
 x = b.input("x", DataType.FLOAT, ["N", 64])
 y = b.Relu(b.Add(b.MatMul(x, b.constant("w", w)), b.constant("bias", bias)))
 model = b.model(y=y)
@@ -27,7 +27,7 @@ MAX_OUTPUTS = 1 << 20  # of one node
 DEFAULT_IR_VERSION = 10  # what all current tools read; models that need more set `ir_version`
 
 
-class Builder:
+class GraphBuilder:
     """Appends nodes to a graph.  A method for every operator: `b.Gemm(x, w, transB=1)` is `b.op("Gemm",
     …)`."""
 
@@ -100,7 +100,7 @@ class Builder:
 
     def __getattr__(self, op_type: str) -> Callable[..., Value]:
         if not op_type[:1].isupper():
-            raise AttributeError(f"Builder has no {op_type!r}; operators begin with a capital letter")
+            raise AttributeError(f"GraphBuilder has no {op_type!r}; operators begin with a capital letter")
 
         def call(*inputs: Value | None, **options: object) -> Value:
             return self.op(op_type, *inputs, **options)  # type: ignore[arg-type]  # op checks them

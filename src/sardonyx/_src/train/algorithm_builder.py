@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.build import Builder
+from sardonyx._src.ir.build import GraphBuilder
 from sardonyx._src.ir.graph import Graph, Value
 from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ir.types import TensorType
 
 
-class AlgorithmBuilder(Builder):
+class AlgorithmBuilder(GraphBuilder):
     """A builder whose names are free in the whole model, and which shares equal scalar constants."""
 
     def __init__(self, graph: Graph, opset: int, names: FreshNames) -> None:

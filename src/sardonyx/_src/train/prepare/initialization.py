@@ -12,7 +12,7 @@ import numpy as np
 from sardonyx._src.arguments import require_integer
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
-from sardonyx._src.ir.build import Builder
+from sardonyx._src.ir.build import GraphBuilder
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.tensors import Tensor
@@ -81,7 +81,7 @@ class InitializationGraph:
         self.bind(state, value)
 
     def random_values(
-        self, b: Builder, state: Value, tensor: Tensor, draw: Draw, dtype: DataType
+        self, b: GraphBuilder, state: Value, tensor: Tensor, draw: Draw, dtype: DataType
     ) -> Value | None:
         """A drawn or constant tensor; None for the stored value."""
         output = self.name(f"initial_{state.name}")
@@ -110,8 +110,8 @@ class InitializationGraph:
         self.graph.outputs.append(result)
         self.bindings.append((state, result))
 
-    def builder(self) -> Builder:
-        return Builder(self.opset, graph=self.graph)
+    def builder(self) -> GraphBuilder:
+        return GraphBuilder(self.opset, graph=self.graph)
 
     def name(self, base: str) -> list[str]:
         """A free name, as the outputs of a node."""

@@ -70,7 +70,7 @@ def label_sizes(axes: Axes, shapes: Sequence[Shape]) -> dict[int, Known] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Operand:
+class EinsumOperand:
     """A value with a label for each axis."""
 
     value: Value
@@ -89,7 +89,7 @@ class Contraction:
     def replace(self, axes: Axes) -> None:
         values = [value for value in self.node.inputs if value is not None]
         pairs = zip(values, axes.inputs, strict=True)
-        operands = [self.drop_stretched(self.take_diagonals(Operand(*pair))) for pair in pairs]
+        operands = [self.drop_stretched(self.take_diagonals(EinsumOperand(*pair))) for pair in pairs]
         while len(operands) > 1:
             first, second = self.choose_pair(operands)
             rest = [operand for operand in operands if operand not in (first, second)]
@@ -108,14 +108,14 @@ class Contraction:
 
     # --- one operand
 
-    def take_diagonals(self, operand: Operand) -> Operand:
+    def take_diagonals(self, operand: EinsumOperand) -> EinsumOperand:
         """The operand with each label once: of repeated ones, the diagonal."""
         for label in dict.fromkeys(operand.labels):
             while operand.labels.count(label) > 1:
                 operand = self.take_diagonal(operand, label)
         return operand
 
-    def take_diagonal(self, operand: Operand, label: int) -> Operand:
+    def take_diagonal(self, operand: EinsumOperand, label: int) -> EinsumOperand:
         """The diagonal of the first two axes of a label: every (n + 1)th element of both as one axis."""
         first, second = [i for i, other in enumerate(operand.labels) if other == label][:2]
         rest = [i for i in range(len(operand.labels)) if i not in (first, second)]
@@ -126,34 +126,34 @@ class Contraction:
         assert isinstance(size, int), "the size of a diagonal is constant"
         bounds = (self.vector(0), self.vector(end), self.vector(axis), self.vector(size + 1))
         diagonal = self.make("Slice", flat, *bounds)
-        return Operand(diagonal, (*labels, label))
+        return EinsumOperand(diagonal, (*labels, label))
 
-    def drop_stretched(self, operand: Operand) -> Operand:
+    def drop_stretched(self, operand: EinsumOperand) -> EinsumOperand:
         """The operand without axes of size 1 whose label is longer elsewhere."""
         shape = self.edit.shape(operand.value) or ()
         axes = [i for i, label in enumerate(operand.labels) if shape[i] == 1 and self.sizes[label] != 1]
         if not axes:
             return operand
         value = self.make("Squeeze", operand.value, self.vector(*axes))
-        return Operand(value, tuple(label for i, label in enumerate(operand.labels) if i not in axes))
+        return EinsumOperand(value, tuple(label for i, label in enumerate(operand.labels) if i not in axes))
 
-    def sum_others(self, operand: Operand, kept: set[int]) -> Operand:
+    def sum_others(self, operand: EinsumOperand, kept: set[int]) -> EinsumOperand:
         """The operand summed over the labels that are not kept."""
         axes = [i for i, label in enumerate(operand.labels) if label not in kept]
         if not axes:
             return operand
         value = self.make("ReduceSum", operand.value, self.vector(*axes), keepdims=0)
-        return Operand(value, tuple(label for label in operand.labels if label in kept))
+        return EinsumOperand(value, tuple(label for label in operand.labels if label in kept))
 
-    def transpose(self, operand: Operand, labels: Labels) -> Operand:
+    def transpose(self, operand: EinsumOperand, labels: Labels) -> EinsumOperand:
         perm = [operand.labels.index(label) for label in labels]
         if perm == sorted(perm):
             return operand
-        return Operand(self.make("Transpose", operand.value, perm=perm), labels)
+        return EinsumOperand(self.make("Transpose", operand.value, perm=perm), labels)
 
     # --- two operands
 
-    def choose_pair(self, operands: Sequence[Operand]) -> tuple[Operand, Operand]:
+    def choose_pair(self, operands: Sequence[EinsumOperand]) -> tuple[EinsumOperand, EinsumOperand]:
         """The pair with the smallest product, or the first two where sizes are not constant."""
         if not all(isinstance(size, int) for size in self.sizes.values()):
             return operands[0], operands[1]
@@ -163,7 +163,7 @@ class Contraction:
     def count(self, labels: set[int]) -> int:
         return math.prod(size for label in labels if isinstance(size := self.sizes[label], int))
 
-    def multiply(self, first: Operand, second: Operand, kept: set[int]) -> Operand:
+    def multiply(self, first: EinsumOperand, second: EinsumOperand, kept: set[int]) -> EinsumOperand:
         """The product, summed over the labels that are not kept."""
         first = self.sum_others(first, kept | {*second.labels})
         second = self.sum_others(second, kept | {*first.labels})
@@ -176,7 +176,9 @@ class Contraction:
         left = self.transpose(first, (*batch, *rows, *inner)).value
         if not inner:
             right = self.transpose(second, (*batch, *columns)).value
-            return Operand(self.multiply_elements(left, right, len(batch), len(rows), len(columns)), labels)
+            return EinsumOperand(
+                self.multiply_elements(left, right, len(batch), len(rows), len(columns)), labels
+            )
         right = self.transpose(second, (*batch, *inner, *columns)).value
         product = self.make(
             "MatMul",
@@ -184,8 +186,8 @@ class Contraction:
             right if len(inner) == len(columns) == 1 else self.reshape(right, batch, [inner, columns]),
         )
         if len(rows) == len(columns) == 1:
-            return Operand(product, labels)
-        return Operand(self.reshape(product, batch, [[label] for label in (*rows, *columns)]), labels)
+            return EinsumOperand(product, labels)
+        return EinsumOperand(self.reshape(product, batch, [[label] for label in (*rows, *columns)]), labels)
 
     def multiply_elements(self, left: Value, right: Value, batch: int, rows: int, columns: int) -> Value:
         """The products of [batch, rows] and [batch, columns] as [batch, rows, columns]."""

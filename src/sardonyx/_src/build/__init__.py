@@ -1,0 +1,1 @@
+"""The builder: models written in Python, checked and typed call by call."""

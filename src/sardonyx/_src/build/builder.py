@@ -1,0 +1,319 @@
+"""`Builder`: models written in Python, one call per node, each checked and typed at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, TypeVar, overload
+
+import numpy as np
+
+from sardonyx._src.arguments import (
+    items_of,
+    require_integer,
+    require_mapping,
+    require_text,
+    require_type,
+    type_name,
+)
+from sardonyx._src.build.attributes import element_type_of
+from sardonyx._src.build.calls import add_call, add_constant, add_sparse
+from sardonyx._src.build.evaluation import compute_value
+from sardonyx._src.build.functions import FunctionMaker
+from sardonyx._src.build.indexing import select_part
+from sardonyx._src.build.literals import literal_tensor
+from sardonyx._src.build.operand import Operand, OperandLike
+from sardonyx._src.build.operator_methods import NamedOperators, OperatorMethods
+from sardonyx._src.build.outputs import add_output, finish_model
+from sardonyx._src.build.scopes import Scopes
+from sardonyx._src.build.state import BuilderState
+from sardonyx._src.build.subgraphs import add_if, add_loop, add_scan
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import InputError
+from sardonyx._src.ir.build import DIM_KINDS, dim_of
+from sardonyx._src.ir.dims import Dim
+from sardonyx._src.ir.graph import Graph, Node
+from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.tensors import SparseTensor
+from sardonyx._src.ir.types import TensorType, Type
+from sardonyx._src.schema import domains, latest, vendor_domains
+
+DEFAULT_IR_VERSION = 10  # what current tools read; models that need more get more
+DTypeLike = DataType | str | np.dtype | type
+F = TypeVar("F", bound=Callable[..., object])
+Results: TypeAlias = Any  # an operand or a tuple of them, as many as a Python function returns
+
+
+class DomainMethods(NamedOperators):
+    """The operators of a domain as methods: `b.domain("com.microsoft").Gelu(x)`."""
+
+    def __init__(self, builder: Builder, domain: str) -> None:
+        self._builder, self._domain = builder, domain
+
+    def call(self, op_type: str, *inputs: OperandLike | None, **options: object) -> Operand:
+        options.setdefault("domain", self._domain)
+        return self._builder.call(op_type, *inputs, **options)
+
+    @property
+    def operator_domain(self) -> str:
+        return self._domain
+
+
+class Builder(OperatorMethods):
+    """Constructs a model; a method for every operator appends a node, and returns its output.
+
+        b = sx.Builder(opset=21)
+        x = b.input("x", "float32", ["N", 64])
+        hidden = b.Relu(x @ weights + bias)
+        model = b.model(y=b.Softmax(hidden, axis=-1))
+
+    Every call is checked against the operator's signature and typed: what is wrong raises InputError or InferenceError at
+    the line of the call, and leaves the model as it was.  Inputs of calls are operands, or arrays, numbers, texts and lists,
+    which become constants.  A call with several outputs returns them in a tuple; optional outputs are requested by
+    `outputs=3`, or by their names.  Operands have Python's operators and NumPy's indexing.
+    """
+
+    def __init__(self, opset: int, *, name: str = "main", imports: dict[str, int] | None = None) -> None:
+        """opset: version of ai.onnx.  imports: versions of further domains; those that are not named have their newest."""
+        require_integer("opset", opset, 1, latest(""))
+        require_text("name", name)
+        if imports is not None:
+            require_mapping("imports", imports, str, int, "domains to versions")
+        graph = Graph(name)
+        model = Model(graph, ir_version=DEFAULT_IR_VERSION, opset_imports={"": opset, **(imports or {})})
+        self._state = BuilderState(self, model, Scopes([graph]))
+
+    @property
+    def graph(self) -> Graph:
+        """The main graph."""
+        return self._state.model.graph
+
+    @property
+    def imports(self) -> dict[str, int]:
+        """The versions of the imported operator sets, by domain."""
+        return self._state.model.opset_imports
+
+    @property
+    def operator_domain(self) -> str:
+        return ""
+
+    @staticmethod
+    def tensor(dtype: DTypeLike, shape: Sequence[Dim | str] | None = None) -> TensorType:
+        """A tensor type; a dim given as text is a variable, or an expression over variables.
+
+        Texts that mean an unknown size in files, as "?", mean it here too.  shape None: of unknown rank.
+        """
+        element = require_dtype(dtype)
+        if shape is None:
+            return TensorType(element)
+        dims = items_of("shape", shape, DIM_KINDS, "dims")
+        return TensorType(element, tuple(dim_of(d) if isinstance(d, str) else d for d in dims))
+
+    def input(
+        self,
+        name: str,
+        dtype: DTypeLike | Type,
+        shape: Sequence[Dim | str] | None = None,
+        *,
+        example: object = None,
+    ) -> Operand:
+        """An input of the model: a tensor, or of any type given as `sardonyx.ir` has them.
+
+        example: a value for it, with which `Operand.numpy` computes.
+        """
+        require_text("name", name)
+        if self._state.scopes.current is not self.graph:
+            raise InputError("inputs must be added outside of subgraphs and functions", name="name")
+        type = dtype if isinstance(dtype, Type) else self.tensor(dtype, shape)
+        value = Operand(self, self._state.reserve(name), type)
+        value.example = example
+        self._state.inference.used_symbols = None  # the input may bring new ones
+        self.graph.add_input(value)
+        return value
+
+    def constant(self, name: str, values: object, dtype: DTypeLike | None = None) -> Operand:
+        """An initializer of the main graph; floats become FLOAT and ints INT64 unless `dtype` is given."""
+        require_text("name", name)
+        if isinstance(values, SparseTensor):
+            return add_sparse(self._state, values, self._state.reserve(name))
+        element = None if dtype is None else require_dtype(dtype)
+        tensor = literal_tensor(values, None, None, {}, f"constant {name!r}", element)
+        if self._state.scopes.in_function:
+            return self.call("Constant", value=tensor, outputs=name)
+        return add_constant(self._state, self.graph, self._state.reserve(name), tensor)
+
+    @overload
+    def op(  # type: ignore[overload-overlap]  # a name is a sequence of texts, too
+        self,
+        op_type: str,
+        *inputs: OperandLike | None,
+        outputs: str | None = None,
+        domain: str = "",
+        name: str = "",
+        **attributes: object,
+    ) -> Operand: ...
+
+    @overload
+    def op(
+        self,
+        op_type: str,
+        *inputs: OperandLike | None,
+        outputs: int | Sequence[str],
+        domain: str = "",
+        name: str = "",
+        **attributes: object,
+    ) -> tuple[Operand, ...]: ...
+
+    def op(
+        self,
+        op_type: str,
+        *inputs: OperandLike | None,
+        outputs: int | str | Sequence[str] | None = None,
+        domain: str = "",
+        name: str = "",
+        **attributes: object,
+    ) -> Operand | tuple[Operand, ...]:
+        """Adds a node, and returns its output, or a tuple of its outputs (None for those left out).
+
+        What `b.Gemm(x, w, transB=1)` does is `b.op("Gemm", x, w, transB=1)`.  outputs: their number or names, "" for one
+        left out; by default as many as the operator requires.  name: of the node.
+        """
+        for what, text in (("op_type", op_type), ("domain", domain), ("name", name)):
+            require_text(what, text)
+        node = add_call(self._state, op_type, inputs, outputs, canonical_domain(domain), name, attributes)
+        return results_of(node)
+
+    def call(self, op_type: str, *inputs: OperandLike | None, **options: object) -> Operand:
+        return self.op(op_type, *inputs, **options)  # type: ignore[call-overload, no-any-return]  # op checks them
+
+    def domain(self, name: str) -> DomainMethods:
+        """The operators of a domain as methods."""
+        require_text("name", name)
+        return DomainMethods(self, canonical_domain(name))
+
+    @overload
+    def if_(  # type: ignore[overload-overlap]  # a tuple is a list of numbers, too
+        self,
+        condition: OperandLike,
+        then_branch: Callable[[], tuple[OperandLike, ...]],
+        else_branch: Callable[[], tuple[OperandLike, ...]],
+    ) -> tuple[Operand, ...]: ...
+
+    @overload
+    def if_(
+        self,
+        condition: OperandLike,
+        then_branch: Callable[[], OperandLike],
+        else_branch: Callable[[], OperandLike],
+    ) -> Operand: ...
+
+    def if_(
+        self, condition: OperandLike, then_branch: Callable[[], object], else_branch: Callable[[], object]
+    ) -> Operand | tuple[Operand, ...]:
+        """An If node; each branch is a function without arguments that returns an operand or a tuple of them.
+
+        Branches may read all operands around them.
+        """
+        return results_of(add_if(self._state, condition, then_branch, else_branch))
+
+    def loop(
+        self,
+        body: Callable[..., object],
+        *carried: OperandLike,
+        trip_count: OperandLike | None = None,
+        condition: OperandLike | None = None,
+    ) -> Results:
+        """A Loop node; `body(iteration, condition, *carried)` returns the next condition, the next carried values, and what
+        each iteration adds to the scan outputs.
+
+        The results are the final carried values and the scan outputs.  The body is called again where an iteration changes
+        the type of a carried value.
+        """
+        return results_of(add_loop(self._state, body, carried, trip_count, condition))
+
+    def scan(
+        self,
+        body: Callable[..., object],
+        *carried: OperandLike,
+        scan_inputs: Sequence[OperandLike],
+        **attributes: object,
+    ) -> Results:
+        """A Scan node; `body(*carried, *slices)` returns the next carried values and the slices of the scan outputs.
+
+        attributes: those of Scan, as `scan_input_axes`.
+        """
+        return results_of(add_scan(self._state, body, carried, scan_inputs, attributes))
+
+    def function(self, *, domain: str = "local", name: str = "") -> Callable[[F], FunctionMaker]:
+        """A decorator that makes a model-local function of a Python function.
+
+            @b.function(domain="blocks")
+            def dense(x, w, *, alpha: float = 0.1):
+                return b.LeakyRelu(x @ w, alpha=alpha)
+
+            y = dense(x, weights, alpha=0.2)
+
+        Positional parameters are inputs, keyword-only parameters attributes, whose types are those of their annotations
+        (int, float, str, list[int], list[float], list[str]) or defaults.  The body is built at the first call, for the
+        types of its arguments.
+        """
+        require_text("domain", domain)
+        require_text("name", name)
+        if not domain or domain in (*domains(), *vendor_domains()):
+            raise InputError(f"domain must be one that no operators have; got {domain!r}", name="domain")
+
+        def make(body: F) -> FunctionMaker:
+            return FunctionMaker(self._state, body, domain, name or body.__name__)
+
+        return make
+
+    def output(self, value: OperandLike, name: str = "", type: Type | None = None) -> Operand:
+        """Makes an operand an output of the model, under a name and a type if they are given.
+
+        An input, or an operand that has become an output under another name, is copied by an Identity node.
+        """
+        require_text("name", name)
+        if type is not None and not isinstance(type, Type):
+            raise TypeError(f"type must be a type of sardonyx.ir or None; got {type_name(type)}")
+        return add_output(self._state, value, name, type)
+
+    def model(
+        self, *, ir_version: int | None = None, producer: str = "sardonyx", **outputs: OperandLike
+    ) -> Model:
+        """The model, with the operands given by keyword as further outputs.
+
+        ir_version: by default 10, or more if the model needs it.  Raises InputError for a model without outputs and for an
+        output of unknown type, and ConversionError if an explicit version lacks what the model uses.
+        """
+        require_text("producer", producer)
+        require_integer("ir_version", ir_version, optional=True)
+        for name, value in outputs.items():
+            add_output(self._state, value, name, None)
+        return finish_model(self._state, ir_version, producer)
+
+    def select(self, operand: Operand, index: object) -> Operand:
+        """The part of an operand at an index: `operand[index]`."""
+        require_type("operand", operand, Operand, "an Operand")
+        return select_part(self, operand, index)
+
+    def compute(self, operand: Operand) -> Any:
+        """The operand's value: `operand.numpy()`."""
+        require_type("operand", operand, Operand, "an Operand")
+        return compute_value(self._state.model, operand)
+
+
+def results_of(node: Node) -> Operand | tuple[Operand, ...]:
+    """The output of a node, or the tuple of its outputs with None for those left out, which have names to callers who know."""
+    results = tuple(value if value.name else None for value in node.outputs)
+    return results[0] if len(results) == 1 else results  # type: ignore[return-value]
+
+
+def canonical_domain(domain: str) -> str:
+    return "" if domain == "ai.onnx" else domain
+
+
+def require_dtype(dtype: object) -> DataType:
+    """The element type; raises TypeError for another kind of object and InputError for an unknown name."""
+    try:
+        return element_type_of(dtype)
+    except ValueError as error:
+        raise InputError(str(error), name="dtype") from None

@@ -1,0 +1,126 @@
+"""Model-local functions from Python functions."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
+from typing import Any, get_type_hints
+
+from sardonyx._src.arguments import require_type, shown
+from sardonyx._src.build.attributes import AttributeParameter
+from sardonyx._src.build.calls import add_call, convert_operands
+from sardonyx._src.build.operand import Operand, OperandLike
+from sardonyx._src.build.state import BuilderState
+from sardonyx._src.build.subgraphs import add_results
+from sardonyx._src.errors import InputError
+from sardonyx._src.ir.attributes import AttributeType
+from sardonyx._src.ir.build import attribute
+from sardonyx._src.ir.graph import Attribute, Graph, Value
+from sardonyx._src.ir.model import Function
+
+ATTRIBUTE_TYPES: Mapping[object, AttributeType] = {
+    int: AttributeType.INT,
+    bool: AttributeType.INT,
+    float: AttributeType.FLOAT,
+    str: AttributeType.STRING,
+    list[int]: AttributeType.INTS,
+    list[float]: AttributeType.FLOATS,
+    list[str]: AttributeType.STRINGS,
+}
+
+
+class FunctionMaker:
+    """A model-local function under a Python function's name; a call adds a node that calls it."""
+
+    def __init__(self, state: BuilderState, body: Callable[..., object], domain: str, name: str) -> None:
+        self.state, self.body = state, body
+        self.domain, self.name = domain, name
+        if (domain, name, "") in state.model.functions:
+            raise InputError(
+                f"the names of functions must differ; there is another {domain}.{name}", name="name"
+            )
+        self.inputs, self.attributes = parameters_of(body, name)
+        self.function: Function | None = None
+
+    def __call__(self, *inputs: OperandLike | None, name: str = "", **attributes: object) -> Any:
+        """Calls the function; name: of the node.  The results are those of the Python function."""
+        self.check_arguments(inputs, attributes)
+        operands = convert_operands(self.state, self.name, None, inputs)
+        if self.function is None:
+            self.function = self.build(operands)
+        count = len(self.function.body.outputs)
+        converted = {key: self.convert(key, value) for key, value in attributes.items()}
+        node = add_call(self.state, self.name, operands, count, self.domain, name, converted)
+        return node.outputs[0] if count == 1 else node.outputs
+
+    def check_arguments(self, inputs: Sequence[object], attributes: Mapping[str, object]) -> None:
+        if len(inputs) > len(self.inputs):
+            raise InputError(
+                f"{self.name} must have at most {len(self.inputs)} inputs; got {len(inputs)}", name="inputs"
+            )
+        for key in attributes:
+            if key not in self.attributes:
+                raise InputError(
+                    f"{self.name} has no attribute {key!r}; it has {sorted(self.attributes)}", name=key
+                )
+        for key, (_, default) in self.attributes.items():
+            if default is None and key not in attributes:
+                raise InputError(f"{self.name} must have the attribute {key!r}; it is missing", name=key)
+
+    def convert(self, key: str, value: object) -> Attribute:
+        """An attribute of the type that the function declares; an integer is a number."""
+        if isinstance(value, AttributeParameter):
+            return Attribute(key, value.type, None, ref=value.name)
+        kind, _ = self.attributes[key]
+        if kind is AttributeType.FLOAT and isinstance(value, int):
+            value = float(value)
+        result = attribute(key, value)
+        if result.type is not kind:
+            raise InputError(
+                f"attribute {key!r} of {self.name} must be {kind.name}; got {shown(value)}", name=key
+            )
+        return result
+
+    def build(self, operands: Sequence[Value | None]) -> Function:
+        """The function with the body that its Python function appends for these arguments."""
+        state, graph = self.state, Graph(self.name)
+        for i, name in enumerate(self.inputs):
+            given = operands[i] if i < len(operands) else None
+            graph.add_input(Operand(state.owner, name, None if given is None else given.type))
+        parameters = {key: AttributeParameter(key, kind) for key, (kind, _) in self.attributes.items()}
+        function = Function(self.domain, self.name, graph)
+        function.attributes = {key: default for key, (_, default) in self.attributes.items()}
+        outer, state.names = state.names, set(self.inputs)  # the body has names of its own
+        try:
+            with state.scopes.enter(graph, is_function=True):
+                add_results(state, graph, self.name, self.body(*graph.inputs, **parameters))
+        finally:
+            state.names = outer
+        function.opset_imports = dict(state.model.opset_imports)
+        state.model.functions[function.key] = function
+        return function
+
+
+def parameters_of(
+    body: Callable[..., object], name: str
+) -> tuple[list[str], dict[str, tuple[AttributeType, Attribute | None]]]:
+    """The inputs, and the types and defaults of the attributes, that a Python function declares."""
+    inputs: list[str] = []
+    attributes: dict[str, tuple[AttributeType, Attribute | None]] = {}
+    require_type("body", body, FunctionType, "a function with named parameters")
+    hints = get_type_hints(body)
+    for key, parameter in inspect.signature(body).parameters.items():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise InputError(f"{name} must have named parameters only; it has *{key}", name=key)
+        if parameter.kind is not parameter.KEYWORD_ONLY:
+            inputs.append(key)
+            continue
+        default = None if parameter.default is parameter.empty else attribute(key, parameter.default)
+        kind = ATTRIBUTE_TYPES.get(hints.get(key), default.type if default is not None else None)
+        if kind is None:
+            raise InputError(f"attribute {key!r} of {name} must have a type or a default", name=key)
+        if kind is AttributeType.FLOAT and default is not None and isinstance(default.value, int):
+            default = Attribute(key, kind, float(default.value))
+        attributes[key] = (kind, default)
+    return inputs, attributes

@@ -1,0 +1,53 @@
+"""What the parts of a builder share."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+from sardonyx._src.build.operand import OperandOwner
+from sardonyx._src.build.scopes import Scopes
+from sardonyx._src.errors import InputError
+from sardonyx._src.infer.state import InferenceState
+from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir.model import Model
+from sardonyx._src.schema import domains, latest, vendor_domains
+
+
+@dataclass(slots=True)
+class BuilderState:
+    """The model under construction, its inference and its names."""
+
+    owner: OperandOwner
+    model: Model
+    scopes: Scopes
+    inference: InferenceState = field(init=False)
+    names: set[str] = field(default_factory=set)
+    literals: dict[Hashable, Value] = field(default_factory=dict)  # small ones, by type and bytes
+    automatic: set[Value] = field(default_factory=set)  # constants that literals became
+    count: int = 0
+
+    def __post_init__(self) -> None:
+        self.inference = InferenceState(self.model, None)
+
+    def import_domain(self, domain: str) -> dict[str, int]:
+        """The imports, with the domain in its newest version if nothing has imported it."""
+        imports = self.model.opset_imports
+        if domain not in imports:
+            imports[domain] = latest(domain) if domain in (*domains(), *vendor_domains()) else 1
+        return imports
+
+    def fresh_name(self, stem: str) -> str:
+        """A name that no value has."""
+        while True:
+            self.count += 1
+            name = f"{stem}_{self.count}"
+            if name not in self.names:
+                return self.reserve(name)
+
+    def reserve(self, name: str) -> str:
+        """Takes a name for a value; raises InputError if another has it."""
+        if name in self.names:
+            raise InputError(f"the names of values must differ; there is another {name!r}", name=name)
+        self.names.add(name)
+        return name

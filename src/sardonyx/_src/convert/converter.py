@@ -257,11 +257,14 @@ class Converter:
             following = current + (1 if target > current else -1)
             self.shared = {}
             changing = max(current, following)  # only operators with this version change in the step
+            changes: dict[str, bool] = {}  # by operator: a model has many nodes of few
             converted: list[Node] = []
             for node in pending:
                 if node in self.removed:
                     continue
-                if changes_at(node, changing):
+                if node.op_type not in changes:
+                    changes[node.op_type] = changes_at(node, changing)
+                if changes[node.op_type]:
                     converted += self.convert(node, current, following)
                 else:
                     converted.append(node)

@@ -6,9 +6,9 @@ import os
 from functools import cache
 
 from sardonyx._src.schema.records import SCHEMA_DIR, read_operator, read_vendor_operator, read_withdrawn
-from sardonyx._src.schema.releases import canonical, domains, latest
+from sardonyx._src.schema.releases import canonical, is_standard, latest
 from sardonyx._src.schema.signature import OpSchema
-from sardonyx._src.schema.vendors import is_vendor_operator, vendor_domains, vendor_names
+from sardonyx._src.schema.vendors import is_vendor_operator, vendor_names
 
 
 def lookup(domain: str, op_type: str, version: int) -> OpSchema | None:
@@ -19,14 +19,9 @@ def lookup(domain: str, op_type: str, version: int) -> OpSchema | None:
     last opset that had them (`last_version`), since their meaning there is clear.
     """
     domain = canonical(domain)
-    if domain not in (*domains(), *vendor_domains()) or version > latest(domain):
+    if not _history(domain, op_type) or not 1 <= version <= latest(domain):
         return None
-    newest = None
-    for schema in _history(domain, op_type):
-        if schema.since_version > version:
-            break
-        newest = schema
-    return newest
+    return _newest_until(domain, op_type, version)
 
 
 def exact(domain: str, op_type: str, since_version: int) -> OpSchema | None:
@@ -38,8 +33,8 @@ def exact(domain: str, op_type: str, since_version: int) -> OpSchema | None:
 def versions(domain: str, op_type: str) -> tuple[int, ...]:
     """The since_version of every version from old to new, without withdrawn ones; () for an unknown
     operator."""
-    history = _history(canonical(domain), op_type)
-    return tuple(schema.since_version for schema in history if schema.status != "withdrawn")
+    domain = canonical(domain)
+    return _versions(domain, op_type) if _history(domain, op_type) else ()
 
 
 def replacement_of(schema: OpSchema) -> int | None:
@@ -78,6 +73,22 @@ def _history(domain: str, op_type: str) -> tuple[OpSchema, ...]:
 
 
 @cache
+def _newest_until(domain: str, op_type: str, version: int) -> OpSchema | None:
+    newest = None
+    for schema in _history(domain, op_type):
+        if schema.since_version > version:
+            break
+        newest = schema
+    return newest
+
+
+@cache
+def _versions(domain: str, op_type: str) -> tuple[int, ...]:
+    history = _history(domain, op_type)
+    return tuple(schema.since_version for schema in history if schema.status != "withdrawn")
+
+
+@cache
 def _read_vendor(domain: str, op_type: str) -> tuple[OpSchema, ...]:
     return tuple(read_vendor_operator(domain, op_type))
 
@@ -90,7 +101,7 @@ def _read(domain: str, op_type: str) -> tuple[OpSchema, ...]:
 
 
 def _names(domain: str) -> frozenset[str]:
-    return _listing(domain) if domain in domains() else frozenset()
+    return _listing(domain) if is_standard(domain) else frozenset()
 
 
 @cache

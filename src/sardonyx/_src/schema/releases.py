@@ -52,6 +52,11 @@ def domains() -> tuple[str, ...]:
     return tuple(_newest())
 
 
+def is_standard(domain: str) -> bool:
+    """Whether ONNX defines a domain, by its canonical name."""
+    return domain in _newest()
+
+
 def latest(domain: str) -> int:
     """The newest opset version of a domain in `domains()` or `vendor_domains()`."""
     newest = _newest().get(canonical(domain), NEWEST_VERSIONS.get(domain))

@@ -75,13 +75,16 @@ class OpSchema:
     status: Status = "common"
     inputs: tuple[Parameter, ...] = ()
     outputs: tuple[Parameter, ...] = ()
-    attributes: Mapping[str, AttributeSchema] = field(default_factory=dict, hash=False)
-    type_constraints: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+    attributes: Mapping[str, AttributeSchema] = field(default_factory=dict)
+    type_constraints: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     min_inputs: int = 0
     max_inputs: int | None = None
     min_outputs: int = 0
     max_outputs: int | None = None
     bodies: tuple[int, ...] = ()
+
+    def __hash__(self) -> int:  # of what distinguishes schemas: caches look them up for every node
+        return hash((self.domain, self.name, self.since_version))
 
     @property
     def is_function(self) -> bool:

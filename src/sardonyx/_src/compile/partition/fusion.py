@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from itertools import islice
+from typing import TypeVar
 
 import numpy as np
 
@@ -21,7 +23,6 @@ from sardonyx._src.compile.kernels.elementwise.operators import scalar_expressio
 from sardonyx._src.compile.partition.batch_norm import folded_statistics
 from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.guards import Guard
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known
 from sardonyx._src.ir.graph import Node, Value
@@ -33,6 +34,7 @@ MAX_INPUTS = 16  # of one node, repeated ones included: expressions of more are 
 QUANTIZATION = ("QuantizeLinear", "DequantizeLinear")
 Shape = tuple[Known, ...]
 Accepts = Callable[[Value, Shape], bool]
+Entry, Content = TypeVar("Entry"), TypeVar("Content")
 
 
 @dataclass(slots=True)
@@ -65,14 +67,14 @@ class FusionGroup:
 
 @dataclass(frozen=True, slots=True)
 class GroupContents:
-    """What a group under construction has at one time."""
+    """How much a group under construction has at one time: the lengths of what only grows, and a copy of its queue."""
 
-    values: dict[Value, Scalar]
-    inlined: dict[Value, Scalar]
-    operands: dict[tuple[Value, Shape], Local]
-    nodes: dict[Node, None]
+    values: int
+    inlined: int
+    operands: int
+    nodes: int
     queue: list[tuple[int, int, Node]]
-    guards: dict[Guard, None]
+    guards: int
 
 
 class GroupBuilder:
@@ -102,6 +104,7 @@ class GroupBuilder:
         self.operands: dict[tuple[Value, Shape], Local] = {}
         self.nodes: dict[Node, None] = {}
         self.queue: list[tuple[int, int, Node]] = []
+        self.enclosed: set[Value] = set()  # that only nodes of the group read
 
     def add(self, node: Node) -> bool:
         """Adds a node, if it is elementwise and its inputs are available; otherwise leaves the group as it was."""
@@ -126,20 +129,24 @@ class GroupBuilder:
         return True
 
     def contents(self) -> GroupContents:
-        """Copies of what `add` changes."""
+        """What `restore` needs to undo an `add`."""
         return GroupContents(
-            dict(self.values),
-            dict(self.inlined),
-            dict(self.operands),
-            dict(self.nodes),
+            len(self.values),
+            len(self.inlined),
+            len(self.operands),
+            len(self.nodes),
             list(self.queue),
-            dict(self.scope.guards),
+            len(self.scope.guards),
         )
 
     def restore(self, contents: GroupContents) -> None:
-        """Undoes what was added since `contents` were copied."""
-        self.values, self.inlined, self.operands = contents.values, contents.inlined, contents.operands
-        self.nodes, self.queue, self.scope.guards = contents.nodes, contents.queue, contents.guards
+        """Undoes what was added since `contents` were taken."""
+        truncate(self.values, contents.values)
+        truncate(self.inlined, contents.inlined)
+        truncate(self.operands, contents.operands)
+        truncate(self.nodes, contents.nodes)
+        truncate(self.scope.guards, contents.guards)
+        self.queue = contents.queue
 
     def is_of_one_type(self, node: Node) -> bool:
         """Whether a node has operands and results of `dtype` only, or rounds to half precision inside the group."""
@@ -253,25 +260,29 @@ class GroupBuilder:
 
     def snapshot(self, *results: Value) -> FusionGroup:
         """The group as it is, with the given results."""
-        keys = list(self.operands)
+        return self.prefix(results, len(self.nodes), len(self.operands))
+
+    def prefix(self, results: tuple[Value, ...], nodes: int, operands: int) -> FusionGroup:
+        """The group as it was when it had these numbers of nodes and operands."""
+        keys = list(islice(self.operands, operands))
         return FusionGroup(
             self.shape,
             results,
             tuple(self.values[result] for result in results),
-            sorted(self.nodes, key=self.scope.order.__getitem__),
+            sorted(islice(self.nodes, nodes), key=self.scope.order.__getitem__),
             [k[0] for k in keys],
             [k[1] for k in keys],
         )
 
-    @property
-    def size(self) -> int:
-        """The number of nodes, not counting those that round to half precision and back."""
-        values = [(*node.inputs, *node.outputs) for node in self.nodes]
-        return sum(not any(self.scope.dtype_of(value) in HALF_TYPES for value in some) for some in values)
+    def counts(self, node: Node) -> bool:
+        """Whether a node counts towards the size of a group: those that round to half precision and back do not."""
+        return not any(self.scope.dtype_of(value) in HALF_TYPES for value in (*node.inputs, *node.outputs))
 
     def escaping(self) -> list[Value]:
-        """The values that are read outside the group."""
-        return [value for value in self.values if self.is_read_outside(value)]
+        """The values that are read outside the group, which only grows between calls."""
+        outside = [v for v in self.values if v not in self.enclosed and self.is_read_outside(v)]
+        self.enclosed = self.values.keys() - outside
+        return outside
 
     def is_read_outside(self, value: Value) -> bool:
         if value in self.scope.outputs:
@@ -282,14 +293,19 @@ class GroupBuilder:
         """Adds as many nodes as possible; returns the largest group of which few enough values are read outside, if any."""
         best = None
         seen: set[Node] = set()
-        while self.queue and self.size < MAX_FUSED_NODES:
+        size, counted = 0, 0
+        while self.queue:
+            size += sum(map(self.counts, islice(self.nodes, counted, None)))
+            counted = len(self.nodes)
+            if size >= MAX_FUSED_NODES:
+                break
             node = heappop(self.queue)[-1]
             if node in seen or node in self.scope.claimed:
                 continue
             seen.add(node)
             if self.add(node) and self.can_have_results(outside := self.escaping()):
-                best = self.snapshot(*outside)
-        return best
+                best = tuple(outside), len(self.nodes), len(self.operands)
+        return None if best is None else self.prefix(*best)
 
     def can_have_results(self, values: Sequence[Value]) -> bool:
         """Whether the kernel can write these values, and is meant to."""
@@ -297,6 +313,12 @@ class GroupBuilder:
             is_deferred_dequantize(self.scope, value) or self.dtype not in (None, self.scope.dtype_of(value))
             for value in values
         )
+
+
+def truncate(entries: dict[Entry, Content], length: int) -> None:
+    """Removes the last entries of a dict, so that `length` remain."""
+    while len(entries) > length:
+        entries.popitem()
 
 
 def fuse_consumers(scope: Scope, value: Value, accepts: Accepts, start: Scalar) -> FusionGroup | None:

@@ -10,7 +10,7 @@ from sardonyx._src.compile.prepare.prepare import PreparedModel
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Expr, Known, dim_product, has_opaque_part, symbol
 from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir.types import Shape, TensorType
 from sardonyx._src.ops.bind import attributes_of, schema_of
 from sardonyx._src.ops.inference import Known as Elements
 
@@ -38,6 +38,7 @@ class GraphInfo:
         self._shapes: dict[
             Value, tuple[Known, ...] | None
         ] = {}  # the types of a prepared graph do not change
+        self._dims: dict[Shape, tuple[Known, ...] | None] = {}  # of different values with equal types
 
     # --- shapes ------------------------------------------------------------------------------
 
@@ -54,9 +55,15 @@ class GraphInfo:
             return None
         if value.type.dtype is DataType.STRING:
             return None
-        dims = tuple(dim for dim in value.type.shape if dim is not None and self.is_size(dim))
+        shape = value.type.shape
+        if shape not in self._dims:
+            self._dims[shape] = self._known_dims(shape)
+        return self._dims[shape]
+
+    def _known_dims(self, shape: Shape) -> tuple[Known, ...] | None:
+        dims = tuple(dim for dim in shape if dim is not None and self.is_size(dim))
         elements = math.prod(dim for dim in dims if isinstance(dim, int))
-        if len(dims) < len(value.type.shape) or elements > MAX_ELEMENTS:
+        if len(dims) < len(shape) or elements > MAX_ELEMENTS:
             return None
         return dims if has_room(dim_product(dims)) else None
 

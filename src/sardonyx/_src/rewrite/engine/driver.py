@@ -6,6 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.verify import verify
@@ -40,7 +41,11 @@ class Budget:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadedPass:
-    """A pass with its parsed page; `rooted` if it applies to nodes of certain operators only."""
+    """A pass with its parsed page.
+
+    rooted: whether it applies to nodes of certain operators only.  before: the alternatives of its pattern.  sources: of each
+    of them, the operators that must compute inputs of the root.
+    """
 
     declaration: Pass
     name: str
@@ -48,6 +53,18 @@ class LoadedPass:
     rooted: bool
     before: tuple[Pattern, ...] = ()
     after: Pattern | None = None
+    sources: tuple[frozenset[str], ...] = ()
+
+    def alternatives(self, producers: Collection[str]) -> list[Pattern]:
+        """The patterns that may match a root whose inputs are computed by these operators."""
+        return [
+            before
+            for before, sources in zip(self.before, self.sources, strict=True)
+            if sources.issubset(producers)
+        ]
+
+
+Candidate: TypeAlias = tuple[LoadedPass, Sequence[Pattern]]  # a pass, and the patterns of it that may match
 
 
 def load_pass(name: str) -> LoadedPass:
@@ -55,13 +72,15 @@ def load_pass(name: str) -> LoadedPass:
     declared, documented = find(name), page(name)
     if declared.kind != "pattern":
         return LoadedPass(declared, documented.name, documented.versions, bool(declared.roots))
+    before = tuple(map(parse_pattern, documented.before))
     return LoadedPass(
         declared,
         documented.name,
         documented.versions,
         True,
-        tuple(map(parse_pattern, documented.before)),
+        before,
         parse_pattern(documented.after),
+        tuple(pattern.sources for pattern in before),
     )
 
 
@@ -104,8 +123,9 @@ class Driver:
         while len(self.report.edits) != before:
             before = len(self.report.edits)
             while (node := worklist.next()) is not None:
-                for loaded in table.passes_for(node):
-                    if self.try_pass(loaded, node):
+                self.check_budget()
+                for loaded, alternatives in table.candidates(node):
+                    if self.try_pass(loaded, node, alternatives):
                         worklist.queue_touched()
                         if not self.edit.is_erased(node):
                             worklist.add(node)
@@ -114,14 +134,13 @@ class Driver:
                 self.sweep(loaded)
                 worklist.queue_touched()
 
-    def try_pass(self, loaded: LoadedPass, node: Node) -> bool:
+    def try_pass(self, loaded: LoadedPass, node: Node, alternatives: Sequence[Pattern]) -> bool:
         """Try a pass on a node; returns whether the model changed."""
-        self.check_budget()
         start = time.perf_counter()
         self.report.running = loaded.name
         self.edit.supported_versions = loaded.versions
         name, outputs = node.name, node.outputs  # may belong to another node afterwards
-        done = apply_pass(loaded, node, self.edit)
+        done = apply_pass(loaded, node, alternatives, self.edit)
         self.report.of(loaded.name).seconds += time.perf_counter() - start
         if done:
             self.record_edit(loaded, f"{node.op_type} {node_label(name, outputs)!r}")
@@ -158,7 +177,8 @@ class Driver:
             raise BudgetExhausted(f"after {self.budget.seconds} seconds")
 
 
-def apply_pass(loaded: LoadedPass, node: Node, edit: Edit) -> bool:
+def apply_pass(loaded: LoadedPass, node: Node, alternatives: Sequence[Pattern], edit: Edit) -> bool:
+    """Apply a pass to a node; returns whether the model changed.  alternatives: the patterns to match."""
     if loaded.rooted and not edit.is_a(node, node.op_type, node.domain):
         return False
     if loaded.declaration.on_node is not None:
@@ -167,7 +187,7 @@ def apply_pass(loaded: LoadedPass, node: Node, edit: Edit) -> bool:
     assert accept is not None and after is not None, f"{loaded.name} must be a pattern"
     if not can_instantiate(after, node, edit):
         return False
-    for before in loaded.before:
+    for before in alternatives:
         for match in matches(before, node, edit):
             bindings = accept(match)
             if bindings is not None:
@@ -188,17 +208,28 @@ class PassTable:
         rootless = self.load_passes(name for name, operators in roots_of_passes.items() if not operators)
         self.sweeps = [loaded for loaded in rootless if loaded.declaration.kind == "sweep"]
         self.rootless = [loaded for loaded in rootless if loaded.declaration.kind != "sweep"]
+        self._candidates: dict[tuple[str, frozenset[str]], list[Candidate]] = {}
 
     def load_passes(self, names: Iterable[str]) -> list[LoadedPass]:
         return [loaded for loaded in map(load_pass, names) if loaded.declaration.phase == self.phase]
 
-    def passes_for(self, node: Node) -> Iterator[LoadedPass]:
-        yield from self.rootless
-        root = qualified_name(node.domain, node.op_type)
-        if root in self.names:
-            if root not in self.rooted:
-                self.rooted[root] = self.load_passes(self.names[root])
-            yield from self.rooted[root]
+    def candidates(self, node: Node) -> Sequence[Candidate]:
+        """The passes that may apply to a node, judged by its operator and those that compute its inputs."""
+        producers = frozenset(
+            v.producer.op_type for v in node.inputs if v is not None and v.producer is not None
+        )
+        key = qualified_name(node.domain, node.op_type), producers
+        if key not in self._candidates:
+            self._candidates[key] = [*self.find_candidates(*key)]
+        return self._candidates[key]
+
+    def find_candidates(self, root: str, producers: Collection[str]) -> Iterator[Candidate]:
+        if root in self.names and root not in self.rooted:
+            self.rooted[root] = self.load_passes(self.names[root])
+        for loaded in (*self.rootless, *self.rooted.get(root, ())):
+            alternatives = loaded.alternatives(producers)
+            if alternatives or not loaded.before:
+                yield loaded, alternatives
 
 
 class Worklist:

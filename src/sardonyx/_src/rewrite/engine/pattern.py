@@ -52,6 +52,15 @@ class Pattern:
     def root(self) -> PatternNode:
         return self.nodes[-1]
 
+    @property
+    def sources(self) -> frozenset[str]:
+        """The operators that must compute inputs of the root, numbers left out."""
+        return frozenset(
+            self.producers[name][0].op_type
+            for name in self.root.inputs
+            if name in self.producers and self.producers[name][0].number is None
+        )
+
     def operators(self) -> set[tuple[str, str]]:
         return {(n.domain, n.op_type) for n in self.nodes if n.number is None}
 

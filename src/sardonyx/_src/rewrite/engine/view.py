@@ -23,6 +23,7 @@ from sardonyx._src.rewrite.engine.facts import Facts, outermost_graph
 from sardonyx._src.schema import OpSchema
 
 Versions = Mapping[tuple[str, str], frozenset[int]]
+MAX_UNIFORM_ELEMENTS = 1 << 16  # of a constant that is searched for different elements
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,7 @@ class View:
         self.supported_versions: Versions = {}  # those of the running pass
         self.mutable = mutable_values(model) | self.facts.training_states
         self.public = public_values(model)
+        self._uniform_numbers: dict[Tensor, float | None] = {}
         self._meanings: dict[tuple[str, str, int | None], ResolvedOperator | None] = {}
 
     # --- operators
@@ -175,6 +177,24 @@ class View:
             return None
         return float(data.reshape(()).astype(np.float64))
 
+    def uniform_number(self, value: Value | None) -> float | None:
+        """The number, with its sign, that every element of a constant of at most 65,536 elements is."""
+        tensor = self.tensor(value)
+        if tensor is None or not 0 < tensor.size <= MAX_UNIFORM_ELEMENTS:
+            return None
+        if tensor not in self._uniform_numbers:
+            self._uniform_numbers[tensor] = uniform_number_of(self.constant(value))
+        return self._uniform_numbers[tensor]
+
+
+def uniform_number_of(data: Array | None) -> float | None:
+    """The number that every element is, all of one sign; None if they differ, or are no real numbers."""
+    if data is None or data.dtype.kind in "cO":
+        return None
+    numbers = data.reshape(-1).astype(np.float64)
+    is_uniform = bool((numbers == numbers[0]).all()) and len(set(np.signbit(numbers).tolist())) == 1
+    return float(numbers[0]) if is_uniform else None
+
 
 def matches_signature(node: Node, schema: OpSchema) -> bool:
     """Whether the numbers of inputs and outputs and the attributes of a node match its schema."""
@@ -184,6 +204,8 @@ def matches_signature(node: Node, schema: OpSchema) -> bool:
     if inputs > (schema.max_inputs or inputs) or outputs > (schema.max_outputs or outputs):
         return False
     plan = plan_of(schema)
+    if not node.attributes:
+        return not plan.required
     if any(a.ref or plan.kinds.get(a.name) is not a.type for a in node.attributes.values()):
         return False
     return all(name in node.attributes for name in plan.required)

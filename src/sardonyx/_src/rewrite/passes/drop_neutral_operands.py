@@ -11,12 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.tensors import Array
 from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit
 
 NEUTRAL_OPERANDS = {"Mul": 1, "Div": 1, "Add": 0, "Sub": 0, "Pow": 1, "And": 1, "Or": 0}
-MAX_OPERAND_ELEMENTS = 1 << 16  # of a constant operand
 
 
 @rewrite(root=tuple(NEUTRAL_OPERANDS), phase="simplify")
@@ -37,19 +35,17 @@ def drop_neutral_operands(node: Node, edit: Edit) -> bool:
 
 
 def is_neutral(node: Node, value: Value | None, edit: Edit) -> bool:
-    tensor = edit.tensor(value)
-    if tensor is None or tensor.size > MAX_OPERAND_ELEMENTS or tensor.size == 0:
+    number = edit.uniform_number(value)
+    if number is None or number != NEUTRAL_OPERANDS[node.op_type]:
         return False
-    data = tensor.numpy()
-    if data.dtype.kind == "O" or not bool(np.all(data.astype(np.float64) == NEUTRAL_OPERANDS[node.op_type])):
-        return False
-    return data.dtype.kind in "iub" or is_exact(node.op_type, data)
+    constant = edit.type(value)
+    is_integer = constant is not None and constant.dtype.numpy.kind in "iub"
+    return is_integer or is_exact(node.op_type, number)
 
 
-def is_exact(op_type: str, data: Array) -> bool:
+def is_exact(op_type: str, number: float) -> bool:
     """Whether the constant changes no float: an added zero must be -0.0, a subtracted one +0.0."""
-    signs = np.signbit(data.astype(np.float64))
-    return bool(signs.all()) if op_type == "Add" else not signs.any()
+    return bool(np.signbit(number)) is (op_type == "Add")
 
 
 def keeps_type(node: Node, operand: Value, other: Value | None, edit: Edit) -> bool:

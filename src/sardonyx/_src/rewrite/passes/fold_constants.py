@@ -27,6 +27,10 @@ DEQUANTIZE = "DequantizeLinear"  # quantised weights are kept small on purpose; 
 
 @rewrite(phase="simplify")
 def fold_constants(node: Node, edit: Edit) -> bool:
+    if any(
+        v is not None and v.producer is not None and v.producer.op_type != "Constant" for v in node.inputs
+    ):
+        return False
     operator = edit.operator_of(node)
     if (
         operator is None

@@ -20,6 +20,9 @@ MAX_FOLDED_ELEMENTS = 512  # shapes are shorter, and larger results would enlarg
 
 @rewrite(phase="simplify")
 def fold_shapes(node: Node, edit: Edit) -> bool:
+    used_outputs = [v for v in node.outputs if v.name]
+    if any(edit.elements(v) is None for v in used_outputs):
+        return False
     operator = edit.operator_of(node)
     if (
         operator is None
@@ -29,7 +32,6 @@ def fold_shapes(node: Node, edit: Edit) -> bool:
         or node.op_type == DEQUANTIZE
     ):
         return False
-    used_outputs = [v for v in node.outputs if v.name]
     tensors = [known_tensor(v, edit) for v in used_outputs]
     if None in tensors:
         return False

@@ -21,29 +21,30 @@ COMBINE = {"Add": np.add, "Mul": np.multiply}
 @rewrite(root=("Add", "Mul"), phase="fuse")
 def merge_constant_operands(node: Node, edit: Edit) -> bool:
     outer = operands(node, edit)
-    if outer is None:
+    inner = None if outer is None else edit.producer(outer[0], node.op_type)
+    if outer is None or inner is None or not edit.has_one_use(outer[0]):
         return False
-    middle, second = outer
-    inner = edit.producer(middle, node.op_type)
-    inner_operands = None if inner is None or not edit.has_one_use(middle) else operands(inner, edit)
+    inner_operands = operands(inner, edit)
     if inner_operands is None:
         return False
-    source, first = inner_operands
-    combined = combine(node.op_type, first, second)
+    source, first = inner_operands[0], edit.constant(inner_operands[1])
+    second = edit.constant(outer[1])
+    combined = None if first is None or second is None else combine(node.op_type, first, second)
     if combined is None:
         return False
     constant = edit.make_constant(combined, f"{node.name or node.outputs[0].name}/constant", before=node)
     return edit.replace(node, node.op_type, [source, constant])
 
 
-def operands(node: Node, edit: Edit) -> tuple[Value, Array] | None:
+def operands(node: Node, edit: Edit) -> tuple[Value, Value] | None:
     """The variable and the constant operand of a node; None unless it has one of each."""
-    if not edit.is_a(node, node.op_type) or len(node.inputs) != 2:
+    if len(node.inputs) != 2 or not edit.is_a(node, node.op_type):
         return None
     for value, other in (node.inputs, node.inputs[::-1]):
-        data = edit.constant(other)
-        if value is not None and data is not None and edit.tensor(value) is None:
-            return value, data
+        if value is None or other is None or edit.tensor(other) is None:
+            continue
+        if edit.tensor(value) is None:
+            return value, other
     return None
 
 

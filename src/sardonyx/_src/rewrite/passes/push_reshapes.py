@@ -27,6 +27,8 @@ MAX_RESHAPE_SEARCH_DEPTH = 8  # nodes visited to find another Reshape
 
 @rewrite(phase="simplify")
 def push_reshapes(node: Node, edit: Edit) -> bool:
+    if not any(may_be_reshape(v, edit) for v in node.inputs):
+        return False
     value = operand(node, edit)
     inner = None if value is None else value.producer
     if value is None or inner is None or inner.graph is not node.graph or not is_reshape(inner, edit):
@@ -47,6 +49,12 @@ def push_reshapes(node: Node, edit: Edit) -> bool:
     if not replaced:
         edit.prune(work)
     return replaced
+
+
+def may_be_reshape(value: Value | None, edit: Edit) -> bool:
+    """Whether the producer of a value is an operator that can keep the order of elements, by name."""
+    node = None if value is None else value.producer
+    return node is not None and (node.domain, node.op_type) in edit.supported_versions
 
 
 def operand(node: Node, edit: Edit) -> Value | None:

@@ -351,6 +351,8 @@ CALLS: dict[str, Callable[[], Call]] = {
             "compiler_faults": {},
             "programs": 1,
             "shape_warnings": 0,
+            "specializations": 0,
+            "compilations": 1,
         },
     ),
     "sardonyx.SparseTensor": lambda: Call(

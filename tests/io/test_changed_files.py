@@ -17,7 +17,7 @@ from sardonyx._src.io import file_stamps, mapped_files
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.runtime import shared_programs
-from sardonyx._src.runtime.saved_programs import disk_cache
+from sardonyx._src.runtime.saved_programs import cache_entries, disk_cache
 from sardonyx._src.runtime.saved_programs.save import save_compiled
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system does not fork")
@@ -275,7 +275,7 @@ needs_programs = pytest.mark.skipif(not HAS_PROGRAMS, reason="the machine has no
 def test_a_changed_entry_of_the_cache_is_an_error(
     tmp_path: Path, change: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(disk_cache, "READ_UP_TO_BYTES", 0)
+    monkeypatch.setattr(cache_entries, "READ_UP_TO_BYTES", 0)
 
     def open_change_use() -> None:
         opened = session(tmp_path / "inline.onnx", "native")

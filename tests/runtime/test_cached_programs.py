@@ -27,9 +27,10 @@ from sardonyx._src.io.memory_release import mapped_file_of
 from sardonyx._src.ir.model import Model
 from sardonyx._src.runtime import engine, shared_programs
 from sardonyx._src.runtime.engine import NativeEngine, compile_releasing_weights
-from sardonyx._src.runtime.saved_programs import container, disk_cache, verified_files
+from sardonyx._src.runtime.saved_programs import cache_entries, container, disk_cache, verified_files
+from sardonyx._src.runtime.saved_programs.cache_entries import entry_path
 from sardonyx._src.runtime.saved_programs.container import SDX_HEADER
-from sardonyx._src.runtime.saved_programs.disk_cache import CachedEngine, entry_path
+from sardonyx._src.runtime.saved_programs.disk_cache import CachedEngine
 
 pytestmark = pytest.mark.skipif(
     features.saved_program_machine() is None, reason="programs are not saved here"
@@ -45,6 +46,7 @@ PICKED = "g (float[3] x, int64[N] i) => (float[N] y) { y = Gather(x, i) }"
 DEFAULT = "g (float[2] x, float[2] b) => (float[2] y) <float[2] b = {1, 2}> { y = Add(x, b) }"
 BRANCHES = """g (float[2] x, bool b) => (float[%s] y)
     { y = If (b) <then_branch = p () => (float[2] u) { u = Neg(x) }, else_branch = q () => (float[%s] v) { v = %s(x) }> }"""
+SORTED = "g (float[4] x) => (float[N] y) <float[4] w = {1, 2, 3, 4}> { a = Unique(w)  y = Add(x, a) }"
 RANDOM = "g (float[3] x) => (float[3] y) { r = RandomNormalLike(x)  y = Add(x, r) }"
 START = """
 import sys
@@ -308,11 +310,11 @@ def test_the_cache_has_room_for_large_programs_where_the_disk_has(
 ) -> None:
     free = [1 << 40]
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=free[0]))
-    assert disk_cache.max_total_bytes(folder) == 1 << 38
+    assert cache_entries.max_total_bytes(folder) == 1 << 38
     free[0] = 1 << 30
-    assert disk_cache.max_total_bytes(folder) == 4 << 30
+    assert cache_entries.max_total_bytes(folder) == 4 << 30
     monkeypatch.setenv("SARDONYX_CACHE_BYTES", "4 GB")
-    assert disk_cache.max_total_bytes(folder) == 4 << 30
+    assert cache_entries.max_total_bytes(folder) == 4 << 30
     assert "SARDONYX_CACHE_BYTES must be a number of bytes" in caplog.text
 
 
@@ -326,9 +328,25 @@ def test_branches_of_equal_shapes_are_cached(tmp_path: Path, folder: Path) -> No
         np.testing.assert_array_equal(session.run({"x": x, "b": np.array(which)})["y"], expected)
 
 
-def test_fallback_branches_are_not_cached(tmp_path: Path, folder: Path) -> None:
-    start_session(save_model(tmp_path / "m.onnx", BRANCHES % ("N", "N", "Unique")))
+def test_fallback_branches_are_cached(tmp_path: Path) -> None:
+    path = save_model(tmp_path / "m.onnx", BRANCHES % ("N", "N", "Unique"))
+    start_session(path)
+    session = start_session(path)
+    assert is_cached(session)
+    for which, expected in ((True, [-2, -1]), (False, [1, 2]), (True, [-2, -1])):
+        fed = {"x": np.array([2, 1], np.float32), "b": np.array(which)}
+        np.testing.assert_array_equal(session.run(fed)["y"], expected)
+
+
+def test_weights_that_fallback_ops_read_are_bounded(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache_entries, "MAX_FALLBACK_BYTES", 15)
+    start_session(save_model(tmp_path / "m.onnx", SORTED))
     assert not folder.exists()
+    monkeypatch.setattr(cache_entries, "MAX_FALLBACK_BYTES", 16)
+    start_session(save_model(tmp_path / "m.onnx", SORTED))
+    assert folder.exists()
 
 
 def save_external(path: Path, first: int, second: int) -> None:
@@ -444,7 +462,7 @@ def test_weights_of_the_first_session_are_pages_of_a_long_entry(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_long: bool
 ) -> None:
     if is_long:
-        monkeypatch.setattr(disk_cache, "READ_UP_TO_BYTES", 0)
+        monkeypatch.setattr(cache_entries, "READ_UP_TO_BYTES", 0)
     first = start_session(save_product(tmp_path))
     assert isinstance(first._runner, CachedEngine)
     others = first._runner.cached_program.image.others

@@ -136,7 +136,7 @@ def test_programs_are_few_and_compiled_ever_more_rarely() -> None:
         assert_equal(outputs, answers[index])
         assert session.stats.specializations <= MAX_PROGRAMS
     shared = programs_of(session).shared
-    assert len(shared.executables) == MAX_PROGRAMS
+    assert len(shared.programs) == MAX_PROGRAMS
     assert shared.compiled <= MAX_PROGRAMS + 5  # 1, 2, 4, 8 and 16 runs without a program
 
 

@@ -48,7 +48,13 @@ def warnings_in(caplog: pytest.LogCaptureFixture) -> list[str]:
 def test_a_new_session_has_run_nothing() -> None:
     stats = session(SUM).stats
     assert stats == sx.SessionStats(
-        runs=0, fast_path_runs=0, bailouts={}, fallback_nodes=0, compiler_faults={}, programs=1
+        runs=0,
+        fast_path_runs=0,
+        bailouts={},
+        fallback_nodes=0,
+        compiler_faults={},
+        programs=1,
+        compilations=1,
     )
     with pytest.raises(dataclasses.FrozenInstanceError):
         stats.runs = 1  # type: ignore[misc]

@@ -74,9 +74,7 @@ class NativeEngine:
         with async_compilation(), limit_nesting(), pause_gc():
             key = stamp or digest_model(model)
             self.shared_program = find_shared_program(key) or share_program(
-                executable or compile_releasing_weights(model, tolerant=self.counters.tolerates_faults),
-                analyze_declarations(model),
-                key,
+                executable or self.compile(model), analyze_declarations(model), key
             )
             self.declarations = self.shared_program.declarations
             self.native = NativeProgram(self.shared_program.executable, threads, self.counters)
@@ -86,6 +84,11 @@ class NativeEngine:
         if key is not None and not defects:
             SHARED_PROGRAMS[key] = self.shared_program
         self.specialize_runs(self.shared_program.specializations, threads)
+
+    def compile(self, model: Model) -> Executable:
+        """The executable of a model."""
+        self.counters.count_compilation()
+        return compile_releasing_weights(model, tolerant=self.counters.tolerates_faults)
 
     def specialize_runs(self, shared: Specializations, threads: int | None) -> None:
         """Prepares runs of the native program, and others that are specialised for what its runs tell, if they do."""

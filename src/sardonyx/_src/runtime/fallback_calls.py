@@ -27,7 +27,7 @@ from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import OPERAND_ERRORS, Eval, RuntimeValue
 from sardonyx._src.ops.registry import find
-from sardonyx._src.runtime.fallback_ops import MIN_LONG_INPUTS, returns_copies
+from sardonyx._src.runtime.fallback_ops import MIN_LONG_INPUTS, FallbackRunner, returns_copies
 from sardonyx._src.runtime.interruptible_calls import call_interruptibly
 
 if TYPE_CHECKING:
@@ -169,18 +169,19 @@ def has_direct_calls(native: NativeProgram) -> bool:
     """Whether all actions of a program that are not kernel steps can be bound as `FallbackCalls`."""
     program = native.program
     computed = {v for a in program.actions if isinstance(a, FallbackOp) for v in a.node.outputs}
-    return all(is_direct(action, native.fallback.steps) for action in program.actions) and all(
+    return all(is_direct(action, native.fallback) for action in program.actions) and all(
         tensor is not None or value in computed for value, tensor in program.outputs.items()
     )
 
 
-def is_direct(action: Action, steps: Mapping[Node, NodeStep]) -> bool:
+def is_direct(action: Action, fallback: FallbackRunner) -> bool:
     """Whether an action is a kernel step, a copy, or a fallback operation that needs its inputs and attributes alone."""
     if isinstance(action, FallbackOp):
-        op = find(action.node.domain, action.node.op_type)
-        is_plain = op is not None and not op.is_random and steps[action.node].schema is not None
-        has_kernel = steps[action.node].kernel is not None or steps[action.node].bind is not None
-        return is_plain and has_kernel and not action.node.subgraphs
+        if action.node.subgraphs:
+            return False
+        op, step = find(action.node.domain, action.node.op_type), fallback.steps[action.node]
+        is_plain = op is not None and not op.is_random and step.schema is not None
+        return is_plain and (step.kernel is not None or step.bind is not None)
     return isinstance(action, Step) or (isinstance(action, CopyIn) and action.tensor.buffer.role == "arena")
 
 

@@ -32,8 +32,11 @@ class FallbackRunner:
     Raises UnsupportedOperator or InvalidModel for a node that cannot run.
     """
 
-    def __init__(self, program: Program, compiler: SubgraphCompiler | None = None) -> None:
-        """compiler: compiles subgraphs; None if they are interpreted."""
+    def __init__(
+        self, program: Program, compiler: SubgraphCompiler | None = None, *, is_lazy: bool = False
+    ) -> None:
+        """compiler: compiles subgraphs; None if they are interpreted.  is_lazy: whether to bind kernels at the first run, of
+        a program that may never run."""
         model = program.model
         self.interpreted = NativeSubgraphProgram(
             model.graph, model, model.opset_imports, {}, compiler=compiler
@@ -44,7 +47,18 @@ class FallbackRunner:
             value: constant_value(value) for value in model.graph.initializers.values() if value in read
         }
         self.interpreted.constants = self.constants
-        self.steps: dict[Node, NodeStep] = {node: step_of(node, self.interpreted) for node in nodes}
+        self.nodes = nodes
+        self.bound_steps: dict[Node, NodeStep] | None = None if is_lazy else self.bind_steps()
+
+    @property
+    def steps(self) -> dict[Node, NodeStep]:
+        """The nodes with their kernels."""
+        if self.bound_steps is None:
+            self.bound_steps = self.bind_steps()
+        return self.bound_steps
+
+    def bind_steps(self) -> dict[Node, NodeStep]:
+        return {node: step_of(node, self.interpreted) for node in self.nodes}
 
     def frame(self, run: RunState) -> Frame:
         """The values of a new run: the constants."""

@@ -277,6 +277,7 @@ def subgraph_compiler(threads: int | None, counters: RunCounters) -> SubgraphCom
     def compile_subgraph(model: Model) -> NativeProgram | None:
         try:
             with typed_defects("compile a subgraph"):
+                counters.count_compilation()
                 executable = compile_for_host(model, tolerant=counters.tolerates_faults)
                 native = NativeProgram(executable, threads, counters)
         except CompilationError as error:

@@ -6,7 +6,8 @@ assumes are guards, and so are the ranks.  A run tries the programs that exist, 
 one, whose observations lead to another program.
 
 Programs are few: engines of one model share them, the least recently used one is dropped, and a model whose assumptions keep
-changing is compiled ever more rarely.
+changing is compiled ever more rarely.  Those of a file are in the disk cache, so that a later process is native from its first
+run on.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 import logging
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from threading import Lock, local
 from typing import Protocol
@@ -38,12 +39,47 @@ from sardonyx._src.runtime.async_compilation import async_compilation
 from sardonyx._src.runtime.native_program import NativeProgram
 from sardonyx._src.runtime.output_arrays import OutputArrays
 from sardonyx._src.runtime.run_limits import Bailout
+from sardonyx._src.runtime.stats import RunCounters
 
 MAX_PROGRAMS = 4  # specialised programs of a model
 MAX_ROUNDS = 8  # of observations: the branches inside a branch are observed when that one was inlined
 log = logging.getLogger(__name__)
 Observed = frozenset[Assumption]
 Compiler = Callable[[Assumptions], Executable]
+
+
+class ProgramSource(Protocol):
+    """A specialised program that engines of one model share."""
+
+    def open(self, threads: int | None, counters: RunCounters) -> NativeProgram | None:
+        """The program ready to run; None if that is not possible."""
+        ...
+
+
+class ProgramStore(Protocol):
+    """The specialised programs of a model that later processes have, too."""
+
+    def load(self, count: int) -> Iterable[tuple[Assumptions, ProgramSource]]:
+        """At most `count` programs, the least recently used one first."""
+        ...
+
+    def put(self, assumptions: Assumptions, executable: Executable) -> ProgramSource | None:
+        """Adds a program; None where that is not possible."""
+        ...
+
+    def retain(self, programs: Collection[Assumptions]) -> None:
+        """Removes the programs for other assumptions than these."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledSource:
+    """A specialised program that this process compiled and does not store."""
+
+    executable: Executable
+
+    def open(self, threads: int | None, counters: RunCounters) -> NativeProgram:
+        return NativeProgram(self.executable, threads, counters)
 
 
 class LockOwner(Protocol):
@@ -61,14 +97,18 @@ LOCK_OWNERS: WeakSet[LockOwner] = WeakSet()
 class Specializations:
     """The specialised programs of a model, shared by its engines.
 
-    executables: least recently used first.  version: changes with them.  compiled: how many there ever were.
-    counts: of runs since then, by what they observed.  lock: of these; compiling: held while a program is compiled.
+    store: has the programs that earlier processes compiled, and receives further ones; None without a cache.
+    programs: least recently used first.  version: changes with them.  compiled: how many there ever were, stored ones
+    included.  counts: of runs since then, by what they observed.  is_loaded: whether those of the store are among them.
+    lock: of these; compiling: held while a program is compiled.
     """
 
-    executables: OrderedDict[Assumptions, Executable] = field(default_factory=OrderedDict)
+    store: ProgramStore | None = None
+    programs: OrderedDict[Assumptions, ProgramSource] = field(default_factory=OrderedDict)
     version: int = 0
     compiled: int = 0
     counts: dict[Observed, int] = field(default_factory=dict)
+    is_loaded: bool = False
     lock: Lock = field(default_factory=Lock)
     compiling: Lock = field(default_factory=Lock)
 
@@ -88,20 +128,35 @@ class Specializations:
             count = self.counts[observed] = self.counts.get(observed, 0) + 1
         return count >= required
 
+    def load_stored(self) -> None:
+        """Adds the programs that earlier processes compiled; does nothing at later calls."""
+        if self.store is None or self.is_loaded:
+            return
+        with self.lock:
+            if not self.is_loaded:
+                self.is_loaded = True
+                self.programs.update(self.store.load(MAX_PROGRAMS))
+                self.compiled += len(self.programs)
+                self.version += bool(self.programs)
+
     def put(self, assumptions: Assumptions, executable: Executable) -> None:
         """Adds a program, and drops the least recently used one if there are too many."""
+        stored = None if self.store is None else self.store.put(assumptions, executable)
         with self.lock:
-            self.executables[assumptions] = executable
+            self.programs[assumptions] = stored or CompiledSource(executable)
             self.compiled += 1
             self.version += 1
             self.counts.clear()
-            while len(self.executables) > MAX_PROGRAMS:
-                self.executables.popitem(last=False)
+            while len(self.programs) > MAX_PROGRAMS:
+                self.programs.popitem(last=False)
+            retained = tuple(self.programs)
+        if self.store is not None:
+            self.store.retain(retained)
 
     def mark_used(self, assumptions: Assumptions) -> None:
         with self.lock:
-            if assumptions in self.executables:
-                self.executables.move_to_end(assumptions)
+            if assumptions in self.programs:
+                self.programs.move_to_end(assumptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,22 +278,25 @@ class SpecializedPrograms:
     # --- compiling ---------------------------------------------------------------------------
 
     def adopt_shared(self) -> None:
-        """Opens the programs that other engines have compiled, and closes those that were dropped."""
+        """Opens the programs that other engines and processes have compiled, and closes those that were dropped."""
         shared = self.shared
+        shared.load_stored()
         if self.version == shared.version:
             return
         with self.lock:
             with shared.lock:
-                version, executables = shared.version, dict(shared.executables)
+                version, sources = shared.version, dict(shared.programs)
             opened = {program.assumptions: program for program in self.programs}
-            self.programs = tuple(
-                opened.get(assumptions) or self.open(assumptions, executable)
-                for assumptions, executable in reversed(executables.items())
+            programs = (
+                opened.get(assumptions) or self.open(assumptions, source)
+                for assumptions, source in reversed(sources.items())
             )
+            self.programs = tuple(program for program in programs if program is not None)
             self.version = version
 
-    def open(self, assumptions: Assumptions, executable: Executable) -> SpecializedProgram:
-        return SpecializedProgram(assumptions, NativeProgram(executable, self.threads, self.counters))
+    def open(self, assumptions: Assumptions, source: ProgramSource) -> SpecializedProgram | None:
+        native = source.open(self.threads, self.counters)
+        return None if native is None else SpecializedProgram(assumptions, native)
 
     def specialize(self, feeds: Mapping[str, RuntimeValue], limits: RunLimits, control: RunControl) -> None:
         """Compiles a program for what the last general run observed, unless another thread is compiling one."""
@@ -270,10 +328,11 @@ class SpecializedPrograms:
         while observed and len(assumptions) < MAX_ROUNDS:
             assumptions = (*assumptions, relevant_assumptions(observed))
             with typed_defects("specialize"), async_compilation():
+                self.counters.count_compilation()
                 executable = self.compiler(assumptions)
                 native = NativeProgram(executable, self.threads, self.counters)
             observed = observe(native, feeds, limits, control)
-        if assumptions not in self.shared.executables:
+        if assumptions not in self.shared.programs:
             self.shared.put(assumptions, executable)
             self.adopt_shared()
         log.info("a program is specialised: %s", format_assumptions(assumptions))

@@ -31,7 +31,8 @@ class SessionStats:
     compiler, each with the stage, the exception and the node if it is known, and how often it occurred; reference kernels
     or the reference engine did the work.  programs: compiled programs, specializations of subgraphs included.  specializations: programs
     that are specialised for branches and ranks of runs (at most 4), of which a failed assumption is a bailout, too, after which
-    another program repeats the run.  shape_warnings: places of which a
+    another program repeats the run.  compilations: how often a model, a specialised program of it or a subgraph was compiled;
+    0 where other sessions or the disk cache had all programs.  shape_warnings: places of which a
     ShapeWarning has said that a size contradicts the model's declaration.
     """
 
@@ -43,6 +44,7 @@ class SessionStats:
     programs: int
     shape_warnings: int = 0
     specializations: int = 0
+    compilations: int = 0
 
 
 class RunCounters:
@@ -53,7 +55,7 @@ class RunCounters:
 
     def __init__(self, *, tolerates_faults: bool = False) -> None:
         self.tolerates_faults = tolerates_faults
-        self.runs = self.programs = 0
+        self.runs = self.programs = self.compilations = 0
         self.bailouts: dict[str, int] = {}
         self.compiler_faults: dict[str, int] = {}
         self.unreported_fault: CompilationError | None = None
@@ -67,6 +69,10 @@ class RunCounters:
     def count_program(self) -> None:
         with STATS_LOCK:
             self.programs += 1
+
+    def count_compilation(self) -> None:
+        with STATS_LOCK:
+            self.compilations += 1
 
     def record_bailout(self, guard: str, consequence: str = "the reference engine runs the model") -> None:
         """Counts and logs a failed guard: its first failure as a warning, the others for debugging only."""
@@ -124,6 +130,7 @@ class RunCounters:
                 programs=self.programs,
                 shape_warnings=len(self.shape_reports.places),
                 specializations=specializations,
+                compilations=self.compilations,
             )
 
 

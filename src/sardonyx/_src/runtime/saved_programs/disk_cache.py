@@ -1,65 +1,48 @@
 """Disk cache of compiled programs: the next process that opens the same file compiles and packs nothing.
 
-An entry is a saved program.  Its name hashes everything that it depends on: the file stamp of the model, the sources of
-Sardonyx, Python and NumPy, and the processor; and then the compiler, which a process without llvmlite disregards.  An entry
-states its name, so that a copy under another one is not used for another model, and since it is executed, entries and folders
-that other users own or may write to are not used.  Whatever goes wrong with an entry costs time and nothing else.
+A model has an entry (`cache_entries`) for its general program, and one for each program that is specialised for what runs
+tell (`specialized_entries`).
 """
 
 from __future__ import annotations
 
-import hashlib
-import logging
-import os
-import shutil
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import cache, cached_property
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
-import numpy as np
-
-from sardonyx._src.compile.linker import features
-from sardonyx._src.compile.llvm.cache import default_folder, warn_not_private
-from sardonyx._src.compile.llvm.host_target import compiler_stamp, cpu_identity, require_llvmlite
+from sardonyx._src.compile.llvm.host_target import require_llvmlite
 from sardonyx._src.compile.program.defects import DEFECTS
 from sardonyx._src.compile.program.executable import Executable
-from sardonyx._src.compile.program.program import FallbackOp, Program
-from sardonyx._src.errors import CompilationError, DecodeError, are_defects_fatal
+from sardonyx._src.errors import CompilationError, are_defects_fatal
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.io.file_stamps import FileStamp
 from sardonyx._src.io.loading.load import TEXT_SUFFIXES, pause_gc
 from sardonyx._src.io.memory_release import trim_heap
 from sardonyx._src.io.nesting import limit_nesting
-from sardonyx._src.io.private_files import make_private_folder, open_private_file
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.runtime.async_compilation import async_compilation
 from sardonyx._src.runtime.engine import NativeEngine, compile_releasing_weights
 from sardonyx._src.runtime.lazy_model import LazyModel
-from sardonyx._src.runtime.saved_programs import reading
+from sardonyx._src.runtime.saved_programs.cache_entries import (
+    entry_path,
+    read_entry,
+    trim_folder,
+    write_entry,
+)
 from sardonyx._src.runtime.saved_programs.reading import ProgramImage
 from sardonyx._src.runtime.saved_programs.saved_engine import SavedProgram
-from sardonyx._src.runtime.saved_programs.verified_files import last_use
+from sardonyx._src.runtime.saved_programs.specialized_entries import SpecializedEntries
 from sardonyx._src.runtime.shared_programs import SHARED_PROGRAMS, ModelStamp, stamp_file
-from sardonyx._src.runtime.source_digest import package_stamps
 from sardonyx._src.runtime.specialization import Specializations
 from sardonyx._src.runtime.stats import RunCounters
 
 if TYPE_CHECKING:
     from sardonyx._src.runtime.memory_report import MemoryReport
-
-NAME_FORMAT = "3"  # of entry names; a change makes older entries unreachable, and trimming removes them
-# Entries up to this size are read, in 1 ms; each run of a mapped one begins with two system calls.
-READ_UP_TO_BYTES = 4 << 20
-MAX_TOTAL_BYTES = 4 << 30  # of all entries, or a share of the free space of the disk if that is more
-FREE_SPACE_SHARE = 4
-ENTRY_SHARE = 2  # one entry may use half of what all may use
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -67,7 +50,7 @@ class CachedProgram:
     """A mapped entry, shared by the engines that run it."""
 
     image: ProgramImage
-    specializations: Specializations = field(default_factory=Specializations)
+    specializations: Specializations
 
 
 OPEN_PROGRAMS: WeakValueDictionary[ModelStamp, CachedProgram] = WeakValueDictionary()
@@ -89,7 +72,7 @@ class CachedEngine(NativeEngine):
         self.initialize(model, limits, seed, counters)
         self.cached_program, self.declarations = cached, cached.image.declarations
         with limit_nesting(), pause_gc():
-            self.native = SavedProgram(cached.image, threads, self.counters)
+            self.native = SavedProgram(cached.image, threads, self.counters, compiles_subgraphs=True)
         self.specialize_runs(cached.specializations, threads)
 
     def memory_plan(self, lengths: Mapping[str, int]) -> MemoryReport:
@@ -101,6 +84,7 @@ class CachedEngine(NativeEngine):
     @cached_property
     def recompiled(self) -> Executable:
         """The model's program, compiled again: entries do not name their buffers."""
+        self.counters.count_compilation()
         with limit_nesting(), pause_gc():
             return compile_releasing_weights(self.model)
 
@@ -183,6 +167,8 @@ def make_native_engine(
         if not is_compiled and stamp is not None and is_cacheable_file(stamp):
             is_tolerant = counters is not None and counters.tolerates_faults
             cached, executable = compile_into_cache(stamp, model, limits or RunLimits(), tolerant=is_tolerant)
+            if counters is not None:
+                counters.count_compilation()
         bound = None
         if cached is not None and stamp is not None:
             bound = bind_cached(model, cached, threads, limits, seed, counters, stamp)
@@ -225,30 +211,10 @@ def open_cached_program(stamp: ModelStamp) -> CachedProgram | None:
         path = entry_path(stamp)
         image = None if path is None else read_entry(path)
         if image is not None:
-            cached = OPEN_PROGRAMS[stamp] = CachedProgram(image)
+            assert path is not None, "an entry has a path"
+            specializations = Specializations(SpecializedEntries(path, image))
+            cached = OPEN_PROGRAMS[stamp] = CachedProgram(image, specializations)
     return cached
-
-
-def read_entry(path: Path) -> ProgramImage | None:
-    """The program of an entry; None if there is none, or a damaged one, which is removed."""
-    try:
-        with pause_gc():
-            # Its requirements are part of its name.
-            container, *_ = reading.open_container(path, open_private_file, READ_UP_TO_BYTES)
-            reading.require_entry(path, container)
-            return reading.read_image(path, container)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        warn_not_private(error)
-        log.info("the cached program %s cannot be read: %s", path, error)
-    except (DecodeError, *DEFECTS) as error:
-        if not isinstance(error, DecodeError) and are_defects_fatal():
-            raise
-        log.warning("the cached program %s is damaged and will be compiled again: %s", path, error)
-        with suppress(OSError):
-            path.unlink()
-    return None
 
 
 def is_cacheable_file(stamp: ModelStamp) -> bool:
@@ -262,89 +228,14 @@ def store_program(stamp: ModelStamp, model: Model, executable: Executable) -> Ca
     Weights are packed on their way into the file: in memory they exist only as its pages.
     """
     path = entry_path(stamp)
-    if path is None or not is_cacheable_program(executable.program):
+    if path is None:
         return None
-    if executable.program.constant_bytes > max_total_bytes(path.parent) // ENTRY_SHARE:
-        return None
-    # Lazy imports: processes that only read entries do without.
-    from sardonyx._src.compile.llvm.jit import host_target
-    from sardonyx._src.runtime.arrays import FIELDS
-    from sardonyx._src.runtime.saved_programs import writing
+    from sardonyx._src.runtime.declaration_analysis import analyze_declarations  # lazy: to compile alone
 
-    try:
-        make_private_folder(path.parent)
-        with limit_nesting():
-            writing.write_program(path, model, executable, host_target(), FIELDS, entry=path.stem)
-        cached = open_cached_program(stamp)
-        trim_folder(path.parent)
-    except (OSError, *DEFECTS) as error:
-        if not isinstance(error, OSError) and are_defects_fatal():
-            raise
-        if isinstance(error, OSError):
-            warn_not_private(error)
-        log.info("compiled programs are not cached in %s: %s", path.parent, error)
+    with limit_nesting():
+        declarations = analyze_declarations(model)
+    if not write_entry(path, model, declarations, executable):
         return None
+    cached = open_cached_program(stamp)
+    trim_folder(path.parent)
     return cached
-
-
-def is_cacheable_program(program: Program) -> bool:
-    """Whether a program compiles nothing while it runs, as fallback ops with subgraphs do."""
-    nodes = [action.node for action in program.actions if isinstance(action, FallbackOp)]
-    return not any(node.subgraphs for node in nodes) and not (nodes and program.model.functions)
-
-
-def max_total_bytes(folder: Path) -> int:
-    """The bytes that all entries may use: what `SARDONYX_CACHE_BYTES` says, or what the disk has room for."""
-    stated = os.environ.get("SARDONYX_CACHE_BYTES", "")
-    if stated:
-        with suppress(ValueError):
-            return max(int(stated), 0)
-        log.warning("SARDONYX_CACHE_BYTES must be a number of bytes; got %r, which is ignored", stated)
-    entries = sum(path.stat().st_size for path in folder.glob("*.sdx"))
-    existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
-    return max(MAX_TOTAL_BYTES, (shutil.disk_usage(existing).free + entries) // FREE_SPACE_SHARE)
-
-
-def trim_folder(folder: Path) -> None:
-    """Removes the least recently used entries until the others fit."""
-    sizes = {path: path.stat().st_size for path in folder.glob("*.sdx")}
-    total, limit = sum(sizes.values()), max_total_bytes(folder)
-    if total <= limit:
-        return
-    for path in sorted(sizes, key=last_use):
-        path.unlink(missing_ok=True)
-        total -= sizes[path]
-        if total <= limit:
-            return
-
-
-# --- names -----------------------------------------------------------------------------------
-
-
-def entry_path(stamp: ModelStamp) -> Path | None:
-    """Where the program of this version of a file is cached; None if it is not.
-
-    Without llvmlite nothing can be compiled, but the code of any compiler runs: the path is that of an existing entry.
-    """
-    folder = default_folder()
-    if folder is None or features.saved_program_machine() is None or not environment_digest():
-        return None
-    name = digest_text(repr((NAME_FORMAT, stamp, environment_digest())))
-    compiler = compiler_stamp()
-    if compiler is None:
-        return max((folder / "programs").glob(f"{name}-*.sdx"), default=None)
-    return folder / "programs" / f"{name}-{digest_text(repr(compiler))[:16]}.sdx"
-
-
-@cache
-def environment_digest() -> str:
-    """What a program depends on besides its model and the compiler: versions, the processor, our sources.
-
-    Empty for a package that is not in files: nothing would distinguish two versions of it.
-    """
-    ours = package_stamps()
-    return digest_text(repr((sys.version, np.__version__, cpu_identity(), ours))) if ours else ""
-
-
-def digest_text(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()

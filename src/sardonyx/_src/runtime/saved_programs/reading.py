@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -17,7 +17,7 @@ from sardonyx._src.compile.executor import fast_entry, pool_layout, scheduling, 
 from sardonyx._src.compile.executor.pool_layout import RECORD_SLOTS
 from sardonyx._src.compile.linker.system import LIBC_FUNCTIONS
 from sardonyx._src.compile.program import encoding, size_functions
-from sardonyx._src.compile.program.assumptions import Observation
+from sardonyx._src.compile.program.assumptions import Assumptions, BranchTaken, Observation
 from sardonyx._src.compile.program.encoding import STATUS_BASE
 from sardonyx._src.compile.program.guards import Guard
 from sardonyx._src.compile.program.memory_plan import ArenaSlot, MemoryPlan
@@ -56,12 +56,12 @@ from sardonyx._src.runtime.saved_programs.container import (
     require,
 )
 from sardonyx._src.runtime.saved_programs.dims import decode_dim, decode_dims
+from sardonyx._src.runtime.saved_programs.encoded_assumptions import MAX_RANK, decode_assumptions
 from sardonyx._src.runtime.saved_programs.verified_files import is_verified, record_verified
 
 ImageSlots = NDArray[np.int64]
 BUFFER_ROLES = ("arena", "input", "output", "constant", "status")
 POINTER_BYTES = 8  # bytes
-MAX_RANK = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class ProgramImage:
     inputs, with defaults.  code: linked code; functions: offsets in it; slots: offsets for addresses of C library
     functions.  words, base_of, varying: the slots of the program, as in `NativeProgram`.  others: for each base of slots
     after the common ones, a buffer or the offset of a kernel.  size: bytes of the arena and of a thread's scratch, and
-    failed guards; None if the function `sizes` computes them.
+    failed guards; None if the function `sizes` computes them.  assumptions: those for which the program was compiled.
     """
 
     interface: Model
@@ -90,6 +90,7 @@ class ProgramImage:
     others: tuple[Buffer | int, ...]
     size: tuple[int, int, int] | None
     fields: fast_entry.ArrayFields
+    assumptions: Assumptions
 
 
 def protocol_digest() -> str:
@@ -188,6 +189,7 @@ class ImageReader:
             fields=fast_entry.ArrayFields(
                 *(expect_integer(offset, 64) for offset in expect_list(document["fields"], 6))
             ),
+            assumptions=decode_assumptions(document["assumptions"]),
         )
 
     # --- the model ---------------------------------------------------------------------------
@@ -242,19 +244,31 @@ class ImageReader:
             output_tensors,
             status_view,
             self.guards(),
+            assumed_branches=self.assumed_branches({value.name for value in output_tensors}),
             observations=self.observations(),
         )
 
     def observations(self) -> dict[Node, Observation]:
-        """The values of which runs tell the rank, by the nodes that compute them."""
+        """What runs tell of fallback ops, by their nodes."""
         nodes = self.model.graph.nodes
-        pairs = (expect_list(entry, 2) for entry in expect_list(self.document["observations"]))
+        entries = (expect_list(entry, 3) for entry in expect_list(self.document["observations"]))
         return {
             nodes[expect_integer(number, len(nodes) - 1)]: Observation(
-                None, tuple(map(self.value, expect_list(names)))
+                None if condition is None else self.value(condition),
+                tuple(map(self.value, expect_list(names))),
             )
-            for number, names in pairs
+            for number, names, condition in entries
         }
+
+    def assumed_branches(self, outputs: Set[str]) -> dict[str, BranchTaken]:
+        """The outputs that are conditions, with the branches that they must choose."""
+        entries = (expect_list(entry, 3) for entry in expect_list(self.document["assumed_branches"]))
+        branches = {
+            expect_string(name): BranchTaken(expect_string(output), is_then=is_then is True)
+            for name, output, is_then in entries
+        }
+        require(branches.keys() <= outputs, "a condition is no output")
+        return branches
 
     def guards(self) -> tuple[Guard, ...]:
         pairs = (expect_list(entry, 2) for entry in expect_list(self.document["guards"]))

@@ -12,6 +12,7 @@ from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ir.model import Model
 from sardonyx._src.runtime.arrays import FIELDS
 from sardonyx._src.runtime.async_compilation import async_compilation
+from sardonyx._src.runtime.declaration_analysis import analyze_declarations
 from sardonyx._src.runtime.native_program import compile_for_host
 from sardonyx._src.runtime.saved_programs import writing
 
@@ -25,4 +26,5 @@ def save_compiled(model: Model, path: Path) -> None:
     model = without_gradient_nodes(model)
     check_kernels(model)
     with typed_defects("compile"), limit_nesting(), async_compilation():
-        writing.write_program(path, model, compile_for_host(model), host_target(), FIELDS)
+        executable = compile_for_host(model)
+        writing.write_program(path, model, analyze_declarations(model), executable, host_target(), FIELDS)

@@ -10,6 +10,7 @@ import numpy as np
 
 from sardonyx._src.compile.linker import features
 from sardonyx._src.compile.llvm.executable_memory import ExecutableMemory
+from sardonyx._src.compile.llvm.host_target import compiler_stamp
 from sardonyx._src.compile.program.encoding import STATUS_BASE, RelocationBase
 from sardonyx._src.compile.program.size_functions import ALL_STAGES
 from sardonyx._src.errors import (
@@ -29,7 +30,7 @@ from sardonyx._src.runtime.engine import NativeEngine
 from sardonyx._src.runtime.fallback_ops import FallbackRunner
 from sardonyx._src.runtime.fast_path import has_fast_path, runs_natively
 from sardonyx._src.runtime.inner_declarations import DeclarationObserver
-from sardonyx._src.runtime.native_program import NativeProgram
+from sardonyx._src.runtime.native_program import NativeProgram, subgraph_compiler
 from sardonyx._src.runtime.relocations import SizeFunction, bind_size_function, find_relocations
 from sardonyx._src.runtime.run_limits import MEMORY_LIMIT, Bailout
 from sardonyx._src.runtime.saved_programs import reading
@@ -105,14 +106,23 @@ class SavedProgram(NativeProgram):
     """A program whose code, slots and constants come from a file."""
 
     def __init__(
-        self, image: ProgramImage, threads: int | None = None, counters: RunCounters | None = None
+        self,
+        image: ProgramImage,
+        threads: int | None = None,
+        counters: RunCounters | None = None,
+        *,
+        compiles_subgraphs: bool = False,
     ) -> None:
+        """compiles_subgraphs: whether to compile the subgraphs that fallback ops call, where llvmlite is installed."""
         self.initialize(image.program, image.plan, counters)
         self.code = ExecutableMemory(image.code, image.functions, image.slots)
         thread_pool.adopt_runner(self.code)
         if image.fields == arrays.FIELDS:
             arrays.adopt_entry(self.code)
-        self.fallback = FallbackRunner(image.program)
+        compiler = (
+            subgraph_compiler(threads, self.counters) if compiles_subgraphs and compiler_stamp() else None
+        )
+        self.fallback = FallbackRunner(image.program, compiler, is_lazy=compiles_subgraphs)
         self.pool = thread_pool.get_thread_pool(threads)
         self.fixed_slots, self.base_indices = image.words, image.base_of
         self.varying_slots = image.varying

@@ -12,6 +12,7 @@ import numpy as np
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.executor import fast_entry
 from sardonyx._src.compile.linker.features import saved_program_machine
+from sardonyx._src.compile.program.assumptions import Assumptions
 from sardonyx._src.compile.program.encoding import Encoding
 from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.lazy_constants import LazyConstant, iter_bytes
@@ -26,10 +27,11 @@ from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.proto.binary import encode
-from sardonyx._src.runtime.declaration_analysis import analyze_declarations
+from sardonyx._src.runtime.inner_declarations import StaticDeclarations
 from sardonyx._src.runtime.saved_programs import container
 from sardonyx._src.runtime.saved_programs.container import ConstantBytes, Json
 from sardonyx._src.runtime.saved_programs.dims import encode_dim, encode_dims
+from sardonyx._src.runtime.saved_programs.encoded_assumptions import encode_assumptions
 from sardonyx._src.runtime.saved_programs.fallback_model import extract_fallback_model
 from sardonyx._src.runtime.saved_programs.program_code import ProgramCode
 from sardonyx._src.runtime.saved_programs.reading import protocol_digest
@@ -40,26 +42,34 @@ ENTRY_MODE, FILE_MODE = 0o600, 0o666
 
 def write_program(
     path: Path,
-    model: Model,
+    interface: Model,
+    declarations: StaticDeclarations,
     executable: Executable,
     target: Target,
     fields: fast_entry.ArrayFields,
     *,
     entry: str = "",
+    assumptions: Assumptions = (),
 ) -> None:
     """Writes the program of a model, and its code, into a file; fields: the memory layout of NumPy's arrays.
 
-    entry: the name of an entry of the cache, which only the user may read; "" for any other file.
+    interface: a model with the inputs and outputs that callers see.  declarations: of the model's inner values.
+    assumptions: those for which the program was compiled.  entry: the name of an entry of the cache, which only the user may read; "" for any other file.
     Raises SardonyxError on other systems than Linux on x86-64 or AArch64.
     """
     if saved_program_machine() is None:
         raise SardonyxError("saved programs require Linux on x86-64 or AArch64")
     code = ProgramCode(executable, target, fields)  # workers compile while constants are packed and written
-    document, sections, constants = encode_parts(model, executable)
+    document, sections, constants = encode_parts(executable)
+    described = {
+        **encode_model(interface, declarations),
+        "assumptions": encode_assumptions(assumptions),
+        **document,
+    }
 
     def link() -> container.DocumentAndSections:
         code_document, image = code.link_and_describe(document["others"])
-        return {"entry": entry, **document, **code_document}, {**sections, "code": image}
+        return {"entry": entry, **described, **code_document}, {**sections, "code": image}
 
     container.write_container(path, constants, link, ENTRY_MODE if entry else FILE_MODE)
     with suppress(OSError):
@@ -67,22 +77,26 @@ def write_program(
 
 
 def encode_parts(
-    model: Model, executable: Executable
+    executable: Executable,
 ) -> tuple[dict[str, Json], dict[str, bytes], list[ConstantBytes]]:
     """The document of a program and its sections, without the code; and its constants."""
     program, plan, encoding = executable.program, executable.plan, executable.encoding
     fallback_model, node_numbers = extract_fallback_model(program)
-    encoder, declarations = TensorEncoder(plan), analyze_declarations(model)
+    encoder = TensorEncoder(plan)
     document: dict[str, Json] = {
         "machine": saved_program_machine(),
         "protocol": protocol_digest(),
-        "interface": encode_interface(model),
-        "declarations": [declarations.hold, [[*pair] for pair in declarations.contradictions]],
         "lengths": [[name, *source] for name, source in program.sizes.items()],
         "observations": [
-            [node_numbers[node], [value.name for value in observation.outputs]]
+            [
+                node_numbers[node],
+                [value.name for value in observation.outputs],
+                None if observation.condition is None else observation.condition.name,
+            ]
             for node, observation in program.observations.items()
-            if observation.condition is None
+        ],
+        "assumed_branches": [
+            [name, branch.output, branch.is_then] for name, branch in program.assumed_branches.items()
         ],
         "data_dependent_sizes": [name for name, stage in program.stages.items() if stage],
         "guards": [[encode_dim(guard.left), encode_dim(guard.right)] for guard in program.guards],
@@ -99,6 +113,12 @@ def encode_parts(
     document["constants"] = [[*pair] for pair in zip(container.aligned_offsets(sizes), sizes, strict=True)]
     sections = {"model": encode(fallback_model), **encode_slots(encoding)}
     return document, sections, [(constant.nbytes, iter_bytes(constant)) for constant in encoder.constants]
+
+
+def encode_model(interface: Model, declarations: StaticDeclarations) -> dict[str, Json]:
+    """What a document says about a model."""
+    contradictions: Json = [[*pair] for pair in declarations.contradictions]
+    return {"interface": encode_interface(interface), "declarations": [declarations.hold, contradictions]}
 
 
 def encode_interface(model: Model) -> Json:

@@ -1,0 +1,198 @@
+"""Entries of the disk cache of programs: their names, and reading, writing and trimming them.
+
+An entry is a saved program.  Its name hashes everything that it depends on: the file stamp of the model, the sources of
+Sardonyx, Python and NumPy, and the processor; and then the compiler, which a process without llvmlite disregards; and then, of
+a specialised program, its assumptions.  An entry states its name, so that a copy under another one is not used for another
+model, and since it is executed, entries and folders that other users own or may write to are not used.  Whatever goes wrong
+with an entry costs time and nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import shutil
+import sys
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from sardonyx._src.compile.linker import features
+from sardonyx._src.compile.llvm.cache import default_folder, warn_not_private
+from sardonyx._src.compile.llvm.host_target import compiler_stamp, cpu_identity
+from sardonyx._src.compile.program.assumptions import Assumptions
+from sardonyx._src.compile.program.defects import DEFECTS
+from sardonyx._src.compile.program.executable import Executable
+from sardonyx._src.compile.program.program import FallbackOp, Program
+from sardonyx._src.errors import DecodeError, are_defects_fatal
+from sardonyx._src.io.loading.load import pause_gc
+from sardonyx._src.io.nesting import limit_nesting
+from sardonyx._src.io.private_files import make_private_folder, open_private_file
+from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.walk import model_tensors
+from sardonyx._src.runtime.inner_declarations import StaticDeclarations
+from sardonyx._src.runtime.saved_programs import reading
+from sardonyx._src.runtime.saved_programs.reading import ProgramImage
+from sardonyx._src.runtime.saved_programs.verified_files import last_use
+from sardonyx._src.runtime.shared_programs import ModelStamp
+from sardonyx._src.runtime.source_digest import package_stamps
+
+NAME_FORMAT = "4"  # of entry names; a change makes older entries unreachable, and trimming removes them
+# Entries up to this size are read, in 1 ms; each run of a mapped one begins with two system calls.
+READ_UP_TO_BYTES = 4 << 20
+MAX_TOTAL_BYTES = 4 << 30  # of all entries, or a share of the free space of the disk if that is more
+FREE_SPACE_SHARE = 4
+ENTRY_SHARE = 2  # one entry may use half of what all may use
+MAX_FALLBACK_BYTES = 64 << 20  # of weights that fallback ops read: they are decoded and hashed at every start
+NAME_DIGITS = 16  # of the parts of a name that tell the compiler and the assumptions
+log = logging.getLogger(__name__)
+
+
+# --- reading and writing -----------------------------------------------------------------------
+
+
+def read_entry(path: Path) -> ProgramImage | None:
+    """The program of an entry; None if there is none, or a damaged one, which is removed."""
+    try:
+        with pause_gc():
+            # Its requirements are part of its name.
+            container, *_ = reading.open_container(path, open_private_file, READ_UP_TO_BYTES)
+            reading.require_entry(path, container)
+            return reading.read_image(path, container)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        warn_not_private(error)
+        log.info("the cached program %s cannot be read: %s", path, error)
+    except (DecodeError, *DEFECTS) as error:
+        if not isinstance(error, DecodeError) and are_defects_fatal():
+            raise
+        log.warning("the cached program %s is damaged and will be compiled again: %s", path, error)
+        with suppress(OSError):
+            path.unlink()
+    return None
+
+
+def write_entry(
+    path: Path,
+    interface: Model,
+    declarations: StaticDeclarations,
+    executable: Executable,
+    assumptions: Assumptions = (),
+) -> bool:
+    """Writes an entry; returns whether that was possible and the program may be cached.
+
+    Weights are packed on their way into the file: in memory they exist only as its pages.
+    interface, declarations, assumptions: as of `write_program`.
+    """
+    if not is_cacheable_program(executable.program):
+        return False
+    if executable.program.constant_bytes > max_total_bytes(path.parent) // ENTRY_SHARE:
+        return False
+    # Lazy imports: processes that only read entries do without.
+    from sardonyx._src.compile.llvm.jit import host_target
+    from sardonyx._src.runtime.arrays import FIELDS
+    from sardonyx._src.runtime.saved_programs import writing
+
+    try:
+        make_private_folder(path.parent)
+        with limit_nesting():
+            writing.write_program(
+                path,
+                interface,
+                declarations,
+                executable,
+                host_target(),
+                FIELDS,
+                entry=path.stem,
+                assumptions=assumptions,
+            )
+    except (OSError, *DEFECTS) as error:
+        if not isinstance(error, OSError) and are_defects_fatal():
+            raise
+        if isinstance(error, OSError):
+            warn_not_private(error)
+        log.info("compiled programs are not cached in %s: %s", path.parent, error)
+        return False
+    return True
+
+
+def is_cacheable_program(program: Program) -> bool:
+    """Whether the weights that fallback ops read are few enough for an entry."""
+    if not any(isinstance(action, FallbackOp) for action in program.actions):
+        return True
+    return sum(tensor.nbytes for tensor in model_tensors(program.model)) <= MAX_FALLBACK_BYTES
+
+
+# --- the folder --------------------------------------------------------------------------------
+
+
+def max_total_bytes(folder: Path) -> int:
+    """The bytes that all entries may use: what `SARDONYX_CACHE_BYTES` says, or what the disk has room for."""
+    stated = os.environ.get("SARDONYX_CACHE_BYTES", "")
+    if stated:
+        with suppress(ValueError):
+            return max(int(stated), 0)
+        log.warning("SARDONYX_CACHE_BYTES must be a number of bytes; got %r, which is ignored", stated)
+    entries = sum(path.stat().st_size for path in folder.glob("*.sdx"))
+    existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
+    return max(MAX_TOTAL_BYTES, (shutil.disk_usage(existing).free + entries) // FREE_SPACE_SHARE)
+
+
+def trim_folder(folder: Path) -> None:
+    """Removes the least recently used entries until the others fit."""
+    sizes = {path: path.stat().st_size for path in folder.glob("*.sdx")}
+    total, limit = sum(sizes.values()), max_total_bytes(folder)
+    if total <= limit:
+        return
+    for path in sorted(sizes, key=last_use):
+        path.unlink(missing_ok=True)
+        total -= sizes[path]
+        if total <= limit:
+            return
+
+
+# --- names -----------------------------------------------------------------------------------
+
+
+def entry_path(stamp: ModelStamp) -> Path | None:
+    """Where the program of this version of a file is cached; None if it is not.
+
+    Without llvmlite nothing can be compiled, but the code of any compiler runs: the path is that of an existing entry.
+    """
+    folder = default_folder()
+    if folder is None or features.saved_program_machine() is None or not environment_digest():
+        return None
+    name = digest_text(repr((NAME_FORMAT, stamp, environment_digest())))
+    compiler = compiler_stamp()
+    if compiler is None:
+        return max((folder / "programs").glob(f"{name}-{'?' * NAME_DIGITS}.sdx"), default=None)
+    return folder / "programs" / f"{name}-{digest_text(repr(compiler))[:NAME_DIGITS]}.sdx"
+
+
+def specialized_path(general: Path, assumptions: Assumptions) -> Path:
+    """Where the program for some assumptions is cached, beside the general one of the model."""
+    text = "; ".join(", ".join(sorted(map(str, round_))) for round_ in assumptions)
+    return general.with_name(f"{general.stem}-{digest_text(text)[:NAME_DIGITS]}.sdx")
+
+
+def specialized_paths(general: Path) -> list[Path]:
+    """The entries of a model's specialised programs, the least recently used one first."""
+    return sorted(general.parent.glob(f"{general.stem}-{'?' * NAME_DIGITS}.sdx"), key=last_use)
+
+
+@cache
+def environment_digest() -> str:
+    """What a program depends on besides its model and the compiler: versions, the processor, our sources.
+
+    Empty for a package that is not in files: nothing would distinguish two versions of it.
+    """
+    ours = package_stamps()
+    return digest_text(repr((sys.version, np.__version__, cpu_identity(), ours))) if ours else ""
+
+
+def digest_text(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -87,11 +87,11 @@ def save_product(folder: Path, factor: int = 2) -> Path:
     return save_model(folder / "m.onnx", PRODUCT % (factor, factor))
 
 
-def start_session(path: Path, seed: int | None = None) -> sx.Session:
+def start_session(source: Path | bytes, seed: int | None = None) -> sx.Session:
     """A session as in a new process: no program is shared with earlier sessions."""
     shared_programs.SHARED_PROGRAMS.clear()
     disk_cache.OPEN_PROGRAMS.clear()
-    return sx.Session(path, engine="native", threads=1, seed=seed)
+    return sx.Session(source, engine="native", threads=1, seed=seed)
 
 
 def is_cached(session: sx.Session) -> bool:
@@ -114,6 +114,27 @@ def test_a_second_start_gives_what_the_first_did(tmp_path: Path) -> None:
     assert first.inputs == second.inputs and first.outputs == second.outputs
     for rows in (3, 0, 1, 3, 3, 3):
         np.testing.assert_array_equal(run_product(first, rows), run_product(second, rows))
+
+
+def test_bytes_are_cached_by_their_content(tmp_path: Path, folder: Path) -> None:
+    contents = [save_product(tmp_path, factor).read_bytes() for factor in (2, 3)]
+    for content, factor in zip(contents, (2, 3), strict=True):
+        first, second = start_session(content), start_session(bytes(bytearray(content)))
+        assert (first.stats.compilations, second.stats.compilations) == (1, 0)
+        assert is_cached(second)
+        x = np.array([[1, 2]], F)
+        for session in (first, second):
+            np.testing.assert_array_equal(session.run({"x": x})["y"], factor * x)
+        assert [node.op_type for node in second.model.graph.nodes] == ["MatMul", "Relu"]
+    assert len(list(folder.iterdir())) == 2
+
+
+def test_bytes_that_may_change_are_not_cached(tmp_path: Path, folder: Path) -> None:
+    content = bytearray(save_product(tmp_path).read_bytes())
+    for source in (content, memoryview(content)):
+        shared_programs.SHARED_PROGRAMS.clear()
+        sx.Session(source, engine="native", threads=1)
+    assert not folder.exists()
 
 
 def test_a_changed_file_is_recompiled(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
-"""Stamps of files: what identifies a file and the version of its content without reading it."""
+"""Stamps of files: what identifies a file and the version of its content without reading it; and of bytes."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import time
 from dataclasses import dataclass, field
@@ -60,10 +61,26 @@ class FileStamp:
 
 
 @dataclass(frozen=True, slots=True)
-class FileStamps:
-    """The stamps of a model's file and of the files of its external data, in order of their paths."""
+class BytesStamp:
+    """Identity of a model given as bytes: its SHA-256, in hexadecimal."""
 
-    files: tuple[FileStamp, ...]
+    digest: str
+
+    @classmethod
+    def of(cls, data: bytes) -> Self:
+        return cls(hashlib.sha256(data).hexdigest())
+
+    @property
+    def is_racily_clean(self) -> bool:
+        """False: other bytes have another stamp."""
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class FileStamps:
+    """The stamps of a model's file, or bytes, and of the files of its external data, in order of their paths."""
+
+    files: tuple[FileStamp | BytesStamp, ...]
 
     @property
     def is_racily_clean(self) -> bool:

@@ -5,22 +5,27 @@ from __future__ import annotations
 from functools import cached_property
 from pathlib import Path
 
+from sardonyx._src.io.loading.file_formats import FileData
 from sardonyx._src.io.loading.load import TEXT_SUFFIXES, load, map_or_read
 from sardonyx._src.io.mapped_files import MappedFile
 from sardonyx._src.ir.model import Model
 
 
 class LazyModel:
-    """The model in a file as it was at construction, even if the name later refers to another file.
+    """The model in bytes, or in a file as it was at construction, even if the name later refers to another file.
 
     interface: a model with the same inputs and outputs, and nothing else.
     """
 
-    def __init__(self, path: Path, interface: Model) -> None:
+    def __init__(self, source: Path | bytes, interface: Model) -> None:
         """Raises OSError for a file that cannot be read."""
-        assert path.suffix not in TEXT_SUFFIXES, f"{path} is a text file, which cannot be mapped"
         self.interface = interface
-        self.data = map_or_read(path, 0)  # few sessions use it
+        self.data: FileData
+        if isinstance(source, bytes):
+            self.data = source
+        else:
+            assert source.suffix not in TEXT_SUFFIXES, f"{source} is a text file, which cannot be mapped"
+            self.data = map_or_read(source, 0)  # few sessions use it
 
     @cached_property
     def model(self) -> Model:

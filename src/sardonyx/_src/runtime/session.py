@@ -81,7 +81,7 @@ class Session:
 
     Several threads may run one session at the same time, and so may forked children.  Sessions of one unchanged file,
     or of models with equal content, share compiled programs and weights.  The native engine also caches the programs
-    of files for the next process, in the folder `SARDONYX_CACHE` or else the user's cache folder; an empty
+    of files and bytes for the next process, in the folder `SARDONYX_CACHE` or else the user's cache folder; an empty
     `SARDONYX_CACHE` disables the cache, and `SARDONYX_CACHE_BYTES` limits it.  A pickled session consists of the path of its model, or of the model if it did
     not come from a file; unpickling opens a new session, whose random numbers start again.
 

@@ -13,7 +13,7 @@ from sardonyx._src.errors import CompilationError, LimitError, MissingPackage, S
 from sardonyx._src.grad.runnable import without_gradient_nodes
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.io.external import verify_checksums
-from sardonyx._src.io.file_stamps import FileStamp
+from sardonyx._src.io.file_stamps import BytesStamp, FileStamp
 from sardonyx._src.io.loading.load import ModelSource, load
 from sardonyx._src.io.loading.operator_set_path import environment_folders
 from sardonyx._src.ir.model import Model
@@ -23,7 +23,7 @@ from sardonyx._src.runtime.engine import NativeEngine
 from sardonyx._src.runtime.lazy_model import LazyModel
 from sardonyx._src.runtime.saved_programs.disk_cache import make_native_engine, open_cached_engine
 from sardonyx._src.runtime.session_origin import Engine, SessionOrigin
-from sardonyx._src.runtime.shared_programs import ModelStamp, stamp_file, stamp_model
+from sardonyx._src.runtime.shared_programs import ModelStamp, stamp_model, stamp_source
 from sardonyx._src.runtime.stats import RunCounters
 
 log = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ class SessionOpener:
         """The engine for a model.  saved: the path of a compiled program, if the source is one."""
         origin = self.origin
         has_sets = origin.operator_sets or environment_folders()
-        stamp = None if saved or has_sets else stamp_file(source)
+        stamp = None if saved or has_sets else stamp_source(source)
         compiled = self.open_compiled(source, saved, stamp)
         if compiled is not None:
             return OpenedModel(compiled, compiled.source, compiled.interface)
@@ -62,12 +62,13 @@ class SessionOpener:
         )
         verify_checksums(model_tensors(stored))
         model = without_gradient_nodes(stored)
-        is_unchanged = stamp is not None and stamp == stamp_file(source) and model is stored
-        model_stamp = stamp_model(stamp, stored) if stamp is not None and is_unchanged else None
+        is_unchanged = isinstance(stamp, BytesStamp) or stamp == stamp_source(source)
+        has_stamp = is_unchanged and model is stored
+        model_stamp = stamp_model(stamp, stored) if stamp is not None and has_stamp else None
         return OpenedModel(self.make_engine(model, model_stamp), model, model)
 
     def open_compiled(
-        self, source: ModelSource, saved: Path | None, stamp: FileStamp | None
+        self, source: ModelSource, saved: Path | None, stamp: FileStamp | BytesStamp | None
     ) -> NativeEngine | None:
         """The engine of a program that was compiled before: a `.sdx` file or an entry of the cache; None if there is none."""
         origin = self.origin
@@ -87,7 +88,7 @@ class SessionOpener:
         if stamp is None or self.engine == "reference":
             return None
         return open_cached_engine(
-            Path(cast("str | os.PathLike[str]", source)),
+            source if isinstance(source, bytes) else Path(cast("str | os.PathLike[str]", source)),
             stamp,
             threads=origin.threads,
             limits=self.limits,

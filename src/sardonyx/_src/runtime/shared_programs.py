@@ -1,6 +1,6 @@
 """Registry of compiled programs that sessions share, so that weights are packed once per process.
 
-The key is the stamp of a file that has not changed, or the digest of a model's content (`content_hash`).
+The key is the stamp of a file that has not changed, or of bytes, or the digest of a model's content (`content_hash`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.errors import ExternalDataError
 from sardonyx._src.io.external.files import ExternalStorage
-from sardonyx._src.io.file_stamps import FileStamp, FileStamps
+from sardonyx._src.io.file_stamps import BytesStamp, FileStamp, FileStamps
 from sardonyx._src.io.loading.load import ModelSource
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array, Tensor
@@ -45,12 +45,14 @@ class SharedProgram:
     specializations: Specializations = field(default_factory=Specializations)
 
 
-ModelStamp: TypeAlias = FileStamp | FileStamps  # of all files in which the data of a model are
+ModelStamp: TypeAlias = FileStamp | BytesStamp | FileStamps  # of all files in which the data of a model are
 SHARED_PROGRAMS: WeakValueDictionary[ModelStamp | ModelDigest, SharedProgram] = WeakValueDictionary()
 
 
-def stamp_file(source: ModelSource) -> FileStamp | None:
-    """The stamp of a file now; None if the source is not the path of a file."""
+def stamp_source(source: ModelSource) -> FileStamp | BytesStamp | None:
+    """The stamp of a file now, or of bytes; None for any other source."""
+    if isinstance(source, bytes):
+        return BytesStamp.of(source)
     if not isinstance(source, str | os.PathLike):
         return None
     try:
@@ -59,10 +61,10 @@ def stamp_file(source: ModelSource) -> FileStamp | None:
         return None
 
 
-def stamp_model(stamp: FileStamp, model: Model) -> ModelStamp | None:
+def stamp_model(stamp: FileStamp | BytesStamp, model: Model) -> ModelStamp | None:
     """The stamps of all files that a model consists of, as they were when its data were opened.
 
-    stamp: of the model's own file.  None if the file of some external data cannot be opened.
+    stamp: of the model's own file or bytes.  None if the file of some external data cannot be opened.
     """
     storages = {
         tensor.storage.file: tensor.storage

@@ -1,4 +1,4 @@
-"""Disk cache of compiled programs: the next process that opens the same file compiles and packs nothing.
+"""Disk cache of compiled programs: the next process that opens the same file or bytes compiles and packs nothing.
 
 A model has an entry (`cache_entries`) for its general program, and one for each program that is specialised for what runs
 tell (`specialized_entries`).
@@ -19,7 +19,7 @@ from sardonyx._src.compile.program.defects import DEFECTS
 from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.errors import CompilationError, are_defects_fatal
 from sardonyx._src.interp.interpreter import Interpreter
-from sardonyx._src.io.file_stamps import FileStamp
+from sardonyx._src.io.file_stamps import BytesStamp, FileStamp
 from sardonyx._src.io.loading.load import TEXT_SUFFIXES, pause_gc
 from sardonyx._src.io.memory_release import trim_heap
 from sardonyx._src.io.nesting import limit_nesting
@@ -37,7 +37,7 @@ from sardonyx._src.runtime.saved_programs.cache_entries import (
 from sardonyx._src.runtime.saved_programs.reading import ProgramImage
 from sardonyx._src.runtime.saved_programs.saved_engine import SavedProgram
 from sardonyx._src.runtime.saved_programs.specialized_entries import SpecializedEntries
-from sardonyx._src.runtime.shared_programs import SHARED_PROGRAMS, ModelStamp, stamp_file
+from sardonyx._src.runtime.shared_programs import SHARED_PROGRAMS, ModelStamp, stamp_source
 from sardonyx._src.runtime.specialization import Specializations
 from sardonyx._src.runtime.stats import RunCounters
 
@@ -90,24 +90,25 @@ class CachedEngine(NativeEngine):
 
 
 def open_cached_engine(
-    path: Path,
-    stamp: FileStamp,
+    source: Path | bytes,
+    stamp: FileStamp | BytesStamp,
     *,
     threads: int | None = None,
     limits: RunLimits | None = None,
     seed: int | None = None,
     counters: RunCounters | None = None,
 ) -> CachedEngine | None:
-    """The engine of a file from the cache, without decoding its model; None if there is no entry, or the model is needed.
+    """The engine of a model from the cache, without decoding it; None if there is no entry, or the model is needed.
 
-    stamp: of the file.
+    source: the model's file, or its bytes.  stamp: of these.
     """
     is_compiled = SHARED_PROGRAMS.get(stamp) is not None
-    cached = None if is_compiled or path.suffix in TEXT_SUFFIXES else open_cached_program(stamp)
+    is_text = isinstance(source, Path) and source.suffix in TEXT_SUFFIXES
+    cached = None if is_compiled or is_text else open_cached_program(stamp)
     if cached is None or cached.image.has_defaults:
         return None
-    model = LazyModel(path, cached.image.interface)
-    if stamp_file(path) != stamp:
+    model = LazyModel(source, cached.image.interface)
+    if isinstance(source, Path) and stamp_source(source) != stamp:
         return None  # the mapped file may be another one
     return bind_cached(model, cached, threads, limits, seed, counters, stamp)
 

@@ -30,6 +30,7 @@ POOLING_MODES = ("avg", "max")
 op = Operator(
     "RoiAlign",
     tolerance="rounding",
+    computes_in_float32=True,
     enum_attributes={
         "coordinate_transformation_mode": enum_values(*COORDINATE_MODES),
         "mode": enum_values(*POOLING_MODES),

@@ -23,7 +23,7 @@ from sardonyx._src.ops.support.arithmetic import compute_in_float32
 from sardonyx._src.ops.support.promotion import NARROW_FLOATS, promote_input
 from sardonyx._src.ops.support.shapes import element_count, first_element_type, merge_dims, merge_shapes
 
-op = Operator("DeformConv", tolerance="rounding")
+op = Operator("DeformConv", tolerance="rounding", computes_in_float32=True)
 op.convert((22, 19))(promote_input(NARROW_FLOATS))
 
 

@@ -1,0 +1,94 @@
+"""Bilinear interpolation of a point of a channels-last image: its four corners, and the sum of their weighted pixels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.kernels.vectors import load_typed, loop_vectors
+
+
+@dataclass(frozen=True, slots=True)
+class SampledImage:
+    """An image [height, width, channels] in memory: pixels are `pixel_stride` elements apart, channels adjacent."""
+
+    address: str
+    height: LLVMValue
+    width: LLVMValue
+    pixel_stride: LLVMValue
+    element: LLVMType
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """One of two pixels of an axis beside a point; index: 0 unless it is inside the image."""
+
+    index: LLVMValue
+    is_inside: LLVMValue
+    weight: LLVMValue
+
+
+@dataclass(frozen=True, slots=True)
+class Corner:
+    """A pixel beside a point: where its channels are, if it is inside the image, and its weight."""
+
+    offset: LLVMValue
+    is_inside: LLVMValue
+    weight: LLVMValue
+
+
+def neighbours(b: KernelBuilder, position: LLVMValue, size: LLVMValue) -> tuple[Neighbour, Neighbour]:
+    """The two pixels around a position, with pixel i at i; the weights of an infinite one, and of NaN, are NaN."""
+    first = b.call_intrinsic("floor", position)
+    fraction = position - first
+    end = size.convert("sitofp", position.type.element)
+    return (
+        neighbour(b, first, 1 - fraction, end),
+        neighbour(b, first + 1, fraction, end),
+    )
+
+
+def neighbour(b: KernelBuilder, place: LLVMValue, weight: LLVMValue, end: LLVMValue) -> Neighbour:
+    is_inside = (place >= 0) & (place < end)
+    safe = b.select(is_inside, place, b.constant(0, place.type))
+    return Neighbour(safe.convert("fptosi", "i64"), is_inside, weight)
+
+
+def corners(image: SampledImage, rows: Sequence[Neighbour], columns: Sequence[Neighbour]) -> Iterator[Corner]:
+    """The pixels around a point, from those of its axes; weights are of the type of the image's elements."""
+    for row in rows:
+        for column in columns:
+            offset = (row.index * image.width + column.index) * image.pixel_stride
+            weight = row.weight * column.weight
+            if weight.type != image.element:
+                weight = weight.convert("fptrunc", image.element.element)
+            yield Corner(offset, row.is_inside & column.is_inside, weight)
+
+
+def loop_weighted_pixels(
+    b: KernelBuilder, image: SampledImage, pixels: Sequence[Corner], channels: LLVMValue
+) -> Iterator[tuple[LLVMValue, LLVMValue | None, list[LLVMValue]]]:
+    """A loop over vectors of channels: yields the first channel, the mask, and each corner's pixel times its weight.
+
+    A pixel outside of the image is 0, and not read.
+    """
+    element = image.element
+    lanes = b.target.lanes
+    vector = LLVMType(element.element, lanes)
+    slots = [b.new_slot("pixel", vector) for _ in pixels]
+    for channel, mask in loop_vectors(b, 0, channels, lanes):
+        for corner, slot in zip(pixels, slots, strict=True):
+            b.store(slot, b.constant(0, vector))
+            with b.if_then(corner.is_inside):
+                address = b.gep(image.address, corner.offset + channel, element.element)
+                b.store(slot, load_typed(b, vector, address, mask))
+        yield (
+            channel,
+            mask,
+            [
+                b.load(slot) * b.splat(corner.weight, lanes)
+                for corner, slot in zip(pixels, slots, strict=True)
+            ],
+        )

@@ -1,0 +1,59 @@
+"""RoiAlign of float32 and float64 images, channels last.
+
+Regions that are not finite, of images that do not exist, or with thousands of points in a bin bail out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sardonyx._src.compile.kernels.sampling.roi_align import RoiAlignment, roi_align_step
+from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
+from sardonyx._src.compile.lower.lowering import Lowering
+from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.partition.region import Read, Region, Write
+from sardonyx._src.compile.partition.registry import matches
+from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.compile.program.layout import CHANNELS_LAST
+from sardonyx._src.compile.program.step import Step
+from sardonyx._src.dtypes import DataType
+
+MODES = ("avg", "max")
+COORDINATES = ("half_pixel", "output_half_pixel")
+MAX_SAMPLING_RATIO = 64
+
+
+@matches("RoiAlign", 22)
+def match_roi_align(op: BoundNode, scope: Scope) -> Region[RoiAlignment] | None:
+    x, rois, images = op.input(0), op.input(1), op.input(2)
+    if x is None or rois is None or images is None or not all(map(scope.is_native, (x, rois, images))):
+        return None
+    dtype = scope.dtype(x)
+    if dtype not in (DataType.FLOAT, DataType.DOUBLE) or scope.dtype(rois) is not dtype:
+        return None
+    shapes = [scope.known_shape(value) for value in (x, rois, images)]
+    if [len(shape) for shape in shapes] != [4, 2, 1] or not scope.guard_required_equal(shapes[1][1], 4):
+        return None
+    if not scope.guard_required_equal(shapes[1][0], shapes[2][0]):
+        return None
+    height, width = op.attribute("output_height", int), op.attribute("output_width", int)
+    coordinates = op.attribute("coordinate_transformation_mode", str)
+    ratio, mode = op.attribute("sampling_ratio", int), op.attribute("mode", str)
+    is_known = mode in MODES and coordinates in COORDINATES and min(height, width) >= 1
+    if not is_known or not 0 <= ratio <= MAX_SAMPLING_RATIO:
+        return None
+    result = scope.shape(op.output)
+    if result is None or not scope.guard_required_equal(result[0], shapes[1][0]):
+        return None
+    config = RoiAlignment(
+        mode == "avg", coordinates == "half_pixel", ratio, op.attribute("spatial_scale", float)
+    )
+    reads = (Read(x, CHANNELS_LAST), Read(rois), Read(images))
+    return Region("RoiAlign", (op.node,), config, reads, (Write(op.output, CHANNELS_LAST),))
+
+
+@lowers("RoiAlign")
+def lower_roi_align(region: LaidOutRegion[RoiAlignment], lowering: Lowering) -> Sequence[Step]:
+    (x, rois, images), (y,) = region.operands, region.results
+    return (roi_align_step(x, rois, images, y, lowering.status, region.config),)

@@ -1,7 +1,7 @@
-"""MatMulInteger by a constant matrix, and the lowering of all integer products: int32 accumulation.
+"""MatMulInteger by a constant matrix, and the lowering of its products: int32 accumulation.
 
 Contributions of zero points are subtracted by the initial accumulators where they are constant, otherwise in the
-epilogue.  Falls back for a non-constant right operand, zero points of single rows, and more than two batch dims.
+epilogue.  A computed right operand, and zero points of other forms, are left to `computed_integer_product`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,10 @@ from sardonyx._src.compile.kernels.gemm.packed_int8 import pack_int8_constant, p
 from sardonyx._src.compile.kernels.gemm.packing import make_constant
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
+from sardonyx._src.compile.lower.operators.computed_integer_product import (
+    ComputedIntegerProduct,
+    match_computed_product,
+)
 from sardonyx._src.compile.lower.registry import lowers
 from sardonyx._src.compile.partition.integer_convolutions import IntegerConvolution
 from sardonyx._src.compile.partition.integer_epilogues import fuse_integer_epilogue
@@ -34,7 +38,13 @@ from sardonyx._src.dtypes import DataType
 
 
 @matches("MatMulInteger", 10)
-def match_matmul_integer(op: BoundNode, scope: Scope) -> Region[IntegerProduct] | None:
+def match_matmul_integer(
+    op: BoundNode, scope: Scope
+) -> Region[IntegerProduct] | Region[ComputedIntegerProduct] | None:
+    return match_constant_product(op, scope) or match_computed_product(op, scope)
+
+
+def match_constant_product(op: BoundNode, scope: Scope) -> Region[IntegerProduct] | None:
     b, zeros = scope.constant(op.input(1)), scope.constant(op.input(3))
     if b is None or (zeros is None and op.input(3) is not None):
         return None

@@ -1,0 +1,163 @@
+"""MatMulInteger of two computed operands, and with zero points in every form: int32 accumulators, then a correction.
+
+The kernel multiplies unsigned rows by signed columns.  With a' and b' the operands as it reads them, and their zero points shifted
+alike, (a' - za) (b' - zb) summed over k is the accumulator - za * (sum(b') - K * zb) - zb * sum(a').
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sardonyx._src.compile.codegen.expressions import Apply, Cast, Local, Number, Scalar
+from sardonyx._src.compile.kernels.elementwise.elementwise import elementwise_step
+from sardonyx._src.compile.kernels.gemm.int8_packing import pack_int8_tensor
+from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
+from sardonyx._src.compile.kernels.gemm.integer_matmul import integer_matmul_steps
+from sardonyx._src.compile.kernels.gemm.packed_int8 import pack_int8_constant
+from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
+from sardonyx._src.compile.lower.lowering import Lowering
+from sardonyx._src.compile.lower.operators.matmul import is_broadcastable_batch
+from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.partition.int8_layouts import INT8X4_ROWS
+from sardonyx._src.compile.partition.integer_products import INT8_TYPES, SIGN_OFFSET
+from sardonyx._src.compile.partition.region import Read, Region, Write
+from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.dims import known_equal
+from sardonyx._src.ir.graph import Value
+
+MAX_RANK = 4
+ACCUMULATOR = Local("i0")
+
+
+@dataclass(frozen=True, slots=True)
+class ComputedIntegerProduct:
+    """k: the length of the sums.  zeros: whether each operand has a zero point; these are read after the operands."""
+
+    k: int
+    signed: tuple[bool, bool]
+    zeros: tuple[bool, bool]
+
+
+def match_computed_product(op: BoundNode, scope: Scope) -> Region[ComputedIntegerProduct] | None:
+    a, b, zeros = op.input(0), op.input(1), (op.input(2), op.input(3))
+    if a is None or b is None or not all(scope.is_native(v) for v in (a, b, *zeros) if v is not None):
+        return None
+    if scope.dtype(a) not in INT8_TYPES or scope.dtype(b) not in INT8_TYPES or scope.shape(op.output) is None:
+        return None
+    left, right, result = scope.known_shape(a), scope.known_shape(b), scope.known_shape(op.output)
+    if not 2 <= len(left) <= MAX_RANK or not 2 <= len(right) <= MAX_RANK:
+        return None
+    k = left[-1]
+    if not isinstance(k, int) or not scope.guard_required_equal(k, right[-2]):
+        return None
+    if not all(is_broadcastable_batch(scope, shape[:-2], result[:-2]) for shape in (left, right)):
+        return None
+    if not is_zero_point(scope, zeros[0], a, -2) or not is_zero_point(scope, zeros[1], b, -1):
+        return None
+    signed = scope.dtype(a) is DataType.INT8, scope.dtype(b) is DataType.INT8
+    config = ComputedIntegerProduct(k, signed, (zeros[0] is not None, zeros[1] is not None))
+    reads = (Read(a, INT8X4_ROWS), Read(b), *(Read(zero) for zero in zeros if zero is not None))
+    return Region("ComputedIntegerProduct", (op.node,), config, reads, (Write(op.output),))
+
+
+def is_zero_point(scope: Scope, zero: Value | None, operand: Value, axis: int) -> bool:
+    """Whether a zero point is omitted, one number, or one for each row or column of an operand, along `axis`."""
+    if zero is None:
+        return True
+    shape, whole = scope.known_shape(zero), scope.known_shape(operand)
+    if all(dim == 1 for dim in shape):
+        return len(shape) <= len(whole)
+    if len(shape) == 1:
+        return known_equal(shape[0], whole[axis]) is True
+    expected = [*whole[:-2], 1, 1]
+    expected[axis] = whole[axis]
+    return len(shape) == len(whole) and all(
+        known_equal(*pair) is True for pair in zip(shape, expected, strict=True)
+    )
+
+
+@lowers("ComputedIntegerProduct")
+def lower_computed_product(
+    region: LaidOutRegion[ComputedIntegerProduct], lowering: Lowering
+) -> Sequence[Step]:
+    config, (a, b, *zeros), (y,) = region.config, region.operands, region.results
+    name = region.region.reads[1].value.name
+    right = pack_int8_tensor(b, lowering.target, name)
+    correction = Correction(config)
+    if config.zeros[1] or not config.signed[1]:  # sums of the rows are needed
+        row_sums, steps = sum_rows(a, config, lowering, name)
+    else:
+        row_sums, steps = None, []
+    points = iter(zeros)
+    za, zb = (next(points) if has_zero else None for has_zero in config.zeros)
+    if za is not None and za.rank == 1 and za.shape != (1,):
+        za = za.reshape((*za.shape, 1))
+    value = correction.expression(za, zb, right.sums, row_sums)
+    product = lowering.temporary(DataType.INT32, y.shape, f"{name}/product") if correction.operands else y
+    steps += [
+        right.step,
+        *integer_matmul_steps(
+            a, right.panels, product, None, IntegerEpilogue(), a_is_signed=config.signed[0]
+        ),
+    ]
+    if correction.operands:
+        steps.append(elementwise_step(value, (product, *correction.operands), y))
+    return steps
+
+
+def sum_rows(
+    a: TensorView, config: ComputedIntegerProduct, lowering: Lowering, name: str
+) -> tuple[TensorView, list[Step]]:
+    """The sums of the rows of a, [..., M, 1], as a product with a column of ones."""
+    ones = lowering.memoize(
+        ("ones", config.k), lambda: pack_int8_constant(np.ones((config.k, 1), np.int8), lowering.target)
+    )
+    sums = lowering.temporary(DataType.INT32, (*a.shape[:-1], 1), f"{name}/row sums")
+    steps = integer_matmul_steps(a, ones, sums, None, IntegerEpilogue(), a_is_signed=config.signed[0])
+    return sums, steps
+
+
+class Correction:
+    """The operands of the correction, in the order in which its expression names them: i1, i2, ..."""
+
+    def __init__(self, config: ComputedIntegerProduct) -> None:
+        self.config = config
+        self.operands: list[TensorView] = []
+
+    def expression(
+        self,
+        za: TensorView | None,
+        zb: TensorView | None,
+        column_sums: TensorView,
+        row_sums: TensorView | None,
+    ) -> Scalar:
+        """The result without the contributions of zero points."""
+        left = self.zero_point(za, SIGN_OFFSET if self.config.signed[0] else 0)
+        right = self.zero_point(zb, 0 if self.config.signed[1] else -SIGN_OFFSET)
+        value: Scalar = ACCUMULATOR
+        if left is not None:
+            sums: Scalar = self.operand(column_sums)
+            if right is not None:
+                sums = Apply("sub", (sums, Apply("mul", (right, Number(self.config.k)))))
+            value = Apply("sub", (value, Apply("mul", (left, sums))))
+        if right is not None and row_sums is not None:
+            value = Apply("sub", (value, Apply("mul", (right, self.operand(row_sums)))))
+        return value
+
+    def zero_point(self, zero: TensorView | None, shift: int) -> Scalar | None:
+        """A zero point plus the shift of its operand, as int32; None if it is 0."""
+        if zero is None:
+            return Number(shift) if shift else None
+        value: Scalar = Cast(DataType.INT32, self.operand(zero))
+        return Apply("add", (value, Number(shift))) if shift else value
+
+    def operand(self, tensor: TensorView) -> Local:
+        self.operands.append(tensor)
+        return Local(f"i{len(self.operands)}")

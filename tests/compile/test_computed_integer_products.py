@@ -1,0 +1,110 @@
+"""MatMulInteger of computed operands is native and exact, with zero points in every form, with and without dot products."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+
+from compile import guarded
+from compile.native_agreement import assert_engines_agree
+from sardonyx._src.compile.kernels.gemm.int8_packing import pack_int8_tensor
+from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.ir.tensors import Array
+
+DRAW = np.random.default_rng(7)
+TYPES = {"uint8": np.uint8, "int8": np.int8}
+
+
+def integers(dtype: str, *shape: int) -> Array:
+    limits = np.iinfo(TYPES[dtype])
+    return DRAW.integers(limits.min, limits.max, shape, TYPES[dtype], endpoint=True)
+
+
+@pytest.mark.parametrize(("left", "right"), [*product(TYPES, TYPES)])
+@pytest.mark.parametrize("zeros", ["", ", za", ", , zb", ", za, zb"])
+def test_types_and_scalar_zero_points(left: str, right: str, zeros: str) -> None:
+    points = "".join(f", {dtype} {name}" for dtype, name in ((left, "za"), (right, "zb")) if name in zeros)
+    text = f"g ({left}[M,9] a, {right}[9,N] b{points}) => (int32[M,N] y) {{ y = MatMulInteger(a, b{zeros}) }}"
+    feeds = []
+    for m, n in ((5, 7), (1, 40), (33, 1), (0, 3), (4, 0)):
+        feed = {"a": integers(left, m, 9), "b": integers(right, 9, n)}
+        feed |= {
+            name: integers(dtype).reshape(())
+            for dtype, name in ((left, "za"), (right, "zb"))
+            if name in zeros
+        }
+        feeds.append(feed)
+    assert_engines_agree(text, *feeds)
+
+
+@pytest.mark.parametrize("k", [0, 1, 2, 3, 4, 70, 1031])
+def test_lengths_of_sums(k: int) -> None:
+    text = (
+        f"g (uint8[6,{k}] a, uint8[{k},20] b, uint8 z) => (int32[6,20] y) {{ y = MatMulInteger(a, b, z, z) }}"
+    )
+    full: Array = np.full((6, k), 255, np.uint8)
+    assert_engines_agree(
+        text,
+        {"a": integers("uint8", 6, k), "b": integers("uint8", k, 20), "z": np.array(3, np.uint8)},
+        {"a": full, "b": np.full((k, 20), 255, np.uint8), "z": np.array(0, np.uint8)},
+    )
+
+
+@pytest.mark.parametrize(
+    ("a", "b"), [((2, 3, 5, 8), (2, 3, 8, 6)), ((3, 5, 8), (8, 6)), ((2, 1, 5, 8), (3, 8, 6))]
+)
+def test_batches(a: tuple[int, ...], b: tuple[int, ...]) -> None:
+    dims = [",".join(map(str, shape)) for shape in (a, b)]
+    out = ",".join(map(str, (*np.broadcast_shapes(a[:-2], b[:-2]), 5, 6)))
+    text = f"g (int8[{dims[0]}] a, uint8[{dims[1]}] b, uint8 z) => (int32[{out}] y) {{ y = MatMulInteger(a, b, , z) }}"
+    feeds = {"a": integers("int8", *a), "b": integers("uint8", *b), "z": np.array(100, np.uint8)}
+    assert_engines_agree(text, feeds)
+
+
+@pytest.mark.parametrize(("za", "zb"), [("[5]", "[6]"), ("[5]", ""), ("[2,5,1]", "[2,1,6]"), ("[1]", "[1]")])
+def test_zero_points_of_rows_and_columns(za: str, zb: str) -> None:
+    text = f"""g (int8[2,5,8] a, uint8[2,8,6] b, int8{za} za, uint8{zb} zb) => (int32[2,5,6] y)
+        {{ y = MatMulInteger(a, b, za, zb) }}"""
+    shapes = [tuple(map(int, dims[1:-1].split(","))) if dims else () for dims in (za, zb)]
+    feeds = {"a": integers("int8", 2, 5, 8), "b": integers("uint8", 2, 8, 6)}
+    feeds |= {"za": integers("int8", *shapes[0]), "zb": integers("uint8", *shapes[1])}
+    assert_engines_agree(text, feeds)
+
+
+def test_rows_of_zero_points_with_constant_weights() -> None:
+    text = """g (uint8[3,4] a, uint8[3] za) => (int32[3,2] y) <uint8[4,2] b = {1, 2, 3, 4, 5, 6, 7, 255}>
+        { y = MatMulInteger(a, b, za) }"""
+    assert_engines_agree(text, {"a": integers("uint8", 3, 4), "za": integers("uint8", 3)})
+
+
+def test_a_transposed_operand() -> None:
+    text = """g (uint8[2,5,8] q, uint8[2,6,8] k, uint8 z) => (int32[2,5,6] y)
+        { t = Transpose <perm = [0, 2, 1]> (k)  y = MatMulInteger(q, t, z, z) }"""
+    feeds = {"q": integers("uint8", 2, 5, 8), "k": integers("uint8", 2, 6, 8), "z": np.array(9, np.uint8)}
+    assert_engines_agree(text, feeds)
+
+
+@pytest.mark.parametrize("lanes", [16, 8, 4, 1])
+@pytest.mark.parametrize("dtype", [*TYPES])
+@pytest.mark.parametrize(("k", "n"), [(4, 16), (7, 33), (1, 5), (18, 70)])
+def test_packing_stays_in_bounds(k: int, n: int, dtype: str, lanes: int) -> None:
+    b = integers(dtype, 2, k, n)
+    target = replace(host_target(), lanes=lanes)
+    view, buffer = guarded.tensor(b)
+    operand = pack_int8_tensor(view, target)
+    dims = [int(dim) for dim in operand.panels.tensor.shape if isinstance(dim, int)]
+    sums, packed = np.zeros((2, 1, n), np.int32), np.zeros(dims, np.int32)
+    kernel = operand.step.kernel
+    step = replace(
+        operand.step,
+        kernel=replace(
+            kernel, key=f"{kernel.key}:{lanes}", source=lambda name, _: kernel.source(name, target)
+        ),
+    )
+    arrays = {buffer: b, operand.sums.buffer: sums, operand.panels.tensor.buffer: packed}
+    guarded.run(step, arrays)
+    shift = 128 if dtype == "uint8" else 0
+    np.testing.assert_array_equal(sums, (b.astype(np.int32) - shift).sum(1, keepdims=True))

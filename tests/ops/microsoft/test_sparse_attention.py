@@ -46,7 +46,9 @@ def feeds_of_model(model: sx.Model, lengths: list[int]) -> dict[str, np.ndarray]
     }
     session = sx.Session(model, engine="reference")
     return {
-        port.name: sizes[port.name] if port.name in sizes else draw(*map(int, port.shape or ()))
+        port.name: sizes[port.name]
+        if port.name in sizes
+        else draw(*(dim for dim in port.shape or () if isinstance(dim, int)))
         for port in session.inputs
     }
 

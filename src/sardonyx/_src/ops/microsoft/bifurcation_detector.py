@@ -62,8 +62,8 @@ def find_suffix(source: Array, tokens: Array, least: int, most: int) -> int:
     for size in range(least, most + 1):
         if size > len(tokens):
             break
-        windows = np.lib.stride_tricks.sliding_window_view(source, size) if size <= len(source) else []
-        places = [i for i, window in enumerate(windows) if np.array_equal(window, tokens[-size:])]
+        starts = range(len(source) - size + 1)
+        places = [i for i in starts if np.array_equal(source[i : i + size], tokens[-size:])]
         if not places:
             break
         if len(places) == 1:

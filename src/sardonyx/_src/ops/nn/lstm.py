@@ -67,7 +67,8 @@ def body(inference: Inference) -> str:
     return recurrent_body(inference, ("Sigmoid", "Tanh", "Tanh"), cell_text, "hc")
 
 
-def cell_text(cell: CellText) -> tuple[str, str]:
+def cell_text(cell: CellText, *, clips_cell: bool = True) -> tuple[str, str]:
+    """The nodes of a cell; clips_cell: whether the attribute clip holds for the input of the activation h, too."""
     d, has_peepholes = cell.d, cell.inference.has(7)
     outside = bias_text(cell)
     if has_peepholes:
@@ -88,7 +89,7 @@ def cell_text(cell: CellText) -> tuple[str, str]:
     return (
         outside,
         f"""
-      h_product{d} = MatMul(h_in{d}, r_t{d})
+      {cell.weights.state_product(d, f"h_in{d}", f"h_product{d}")}
       gates{d} = Add(p_in{d}, h_product{d})
       to_i{d}, to_o{d}, to_f{d}, to_c{d} = Split <axis = 1, num_outputs = 4> (gates{d})
       {gate("i", "c_in")}
@@ -98,7 +99,7 @@ def cell_text(cell: CellText) -> tuple[str, str]:
       added{d} = Mul(i{d}, update{d})
       c_new{d} = Add(kept{d}, added{d})
       {gate("o", "c_new")}
-      {cell.activation(2, f"c_new{d}", f"shown{d}")}
+      {cell.activation(2, f"c_new{d}", f"shown{d}", clips=clips_cell)}
       h_new{d} = Mul(o{d}, shown{d})""",
     )
 

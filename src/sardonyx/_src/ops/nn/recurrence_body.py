@@ -17,6 +17,34 @@ from sardonyx._src.ops.support.body_text import element_type, promoted_type, sca
 
 
 @dataclass(frozen=True, slots=True)
+class WeightsText:
+    """How a layer multiplies by its weights W and R, whose float forms are `w` and `r`, [directions, columns, rows].
+
+    hidden_axis: the axis of R that is as long as a state.  more_inputs: formal inputs after the eight of LSTM.
+    """
+
+    hidden_axis: int = 2
+    more_inputs: tuple[str, ...] = ()
+
+    def operands(self, d: int) -> str:
+        """The nodes before the Scan of a direction: `w_t{d}` and `r_t{d}`, [rows, columns]."""
+        return f"""
+      w_d{d} = Gather <axis = 0> (w, direction{d}) w_t{d} = Transpose <perm = [1, 0]> (w_d{d})
+      r_d{d} = Gather <axis = 0> (r, direction{d}) r_t{d} = Transpose <perm = [1, 0]> (r_d{d})"""
+
+    def input_product(self, d: int, x: str, result: str) -> str:
+        """The nodes of the product of all inputs by W."""
+        return f"{result} = MatMul({x}, w_t{d})"
+
+    def state_product(self, d: int, state: str, result: str) -> str:
+        """The nodes of the product of a state by R, in the Scan."""
+        return f"{result} = MatMul({state}, r_t{d})"
+
+
+FLOAT_WEIGHTS = WeightsText()
+
+
+@dataclass(frozen=True, slots=True)
 class CellText:
     """The text of one direction of a layer; all its names end with `d`, the number of the direction.
 
@@ -27,11 +55,12 @@ class CellText:
     dtype: DataType
     d: int
     activations: Sequence[Activation]
+    weights: WeightsText
 
-    def activation(self, i: int, x: str, y: str) -> str:
-        """The nodes of y = activation i of x, which is clipped before."""
+    def activation(self, i: int, x: str, y: str, *, clips: bool = True) -> str:
+        """The nodes of y = activation i of x, which is clipped before if the node demands it and `clips`."""
         clip = self.inference.attributes.get("clip")
-        if not isinstance(clip, float):
+        if not isinstance(clip, float) or not clips:
             return activation_text(self.activations[i], x, y, self.dtype)
         low, high = scalar(-clip, self.dtype), scalar(clip, self.dtype)
         clipped = f"{y}_low = {low} {y}_high = {high} {y}_clipped = Clip({x}, {y}_low, {y}_high)"
@@ -78,14 +107,21 @@ def activation_text(activation: Activation, x: str, y: str, dtype: DataType) -> 
 CellBody = Callable[[CellText], tuple[str, str]]
 
 
-def recurrent_body(inference: Inference, default: Sequence[str], cell: CellBody, states: str) -> str:
+def recurrent_body(
+    inference: Inference,
+    default: Sequence[str],
+    cell: CellBody,
+    states: str,
+    weights: WeightsText = FLOAT_WEIGHTS,
+) -> str:
     """The text of the function, in opset 18 of the default domain; states: "h", or "hc" with a cell state."""
     dtype = promoted_type(element_type(inference))
     backward = BACKWARD[str(inference.attributes["direction"])]
     activations = activations_of(inference, default, len(backward))
     count = len(default)
     texts = [
-        CellText(inference, dtype, d, activations[count * d : count * (d + 1)]) for d in range(len(backward))
+        CellText(inference, dtype, d, activations[count * d : count * (d + 1)], weights)
+        for d in range(len(backward))
     ]
     directions = "".join(
         direction_text(text, is_backward, cell, states)
@@ -93,8 +129,9 @@ def recurrent_body(inference: Inference, default: Sequence[str], cell: CellBody,
     )
     names = ("Y", "Y_h", "Y_c")[: inference.outputs]
     results = "".join(result_text(inference, name, len(backward)) for name in names)
-    return f"""(X, W, R, B, lens, h_first, c_first, P) => ({", ".join(names)}) {{
-      {operands_text(inference, dtype)} {sizes_text(inference, states)} {directions} {results}
+    formals = ", ".join(("X", "W", "R", "B", "lens", "h_first", "c_first", "P", *weights.more_inputs))
+    return f"""({formals}) => ({", ".join(names)}) {{
+      {operands_text(inference, dtype)} {sizes_text(inference, states, weights)} {directions} {results}
     }}"""
 
 
@@ -125,7 +162,7 @@ def operands_text(inference: Inference, dtype: DataType) -> str:
     text = ""
     for (name, result), i in zip(names, positions, strict=True):
         if inference.has(i):
-            is_swapped = i in (0, 5, 6) and inference.integer("layout")
+            is_swapped = i in (0, 5, 6) and inference.integer("layout", 0)
             source = f"{name}_swapped" if is_swapped else name
             text += f"{source} = Transpose <perm = [1, 0, 2]> ({name}) " if is_swapped else ""
             text += f"{result} = Cast <to = {int(dtype)}> ({source}) "
@@ -134,13 +171,13 @@ def operands_text(inference: Inference, dtype: DataType) -> str:
     return text
 
 
-def sizes_text(inference: Inference, states: str) -> str:
+def sizes_text(inference: Inference, states: str, weights: WeightsText) -> str:
     """The nodes of the sizes of results, and of initial states that are left out."""
     has_all = all(inference.has(5 if state == "h" else 6) for state in states)
     return f"""
       length = Shape <start = 0, end = 1> (x)
       batch = Shape <start = 1, end = 2> (x)
-      hidden = Shape <start = 2, end = 3> (r)
+      hidden = Shape <start = {weights.hidden_axis}, end = {weights.hidden_axis + 1}> (r)
       all_sizes = Concat <axis = 0> (length, batch, hidden)
       {"" if has_all else "size = Concat <axis = 0> (batch, hidden)"}"""
 
@@ -169,11 +206,10 @@ def direction_text(text: CellText, is_backward: bool, cell: CellBody, states: st
     starts = ", ".join([*(f"{state}_start{d}" for state in states), *(["start"] if has_lengths else [])])
     return f"""
       direction{d} = Constant <value_int = {d}> ()
-      w_d{d} = Gather <axis = 0> (w, direction{d}) w_t{d} = Transpose <perm = [1, 0]> (w_d{d})
-      r_d{d} = Gather <axis = 0> (r, direction{d}) r_t{d} = Transpose <perm = [1, 0]> (r_d{d})
+      {text.weights.operands(d)}
       {"".join(initial)}
       {f"{x} = {reverse} (x, lengths)" if reversed_by_length else ""}
-      product{d} = MatMul({x}, w_t{d})
+      {text.weights.input_product(d, x, f"product{d}")}
       {outside}
       {results} = Scan ({starts}, projected{d}) <
         num_scan_inputs = 1{directions},
@@ -228,7 +264,7 @@ def result_text(inference: Inference, name: str, directions: int) -> str:
     perm = "[2, 0, 1, 3]" if name == "Y" else "[1, 0, 2]"
     text = f"{name}_axis = {vector([axis])} {stacked} {name}_wide = Concat <axis = {axis}> ({parts}) "
     source = f"{name}_wide"
-    if inference.integer("layout"):
+    if inference.integer("layout", 0):
         text += f"{name}_moved = Transpose <perm = {perm}> ({source}) "
         source = f"{name}_moved"
     return f"{text} {name} = Cast <to = {int(element_type(inference))}> ({source}) "

@@ -216,7 +216,7 @@ CALLS: dict[str, Callable[[], Call]] = {
     "sardonyx.Builder": lambda: Call(sx.Builder, {"opset": 21, "name": "g", "imports": {"com.microsoft": 1}}),
     "sardonyx.Builder.tensor": lambda: Call(sx.Builder.tensor, {"dtype": FLOAT, "shape": ["N", 2]}),
     "sardonyx.Builder.input": lambda: Call(
-        sx.Builder(21).input, {"name": "x", "dtype": FLOAT, "shape": ["N", 2], "example": X}
+        sx.Builder(21).input, {"name": "x", "dtype": FLOAT, "shape": [1, 2], "default": X, "example": X}
     ),
     "sardonyx.Builder.constant": lambda: Call(
         sx.Builder(21).constant, {"name": "w", "values": X, "dtype": FLOAT}
@@ -237,6 +237,9 @@ CALLS: dict[str, Callable[[], Call]] = {
     ),
     "sardonyx.Builder.scan": lambda: Call(
         sx.Builder(21).scan, {"*body": scan_body, "*carried": np.zeros(2, np.float32), "scan_inputs": [X]}
+    ),
+    "sardonyx.Builder.subgraph": lambda: Call(
+        sx.Builder(21).subgraph, {"*body": lambda x: x, "*types": public_ir.TensorType(FLOAT)}
     ),
     "sardonyx.Builder.function": lambda: Call(sx.Builder(21).function, {"domain": "local", "name": "f"}),
     "sardonyx.Builder.output": lambda: Call(
@@ -401,6 +404,7 @@ CALLS: dict[str, Callable[[], Call]] = {
     "sardonyx.save_operator_set": lambda: Call(
         sx.save_operator_set, {"operator_set": operator_set(), "target": "saved.onnxops"}
     ),
+    "sardonyx.to_python": lambda: Call(sx.to_python, {"model": model(), "file": "m.onnx"}),
     "sardonyx.to_json": lambda: Call(sx.to_json, {"model": model(), "indent": 2, "drop_unknown": False}),
     "sardonyx.to_text": lambda: Call(
         sx.to_text, {"model": model(), "max_elements": 2, "drop_unknown": False}

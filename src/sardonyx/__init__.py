@@ -64,6 +64,7 @@ _HOMES = {
     "save": "sardonyx._src.io.saving.save",
     "save_operator_set": "sardonyx._src.io.saving.operator_sets",
     "to_json": "sardonyx._src.io.text",
+    "to_python": "sardonyx._src.build.source.program",
     "to_text": "sardonyx._src.io.text",
 }
 _MODULES = ("backend", "compat", "errors", "ir", "train")

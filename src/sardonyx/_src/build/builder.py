@@ -20,13 +20,13 @@ from sardonyx._src.build.calls import add_call, add_constant, add_sparse
 from sardonyx._src.build.evaluation import compute_value
 from sardonyx._src.build.functions import FunctionMaker
 from sardonyx._src.build.indexing import select_part
-from sardonyx._src.build.literals import literal_tensor
+from sardonyx._src.build.literals import default_tensor, literal_tensor
 from sardonyx._src.build.operand import Operand, OperandLike
 from sardonyx._src.build.operator_methods import NamedOperators, OperatorMethods
 from sardonyx._src.build.outputs import add_output, finish_model
 from sardonyx._src.build.scopes import Scopes
 from sardonyx._src.build.state import BuilderState
-from sardonyx._src.build.subgraphs import add_if, add_loop, add_scan
+from sardonyx._src.build.subgraphs import add_if, add_loop, add_scan, build_graph
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 from sardonyx._src.ir.build import DIM_KINDS, dim_of
@@ -114,11 +114,12 @@ class Builder(OperatorMethods):
         dtype: DTypeLike | Type,
         shape: Sequence[Dim | str] | None = None,
         *,
+        default: object = None,
         example: object = None,
     ) -> Operand:
         """An input of the model: a tensor, or of any type given as `sardonyx.ir` has them.
 
-        example: a value for it, with which `Operand.numpy` computes.
+        default: elements that it has if it is not fed.  example: a value with which `Operand.numpy` computes.
         """
         require_text("name", name)
         if self._state.scopes.current is not self.graph:
@@ -127,6 +128,9 @@ class Builder(OperatorMethods):
         value = Operand(self, self._state.reserve(name), type)
         value.example = example
         self._state.inference.used_symbols = None  # the input may bring new ones
+        if default is not None:
+            value.initializer = default_tensor(value, default)
+            self.graph.add_initializer(value)
         self.graph.add_input(value)
         return value
 
@@ -242,6 +246,14 @@ class Builder(OperatorMethods):
         attributes: those of Scan, as `scan_input_axes`.
         """
         return results_of(add_scan(self._state, body, carried, scan_inputs, attributes))
+
+    def subgraph(self, body: Callable[..., object], *types: Type | None) -> Graph:
+        """A subgraph for an attribute of `op`: what `body` appends, a function of as many operands as there are types.
+
+        The subgraphs of If, Loop and Scan are simpler to write with `if_`, `loop` and `scan`.
+        """
+        items_of("types", types, (Type, type(None)), "types")
+        return build_graph(self._state, "body", body, types)
 
     def function(self, *, domain: str = "local", name: str = "") -> Callable[[F], FunctionMaker]:
         """A decorator that makes a model-local function of a Python function.

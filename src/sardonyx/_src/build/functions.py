@@ -43,15 +43,21 @@ class FunctionMaker:
         self.inputs, self.attributes = parameters_of(body, name)
         self.function: Function | None = None
 
-    def __call__(self, *inputs: OperandLike | None, name: str = "", **attributes: object) -> Any:
-        """Calls the function; name: of the node.  The results are those of the Python function."""
+    def __call__(
+        self,
+        *inputs: OperandLike | None,
+        outputs: str | Sequence[str] | None = None,
+        name: str = "",
+        **attributes: object,
+    ) -> Any:
+        """Calls the function.  The results are those of the Python function; outputs: their names.  name: of the node."""
         self.check_arguments(inputs, attributes)
         operands = convert_operands(self.state, self.name, None, inputs)
         if self.function is None:
             self.function = self.build(operands)
         count = len(self.function.body.outputs)
         converted = {key: self.convert(key, value) for key, value in attributes.items()}
-        node = add_call(self.state, self.name, operands, count, self.domain, name, converted)
+        node = add_call(self.state, self.name, operands, outputs or count, self.domain, name, converted)
         return node.outputs[0] if count == 1 else node.outputs
 
     def check_arguments(self, inputs: Sequence[object], attributes: Mapping[str, object]) -> None:

@@ -9,7 +9,9 @@ import numpy as np
 from sardonyx._src.arguments import shown
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
+from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.tensors import Array, Tensor
+from sardonyx._src.ir.types import TensorType
 from sardonyx._src.schema import OpSchema
 from sardonyx._src.schema.signature import Parameter
 
@@ -33,7 +35,7 @@ def literal_tensor(
     """
     if isinstance(value, Tensor):
         return value
-    if isinstance(value, np.ndarray | np.generic):
+    if is_typed(value):
         return tensor_of(value, dtype, what)
     array = natural_array(value, what)
     if array.size == 0 and parameter is None and dtype is None:
@@ -43,6 +45,29 @@ def literal_tensor(
     if dtype is not DataType.STRING and not is_exact(array, converted, dtype):
         raise InputError(f"{what} must be {dtype.text}; got {shown(value)}", name=what)
     return converted
+
+
+def default_tensor(value: Value, default: object) -> Tensor:
+    """The default of an input as a tensor of its type; raises InputError for another rank, size or element type."""
+    what = f"the default of {value.name!r}"
+    if not isinstance(value.type, TensorType):
+        raise InputError(
+            f"{what} must be left out: only tensors have defaults; the type is {value.type}", name="default"
+        )
+    tensor = literal_tensor(default, None, None, {}, what, None if is_typed(default) else value.type.dtype)
+    shape = value.type.shape
+    fits = shape is None or (
+        len(shape) == len(tensor.shape)
+        and all(not isinstance(d, int) or d == n for d, n in zip(shape, tensor.shape, strict=True))
+    )
+    if tensor.dtype is not value.type.dtype or not fits:
+        got = TensorType(tensor.dtype, tensor.shape)
+        raise InputError(f"{what} must be {value.type}; got {got}", name="default")
+    return tensor
+
+
+def is_typed(value: object) -> bool:
+    return isinstance(value, Tensor | np.ndarray | np.generic)
 
 
 def natural_array(value: object, what: str) -> Array:

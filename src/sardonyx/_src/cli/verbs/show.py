@@ -2,11 +2,14 @@
 
 sardonyx show m.onnx
 sardonyx show m.onnx --text
+sardonyx show m.onnx --python
 sardonyx show ai.onnx.18.onnxopset --text
 sardonyx show input_0.pb --text --kind sequence
 
 With --text the document may also be an operator-set document or a stored tensor, sequence, map or optional, and a
 model that cannot be loaded is printed as its records, with what is wrong on standard error.
+
+With --python the model is a program for sardonyx.Builder that rebuilds it, with large weights from the model's file.
 
 Exit codes: 0 success, 1 the document is invalid, 2 usage error.
 """
@@ -41,6 +44,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--full", action="store_true", help="do not truncate lists and texts")
     form.add_argument("--text", action="store_true", help="print the whole document in ONNX textual syntax")
+    form.add_argument("--python", action="store_true", help="print a program that builds the model")
     form.add_argument("--json", action="store_true", help="print the summary as JSON")
     parser.add_argument(
         "--kind",
@@ -61,6 +65,12 @@ def run(args: argparse.Namespace) -> int:
         return print_document(args)
     if args.kind not in (None, "model"):
         raise InputError(f"--kind {args.kind} requires --text; add --text", name="--kind")
+    if args.python:
+        # The builder imports operators, which a summary does not need.
+        from sardonyx._src.build.source.program import to_python
+
+        write_text(to_python(load_model(args), file=None if args.model == "-" else args.model))
+        return 0
     facts = summary(load_model(args))
     if args.json:
         sys.stdout.write(json.dumps(facts, indent=2) + "\n")

@@ -26,7 +26,7 @@ def load_shared_model(name: str) -> Model:
 
 
 def feeds_of(model: Model, sizes: Mapping[str, int] | None = None, seed: int = 0) -> dict[str, object]:
-    return random_feeds(sx.Session(model).inputs, {}, seed, sizes or {})
+    return dict(random_feeds(sx.Session(model).inputs, {}, seed, sizes or {}).values)
 
 
 def reference_feeds(name: str) -> dict[str, object]:

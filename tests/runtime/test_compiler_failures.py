@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -20,6 +21,7 @@ from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.ir.graph import Node
 from sardonyx._src.rewrite.engine import driver
 from sardonyx._src.rewrite.engine.edit import Edit
+from sardonyx._src.rewrite.engine.pattern import Pattern
 from sardonyx._src.runtime.saved_programs import disk_cache, reading
 from sardonyx._src.runtime.saved_programs.save import save_compiled
 from sardonyx._src.runtime.session import Engine
@@ -203,8 +205,10 @@ def test_a_saved_program_that_cannot_be_opened_is_a_typed_error(
 def test_a_pass_that_fails_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     apply = driver.apply_pass
 
-    def apply_pass(loaded: driver.LoadedPass, node: Node, edit: Edit) -> bool:
-        return fail() if node.op_type == "Softmax" else apply(loaded, node, edit)
+    def apply_pass(
+        loaded: driver.LoadedPass, node: Node, alternatives: Sequence[Pattern], edit: Edit
+    ) -> bool:
+        return fail() if node.op_type == "Softmax" else apply(loaded, node, alternatives, edit)
 
     monkeypatch.setattr(driver, "apply_pass", apply_pass)
     session = assert_answers(new_text())

@@ -138,7 +138,7 @@ def save_and_reload(model: sx.Model) -> None:
 
 def run(model: sx.Model) -> None:
     session = sx.Session(model, limits=LIMITS)
-    session.run(random_feeds(session.inputs, {}, 0, {}))
+    session.run(random_feeds(session.inputs, {}, 0, {}).values)
 
 
 @pytest.mark.filterwarnings("ignore::sardonyx.errors.ShapeWarning")

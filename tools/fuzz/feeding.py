@@ -26,7 +26,7 @@ def feeds_for(model: Model, feeds: Mapping[str, RuntimeValue], seed: int) -> dic
     if any(size > MAX_ELEMENTS for port in missing for size in sizes(port.type)):
         return None
     try:
-        return {**fitting, **random_feeds(missing, {}, seed, {})}
+        return {**fitting, **random_feeds(missing, {}, seed, {}).values}
     except SardonyxError:
         return None
 

@@ -252,7 +252,8 @@ class Builder(OperatorMethods):
 
         The subgraphs of If, Loop and Scan are simpler to write with `if_`, `loop` and `scan`.
         """
-        items_of("types", types, (Type, type(None)), "types")
+        for type in types:
+            require_type_or_none("types", type)
         return build_graph(self._state, "body", body, types)
 
     def function(self, *, domain: str = "local", name: str = "") -> Callable[[F], FunctionMaker]:
@@ -284,8 +285,7 @@ class Builder(OperatorMethods):
         An input, or an operand that has become an output under another name, is copied by an Identity node.
         """
         require_text("name", name)
-        if type is not None and not isinstance(type, Type):
-            raise TypeError(f"type must be a type of sardonyx.ir or None; got {type_name(type)}")
+        require_type_or_none("type", type)
         return add_output(self._state, value, name, type)
 
     def model(
@@ -329,3 +329,9 @@ def require_dtype(dtype: object) -> DataType:
         return element_type_of(dtype)
     except ValueError as error:
         raise InputError(str(error), name="dtype") from None
+
+
+def require_type_or_none(name: str, type: object) -> None:
+    """Raises TypeError for anything but a type of `sardonyx.ir` or None."""
+    if type is not None and not isinstance(type, Type):
+        raise TypeError(f"{name} must be a type of sardonyx.ir or None; got {type_name(type)}")

@@ -278,6 +278,6 @@ def scalar_text(value: object) -> str:
 def element_type_text(value: object) -> str:
     """The number of an element type as its name, if it has one."""
     try:
-        return dtype_text(DataType(value))
+        return dtype_text(DataType.from_number(value)) if isinstance(value, int) else number_text(value)
     except ValueError:
         return number_text(value)

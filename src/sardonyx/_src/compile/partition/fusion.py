@@ -34,7 +34,8 @@ MAX_INPUTS = 16  # of one node, repeated ones included: expressions of more are 
 QUANTIZATION = ("QuantizeLinear", "DequantizeLinear")
 Shape = tuple[Known, ...]
 Accepts = Callable[[Value, Shape], bool]
-Entry, Content = TypeVar("Entry"), TypeVar("Content")
+Entry = TypeVar("Entry")
+Content = TypeVar("Content")
 
 
 @dataclass(slots=True)

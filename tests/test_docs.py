@@ -52,3 +52,15 @@ def test_named_files_exist(document: Path) -> None:
 def test_links_lead_somewhere(document: Path) -> None:
     links = [link for link in LINK.findall(document.read_text()) if "://" not in link]
     assert [link for link in links if not (document.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_rows_belong_to_tables_with_a_header(document: Path) -> None:
+    blocks = re.findall(r"(?:^\|.*\n?)+", document.read_text(), flags=re.MULTILINE)
+    assert [block[:80] for block in blocks if not re.match(r"\|.*\n\|(?:[ :]*-+[ :]*\|)+\n", block)] == []
+
+
+def test_each_topic_has_one_ruling() -> None:
+    topics = re.findall(r"^\| ([^|]+) \| ", (ROOT / "docs/rulings.md").read_text(), flags=re.MULTILINE)
+    assert len(topics) > 100
+    assert sorted(set(topics)) == sorted(topics)

@@ -9,14 +9,15 @@ from sardonyx._src.grad.operators.sliding_windows import (
 )
 from sardonyx._src.grad.registry import operator
 from sardonyx._src.ir.graph import Value
-from sardonyx._src.ops.backward_step import BackwardStep, Gradients
+from sardonyx._src.ops.backward_step import BackwardStep, Gradients, shape_of
 
 
 @operator("Conv").gradient(22)
 def conv(step: BackwardStep) -> Gradients:
     x, w, dy = step.input(0), step.input(1), step.gradient()
     windows, group = window_attributes(step, 1), step.inference.integer("group")
-    dx = transposed_windows(step, dy, w, windows, x, group) if step.wants(0) else None
+    taps = (shape_of(w) or (None,) * (windows.rank + 2))[2:]
+    dx = transposed_windows(step, dy, w, windows, x, taps, group) if step.wants(0) else None
     dw = weight_gradient(step, x, dy, w, windows) if step.wants(1) else None
     return [dx, dw, bias_gradient(step) if step.wants(2) else None]
 

@@ -100,6 +100,5 @@ def spread_windows(step: BackwardStep, gradient: Value) -> Value:
     ones = step.constant(np.ones((1, 1, *kernel)), step.dtype(0))
     planes = step.op("Concat", step.integers([-1, 1]), step.op("Shape", gradient, start=2), axis=0)
     images = step.Reshape(x, step.op("Concat", step.integers([-1, 1]), step.op("Shape", x, start=2), axis=0))
-    return step.reshape_like(
-        transposed_windows(step, step.Reshape(gradient, planes), ones, windows, images), x
-    )
+    spread = transposed_windows(step, step.Reshape(gradient, planes), ones, windows, images, kernel)
+    return step.reshape_like(spread, x)

@@ -1,16 +1,19 @@
 """Windows of convolutions and pooling: their attributes, and sums over windows transposed.
 
 What a window reads contributes to one element of the result; backwards, the gradient of that element is added to all of
-what the window has read.  That is a transposed convolution, whose result is cropped or padded to the size of the input,
-so that sizes may be known only during the run.
+what the window has read.  That is a transposed convolution.  Where sizes that its attributes depend on are known only
+during the run, its result is cropped or padded to the size of the input.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
+from sardonyx._src.ir.dims import Dim
 from sardonyx._src.ir.graph import Value
-from sardonyx._src.ops.backward_step import BackwardStep
+from sardonyx._src.ops.backward_step import BackwardStep, shape_of
 from sardonyx._src.ops.nn.windows import auto_pad_amounts
 
 
@@ -59,13 +62,56 @@ def transposed_windows(
     weights: Value,
     windows: WindowAttributes,
     like: Value,
+    taps: Sequence[Dim],
     group: int = 1,
 ) -> Value:
-    """The gradient of the input `like` of windows that multiply it by weights: [M, C / group, *kernel]."""
-    full = step.op(
-        "ConvTranspose", gradient, weights, strides=windows.strides, dilations=windows.dilations, group=group
+    """The gradient of the input `like` of windows that multiply it by weights: [M, C / group, *taps].
+
+    Input 0 has the spatial sizes of `like`, and the output those of the gradient.
+    """
+    transpose = partial(
+        step.op,
+        "ConvTranspose",
+        gradient,
+        weights,
+        strides=windows.strides,
+        dilations=windows.dilations,
+        group=group,
     )
-    return fit_to_input(step, full, windows, like)
+    missing = unread_sizes(step, windows, taps)
+    if missing is None:
+        return fit_to_input(step, transpose(), windows, like)
+    pads = [*windows.before, *(max(-amount, 0) for amount in missing)]
+    if max(missing) <= 0:
+        return transpose(pads=pads)
+    return transpose(pads=pads, output_padding=[max(amount, 0) for amount in missing])
+
+
+def unread_sizes(step: BackwardStep, windows: WindowAttributes, taps: Sequence[Dim]) -> list[int] | None:
+    """For each spatial axis, the elements at the end of input 0 that no window reads, or minus the padding that windows read there.
+
+    None where only sizes of the run decide that.
+    """
+    unknown = (None,) * windows.rank
+    size, out = (
+        unknown if shape is None else shape[2:] for shape in map(shape_of, (step.input(0), step.output()))
+    )
+    missing = [
+        -windows.after[axis]
+        if windows.strides[axis] == 1
+        else unread_size(size[axis], windows, axis, taps[axis], out[axis])
+        for axis in range(windows.rank)
+    ]
+    known = [amount for amount in missing if amount is not None]
+    return known if len(known) == len(missing) else None
+
+
+def unread_size(size: Dim, windows: WindowAttributes, axis: int, taps: Dim, out: Dim) -> int | None:
+    """`unread_sizes` of an axis with `out` windows of `taps` taps."""
+    if not isinstance(size, int) or not isinstance(taps, int) or not isinstance(out, int):
+        return None
+    reach = (out - 1) * windows.strides[axis] + (taps - 1) * windows.dilations[axis] + 1
+    return size + windows.before[axis] - reach
 
 
 def fit_to_input(step: BackwardStep, full: Value, windows: WindowAttributes, like: Value) -> Value:

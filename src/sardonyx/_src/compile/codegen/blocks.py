@@ -57,7 +57,9 @@ class BlockBuilder(FunctionBuilder):
         return name
 
     @contextmanager
-    def loop(self, first: LLVMValue, end: LLVMValue, step: int = 1, name: str = "i") -> Iterator[LLVMValue]:
+    def loop(
+        self, first: LLVMValue, end: LLVMValue, step: LLVMValue | int = 1, name: str = "i"
+    ) -> Iterator[LLVMValue]:
         """The body of a loop for i = first, first + step, ... while i + step <= end: `with b.loop(zero, n) as i:`.
 
         After the loop, i is the first number left out: with a step above 1, the caller handles the remainder from there.

@@ -95,6 +95,19 @@ class ConvTuning:
 
 
 @dataclass(frozen=True, slots=True)
+class WeightGradientTuning:
+    """Gradients of convolutions by their weights.
+
+    Shared:
+    block_pixels: output pixels of a block, about: with a panel of 64 columns, 32 KB of dy.
+    min_unit_taps: least number of tiles and taps of a unit of work, which read a block of dy in turn.
+    """
+
+    block_pixels: ClassVar[int] = 128
+    min_unit_taps: ClassVar[int] = 8
+
+
+@dataclass(frozen=True, slots=True)
 class PointwiseDepthwiseTuning:
     """Depthwise convolutions that compute their input by a pointwise convolution, row by row in a ring buffer.
 

@@ -1,4 +1,4 @@
-"""Conv nodes with constant float32 weights and bias over one or two spatial dims."""
+"""Conv nodes in float32 over one or two spatial dims, with constant weights and bias or with those that a run computes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
 from sardonyx._src.compile.partition.region import Shape
 from sardonyx._src.compile.partition.scope import Scope
-from sardonyx._src.compile.partition.window_geometry import WindowGeometry2D, window_geometry
+from sardonyx._src.compile.partition.window_geometry import WindowGeometry2D, as_pair, window_geometry
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known
@@ -53,6 +53,33 @@ class FloatConvolution:
         return is_unit and self.group == 1
 
 
+@dataclass(frozen=True, slots=True)
+class ComputedConvolution:
+    """The operands of a Conv of which a run computes the weights, the bias or both.
+
+    dims: those of the weights, [M, C / group, h, w].  shape: the dims of the result.
+    """
+
+    x: Value
+    weights: Value
+    bias: Value | None
+    group: int
+    dims: tuple[int, int, int, int]
+    geometry: WindowGeometry2D
+    shape: Shape
+
+    @property
+    def sliding_window(self) -> SlidingWindow:
+        """The window as kernels of depthwise convolutions expect it."""
+        geometry = self.geometry
+        return SlidingWindow(geometry.kernel, geometry.strides, geometry.dilations, geometry.pads)
+
+    @property
+    def is_depthwise(self) -> bool:
+        """Whether each channel has one filter of its own."""
+        return self.group == self.dims[0] > 1 and self.dims[1] == 1
+
+
 def match_float_convolution(op: BoundNode, scope: Scope) -> FloatConvolution | None:
     """The operands of a Conv; None if it is not supported.  Its input may not be computed yet."""
     x, weights, bias = op.input(0), scope.constant(op.input(1)), scope.constant(op.input(2))
@@ -70,3 +97,26 @@ def match_float_convolution(op: BoundNode, scope: Scope) -> FloatConvolution | N
     if weights.ndim == 3:
         weights = weights[:, :, None, :]
     return FloatConvolution(x, weights, bias, group, geometry, result)
+
+
+def match_computed_convolution(op: BoundNode, scope: Scope) -> ComputedConvolution | None:
+    """The operands of a Conv whose weights have static dims; None if it is not supported."""
+    x, weights, bias, group = op.input(0), op.input(1), op.input(2), op.attribute("group", int)
+    shape, result, kernel = scope.shape(x), scope.shape(op.output), scope.shape(weights)
+    if x is None or weights is None or shape is None or result is None or kernel is None or len(kernel) < 3:
+        return None
+    if not all(is_native_float(scope, value) for value in (x, weights, *([] if bias is None else [bias]))):
+        return None
+    dims = tuple(dim for dim in kernel if isinstance(dim, int) and dim > 0)
+    if len(dims) < len(kernel) or shape[1] != dims[1] * group or dims[0] % group:
+        return None
+    geometry = window_geometry(op, shape[2:], dims[2:])
+    if geometry is None or (bias is not None and scope.shape(bias) != dims[:1]):
+        return None
+    rows, channels = as_pair(dims[:2])
+    return ComputedConvolution(x, weights, bias, group, (rows, channels, *geometry.kernel), geometry, result)
+
+
+def is_native_float(scope: Scope, value: Value) -> bool:
+    """Whether kernels can read a value as float32."""
+    return scope.dtype_of(value) is DataType.FLOAT and scope.is_native(value)

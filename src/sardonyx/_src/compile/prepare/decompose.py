@@ -17,6 +17,7 @@ from sardonyx._src.rewrite.engine.edit import Edit
 PACKAGE = "sardonyx._src.compile.prepare.decompositions"
 DECOMPOSITIONS = {  # the module of each operator
     "AffineGrid": "function_body",
+    "BatchNormalization": "batch_normalization",
     "BlackmanWindow": "function_body",
     "CausalConvWithState": "function_body",
     "CenterCropPad": "function_body",

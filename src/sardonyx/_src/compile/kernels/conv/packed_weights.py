@@ -67,7 +67,8 @@ def pack_conv_weights(
     indirect_only: for kernels that address their input by an indirection buffer in any case.
     """
     total, channels, height, width = weights.shape
-    narrow_channels = 0 if indirect_only or not can_share_vectors(weights, groups, target.lanes) else channels
+    shares_vectors = not indirect_only and can_share_vectors(total, channels, groups, target.lanes)
+    narrow_channels = channels if shares_vectors else 0
     if narrow_channels:
         groups = total // target.lanes
     columns = total // groups
@@ -89,9 +90,8 @@ def pack_conv_weights(
     )
 
 
-def can_share_vectors(weights: Array, groups: int, lanes: int) -> bool:
-    """Whether whole groups, of as many input as output channels, fill vectors of `lanes` channels."""
-    total, channels = len(weights), int(weights.shape[1])
+def can_share_vectors(total: int, channels: int, groups: int, lanes: int) -> bool:
+    """Whether whole groups, of `channels` input and output channels each, fill vectors of `lanes` of `total` channels."""
     fits = lanes % max(channels, 1) == 0 and total % lanes == 0
     return fits and 1 < channels < lanes and total == groups * channels
 

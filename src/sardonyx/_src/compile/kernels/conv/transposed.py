@@ -7,7 +7,7 @@ There are stride_y * stride_x phases, each a step; weights of each phase are pac
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import gcd
@@ -16,6 +16,12 @@ import numpy as np
 
 from sardonyx._src.compile.codegen.builder import LLVMValue
 from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.conv.computed_weights import (
+    TapSequence,
+    pack_computed_bias,
+    pack_taps,
+    transposed_operand,
+)
 from sardonyx._src.compile.kernels.conv.convolution import ConvPartition, partition_step, window_arguments
 from sardonyx._src.compile.kernels.conv.indirection import emit_indirect
 from sardonyx._src.compile.kernels.conv.loop_nest import Convolution
@@ -23,6 +29,7 @@ from sardonyx._src.compile.kernels.conv.packed_weights import ConvWeights, ConvW
 from sardonyx._src.compile.kernels.conv.variant import ConvVariant
 from sardonyx._src.compile.kernels.conv.window_origins import WINDOW_SIZES
 from sardonyx._src.compile.kernels.epilogue import Epilogue
+from sardonyx._src.compile.kernels.gemm.register_tile import choose_tile
 from sardonyx._src.compile.kernels.gemm.row_blocks import rows_per_unit
 from sardonyx._src.compile.kernels.tuning import ConvTuning
 from sardonyx._src.compile.program.step import KernelArgument, Step
@@ -56,6 +63,12 @@ class PhaseTaps:
     dilation: int
     pad: int
 
+    @property
+    def sequence(self) -> TapSequence:
+        """The taps as a first one and a step."""
+        first, second = (*self.taps, 0, 0)[:2]
+        return TapSequence(first, second - first if len(self.taps) > 1 else 1, len(self.taps))
+
 
 @dataclass(frozen=True, slots=True)
 class OutputPhase:
@@ -74,22 +87,57 @@ def pack_transposed_weights(
     channels, columns, height, width = weights.shape
     grouped = weights.reshape(groups, channels // groups, columns, height, width).swapaxes(1, 2)
     forward = grouped.reshape(groups * columns, channels // groups, height, width)
+    phases = []
+    for y, x, vertical, horizontal in phase_taps(window):
+        taken = forward[:, :, np.array(vertical.taps, int)][:, :, :, np.array(horizontal.taps, int)]
+        phase = phase_window(vertical, horizontal)
+        packed = pack_conv_weights(taken, bias, phase, target, groups, indirect_only=True)
+        phases.append(OutputPhase(y, x, window.strides, packed))
+    return tuple(phases)
+
+
+def pack_computed_transposed_weights(
+    weights: TensorView,
+    bias: TensorView | None,
+    window: ConvWindow,
+    target: Target,
+    groups: int,
+    status: TensorView,
+) -> tuple[tuple[OutputPhase, ...], list[Step]]:
+    """`pack_transposed_weights` of dense tensors, and the steps that do it.
+
+    Weights that are not finite are recorded in the status, since the kernels multiply them by the zeros around the image.
+    """
+    operand = transposed_operand(weights, groups)
+    tile, phases, steps = choose_tile(operand.columns, target), [], []
+    biases, bias_steps = pack_computed_bias(bias, operand, tile)
+    for y, x, vertical, horizontal in phase_taps(window):
+        phase = phase_window(vertical, horizontal)
+        has_padding = phase.kernel != (1, 1) or window.kernel != (1, 1) or phase.pads != (0, 0)
+        taps = (vertical.sequence, horizontal.sequence)
+        panels, packing = pack_taps(operand, taps, tile, target, status if has_padding else None)
+        packed = ConvWeights(phase, tile, panels, biases, operand.columns, uses_im2row=False)
+        phases.append(OutputPhase(y, x, window.strides, packed))
+        steps += packing
+    return tuple(phases), [*bias_steps, *steps]
+
+
+def phase_taps(window: ConvWindow) -> Iterator[tuple[int, int, PhaseTaps, PhaseTaps]]:
+    """The taps of each phase (y, x) along both axes."""
     vertical_taps = [choose_phase_taps(window, 0, phase) for phase in range(window.strides[0])]
     horizontal_taps = [choose_phase_taps(window, 1, phase) for phase in range(window.strides[1])]
-    phases = []
     for y, vertical in enumerate(vertical_taps):
         for x, horizontal in enumerate(horizontal_taps):
-            phase_weights = forward[:, :, np.array(vertical.taps, int)][
-                :, :, :, np.array(horizontal.taps, int)
-            ]
-            phase_window = ConvWindow(
-                (len(vertical.taps), len(horizontal.taps)),
-                dilations=(vertical.dilation, horizontal.dilation),
-                pads=(vertical.pad, horizontal.pad),
-            )
-            packed = pack_conv_weights(phase_weights, bias, phase_window, target, groups, indirect_only=True)
-            phases.append(OutputPhase(y, x, window.strides, packed))
-    return tuple(phases)
+            yield y, x, vertical, horizontal
+
+
+def phase_window(vertical: PhaseTaps, horizontal: PhaseTaps) -> ConvWindow:
+    """The window of the convolution of a phase."""
+    return ConvWindow(
+        (len(vertical.taps), len(horizontal.taps)),
+        dilations=(vertical.dilation, horizontal.dilation),
+        pads=(vertical.pad, horizontal.pad),
+    )
 
 
 def choose_phase_taps(window: ConvWindow, axis: int, phase: int) -> PhaseTaps:

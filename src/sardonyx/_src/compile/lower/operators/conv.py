@@ -1,9 +1,10 @@
-"""Conv with constant float32 weights, channels-last: depthwise, Winograd, or GEMM by its shape.
+"""Conv in float32, channels-last: depthwise, Winograd, or GEMM by its shape.
 
 Depthwise convolutions have a kernel of their own, and another one together with the pointwise convolution before them.  A
 3 by 3 convolution with unit strides uses Winograd transforms where the cost model prefers them; every other one is a GEMM
-over packed weights (pointwise, im2row or indirect; see `kernels.conv`).  Quantized convolutions, and pointwise ones before a
-depthwise one, are patterns.  Falls back for non-constant weights or bias.
+over packed weights (pointwise, im2row or indirect; see `kernels.conv`).  Weights and a bias that a run computes are packed
+by steps of their own; Winograd transforms are for constant weights.  Quantized convolutions, and pointwise ones before a
+depthwise one, are patterns.  Falls back for weights of dynamic dims.
 """
 
 from __future__ import annotations
@@ -13,8 +14,15 @@ from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
+from sardonyx._src.compile.kernels.conv.computed_weights import pack_computed_depthwise, pack_computed_weights
 from sardonyx._src.compile.kernels.conv.convolution import convolution_step
-from sardonyx._src.compile.kernels.conv.packed_weights import ConvWeights, ConvWindow, pack_conv_weights
+from sardonyx._src.compile.kernels.conv.packed_weights import (
+    ConvWeights,
+    ConvWindow,
+    can_share_vectors,
+    can_use_im2row,
+    pack_conv_weights,
+)
 from sardonyx._src.compile.kernels.depthwise import depthwise
 from sardonyx._src.compile.kernels.depthwise.pointwise_depthwise import pointwise_depthwise_step
 from sardonyx._src.compile.kernels.winograd.convolution import winograd_steps
@@ -24,14 +32,19 @@ from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers
 from sardonyx._src.compile.partition.epilogues import fuse_epilogue
-from sardonyx._src.compile.partition.float_convolutions import FloatConvolution, match_float_convolution
+from sardonyx._src.compile.partition.float_convolutions import (
+    ComputedConvolution,
+    FloatConvolution,
+    match_computed_convolution,
+    match_float_convolution,
+)
 from sardonyx._src.compile.partition.patterns.pointwise_depthwise import PointwiseDepthwiseConv
 from sardonyx._src.compile.partition.region import Read, Region, fused_region
 from sardonyx._src.compile.partition.registry import matches
 from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.partition.window_geometry import as_image
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import ANY, CHANNELS_LAST
+from sardonyx._src.compile.program.layout import ANY, CHANNELS_LAST, DENSE
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import channels_last_permutation
 from sardonyx._src.ir.dims import Known
@@ -58,7 +71,9 @@ class WinogradConv:
 @matches("Conv", 22)
 def match_conv(op: BoundNode, scope: Scope) -> Region[object] | None:
     conv = match_float_convolution(op, scope)
-    if conv is None or not scope.is_native(conv.x):
+    if conv is None:
+        return match_computed_conv(op, scope)
+    if not scope.is_native(conv.x):
         return None
     epilogue, read = fuse_epilogue(scope, op.output, channels_last=True), Read(conv.x, CHANNELS_LAST)
     config = choose_algorithm(conv, scope.target)
@@ -79,6 +94,55 @@ def choose_algorithm(conv: FloatConvolution, target: Target) -> ConvWeights | De
             return WinogradConv(pack_winograd_weights(weights, bias, transforms, target), geometry.pads[:2])
     window = ConvWindow(geometry.kernel, geometry.strides, geometry.dilations, geometry.pads[:2])
     return pack_conv_weights(weights, bias, window, target, conv.group)
+
+
+def match_computed_conv(op: BoundNode, scope: Scope) -> Region[object] | None:
+    """The region of a Conv of which a run computes weights or bias."""
+    conv = match_computed_convolution(op, scope)
+    if conv is None:
+        return None
+    kind = "ComputedDepthwiseConv" if conv.is_depthwise else "ComputedConv"
+    layout = ANY if not conv.is_depthwise and uses_im2row(conv, scope.target) else CHANNELS_LAST
+    operands = [Read(value, DENSE) for value in (conv.weights, conv.bias) if value is not None]
+    epilogue = fuse_epilogue(scope, op.output, channels_last=True)
+    return fused_region(kind, op.node, conv, (Read(conv.x, layout), *operands), epilogue, CHANNELS_LAST)
+
+
+def conv_window(conv: ComputedConvolution) -> ConvWindow:
+    geometry = conv.geometry
+    return ConvWindow(geometry.kernel, geometry.strides, geometry.dilations, geometry.pads[:2])
+
+
+def uses_im2row(conv: ComputedConvolution, target: Target) -> bool:
+    """Whether the kernel copies images of any strides into im2row buffers."""
+    total, channels = conv.dims[:2]
+    shares_vectors = can_share_vectors(total, channels, conv.group, target.lanes)
+    return not shares_vectors and can_use_im2row(channels, conv_window(conv), conv.group)
+
+
+@lowers("ComputedConv")
+def lower_computed_conv(region: LaidOutRegion[ComputedConvolution], lowering: Lowering) -> Sequence[Step]:
+    (x, weights, *bias), (y,), conv = region.operands, region.results, region.config
+    packed, steps = pack_computed_weights(
+        weights.reshape(conv.dims), bias[0] if bias else None, conv_window(conv), lowering.target, conv.group
+    )
+    if packed.uses_im2row:
+        x = x.permute(channels_last_permutation(x.rank))
+    operands = tuple(map(as_image, region.epilogue_operands))
+    return *steps, convolution_step(as_image(x), packed, as_image(y), region.epilogue, operands)
+
+
+@lowers("ComputedDepthwiseConv")
+def lower_computed_depthwise_conv(
+    region: LaidOutRegion[ComputedConvolution], lowering: Lowering
+) -> Sequence[Step]:
+    (x, weights, *bias), (y,), conv = region.operands, region.results, region.config
+    packed, steps = pack_computed_depthwise(weights.reshape(conv.dims))
+    operands = tuple(map(as_image, region.epilogue_operands))
+    step = depthwise.depthwise_step(
+        as_image(x), packed, as_image(y), bias[0] if bias else None, conv.sliding_window, region.epilogue, operands
+    )  # fmt: skip
+    return *steps, step
 
 
 @lowers("Conv")

@@ -1,7 +1,7 @@
-"""ConvTranspose with constant weights: one stride-1 convolution per output phase, channels-last.
+"""ConvTranspose: one stride-1 convolution per output phase, channels-last.
 
-Falls back to the reference kernel for non-constant or infinite weights, non-constant bias, more than two spatial dims, pads that depend on dynamic sizes, and
-strides of more than `MAX_PHASES` output phases.
+Weights and a bias that a run computes are packed by steps of their own.  Falls back to the reference kernel for constant weights that are not finite, weights of
+dynamic dims, more than two spatial dims, pads that depend on dynamic sizes, and strides of more than `MAX_PHASES` output phases.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import numpy as np
 
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow
 from sardonyx._src.compile.kernels.conv.transposed import (
+    OutputPhase,
+    pack_computed_transposed_weights,
     pack_transposed_weights,
     transposed_convolution_steps,
 )
@@ -22,6 +24,7 @@ from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.operators.pooling import is_image
 from sardonyx._src.compile.lower.registry import lowers
 from sardonyx._src.compile.partition.epilogues import fuse_epilogue
+from sardonyx._src.compile.partition.float_convolutions import is_native_float
 from sardonyx._src.compile.partition.region import Read, Region, fused_region
 from sardonyx._src.compile.partition.registry import matches
 from sardonyx._src.compile.partition.scope import Scope
@@ -29,6 +32,7 @@ from sardonyx._src.compile.partition.window_geometry import as_image, as_pair
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program.layout import CHANNELS_LAST
 from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.tensors import Array
@@ -41,9 +45,10 @@ MAX_PHASES = (
 
 @dataclass(frozen=True, slots=True)
 class TransposedConv:
-    """weights: [C, M / groups, h, w].  bias: [M], or None."""
+    """dims: of the weights, [C, M / groups, h, w].  weights, bias: the constants; None if a run computes them, or without a bias."""
 
-    weights: Array
+    dims: tuple[int, int, int, int]
+    weights: Array | None
     bias: Array | None
     window: ConvWindow
     groups: int
@@ -51,36 +56,44 @@ class TransposedConv:
 
 @matches("ConvTranspose", 22)
 def match_conv_transpose(op: BoundNode, scope: Scope) -> Region[TransposedConv] | None:
-    x, weights, bias = op.input(0), scope.constant(op.input(1)), scope.constant(op.input(2))
-    if x is None or weights is None or (bias is None and op.input(2) is not None):
+    x, weights, bias = op.input(0), op.input(1), op.input(2)
+    if x is None or weights is None or not is_image(scope, x) or not is_native_float(scope, weights):
         return None
-    window = conv_window(op, scope, x, weights)
-    if window is None or (bias is not None and bias.shape != (output_channels(op, weights),)):
+    dims, group = static_dims(scope, weights), op.attribute("group", int)
+    window = None if dims is None else conv_window(op, scope, x, dims)
+    if dims is None or window is None:
         return None
-    if weights.ndim == 3:
-        weights = weights[:, :, None, :]
-    config = TransposedConv(weights, bias, window, op.attribute("group", int))
+    if bias is not None and not (is_native_float(scope, bias) and scope.shape(bias) == (dims[1] * group,)):
+        return None
+    constants = scope.constant(weights), scope.constant(bias)
+    if constants[0] is not None and not np.isfinite(constants[0]).all():
+        return None  # the kernels multiply weights by the zeros around the image
+    is_constant = constants[0] is not None and (bias is None or constants[1] is not None)
+    matrix, vector = constants if is_constant else (None, None)
+    channels, columns = as_pair(dims[:2])
+    shape = (channels, columns, *window.kernel)
+    config = TransposedConv(shape, None if matrix is None else matrix.reshape(shape), vector, window, group)
+    computed = () if is_constant else tuple(Read(value) for value in (weights, bias) if value is not None)
     epilogue = fuse_epilogue(scope, op.output, channels_last=True)
-    reads = (Read(x, CHANNELS_LAST),)
+    reads = (Read(x, CHANNELS_LAST), *computed)
     return fused_region("ConvTranspose", op.node, config, reads, epilogue, CHANNELS_LAST)
 
 
-def output_channels(op: BoundNode, weights: Array) -> int:
-    return int(weights.shape[1]) * op.attribute("group", int)
+def static_dims(scope: Scope, weights: Value) -> tuple[int, ...] | None:
+    """The dims of weights if they are numbers other than 0."""
+    shape = scope.known_shape(weights)
+    dims = tuple(dim for dim in shape if isinstance(dim, int) and dim > 0)
+    return dims if len(dims) == len(shape) else None
 
 
-def conv_window(op: BoundNode, scope: Scope, x: Value, weights: Array) -> ConvWindow | None:
-    """The window; None if the convolution is not supported or its shapes are inconsistent."""
-    if not is_image(scope, x) or weights.dtype != np.float32 or weights.size == 0:
-        return None
-    if not np.isfinite(weights).all():  # the kernels multiply weights by the zeros around the image
-        return None
+def conv_window(op: BoundNode, scope: Scope, x: Value, dims: tuple[int, ...]) -> ConvWindow | None:
+    """The window; None if the convolution is not supported or its shapes are inconsistent.  dims: those of the weights."""
     shape, result, group = scope.known_shape(x), scope.shape(op.output), op.attribute("group", int)
-    if result is None or weights.ndim != len(shape) or group < 1 or weights.shape[0] % group:
+    if result is None or len(dims) != len(shape) or group < 1 or dims[0] % group:
         return None
-    if shape[1] != weights.shape[0] or result[:2] != (shape[0], output_channels(op, weights)):
+    if shape[1] != dims[0] or result[:2] != (shape[0], dims[1] * group):
         return None
-    kernel = weights.shape[2:]
+    kernel = dims[2:]
     if (op.ints("kernel_shape") or kernel) != kernel:
         return None
     return resolve_window(op, scope, x, kernel)
@@ -112,9 +125,21 @@ def resolve_window(op: BoundNode, scope: Scope, x: Value, kernel: tuple[int, ...
 
 @lowers("ConvTranspose")
 def lower_conv_transpose(region: LaidOutRegion[TransposedConv], lowering: Lowering) -> Sequence[Step]:
-    config, (x,), (y,) = region.config, region.operands, region.results
-    phases = pack_transposed_weights(
-        config.weights, config.bias, config.window, lowering.target, config.groups
-    )
+    config, (x, *computed), (y,) = region.config, region.operands, region.results
     operands = tuple(map(as_image, region.epilogue_operands))
-    return transposed_convolution_steps(as_image(x), phases, as_image(y), region.epilogue, operands)
+    phases, steps = pack_phases(config, computed, lowering)
+    products = transposed_convolution_steps(as_image(x), phases, as_image(y), region.epilogue, operands)
+    return *steps, *products
+
+
+def pack_phases(
+    config: TransposedConv, computed: Sequence[TensorView], lowering: Lowering
+) -> tuple[tuple[OutputPhase, ...], Sequence[Step]]:
+    """The weights of each phase, packed at compile time if they are constant, otherwise by steps."""
+    target, window, groups = lowering.target, config.window, config.groups
+    if config.weights is not None:
+        return pack_transposed_weights(config.weights, config.bias, window, target, groups), ()
+    weights, *bias = computed
+    return pack_computed_transposed_weights(
+        weights.reshape(config.dims), bias[0] if bias else None, window, target, groups, lowering.status
+    )

@@ -1,0 +1,294 @@
+"""Weights of a convolution that a run computes: the steps that pack them into panels, in front of those of the convolution.
+
+    for panel of a channel group:                              # units of work
+        for vector of columns, input channel, block of taps:
+            transpose [columns, taps] -> a vector of columns for each tap that the convolution has
+
+Weights of one tap are packed as the right operand of a product is (`gemm.panels`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import prod
+
+import numpy as np
+
+from sardonyx._src.compile.codegen.blocks import I64, StackSlot
+from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
+from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.conv.packed_weights import (
+    ConvWeights,
+    ConvWindow,
+    can_share_vectors,
+    can_use_im2row,
+)
+from sardonyx._src.compile.kernels.data_movement.copy import copy_step
+from sardonyx._src.compile.kernels.data_movement.indexed_copy import record_error
+from sardonyx._src.compile.kernels.gemm.packing import make_constant
+from sardonyx._src.compile.kernels.gemm.panels import pack_tensor
+from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile, choose_tile
+from sardonyx._src.compile.kernels.lanes import reduce_to_scalar, transpose
+from sardonyx._src.compile.kernels.vectors import (
+    first_lanes,
+    i64,
+    load_vector,
+    loop_blocks,
+    store_vector,
+    vector_type,
+    zeros,
+)
+from sardonyx._src.compile.program.step import Kernel, Step
+from sardonyx._src.compile.program.tensor import TensorView, dense_temporary
+from sardonyx._src.dtypes import DataType
+
+SIZES = (
+    "panels", "columns", "channels", "taps", "kernel_width", "group_stride", "column_stride", "channel_stride",
+    "first_y", "step_y", "count_y", "first_x", "step_x", "count_x",
+)  # fmt: skip
+PARAMETERS = Parameters("weights", "packed", *SIZES)
+CHECKED_PARAMETERS = Parameters("weights", "packed", *SIZES, "status")
+UNUSED = -1  # the place of a tap that the convolution does not have
+
+
+@dataclass(frozen=True, slots=True)
+class TapSequence:
+    """Taps of a window along one axis: `count` of them, `first` + i * `step`."""
+
+    first: int
+    step: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class WeightOperand:
+    """Weights in memory as a convolution reads them: taps [height, width] are contiguous; strides count elements.
+
+    columns, channels: of a channel group.
+    """
+
+    tensor: TensorView
+    taps: tuple[int, int]
+    groups: int
+    columns: int
+    channels: int
+    group_stride: int
+    column_stride: int
+    channel_stride: int
+
+
+def forward_operand(weights: TensorView, groups: int) -> WeightOperand:
+    """Dense weights [columns of all groups, channels of a group, height, width] of a convolution."""
+    total, channels, height, width = static_shape(weights)
+    columns, taps = total // groups, height * width
+    strides = (columns * channels * taps, channels * taps, taps)
+    return WeightOperand(weights, (height, width), groups, columns, channels, *strides)
+
+
+def transposed_operand(weights: TensorView, groups: int) -> WeightOperand:
+    """Dense weights [channels of all groups, columns of a group, height, width] of a transposed convolution."""
+    total, columns, height, width = static_shape(weights)
+    channels, taps = total // groups, height * width
+    strides = (columns * channels * taps, taps, columns * taps)
+    return WeightOperand(weights, (height, width), groups, columns, channels, *strides)
+
+
+def static_shape(tensor: TensorView) -> tuple[int, ...]:
+    """The dims of a tensor, which must be numbers."""
+    dims = tuple(dim for dim in tensor.shape if isinstance(dim, int))
+    assert len(dims) == tensor.rank and tensor.is_dense, (
+        f"weights must be dense with static dims; got {tensor}"
+    )
+    return dims
+
+
+def pack_computed_weights(
+    weights: TensorView, bias: TensorView | None, window: ConvWindow, target: Target, groups: int = 1
+) -> tuple[ConvWeights, list[Step]]:
+    """`pack_conv_weights` of dense tensors [columns, channels / groups, height, width] and [columns], and the steps that do it."""
+    total, channels = static_shape(weights)[:2]
+    narrow = channels if can_share_vectors(total, channels, groups, target.lanes) else 0
+    operand = forward_operand(weights, total // target.lanes if narrow else groups)
+    uses_im2row = not narrow and can_use_im2row(channels, window, groups)
+    every_tap = tuple(TapSequence(0, 1, size) for size in operand.taps)
+    tile = choose_tile(operand.columns, target)
+    panels, steps = pack_taps(operand, every_tap, tile, target)
+    if uses_im2row:
+        height, width = operand.taps
+        panels = panels.reshape((*panels.shape[:2], height, width * channels, tile.width))
+    biases, bias_steps = pack_computed_bias(bias, operand, tile)
+    packed = ConvWeights(window, tile, panels, biases, operand.columns, uses_im2row, narrow)
+    return packed, [*steps, *bias_steps]
+
+
+def pack_taps(
+    operand: WeightOperand,
+    taps: Sequence[TapSequence],
+    tile: RegisterTile,
+    target: Target,
+    status: TensorView | None = None,
+) -> tuple[TensorView, list[Step]]:
+    """Panels [groups, panels, taps, channels, width] of some taps, and the steps that pack them.
+
+    status: records weights that are not finite, so that the run is repeated without kernels.
+    """
+    if operand.taps == (1, 1) and status is None and all(sequence.count for sequence in taps):
+        return pack_single_tap(operand, target)
+    (y, x), num_panels = taps, -(-operand.columns // tile.width)
+    shape = (operand.groups, num_panels, y.count * x.count, operand.channels, tile.width)
+    packed = dense_temporary(DataType.FLOAT, shape, "weights")
+    parameters = PARAMETERS if status is None else CHECKED_PARAMETERS
+    checks = {} if status is None else {"status": status}
+    step = Step(
+        kernel=Kernel(
+            f"conv_panels_f32_{tile.vectors}{'' if status is None else '_checked'}",
+            partial(packing_module, vectors=tile.vectors, is_checked=status is not None),
+            parameters,
+        ),
+        args=parameters.pack(
+            weights=operand.tensor,
+            packed=packed,
+            panels=num_panels,
+            columns=operand.columns,
+            channels=operand.channels,
+            taps=prod(operand.taps),
+            kernel_width=operand.taps[1],
+            group_stride=operand.group_stride,
+            column_stride=operand.column_stride,
+            channel_stride=operand.channel_stride,
+            first_y=y.first,
+            step_y=y.step,
+            count_y=y.count,
+            first_x=x.first,
+            step_x=x.step,
+            count_x=x.count,
+            **checks,
+        ),
+        units=operand.groups * num_panels,
+        reads=(operand.tensor,),
+        writes=(packed, *checks.values()),
+        bytes_accessed=operand.tensor.nbytes + packed.nbytes,
+        scratch=(prod(operand.taps) + target.lanes) * 8,
+    )
+    return packed, [step]
+
+
+def pack_single_tap(operand: WeightOperand, target: Target) -> tuple[TensorView, list[Step]]:
+    """The panels of a pointwise convolution, which are those of a batch of matrices."""
+    shape = (operand.groups, operand.channels, operand.columns)
+    strides = (operand.group_stride, operand.channel_stride, operand.column_stride)
+    view = TensorView(DataType.FLOAT, shape, strides, operand.tensor.buffer, operand.tensor.offset)
+    panels, steps = pack_tensor(view, target, "weights")
+    tensor = panels.tensor
+    return tensor.reshape((operand.groups, tensor.shape[-3], 1, *tensor.shape[-2:])), steps
+
+
+def pack_computed_bias(
+    bias: TensorView | None, operand: WeightOperand, tile: RegisterTile
+) -> tuple[TensorView, list[Step]]:
+    """A bias [groups * columns] as [groups, panels, width], with a step if panels are not full; zeros without a bias."""
+    groups, columns = operand.groups, operand.columns
+    num_panels = -(-columns // tile.width)
+    shape = (groups, num_panels, tile.width)
+    if bias is None:
+        return make_constant(np.zeros(shape, np.float32), "bias"), []
+    if columns == num_panels * tile.width:
+        return bias.reshape(shape), []
+    packed = dense_temporary(DataType.FLOAT, shape, "bias")
+    rows = TensorView(DataType.FLOAT, (groups, columns), (num_panels * tile.width, 1), packed.buffer)
+    return packed, [copy_step(bias.reshape((groups, columns)), rows)]
+
+
+def pack_computed_depthwise(weights: TensorView) -> tuple[TensorView, list[Step]]:
+    """Dense weights [C, 1, height, width] as [height * width, C], and the step that transposes them."""
+    channels, _, height, width = static_shape(weights)
+    source = weights.reshape((channels, height * width)).permute((1, 0))
+    packed = dense_temporary(DataType.FLOAT, source.shape, "weights")
+    return packed, [copy_step(source, packed)]
+
+
+# --- the kernel ----------------------------------------------------------------------------------
+
+
+def packing_module(name: str, target: Target, *, vectors: int, is_checked: bool) -> str:
+    """The LLVM module of the kernel; a unit of work is a panel.  Columns past the last one repeat it."""
+    b = KernelBuilder(target, CHECKED_PARAMETERS if is_checked else PARAMETERS)
+    weights, packed = b.pointers("weights", "packed")
+    size = {name: b.integer(name) for name in SIZES}
+    width = vectors * target.lanes
+    fill_places(b, size, size["channels"] * width)
+    excess = b.new_slot("excess", vector_type(b))
+    b.store(excess, zeros(b))
+    panel_floats = size["count_y"] * size["count_x"] * size["channels"] * width
+    with b.loop(b.first_unit, b.end_unit, name="unit") as unit:
+        group, panel = b.udivmod(unit, size["panels"])
+        column = panel * width
+        source = b.gep(weights, group * size["group_stride"] + column * size["column_stride"])
+        count = b.min(size["columns"] - column, width)
+        target_panel = b.gep(packed, unit * panel_floats)
+        with loop_blocks(b, count, target.lanes, "column") as first:
+            block = ColumnBlock(source, first, count, b.gep(target_panel, first), width)
+            copy_column_block(b, size, block, excess if is_checked else None)
+    if is_checked:
+        total = reduce_to_scalar(b, lambda x, y: x + y, b.load(excess))
+        with b.if_then(total.ne(total)):
+            record_error(b, b.pointer("status"), i64(b, 0))
+    return b.build_module(name)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnBlock:
+    """The columns of a vector: the first of `count` columns at `source`, and the address of their first row in the panel."""
+
+    source: str
+    first: LLVMValue
+    count: LLVMValue
+    target: str
+    width: int
+
+
+def fill_places(b: KernelBuilder, size: dict[str, LLVMValue], tap_floats: LLVMValue) -> None:
+    """Writes, for each tap of the weights, where the rows of its channels begin in a panel, to scratch."""
+    with b.loop(i64(b, 0), size["taps"] + b.target.lanes, name="tap") as tap:
+        b.store(place(b, tap), i64(b, UNUSED))
+    with (
+        b.loop(i64(b, 0), size["count_y"], name="y") as y,
+        b.loop(i64(b, 0), size["count_x"], name="x") as x,
+    ):
+        source_y = size["first_y"] + y * size["step_y"]
+        source_x = size["first_x"] + x * size["step_x"]
+        tap = source_y * size["kernel_width"] + source_x
+        b.store(place(b, tap), (y * size["count_x"] + x) * tap_floats)
+
+
+def place(b: KernelBuilder, tap: LLVMValue) -> StackSlot:
+    return StackSlot(b.gep(b.scratch, tap, "i64"), I64)
+
+
+def copy_column_block(
+    b: KernelBuilder, size: dict[str, LLVMValue], block: ColumnBlock, excess: StackSlot | None
+) -> None:
+    """Copies the taps of all channels for a vector of columns.  excess: becomes NaN if a weight is not finite."""
+    lanes = b.target.lanes
+    starts = [
+        b.gep(block.source, b.min(block.first + i, block.count - 1) * size["column_stride"])
+        for i in range(lanes)
+    ]
+    with (
+        b.loop(i64(b, 0), size["channels"], name="channel") as channel,
+        loop_blocks(b, size["taps"], lanes, "tap") as tap,
+    ):
+        mask, offset = first_lanes(b, size["taps"] - tap, lanes), channel * size["channel_stride"] + tap
+        columns = [load_vector(b, b.gep(start, offset), mask) for start in starts]
+        if excess is not None:
+            for column in columns:
+                b.store(excess, b.load(excess) + (column - column))
+        target = b.gep(block.target, channel * block.width)
+        for i, row in enumerate(transpose(b, columns)):
+            position = b.load(place(b, tap + i))
+            with b.if_then(position >= 0):
+                store_vector(b, row, b.gep(target, position))

@@ -1,0 +1,293 @@
+"""Gradient of a convolution by its weights: dw [M, C / groups, taps] = sum over pixels p of dy[p, m] * x[pixel of p and tap, c].
+
+    for unit (channel group, panel of dy, block of input channels):    # units of work
+        for block of output pixels:                                    # its part of the panel stays in the L1 cache
+            for register tile of input channels, for tap:
+                load the sums; for output line: microkernel over its pixels; store the sums
+        transpose the sums [channels * taps, columns] into dw
+
+It is a product over all output pixels: columns are output channels, rows input channels at a tap.  The left operand is read
+from the image, where the pixels that a tap reads are `stride` pixels apart in a line, so there is no im2col matrix; pixels
+outside of the image are left out.  Images are channels-last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+
+from sardonyx._src.compile.codegen.blocks import I64, StackSlot
+from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
+from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow
+from sardonyx._src.compile.kernels.epilogue import Epilogue
+from sardonyx._src.compile.kernels.gemm.accumulators import (
+    FLOAT32_ARITHMETIC,
+    Microkernel,
+    accumulate,
+    load_accumulators,
+    make_microkernel,
+    spill_accumulators,
+)
+from sardonyx._src.compile.kernels.gemm.microkernel import clamp_row, dispatch_row_count
+from sardonyx._src.compile.kernels.gemm.panels import Panels, pack_tensor
+from sardonyx._src.compile.kernels.gemm.register_tile import choose_tile, make_tile
+from sardonyx._src.compile.kernels.gemm.row_blocks import RowBlock, loop_row_blocks
+from sardonyx._src.compile.kernels.lanes import transpose
+from sardonyx._src.compile.kernels.tuning import GemmTuning, WeightGradientTuning
+from sardonyx._src.compile.kernels.vectors import (
+    first_lanes,
+    i64,
+    load_vector,
+    loop_blocks,
+    loop_vectors,
+    sdiv,
+    store_vector,
+    zeros,
+)
+from sardonyx._src.compile.program.step import Kernel, Step
+from sardonyx._src.compile.program.tensor import TensorView
+
+SIZES = (
+    "height", "width", "images", "out_height", "out_width", "kernel_height", "kernel_width", "stride_y", "stride_x",
+    "dilation_y", "dilation_x", "top", "left", "image_stride", "row_stride", "pixel_stride",
+    "channels", "columns", "panels", "block_channels", "channel_blocks", "block_lines", "block_pixels",
+)  # fmt: skip
+PARAMETERS = Parameters("x", "panels_dy", "dw", *SIZES)
+
+
+def weight_gradient_steps(
+    x: TensorView, dy: TensorView, dw: TensorView, window: ConvWindow, target: Target, groups: int = 1
+) -> list[Step]:
+    """dw [M, C / groups, height, width], dense, of x [N, H, W, C] and dy [N, Ho, Wo, M], whose channels are contiguous."""
+    columns, channels, kernel_height, kernel_width = (dim for dim in dw.shape if isinstance(dim, int))
+    assert dw.is_dense and (kernel_height, kernel_width) == window.kernel, f"{dw} must be dense"
+    panels, steps = pack_output_gradient(dy, columns // groups, groups, target)
+    images, out_height, out_width = dy.shape[:3]
+    taps, tile = kernel_height * kernel_width, panels.tile
+    block_channels = tile.rows * max(1, -(-WeightGradientTuning.min_unit_taps // taps))
+    block_pixels = WeightGradientTuning.block_pixels
+    block_lines = max(1, block_pixels // max(out_width, 1)) if isinstance(out_width, int) else 1
+    channel_blocks = -(-channels // block_channels)
+    step = Step(
+        kernel=Kernel(
+            f"conv_weight_gradient_{tile.vectors}", partial(module, vectors=tile.vectors), PARAMETERS
+        ),
+        args=PARAMETERS.pack(
+            x=x,
+            panels_dy=panels.tensor,
+            dw=dw,
+            height=x.shape[1],
+            width=x.shape[2],
+            images=images,
+            out_height=out_height,
+            out_width=out_width,
+            kernel_height=kernel_height,
+            kernel_width=kernel_width,
+            stride_y=window.strides[0],
+            stride_x=window.strides[1],
+            dilation_y=window.dilations[0],
+            dilation_x=window.dilations[1],
+            top=window.pads[0],
+            left=window.pads[1],
+            image_stride=x.strides[0],
+            row_stride=x.strides[1],
+            pixel_stride=x.strides[2],
+            channels=channels,
+            columns=columns // groups,
+            panels=panels.num_panels,
+            block_channels=block_channels,
+            channel_blocks=channel_blocks,
+            block_lines=block_lines,
+            block_pixels=block_pixels,
+        ),
+        units=panels.num_panels * groups * channel_blocks,
+        reads=(x, panels.tensor),
+        writes=(dw,),
+        flops=images * out_height * out_width * taps * channels * columns * 2,
+        bytes_accessed=x.nbytes + dy.nbytes + dw.nbytes,
+        scratch=(sums_rows(block_channels, taps) * tile.width + 4 * block_lines) * 4,
+    )
+    return [*steps, step]
+
+
+def sums_rows(block_channels: int, taps: int) -> int:
+    """Rows of scratch for the sums of a unit: tiles reach beyond the last channel, and vectors beyond the last tap."""
+    return (block_channels + GemmTuning.spare_rows) * taps + GemmTuning.spare_rows
+
+
+def pack_output_gradient(
+    dy: TensorView, columns: int, groups: int, target: Target
+) -> tuple[Panels, list[Step]]:
+    """Panels [groups, panels, pixels, width] of dy [N, Ho, Wo, groups * columns]; dy itself if it is such a panel."""
+    stride = dy.row_stride
+    assert stride is not None, f"pixels must have one stride and contiguous channels; got {dy}"
+    pixels, tile = dy.shape[0] * dy.shape[1] * dy.shape[2], choose_tile(columns, target)
+    if groups == 1 and columns == tile.width == stride:
+        view = TensorView(dy.dtype, (1, 1, pixels, columns), (0, 0, stride, 1), dy.buffer, dy.offset)
+        return Panels(view, tile, columns), []
+    view = TensorView(dy.dtype, (groups, pixels, columns), (columns, stride, 1), dy.buffer, dy.offset)
+    return pack_tensor(view, target, "dy")
+
+
+# --- the kernel ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class WeightGradient:
+    """The kernel: its microkernel, the arguments by name, and the addresses of x, of the sums and of the table of lines.
+
+    The table has two i64 for each output line of a block of pixels: where its image begins in x, and the line of the image
+    that the first tap reads.
+    """
+
+    m: Microkernel
+    x: str
+    panels: str
+    dw: str
+    size: Mapping[str, LLVMValue]
+    taps: LLVMValue
+    table: str
+    sums: str
+
+    @property
+    def b(self) -> KernelBuilder:
+        return self.m.b
+
+
+@dataclass(frozen=True, slots=True)
+class PixelBlock:
+    """Output pixels [first_x, end_x) of `num_lines` lines from `first_line` on, counted through all images."""
+
+    first_line: LLVMValue
+    num_lines: LLVMValue
+    first_x: LLVMValue
+    end_x: LLVMValue
+
+
+def module(name: str, target: Target, *, vectors: int) -> str:
+    """The LLVM module of the kernel for panels of `vectors` vectors."""
+    b = KernelBuilder(target, PARAMETERS)
+    m = make_microkernel(b, make_tile(vectors, target), Epilogue(), FLOAT32_ARITHMETIC)
+    x, panels, dw = b.pointers("x", "panels_dy", "dw")
+    size = {name: b.integer(name) for name in SIZES}
+    sums = b.gep(b.scratch, size["block_lines"] * 2, "i64")
+    w = WeightGradient(m, x, panels, dw, size, size["kernel_height"] * size["kernel_width"], b.scratch, sums)
+    lines = size["images"] * size["out_height"]
+    with b.loop(b.first_unit, b.end_unit, name="unit") as unit:
+        item, channel_block = b.udivmod(unit, size["channel_blocks"])
+        group, panel = b.udivmod(item, size["panels"])
+        channel = channel_block * size["block_channels"]
+        count = b.min(size["block_channels"], size["channels"] - channel)
+        image = b.gep(x, group * size["channels"] + channel)
+        panel_address = b.gep(panels, item * (lines * size["out_width"] * m.tile.width))
+        clear_sums(w, count)
+        with (
+            loop_pixel_blocks(w, lines) as block,
+            loop_row_blocks(m, count) as rows,
+        ):
+            add_pixels(w, block, rows, image, panel_address)
+        column = panel * m.tile.width
+        target_row = group * size["columns"] + column
+        store_sums(w, b.gep(dw, (target_row * size["channels"] + channel) * w.taps), count, column)
+    return b.build_module(name)
+
+
+def clear_sums(w: WeightGradient, count: LLVMValue) -> None:
+    """Zeroes the sums of `count` channels, and those of the rows by which a tile may reach beyond them."""
+    b = w.b
+    end = (count + GemmTuning.spare_rows) * w.taps * w.m.tile.width
+    for i, mask in loop_vectors(b, 0, end):
+        store_vector(b, zeros(b), b.gep(w.sums, i), mask)
+
+
+@contextmanager
+def loop_pixel_blocks(w: WeightGradient, lines: LLVMValue) -> Iterator[PixelBlock]:
+    """A loop over blocks of output pixels, with the table of their lines."""
+    b, size = w.b, w.size
+    with b.loop(i64(b, 0), lines + (size["block_lines"] - 1), size["block_lines"], "lines") as line:
+        num_lines = b.min(size["block_lines"], lines - line)
+        fill_table(w, line, num_lines)
+        with b.loop(
+            i64(b, 0), size["out_width"] + (size["block_pixels"] - 1), size["block_pixels"], "pixels"
+        ) as x:
+            end = b.min(x + size["block_pixels"], size["out_width"])
+            yield PixelBlock(line, num_lines, x, end)
+
+
+def fill_table(w: WeightGradient, first: LLVMValue, count: LLVMValue) -> None:
+    """Writes the table of lines for a block."""
+    b, size = w.b, w.size
+    with b.loop(i64(b, 0), count, name="line") as i:
+        image, y = b.udivmod(first + i, size["out_height"])
+        b.store(table_slot(b, w.table, i * 2), image * size["image_stride"])
+        b.store(table_slot(b, w.table, i * 2 + 1), y * size["stride_y"] - size["top"])
+
+
+def table_slot(b: KernelBuilder, table: str, index: LLVMValue) -> StackSlot:
+    return StackSlot(b.gep(table, index, "i64"), I64)
+
+
+def add_pixels(w: WeightGradient, block: PixelBlock, rows: RowBlock, image: str, panel: str) -> None:
+    """Adds the products of a block of pixels to the sums of a tile of channels, for all taps."""
+    b, m, size = w.b, w.m, w.size
+    row_stride = w.taps * m.tile.width
+    with (
+        b.loop(i64(b, 0), size["kernel_height"], name="ky") as ky,
+        b.loop(i64(b, 0), size["kernel_width"], name="kx") as kx,
+    ):
+        tap = ky * size["kernel_width"] + kx
+        sums = b.gep(w.sums, (rows.first_row * w.taps + tap) * m.tile.width)
+        shift = kx * size["dilation_x"] - size["left"]
+        first, end = pixels_inside(w, block, shift)
+        covered = 0
+        for count in dispatch_row_count(b, rows.num_rows, m.tile.row_counts):
+            is_exact, covered = count == covered + 1, count
+            load_accumulators(m, count, sums, row_stride)
+            with b.loop(i64(b, 0), block.num_lines, name="line") as line:
+                start = b.load(table_slot(b, w.table, line * 2))
+                y = b.load(table_slot(b, w.table, line * 2 + 1)) + ky * size["dilation_y"]
+                is_inside = (y >= 0) & (y < size["height"]) & (first < end)
+                with b.if_then(is_inside):
+                    pixel = start + y * size["row_stride"]
+                    pixel = pixel + (first * size["stride_x"] + shift) * size["pixel_stride"]
+                    address = b.gep(image, pixel + rows.first_row)
+                    channels = [
+                        b.gep(address, i64(b, r) if is_exact else clamp_row(b, r, rows.num_rows))
+                        for r in range(count)
+                    ]
+                    position = (block.first_line + line) * size["out_width"] + first
+                    terms = b.gep(panel, position * m.tile.width)
+                    accumulate(m, channels, terms, end - first, size["stride_x"] * size["pixel_stride"])
+            spill_accumulators(m, count, sums, row_stride)
+
+
+def pixels_inside(w: WeightGradient, block: PixelBlock, shift: LLVMValue) -> tuple[LLVMValue, LLVMValue]:
+    """The pixels [first, end) of a block's lines for which a tap reads inside of the image: 0 <= x * stride + shift < width."""
+    b, size, stride = w.b, w.size, w.size["stride_x"]
+    before, after = 0 - shift, size["width"] - shift
+    first = sdiv(b, before + (stride - 1), stride)  # negative numbers are rounded up, and then replaced
+    end = sdiv(b, after + (stride - 1), stride)
+    first = b.select(first < block.first_x, block.first_x, first)
+    return first, b.min(end, block.end_x)
+
+
+def store_sums(w: WeightGradient, dw: str, count: LLVMValue, column: LLVMValue) -> None:
+    """Transposes the sums [count * taps, columns] into rows of dw, by blocks of [lanes, lanes]."""
+    b, lanes, size, width = w.b, w.b.target.lanes, w.size, w.m.tile.width
+    rows, row_floats = count * w.taps, size["channels"] * w.taps
+    columns = b.min(size["columns"] - column, width)
+    with (
+        loop_blocks(b, columns, lanes, "column") as first,
+        loop_blocks(b, rows, lanes, "row") as row,
+    ):
+        block = [load_vector(b, b.gep(w.sums, (row + i) * width + first)) for i in range(lanes)]
+        mask = first_lanes(b, rows - row, lanes)
+        target = b.gep(dw, first * row_floats + row)
+        for i, vector in enumerate(transpose(b, block)):
+            with b.if_then(first + i < columns):
+                store_vector(b, vector, b.gep(target, row_floats * i), mask)

@@ -8,6 +8,7 @@ import pytest
 
 from check.examples import model, write
 from sardonyx._src.check import check
+from sardonyx._src.check.driver.checking import GROUPS
 from sardonyx._src.proto import messages as m
 
 ZEROS = "{" + ", ".join(["0"] * 64) + "}"
@@ -15,7 +16,8 @@ IF = "If <then_branch = t () => (float[2] p) {{ {then} }}, else_branch = e () =>
 
 
 def advice(text: str, **options: object) -> list[str]:
-    diagnostics = check(model(text), **options).diagnostics  # type: ignore[arg-type]
+    every: dict[str, object] = {"select": GROUPS, "ignore": ["SX92"], **options}
+    diagnostics = check(model(text), **every).diagnostics  # type: ignore[arg-type]
     return [f"{d.severity} {d.rule} {d.location}" for d in diagnostics]
 
 
@@ -57,9 +59,8 @@ def test_a_large_initializer_that_is_unused_is_a_warning() -> None:
 
 
 def test_a_chain_that_leads_nowhere_is_reported_once() -> None:
-    (diagnostic,) = check(
-        model("g (float[2] x) => (float[2] y) { a = Exp(x) b = Abs(a) y = Neg(x) }")
-    ).diagnostics
+    record = model("g (float[2] x) => (float[2] y) { a = Exp(x) b = Abs(a) y = Neg(x) }")
+    (diagnostic,) = check(record, select=["SX902"]).diagnostics
     assert (diagnostic.rule, diagnostic.location) == ("SX902", "graph.node[0] (Exp)")
     assert "nor on 1 other nodes" in diagnostic.message
 
@@ -173,20 +174,25 @@ def test_padding_before_an_aligned_offset_is_claimed(tmp_path: Path) -> None:
 
 def test_style_is_reported_on_request() -> None:
     text = '<doc_string: "<b>Cats</b>"> g (float[2] x) => (float[2] y) { y = Softmax <axis = 0> (x) }'
-    assert advice(text) == advice(text, select=["SX9"]) == []
-    assert advice(text, select=["style"]) == [
+    assert check(model(text)).diagnostics == ()
+    assert advice(text, select=["style"], ignore=["SX01"]) == [
         "info SX922 doc_string",
         'info SX921 graph.node[0] (Softmax).attribute[0] "axis".doc_string',
         "info SX920 graph.doc_string",
     ]
-    assert advice(text, select=["SX920"]) == ["info SX920 graph.doc_string"]
-    assert advice(text, select=["style"], ignore=["graph-undocumented", "SX921"]) == ["info SX922 doc_string"]
+    assert advice(text, select=["SX920"], ignore=[]) == ["info SX920 graph.doc_string"]
+    unwanted = ["graph-undocumented", "SX921", "SX01"]
+    assert advice(text, select=["style"], ignore=unwanted) == ["info SX922 doc_string"]
 
 
 @pytest.mark.parametrize("text", ["f(x) < g(x), x > 0", "a <N> by <M> table", "**bold** and `code`", "3 <b"])
 def test_text_with_angles_is_no_markup(text: str) -> None:
     assert (
-        advice(f'<doc_string: "{text}"> g (float[2] x) => (float[2] y) {{ y = Abs(x) }}', select=["SX922"])
+        advice(
+            f'<doc_string: "{text}"> g (float[2] x) => (float[2] y) {{ y = Abs(x) }}',
+            select=["SX922"],
+            ignore=[],
+        )
         == []
     )
 

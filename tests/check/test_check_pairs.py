@@ -16,6 +16,7 @@ import pytest
 from check.examples import write
 from check.requirements import STATIC, WARNINGS
 from sardonyx._src.check import Diagnostic, check
+from sardonyx._src.check.driver.checking import GROUPS
 from sardonyx._src.check.driver.pages import page
 
 FOLDER = Path(__file__).parent / "pairs"
@@ -57,7 +58,7 @@ PAIRS = [
 
 def diagnose(example: str, folder: Path) -> list[Diagnostic]:
     path, kind = write(example, folder)
-    return [d for d in check(path, kind=kind).diagnostics if d.severity != "info"]  # type: ignore[arg-type]
+    return [d for d in check(path, kind=kind, select=GROUPS).diagnostics if d.severity != "info"]  # type: ignore[arg-type]
 
 
 def test_pairs_differ_and_are_of_known_severities() -> None:

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 import rules_pages
+import sardonyx as sx
 from check.examples import model
 from sardonyx._src.check import check
+from sardonyx._src.check.driver.checking import GROUPS
 from sardonyx._src.check.driver.pages import page
 from sardonyx._src.check.driver.report import to_sarif
 from sardonyx._src.check.engine.registry import rules
@@ -49,10 +51,44 @@ def test_a_bad_model_exits_with_1_and_shows_location_rule_and_help(tmp_path: Pat
 
 
 def test_a_warning_fails_only_under_strict(tmp_path: Path) -> None:
-    path = save_model(ODD, tmp_path)
+    path = save_model(
+        '<opset_import: ["ai.onnx.ml": 3]> ' + GOOD.replace("Abs", "ai.onnx.ml.Binarizer"), tmp_path
+    )
     assert call(path) == 0
     assert call(path, "--strict") == 1
-    assert call(path, "--strict", "--ignore", "SX013") == 0
+    assert call(path, "--strict", "--ignore", "SX031") == 0
+
+
+def test_habits_and_pedantry_are_reported_on_request(tmp_path: Path, capsys: Streams) -> None:
+    path = save_model(
+        '<domain: ""> g/h (float[2] x) => (float[2] y) { y = Abs(x) }'.replace("g/h", '"g/h"'), tmp_path
+    )
+    assert call(path) == 0
+    assert capsys.readouterr().out == f"{path}: no issues found\n"
+    assert call(path, "--select", "style") == 0
+    assert "SX013" in (style := capsys.readouterr().out) and "SX130" not in style
+    assert call(path, "--strict") == 1
+    assert "SX130" in (strict := capsys.readouterr().out) and "SX013" not in strict
+    assert call("--explain", "SX130") == 0
+    assert "Reported: with --strict\n" in capsys.readouterr().out
+
+
+def test_many_findings_of_one_rule_are_summed_up(tmp_path: Path, capsys: Streams) -> None:
+    nodes = " ".join(f"y{i} = Abz(x)" for i in range(5))
+    path = save_model(f"g (float[2] x) => (float[2] y0) {{ {nodes} }}", tmp_path)
+    assert call(path) == 1
+    out = capsys.readouterr().out
+    assert out.count("error: SX201") == 3
+    assert f"{path}: SX201 operator-unknown: 2 more; --full lists all\n{path}: 5 errors\n" in out
+    assert call(path, "--full") == 1
+    assert capsys.readouterr().out.count("error: SX201") == 5
+    assert call(path, "-q") == 1
+    assert capsys.readouterr().out.count("error: SX201") == 5
+    report = sx.check(path)
+    assert not report and repr(report) == "<Report: 5 errors>"
+    assert str(report).count("SX201") == 4 and str(report).endswith(
+        "SX201 operator-unknown: 2 more\n5 errors"
+    )
 
 
 def test_wrong_use_exits_with_2(tmp_path: Path, capsys: Streams) -> None:
@@ -89,7 +125,7 @@ def test_sarif_has_the_structure_of_2_1_0(tmp_path: Path, capsys: Streams) -> No
 
 def test_sarif_of_violations_of_every_severity_has_the_structure_of_2_1_0() -> None:
     text = '<domain: "", unknown: [hex "9a060178"]> g (float[2] x) => (float[2] y) { y = Abz(x) }'
-    log = json.loads(to_sarif([("a b.onnx", check(model(text)))], "1.0"))
+    log = json.loads(to_sarif([("a b.onnx", check(model(text), select=GROUPS, ignore=["SX92"]))], "1.0"))
     assert_sarif(log)
     (run,) = log["runs"]
     assert sorted(r["level"] for r in run["results"]) == ["error", "note", "warning"]

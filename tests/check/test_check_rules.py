@@ -19,7 +19,7 @@ CODES = list(rules())
 def diagnose(example: str, folder: Path, code: str) -> list[Diagnostic]:
     """The diagnostics of all rules, or of an opt-in rule alone, without the advice of other rules."""
     path, kind = write(example, folder)
-    select = [code] if rules()[code].opt_in else []
+    select = [code] if rules()[code].group != "default" else []
     diagnostics = check(path, kind=kind, select=select).diagnostics  # type: ignore[arg-type]
     return [d for d in diagnostics if d.rule == code or d.severity != "info" or not d.rule.startswith("SX9")]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
-from sardonyx._src.arguments import shown, texts_of
+from sardonyx._src.arguments import require_flag, shown, texts_of
 from sardonyx._src.check.driver.pages import page
 from sardonyx._src.check.driver.sources import DocumentKind, Source, read
-from sardonyx._src.check.engine.api import Diagnostic, Report, Rule, Severity
+from sardonyx._src.check.engine.api import Diagnostic, Report, Rule, RuleGroup, Severity
 from sardonyx._src.check.engine.document import Document
 from sardonyx._src.check.engine.findings import LocatedFinding
 from sardonyx._src.check.engine.location import location
@@ -36,7 +36,7 @@ from sardonyx._src.proto.wire import Limits
 from sardonyx._src.schema import canonical, domains
 from sardonyx._src.suggestions import did_you_mean
 
-STYLE = "style"  # selects the opt-in rules
+GROUPS: tuple[RuleGroup, ...] = get_args(RuleGroup)  # words that select all rules of a group
 CHECKSUM_RULE = "SX348"  # hashes files of external data
 
 
@@ -46,17 +46,22 @@ def check(
     kind: DocumentKind | None = None,
     select: Iterable[str] = (),
     ignore: Iterable[str] = (),
+    strict: bool = False,
     operator_sets: Iterable[OperatorSetSource] = (),
     policy: Policy | str = Policy.HUB,
     base: PathSource | None = None,
     limits: Limits | None = None,
     verify_checksums: bool = True,
 ) -> Report:
-    """Returns every violation in a model, an operator-set document or stored data, in document order.
+    """Returns the violations in a model, an operator-set document or stored data, in document order.
+
+    By default those that a user of the model would act on: it will not run everywhere, or not as intended.
 
     kind: the kind of document, if neither a magic nor the file name determines it.
-    select, ignore: rule codes, code prefixes ("SX2"), rule names, or "style" for the opt-in style rules, which run
-        only if that word, their codes or their names are selected.
+    select, ignore: rule codes, code prefixes ("SX2"), rule names, or groups of rules: "default", "style" for habits,
+        such as unused initializers and missing domains, and "strict" for what no reader relies on, such as names that
+        are no identifiers.  A selection replaces the default one.
+    strict: also report the group "strict".
     operator_sets: documents that declare operators of other domains, and folders to search for them, as for `load`.
     policy, base: as for `load`.
     verify_checksums: whether files of external data are hashed where the model states their checksums (SX348).
@@ -65,8 +70,11 @@ def check(
     for words in `select` and `ignore` that match no rule, InvalidModel for a record with a value that its field
     cannot hold, and TypeError for a source or an argument of another type.
     """
-    selected = select_codes(texts_of("select", select), texts_of("ignore", ignore))
-    options = DocumentOptions(policy_of(policy), base, limits, check_reading(base, limits, verify_checksums))
+    require_flag("strict", strict)
+    words = texts_of("select", select)
+    selected = select_codes(words, texts_of("ignore", ignore), strict=strict)
+    verify = check_reading(base, limits, verify_checksums)
+    options = DocumentOptions(policy_of(policy), base, limits, verify, pedantic=strict or bool(words))
     with pause_gc():
         return check_document(source, kind, selected, operator_sets, options)
 
@@ -78,6 +86,7 @@ class DocumentOptions(NamedTuple):
     base: PathSource | None
     limits: Limits | None
     verify_checksums: bool
+    pedantic: bool  # whether findings of the group "strict" of other rules are reported
 
 
 def check_document(
@@ -94,14 +103,18 @@ def check_document(
         return Report((diagnose_decoding(error),))
     base = path if options.base is None else Path(options.base) / "model"
     document = Document(record, base, options.policy, declared_operators(record, operator_sets))
-    enabled = [rule for rule in rules().values() if rule.code in selected or not rule.opt_in]
+    enabled = [rule for rule in rules().values() if rule.code in selected or rule.group == "default"]
     if not options.verify_checksums:
         enabled = [rule for rule in enabled if rule.code != CHECKSUM_RULE]
     walk = Walk(document, group_by_class(enabled, document.ir_version))
     findings = walk.run()
     if not walk.is_full and (of_types := find_type_violations(document, selected, findings)):
         findings = drop_suppressed([*findings, *of_types])
-    reported = [diagnostic(located) for located in findings if located.rule.code in selected]
+    reported = [
+        diagnostic(located)
+        for located in findings
+        if located.rule.code in selected and (options.pedantic or located.finding.group != "strict")
+    ]
     if walk.is_full:
         reported.append(diagnose_truncation("error", "violations"))
     elif walk.notes > MAX_FINDINGS:
@@ -179,11 +192,12 @@ def diagnose_truncation(severity: Severity, what: str) -> Diagnostic:
     )
 
 
-def select_codes(select: Iterable[str], ignore: Iterable[str]) -> frozenset[str]:
+def select_codes(select: Iterable[str], ignore: Iterable[str], *, strict: bool = False) -> frozenset[str]:
     """The codes of the rules to report."""
     every = rules()
     included, excluded = match_rules(select, every.values()), match_rules(ignore, every.values())
-    default = {code for code, rule in every.items() if not rule.opt_in}
+    groups = ("default", "strict") if strict else ("default",)
+    default = {code for code, rule in every.items() if rule.group in groups}
     return frozenset((included or default) - excluded)
 
 
@@ -194,15 +208,14 @@ def match_rules(words: Iterable[str], every: Iterable[Rule]) -> set[str]:
     for word in words:
         codes = {r.code for r in known if matches(word, r)}
         if not codes:
-            near = did_you_mean(word, [*(r.code for r in known), *(page(r.code).name for r in known)])
-            what = f"{shown(word)} must be a rule's code, a code prefix or a rule's name{near}"
+            names = [*GROUPS, *(r.code for r in known), *(page(r.code).name for r in known)]
+            what = f"{shown(word)} must be a rule's code, a code prefix, a rule's name or a group"
+            what += did_you_mean(word, names)
             raise InputError(what, name="select")
         result |= codes
     return result
 
 
 def matches(word: str, rule: Rule) -> bool:
-    """Whether a word selects a rule; a code prefix does not select opt-in rules."""
-    if word.upper() == rule.code or word == page(rule.code).name:
-        return True
-    return word == STYLE if rule.opt_in else rule.code.startswith(word.upper())
+    """Whether a word selects a rule: its code, a prefix of it, its name or its group."""
+    return word in (rule.group, page(rule.code).name) or rule.code.startswith(word.upper())

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import cast
 
-from sardonyx._src.check.driver.checking import declared_operators, select_codes
+from sardonyx._src.check.driver.checking import GROUPS, declared_operators, select_codes
 from sardonyx._src.check.driver.pages import page
 from sardonyx._src.check.driver.sources import DocumentKind, Source, read
 from sardonyx._src.check.engine.document import Document
@@ -40,13 +40,14 @@ def fix(
     """Returns the document's record with all unambiguous violations fixed, and the applied fixes in order.
 
     What the document computes does not change, nor do the names, types and order of inputs and outputs or the names
-    of weights.  The arguments are those of `check`; violations of rules that are not selected remain.  The source is
+    of weights.  The arguments are those of `check`; by default all rules are selected, and violations of others remain.  The source is
     not modified: the record is a copy that shares its data.  Fixing the result again changes nothing.
 
     Raises DecodeError, TextError, JsonError or LimitError for documents that do not decode, OSError for files that
     cannot be read, ValueError for words in `select` and `ignore` that match no rule.
     """
-    selected = select_codes(select, ignore)
+    # Fixes of habits and of what only the standard asks for do no harm.
+    selected = select_codes(tuple(select) or GROUPS, ignore)
     with pause_gc():
         record, path = read(source, kind, limits)
         record = copy_record(record)

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from sardonyx._src.check.engine.api import Severity
+from sardonyx._src.check.engine.api import RuleGroup, Severity
 from sardonyx._src.check.engine.registry import name_of, rules
 from sardonyx._src.check.fixing.api import fixes_by_code
 from sardonyx._src.docpages import load_page
@@ -23,6 +23,7 @@ class RulePage:
     name: str
     title: str
     severity: Severity
+    group: RuleGroup
     clause: str
     catalogue: tuple[str, ...]
     why: str
@@ -35,12 +36,19 @@ class RulePage:
         registered = fixes_by_code().get(self.code)
         return registered.title if registered is not None else ""
 
+    @property
+    def selection(self) -> str:
+        """How to have the rule reported; "" if it is by default."""
+        ways = {"style": "with --select style", "strict": "with --strict", "default": ""}
+        return ways[self.group]
+
     def text(self) -> str:
         """The page for a terminal."""
         rows = [
             f"{self.code} {self.name} ({self.severity}): {self.title}",
             f"Clause: {self.clause}",
             f"Why: {self.why}",
+            *([f"Reported: {self.selection}"] if self.selection else ()),
             *([f"Fix: {self.fix}"] if self.fix else ()),
         ]
         return "\n\n".join([*rows, f"Bad:\n\n{indent(self.bad)}", f"Good:\n\n{indent(self.good)}"]) + "\n"
@@ -50,6 +58,7 @@ class RulePage:
         rows = [
             f"Clause: {self.clause}",
             self.why,
+            *([f"Reported: {self.selection}"] if self.selection else ()),
             *([f"Fix: {self.fix}"] if self.fix else ()),
             f"Bad:\n\n```\n{self.bad}\n```",
             f"Good:\n\n```\n{self.good}\n```",
@@ -69,7 +78,16 @@ def page(code: str) -> RulePage:
     catalogue = tuple(parts["Catalogue"].split())
     clause, why = (" ".join(parts[h].split()) for h in ("Clause", "Why"))
     return RulePage(
-        code, match[2], match[3], rule.severity, clause, catalogue, why, parts["Bad"], parts["Good"]
+        code,
+        match[2],
+        match[3],
+        rule.severity,
+        rule.group,
+        clause,
+        catalogue,
+        why,
+        parts["Bad"],
+        parts["Good"],
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeVar, cast, get_args
@@ -11,8 +12,10 @@ from sardonyx._src.check.engine.context import RuleContext
 from sardonyx._src.proto.record import Record
 
 Severity = Literal["error", "warning", "info"]
+RuleGroup = Literal["default", "style", "strict"]
 RuleFunction = Callable[[Record, RuleContext], Iterator["Finding"]]
 AnyRuleFunction = TypeVar("AnyRuleFunction", bound=Callable[..., Iterator["Finding"]])
+MAX_LISTED = 3  # diagnostics of one rule that a report as text lists
 MAX_IR_VERSION = 1 << 31  # above every IR version
 
 
@@ -21,7 +24,7 @@ class Finding:
     """One violation of a rule.
 
     `path` leads from the visited record to the location (`input[1]`; "" for the record itself).  `severity` overrides
-    that of the rule.  Of the findings of one rule with the same `dedup_key`, only the first is reported.
+    that of the rule, `group` its group.  Of the findings of one rule with the same `dedup_key`, only the first is reported.
     """
 
     path: str
@@ -29,6 +32,7 @@ class Finding:
     help: str
     severity: Severity | None = None
     dedup_key: str = ""
+    group: RuleGroup | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,7 @@ class Rule:
     suppresses: bool
     needs: frozenset[str]
     by_fingerprint: bool
-    opt_in: bool
+    group: RuleGroup
     run: RuleFunction
     module: str
 
@@ -63,7 +67,7 @@ def rule(
     suppresses: bool = False,
     needs: str = "",
     by_fingerprint: bool = False,
-    opt_in: bool = False,
+    group: RuleGroup = "default",
 ) -> Callable[[AnyRuleFunction], AnyRuleFunction]:
     """Registers a rule for records of the given classes; `Record` alone means every class.
 
@@ -75,7 +79,8 @@ def rule(
     needs: fields, separated by blanks.  The rule is not run on records with none of them set.
     by_fingerprint: the rule depends only on the record's fingerprint (`engine/fingerprints.py`), the imports of its
         body and the IR version.  Once it has passed a record, other records with that fingerprint are skipped.
-    opt_in: run the rule only if it is selected; for matters of style.
+    group: "default" for what a user of the model would act on; "style" for habits, and "strict" for requirements that
+        readers of models do not rely on, which are reported only if they are selected.
     """
 
     def register(function: AnyRuleFunction) -> AnyRuleFunction:
@@ -89,7 +94,7 @@ def rule(
             suppresses,
             frozenset(needs.split()),
             by_fingerprint,
-            opt_in,
+            group,
             cast(RuleFunction, function),
             function.__module__,
         )
@@ -120,9 +125,9 @@ class Diagnostic:
         return f"{prefix}{self.severity}: {self.rule} {self.name}: {self.message} (help: {self.help})"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Report:
-    """The diagnostics of one document, in the order of its fields."""
+    """The diagnostics of one document, in the order of its fields; true if it has no errors."""
 
     diagnostics: tuple[Diagnostic, ...]
 
@@ -130,6 +135,42 @@ class Report:
     def ok(self) -> bool:
         """Whether there is no error; warnings and infos are allowed."""
         return not self.of("error")
+
+    def __bool__(self) -> bool:
+        """`ok`."""
+        return self.ok
+
+    def __str__(self) -> str:
+        """A line for each diagnostic, of many of one rule for the first ones and their number, and a line of counts."""
+        lines = []
+        for diagnostic in self.listed(MAX_LISTED):
+            lines.append(str(diagnostic))
+        lines += [f"{rule} {name}: {count} more" for (rule, name), count in self.omitted(MAX_LISTED).items()]
+        return "\n".join([*lines, self.counts()])
+
+    def __repr__(self) -> str:
+        return f"<Report: {self.counts()}>"
+
+    def counts(self) -> str:
+        """The number of diagnostics by severity: `2 errors, 1 warning`."""
+        counts = [(len(self.of(severity)), severity) for severity in get_args(Severity)]
+        nouns = [(n, "note" if severity == "info" else severity) for n, severity in counts if n]
+        return ", ".join(f"{n} {noun}{'s' * (n != 1)}" for n, noun in nouns) or "no issues found"
+
+    def listed(self, most: int) -> list[Diagnostic]:
+        """The diagnostics, of each rule with more than `most` only the first ones."""
+        return [d for d, number in self.numbered() if number <= most]
+
+    def omitted(self, most: int) -> dict[tuple[str, str], int]:
+        """The number of diagnostics that `listed` leaves out, by code and name of the rule."""
+        return dict(Counter((d.rule, d.name) for d, number in self.numbered() if number > most))
+
+    def numbered(self) -> Iterator[tuple[Diagnostic, int]]:
+        """Each diagnostic with its number among those of its rule, from 1."""
+        numbers: Counter[str] = Counter()
+        for diagnostic in self.diagnostics:
+            numbers[diagnostic.rule] += 1
+            yield diagnostic, numbers[diagnostic.rule]
 
     def of(self, severity: Severity) -> list[Diagnostic]:
         """The diagnostics of a severity; raises InputError for another word."""

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 
 from sardonyx._src.check import AppliedFix, Report
 from sardonyx._src.check.engine.api import Diagnostic, Severity
-from sardonyx._src.cli.output.quantities import pluralize
 from sardonyx._src.cli.output.streams import printable
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
@@ -41,6 +40,4 @@ def format_fix(name: str, applied: AppliedFix, *, coloured: bool, done: bool) ->
 
 def count_by_severity(reports: Sequence[Report]) -> str:
     """The number of diagnostics by severity: `2 errors, 1 warning`."""
-    counts = [(sum(len(report.of(s)) for report in reports), s) for s in SEVERITIES]
-    parts = [pluralize(n, "note" if s == "info" else s) for n, s in counts if n]
-    return ", ".join(parts) if parts else "no issues found"
+    return Report(tuple(diagnostic for report in reports for diagnostic in report.diagnostics)).counts()

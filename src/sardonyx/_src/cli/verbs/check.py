@@ -23,6 +23,7 @@ from sardonyx._src.check.driver.checking import select_codes
 from sardonyx._src.check.driver.pages import page
 from sardonyx._src.check.driver.report import to_json, to_sarif
 from sardonyx._src.check.driver.sources import RECORD_CLASSES
+from sardonyx._src.check.engine.api import MAX_LISTED
 from sardonyx._src.check.engine.registry import rules
 from sardonyx._src.check.fixing.writing import write_document
 from sardonyx._src.cli.inputs.models import add_checksums, add_operator_sets, operator_sets
@@ -77,10 +78,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--json", action="store_true", help="print the report as JSON")
     form.add_argument("--sarif", action="store_true", help="print the report as SARIF 2.1.0")
     form.add_argument(
+        "--full", action="store_true", help=f"list more than {MAX_LISTED} diagnostics of one rule"
+    )
+    form.add_argument(
         "-q", "--quiet", action="store_true", help="print one line per diagnostic and nothing else"
     )
     for name, what, more in (
-        ("select", "report only these rules", "`style` selects the opt-in style rules"),
+        ("select", "report only these rules", "`style` selects habits, as unused initializers"),
         ("ignore", "do not report these rules", "SX348 is the checksum of external data"),
     ):
         parser.add_argument(
@@ -90,7 +94,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
             metavar="RULES",
             help=f"{what}: comma-separated rule codes, code prefixes or names; {more}",
         )
-    parser.add_argument("--strict", action="store_true", help="treat warnings as errors in the exit code")
+    parser.add_argument(
+        "--strict",
+        action="store_true",
+        help="report also what the specification asks for and no reader relies on, and treat warnings as errors in the exit "
+        "code",
+    )
     parser.add_argument("--explain", metavar="RULE", help="print the documentation of a rule and exit")
     parser.add_argument(
         "--fix", action="store_true", help="fix what can be fixed without changing the meaning of the model"
@@ -181,6 +190,7 @@ def check_file(name: str, args: argparse.Namespace) -> Report:
         kind=args.kind,
         select=split_rules(args.select),
         ignore=split_rules(args.ignore),
+        strict=args.strict,
         operator_sets=operator_sets(args),
         policy=args.policy,
         verify_checksums=args.verify_checksums,
@@ -206,6 +216,7 @@ def fix_file(name: str, args: argparse.Namespace) -> CheckedFile:
             kind=args.kind,
             select=select,
             ignore=ignore,
+            strict=args.strict,
             operator_sets=sets,
             policy=policy,
             verify_checksums=args.verify_checksums,
@@ -218,6 +229,7 @@ def fix_file(name: str, args: argparse.Namespace) -> CheckedFile:
         record,
         select=select,
         ignore=ignore,
+        strict=args.strict,
         operator_sets=sets,
         policy=policy,
         base=base,
@@ -272,10 +284,13 @@ def lines(result: CheckedFile, args: argparse.Namespace) -> Iterator[str]:
     coloured = use_colour()
     for applied in result.applied_fixes:
         yield format_fix(result.name, applied, coloured=coloured, done=not args.dry_run)
-    for diagnostic in result.report.diagnostics:
+    most = sys.maxsize if args.full or args.quiet else MAX_LISTED
+    for diagnostic in result.report.listed(most):
         yield from format_diagnostic(result.name, diagnostic, coloured=coloured, quiet=args.quiet)
     if args.quiet:
         return
+    for (rule, name), count in result.report.omitted(most).items():
+        yield streams.printable(f"{result.name}: {rule} {name}: {count} more; --full lists all")
     for location in result.carried:
         yield streams.printable(f"{result.name}: copied {location} to the directory of {result.written}")
     yield streams.printable(f"{result.name}: {summary(result, args)}")

@@ -2,7 +2,7 @@
 
 Clause: IR.md, "Attributes", doc_string
 Catalogue: STY-02
-Why:    the specification recommends a doc_string, which few writers provide.  Reported if `style` is selected.
+Why:    the specification recommends a doc_string, which few writers provide.
 Bad:    g (float[2] x) => (float[2] y) { y = Softmax <{name: "axis", type: INT, i: 0}> (x) }
 Good:   g (float[2] x) => (float[2] y) { y = Softmax <{name: "axis", type: INT, i: 0, doc_string: "The only axis."}> (x) }
 """
@@ -17,7 +17,7 @@ from sardonyx._src.proto.messages import NodeProto
 from sardonyx._src.proto.record import brief
 
 
-@rule("SX921", "info", visits=NodeProto, needs="attribute", opt_in=True)
+@rule("SX921", "info", visits=NodeProto, needs="attribute", group="style")
 def check_attribute_undocumented(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
     """Reported once per node."""
     bare = [i for i, attribute in enumerate(node.attribute) if not attribute.doc_string]

@@ -2,7 +2,7 @@
 
 Clause: IR.md, "Graphs", doc_string
 Catalogue: STY-03
-Why:    readers show it as plain text or Markdown.  Reported if `style` is selected.
+Why:    readers show it as plain text or Markdown.
 Bad:    <doc_string: "<p>Finds <b>cats</b>.</p>"> g @{doc_string: "Cats."} (float[2] x) => (float[2] y) { y = Abs(x) }
 Good:   <doc_string: "Finds **cats**."> g @{doc_string: "Cats."} (float[2] x) => (float[2] y) { y = Abs(x) }
 """
@@ -33,7 +33,7 @@ MARKUPS = (
 MARKUP = re.compile("|".join(MARKUPS), re.IGNORECASE | re.MULTILINE)
 
 
-@rule("SX922", "info", visits=Record, needs="doc_string", opt_in=True)
+@rule("SX922", "info", visits=Record, needs="doc_string", group="style")
 def check_documentation_in_markup(record: Record, context: RuleContext) -> Iterator[Finding]:
     text = record.__dict__.get("doc_string", "")
     match = MARKUP.search(text)

@@ -27,7 +27,14 @@ from sardonyx._src.proto.messages import TensorProto
 from sardonyx._src.proto.record import brief
 
 
-@rule("SX910", "info", visits=TensorProto, needs="external_data", suppressed_by="SX345 SX346 SX350")
+@rule(
+    "SX910",
+    "info",
+    visits=TensorProto,
+    needs="external_data",
+    suppressed_by="SX345 SX346 SX350",
+    group="style",
+)
 def check_external_data_unclaimed(tensor: TensorProto, context: RuleContext) -> Iterator[Finding]:
     """Reported once per file."""
     location = location_of(tensor) if byte_range_of(tensor) is not None else None

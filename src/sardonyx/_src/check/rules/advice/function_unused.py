@@ -22,7 +22,7 @@ from sardonyx._src.proto.record import brief
 from sardonyx._src.schema import canonical
 
 
-@rule("SX903", "info", visits=ModelProto, since=8, needs="functions", suppressed_by="SX400")
+@rule("SX903", "info", visits=ModelProto, since=8, needs="functions", suppressed_by="SX400", group="style")
 def check_function_unused(model: ModelProto, context: RuleContext) -> Iterator[Finding]:
     called = {
         (canonical(node.domain), node.op_type, node.overload)

@@ -2,7 +2,7 @@
 
 Clause: IR.md, "Graphs", doc_string
 Catalogue: STY-01
-Why:    users of the model need to know what it is for.  Reported if `style` is selected.
+Why:    users of the model need to know what it is for.
 Bad:    g (float[2] x) => (float[2] y) { y = Abs(x) }
 Good:   g @{doc_string: "The magnitudes of x."} (float[2] x) => (float[2] y) { y = Abs(x) }
 """
@@ -16,7 +16,7 @@ from sardonyx._src.check.engine.context import RuleContext
 from sardonyx._src.proto.messages import GraphProto
 
 
-@rule("SX920", "info", visits=GraphProto, opt_in=True)
+@rule("SX920", "info", visits=GraphProto, group="style")
 def check_graph_undocumented(graph: GraphProto, context: RuleContext) -> Iterator[Finding]:
     if not graph.doc_string:
         yield Finding("doc_string", "the graph has no doc_string", "document what it computes")

@@ -19,7 +19,14 @@ from sardonyx._src.proto.record import brief
 from sardonyx._src.schema import canonical
 
 
-@rule("SX904", "info", visits=(ModelProto, FunctionProto), needs="opset_import", suppressed_by="SX035")
+@rule(
+    "SX904",
+    "info",
+    visits=(ModelProto, FunctionProto),
+    needs="opset_import",
+    suppressed_by="SX035",
+    group="style",
+)
 def check_import_unused(holder: ModelProto | FunctionProto, context: RuleContext) -> Iterator[Finding]:
     """The ONNX set may always be imported; nodes of functions count as uses by the model."""
     if all(not canonical(opset.domain) for opset in holder.opset_import):

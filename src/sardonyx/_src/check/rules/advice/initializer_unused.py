@@ -22,7 +22,14 @@ from sardonyx._src.proto.record import brief
 WARNING_BYTES = 1 << 20  # bytes
 
 
-@rule("SX901", "info", visits=GraphProto, needs="initializer sparse_initializer", suppressed_by="SX103")
+@rule(
+    "SX901",
+    "info",
+    visits=GraphProto,
+    needs="initializer sparse_initializer",
+    suppressed_by="SX103",
+    group="style",
+)
 def check_initializer_unused(graph: GraphProto, context: RuleContext) -> Iterator[Finding]:
     body = context.body
     assert body is not None, "a graph has a body"

@@ -18,7 +18,9 @@ from sardonyx._src.proto.messages import FunctionProto, GraphProto
 from sardonyx._src.proto.record import brief
 
 
-@rule("SX905", "info", visits=(GraphProto, FunctionProto), needs="input", suppressed_by="SX101")
+@rule(
+    "SX905", "info", visits=(GraphProto, FunctionProto), needs="input", suppressed_by="SX101", group="style"
+)
 def check_input_unused(graph: GraphProto | FunctionProto, context: RuleContext) -> Iterator[Finding]:
     """Not reported in nested graphs, whose inputs are determined by the operator."""
     body = context.body

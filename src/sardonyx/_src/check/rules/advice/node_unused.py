@@ -17,7 +17,14 @@ from sardonyx._src.check.engine.context import RuleContext
 from sardonyx._src.proto.messages import FunctionProto, GraphProto
 
 
-@rule("SX902", "info", visits=(GraphProto, FunctionProto), needs="node", suppressed_by="SX123 SX110")
+@rule(
+    "SX902",
+    "info",
+    visits=(GraphProto, FunctionProto),
+    needs="node",
+    suppressed_by="SX123 SX110",
+    group="style",
+)
 def check_node_unused(graph: GraphProto | FunctionProto, context: RuleContext) -> Iterator[Finding]:
     """Reported once per body, which may have many such nodes."""
     body = context.body

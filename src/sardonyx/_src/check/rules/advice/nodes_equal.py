@@ -18,7 +18,14 @@ from sardonyx._src.check.engine.context import RuleContext
 from sardonyx._src.proto.messages import AttributeProto, FunctionProto, GraphProto, NodeProto
 
 
-@rule("SX907", "info", visits=(GraphProto, FunctionProto), needs="node", suppressed_by="SX110 SX123")
+@rule(
+    "SX907",
+    "info",
+    visits=(GraphProto, FunctionProto),
+    needs="node",
+    suppressed_by="SX110 SX123",
+    group="style",
+)
 def check_nodes_equal(graph: GraphProto | FunctionProto, context: RuleContext) -> Iterator[Finding]:
     """Reported once per body; random and unknown operators are skipped, since their results may differ."""
     body = context.body

@@ -19,7 +19,7 @@ from sardonyx._src.proto.record import brief
 from sardonyx._src.schema import canonical
 
 
-@rule("SX031", "warning", visits=ModelProto, since=3)
+@rule("SX031", "warning", visits=ModelProto, since=3, group="strict")
 def check_default_import_missing(model: ModelProto, context: RuleContext) -> Iterator[Finding]:
     """Not reported if a node uses the set, which SX032 reports."""
     if model.opset_import and "" not in context.document.imports and not uses_default_set(model):

@@ -17,7 +17,7 @@ from sardonyx._src.check.engine.context import RuleContext
 from sardonyx._src.proto.messages import FunctionProto, ModelProto
 
 
-@rule("SX036", "warning", visits=(ModelProto, FunctionProto))
+@rule("SX036", "warning", visits=(ModelProto, FunctionProto), group="strict")
 def check_domain_imported_by_alias(
     holder: ModelProto | FunctionProto, context: RuleContext
 ) -> Iterator[Finding]:

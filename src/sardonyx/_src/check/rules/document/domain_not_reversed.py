@@ -19,7 +19,7 @@ from sardonyx._src.proto.record import brief
 from sardonyx._src.schema import canonical, domains
 
 
-@rule("SX037", "warning", visits=ModelProto, suppressed_by="SX002")
+@rule("SX037", "warning", visits=ModelProto, suppressed_by="SX002", group="style")
 def check_domain_not_reversed(model: ModelProto, context: RuleContext) -> Iterator[Finding]:
     for i, opset in enumerate(model.opset_import):
         if canonical(opset.domain) not in domains() and not is_reverse_domain_name(opset.domain):

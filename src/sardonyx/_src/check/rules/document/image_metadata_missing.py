@@ -20,7 +20,7 @@ from sardonyx._src.proto.messages import ModelProto
 IMAGE_KEYS = ("Image.BitmapPixelFormat", "Image.ColorSpaceGamma", "Image.NominalPixelRange")
 
 
-@rule("SX023", "warning", visits=ModelProto)
+@rule("SX023", "warning", visits=ModelProto, group="strict")
 def check_image_metadata_missing(model: ModelProto, context: RuleContext) -> Iterator[Finding]:
     inputs = model.graph.input if model.graph is not None else []
     image = next(

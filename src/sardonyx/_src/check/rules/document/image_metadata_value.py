@@ -23,7 +23,7 @@ VALUES = {  # keys and values are compared without regard to case
 }
 
 
-@rule("SX022", "warning", visits=ModelProto)
+@rule("SX022", "warning", visits=ModelProto, group="strict")
 def check_image_metadata_value(model: ModelProto, context: RuleContext) -> Iterator[Finding]:
     for i, entry in enumerate(model.metadata_props):
         allowed = VALUES.get(entry.key.lower(), "")

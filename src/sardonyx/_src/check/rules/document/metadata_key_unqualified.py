@@ -34,6 +34,7 @@ STANDARD_KEYS = frozenset(
     visits=(ModelProto, GraphProto, NodeProto, FunctionProto, ValueInfoProto, TensorProto),
     needs="metadata_props",
     suppressed_by="SX002",
+    group="strict",
 )
 def check_metadata_key_unqualified(
     holder: ModelProto | GraphProto | NodeProto | FunctionProto | ValueInfoProto | TensorProto,

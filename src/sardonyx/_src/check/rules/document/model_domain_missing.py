@@ -16,7 +16,7 @@ from sardonyx._src.check.engine.context import RuleContext
 from sardonyx._src.proto.messages import ModelProto
 
 
-@rule("SX013", "warning", visits=ModelProto, suppressed_by="SX003")
+@rule("SX013", "warning", visits=ModelProto, suppressed_by="SX003", group="style")
 def check_model_domain_missing(model: ModelProto, context: RuleContext) -> Iterator[Finding]:
     if not model.domain:
         yield Finding(

@@ -18,7 +18,7 @@ from sardonyx._src.proto.messages import ModelProto
 from sardonyx._src.proto.record import brief
 
 
-@rule("SX014", "warning", visits=ModelProto, suppressed_by="SX002")
+@rule("SX014", "warning", visits=ModelProto, suppressed_by="SX002", group="style")
 def check_model_domain_not_reversed(model: ModelProto, context: RuleContext) -> Iterator[Finding]:
     if model.domain and not is_reverse_domain_name(model.domain):
         message = f"{brief(model.domain)} is not a reverse domain name"

@@ -16,7 +16,7 @@ from sardonyx._src.check.engine.context import RuleContext
 from sardonyx._src.proto.messages import ModelProto
 
 
-@rule("SX015", "warning", visits=ModelProto, suppressed_by="SX003")
+@rule("SX015", "warning", visits=ModelProto, suppressed_by="SX003", group="style")
 def check_producer_missing(model: ModelProto, context: RuleContext) -> Iterator[Finding]:
     missing = [name for name in ("producer_name", "producer_version") if not getattr(model, name)]
     if missing:

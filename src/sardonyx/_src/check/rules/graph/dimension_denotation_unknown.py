@@ -21,7 +21,14 @@ DIMENSION_DENOTATIONS = (
 ).split()
 
 
-@rule("SX135", "warning", visits=TensorShapeProtoDimension, needs="denotation", by_fingerprint=True)
+@rule(
+    "SX135",
+    "warning",
+    visits=TensorShapeProtoDimension,
+    needs="denotation",
+    by_fingerprint=True,
+    group="strict",
+)
 def check_dimension_denotation_unknown(
     dim: TensorShapeProtoDimension, context: RuleContext
 ) -> Iterator[Finding]:

@@ -17,7 +17,15 @@ from sardonyx._src.check.engine.context import RuleContext
 from sardonyx._src.proto.messages import TensorShapeProtoDimension
 
 
-@rule("SX132", "warning", visits=TensorShapeProtoDimension, since=4, needs="dim_param", by_fingerprint=True)
+@rule(
+    "SX132",
+    "warning",
+    visits=TensorShapeProtoDimension,
+    since=4,
+    needs="dim_param",
+    by_fingerprint=True,
+    group="strict",
+)
 def check_dimension_name_empty(dim: TensorShapeProtoDimension, context: RuleContext) -> Iterator[Finding]:
     if dim.has("dim_param") and not dim.dim_param:
         yield Finding("", "dim_param is set to the empty string", "name the variable, or leave dim_param out")

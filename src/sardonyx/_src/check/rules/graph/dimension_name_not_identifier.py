@@ -18,7 +18,7 @@ from sardonyx._src.proto.messages import FunctionProto, GraphProto
 from sardonyx._src.proto.record import brief
 
 
-@rule("SX131", "warning", visits=(GraphProto, FunctionProto), suppressed_by="SX002")
+@rule("SX131", "warning", visits=(GraphProto, FunctionProto), suppressed_by="SX002", group="strict")
 def check_dimension_name_not_identifier(
     graph: GraphProto | FunctionProto, context: RuleContext
 ) -> Iterator[Finding]:

@@ -16,7 +16,15 @@ from sardonyx._src.check.engine.context import RuleContext
 from sardonyx._src.proto.messages import TensorShapeProtoDimension
 
 
-@rule("SX133", "warning", visits=TensorShapeProtoDimension, since=4, needs="dim_param", by_fingerprint=True)
+@rule(
+    "SX133",
+    "warning",
+    visits=TensorShapeProtoDimension,
+    since=4,
+    needs="dim_param",
+    by_fingerprint=True,
+    group="strict",
+)
 def check_dimension_name_star(dim: TensorShapeProtoDimension, context: RuleContext) -> Iterator[Finding]:
     if dim.dim_param == "*":
         message = 'the variable "*" is the size of one dimension'

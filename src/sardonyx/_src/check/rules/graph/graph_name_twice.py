@@ -22,7 +22,7 @@ from sardonyx._src.proto.messages import ModelProto
 from sardonyx._src.proto.record import brief
 
 
-@rule("SX124", "warning", visits=ModelProto)
+@rule("SX124", "warning", visits=ModelProto, group="strict")
 def check_graph_name_twice(model: ModelProto, context: RuleContext) -> Iterator[Finding]:
     first: dict[str, str] = {}
     for path, graph in graphs_of(model):

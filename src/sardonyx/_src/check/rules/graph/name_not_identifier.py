@@ -19,7 +19,7 @@ from sardonyx._src.proto.messages import FunctionProto, GraphProto
 from sardonyx._src.proto.record import brief
 
 
-@rule("SX130", "warning", visits=(GraphProto, FunctionProto), suppressed_by="SX002")
+@rule("SX130", "warning", visits=(GraphProto, FunctionProto), suppressed_by="SX002", group="strict")
 def check_name_not_identifier(graph: GraphProto | FunctionProto, context: RuleContext) -> Iterator[Finding]:
     """Reported once per body, since exporters violate this rule with every name or with none."""
     assert context.body is not None, "a graph or function has a body"

@@ -17,7 +17,7 @@ from sardonyx._src.proto.messages import GraphProto
 from sardonyx._src.proto.record import brief
 
 
-@rule("SX117", "warning", visits=GraphProto)
+@rule("SX117", "warning", visits=GraphProto, group="strict")
 def check_value_info_of_border(graph: GraphProto, context: RuleContext) -> Iterator[Finding]:
     if not graph.has("value_info"):
         return

@@ -19,7 +19,7 @@ from sardonyx._src.proto.messages import FunctionProto, GraphProto
 from sardonyx._src.proto.record import brief
 
 
-@rule("SX109", "warning", visits=(GraphProto, FunctionProto), needs="value_info")
+@rule("SX109", "warning", visits=(GraphProto, FunctionProto), needs="value_info", group="strict")
 def check_value_info_of_nothing(graph: GraphProto | FunctionProto, context: RuleContext) -> Iterator[Finding]:
     body = context.body
     assert body is not None, "a graph or function has a body"

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sardonyx._src.check.analysis.declared_types import element_of
-from sardonyx._src.check.engine.api import Finding, Severity, rule
+from sardonyx._src.check.engine.api import Finding, RuleGroup, Severity, rule
 from sardonyx._src.check.engine.context import RuleContext
 from sardonyx._src.check.records.names import ELEMENT_TYPE_NAMES, element_type
 from sardonyx._src.check.type_rules.type_names import format_types
@@ -39,8 +39,10 @@ def check_constant_type_not_allowed(node: NodeProto, context: RuleContext) -> It
         if number is not None and number in ELEMENT_TYPE_NAMES and text_of(number) not in allowed:
             message = f"Constant-{schema.since_version} does not allow {element_type(number)}; allowed: {format_types(allowed)}"
             help_ = "make it an initializer, or import a version that allows it"
-            severity: Severity = "warning" if schema.since_version == 1 else "error"
-            yield Finding(f"attribute[{i}]", message, help_, severity)
+            is_common = schema.since_version == 1
+            severity: Severity = "warning" if is_common else "error"
+            group: RuleGroup | None = "strict" if is_common else None
+            yield Finding(f"attribute[{i}]", message, help_, severity, group=group)
 
 
 def text_of(number: int) -> str:

@@ -16,7 +16,7 @@ from sardonyx._src.check.engine.context import RuleContext
 from sardonyx._src.proto.messages import OperatorSetProto
 
 
-@rule("SX602", "warning", visits=OperatorSetProto)
+@rule("SX602", "warning", visits=OperatorSetProto, group="style")
 def check_document_domain_missing(document: OperatorSetProto, context: RuleContext) -> Iterator[Finding]:
     if not document.domain:
         yield Finding("domain", "the document has no domain", 'set a domain such as "com.example.ops"')

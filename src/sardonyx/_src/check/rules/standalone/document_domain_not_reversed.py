@@ -19,7 +19,7 @@ from sardonyx._src.proto.record import brief
 from sardonyx._src.schema import canonical, domains
 
 
-@rule("SX607", "warning", visits=OperatorSetProto)
+@rule("SX607", "warning", visits=OperatorSetProto, group="style")
 def check_document_domain_not_reversed(document: OperatorSetProto, context: RuleContext) -> Iterator[Finding]:
     if (
         document.domain

@@ -21,7 +21,7 @@ from sardonyx._src.proto.messages import TensorProto
 from sardonyx._src.proto.record import brief
 
 
-@rule("SX352", "warning", visits=TensorProto, needs="external_data")
+@rule("SX352", "warning", visits=TensorProto, needs="external_data", group="style")
 def check_external_offset_unaligned(tensor: TensorProto, context: RuleContext) -> Iterator[Finding]:
     """Reported once per file."""
     offset = parse_number(entry_value(tensor, "offset")) if is_external(tensor) else None

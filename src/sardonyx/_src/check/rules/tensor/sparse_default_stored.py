@@ -19,7 +19,9 @@ from sardonyx._src.check.records.tensors import count_of, is_default_value
 from sardonyx._src.proto.messages import SparseTensorProto
 
 
-@rule("SX329", "warning", visits=SparseTensorProto, suppressed_by="SX300 SX301 SX302 SX303 SX321")
+@rule(
+    "SX329", "warning", visits=SparseTensorProto, suppressed_by="SX300 SX301 SX302 SX303 SX321", group="style"
+)
 def check_sparse_default_stored(sparse: SparseTensorProto, context: RuleContext) -> Iterator[Finding]:
     count = count_of(sparse.values) if sparse.values is not None else None
     zeros = is_default_value(sparse.values, count) if sparse.values is not None and count else None

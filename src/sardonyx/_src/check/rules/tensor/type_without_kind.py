@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sardonyx._src.check.engine.api import Finding, Severity, rule
+from sardonyx._src.check.engine.api import Finding, RuleGroup, Severity, rule
 from sardonyx._src.check.engine.context import RuleContext
 from sardonyx._src.proto.messages import TypeProto, ValueInfoProto
 
@@ -21,8 +21,10 @@ from sardonyx._src.proto.messages import TypeProto, ValueInfoProto
 def check_type_without_kind(type_: TypeProto, context: RuleContext) -> Iterator[Finding]:
     if type_.which("value") is None:
         message = "none of tensor_type, sequence_type and so on is set"
-        severity: Severity | None = "warning" if may_be_left_out(context) else None
-        yield Finding("", message, "set one, or drop the type", severity)
+        harmless = may_be_left_out(context)
+        severity: Severity | None = "warning" if harmless else None
+        group: RuleGroup | None = "strict" if harmless else None
+        yield Finding("", message, "set one, or drop the type", severity, group=group)
 
 
 def may_be_left_out(context: RuleContext) -> bool:

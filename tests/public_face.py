@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -197,6 +198,14 @@ def built() -> sx.Operand:
     return sx.Builder(21).constant("w", X)
 
 
+def run_async(feeds: object, outputs: object, **options: object) -> object:
+    return session().run_async(feeds, outputs, **options).result()  # type: ignore[arg-type]
+
+
+def arun(feeds: object, outputs: object, **options: object) -> object:
+    return asyncio.run(session().arun(feeds, outputs, **options))  # type: ignore[arg-type]
+
+
 def select_call() -> Call:
     operand = built()
     return Call(operand.builder.select, {"operand": operand, "index": 0})
@@ -330,6 +339,10 @@ CALLS: dict[str, Callable[[], Call]] = {
     "sardonyx.Session.close": lambda: Call(session().close, {}),
     "sardonyx.Session.cancel": lambda: Call(session().cancel, {}),
     "sardonyx.Session.reseed": lambda: Call(session().reseed, {"seed": 1}),
+    "sardonyx.Session.run_async": lambda: Call(
+        run_async, {"feeds": {"x": X}, "outputs": ["y"], "cast": "safe"}
+    ),
+    "sardonyx.Session.arun": lambda: Call(arun, {"feeds": {"x": X}, "outputs": ["y"], "cast": "safe"}),
     "sardonyx.Session.run": lambda: Call(
         session().run,
         {
@@ -338,6 +351,7 @@ CALLS: dict[str, Callable[[], Call]] = {
             "timeout": 5.0,
             "cancellation": sx.CancellationToken(),
             "out": {"y": np.zeros((1, 2), np.float32)},
+            "cast": "safe",
         },
     ),
     "sardonyx.Session.trace": lambda: Call(session().trace, {"feeds": {"x": X}}),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import cast
+from typing import Literal, TypeAlias
+from typing import cast as assume
 
 import numpy as np
 
@@ -25,20 +26,30 @@ from sardonyx._src.ir.types import (
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.declared_dims import DeclaredDims
 from sardonyx._src.runtime.declared_sizes import Declaration
+from sardonyx._src.runtime.foreign_tensors import foreign_array
+from sardonyx._src.runtime.tables import feeds_of_table, is_table
 from sardonyx._src.suggestions import suggest
+
+Cast: TypeAlias = Literal["no", "safe", "same_kind"]
+CASTS: tuple[Cast, ...] = ("no", "safe", "same_kind")
 
 
 def check_feeds(
-    feeds: Mapping[str, object], inputs: Mapping[str, Declaration], dims: DeclaredDims
+    feeds: object, inputs: Mapping[str, Declaration], dims: DeclaredDims, cast: Cast = "no"
 ) -> dict[str, RuntimeValue]:
     """The feeds as run-time values by name.
 
     Raises InputError for a name that is unknown or missing and for a value whose type or rank is not the one that the
-    model declares; `dims` binds the dimension variables, and its policy decides about sizes.
+    model declares; `dims` binds the dimension variables, and its policy decides about sizes.  cast: the conversions of
+    element types that are made, as `numpy.can_cast` has them.
     """
+    if is_table(feeds):
+        with foreign_errors("feeds"):
+            feeds = feeds_of_table(feeds, inputs)
     if not isinstance(feeds, Mapping):
         raise InputError(
-            f"feeds must be a dict from input names to values; got {describe_kind(feeds)}", name="feeds"
+            f"feeds must be a dict from input names to values, or a table; got {describe_kind(feeds)}",
+            name="feeds",
         )
     with foreign_errors("feeds"):
         feeds = dict(feeds.items())
@@ -51,7 +62,7 @@ def check_feeds(
     result: dict[str, RuntimeValue] = {}
     for name, value in feeds.items():
         with foreign_errors(name):
-            result[name] = convert_feed(value, inputs[name].value.type, name)
+            result[name] = convert_feed(value, inputs[name].value.type, name, cast)
     dims.check_inputs([(value, inputs[name]) for name, value in result.items()])
     return result
 
@@ -87,17 +98,17 @@ def list_others(missing: Sequence[str]) -> str:
     return f" (and none for {', '.join(map(repr, missing[1:]))})" if len(missing) > 1 else ""
 
 
-def convert_feed(value: object, type: Type | None, name: str) -> RuntimeValue:
+def convert_feed(value: object, type: Type | None, name: str, cast: Cast = "no") -> RuntimeValue:
     """A fed value as the run-time value of an input of this type."""
     match type:
         case None | OpaqueType():
             return (
                 convert_tensor(value, None, name)
                 if isinstance(value, np.ndarray)
-                else cast(RuntimeValue, value)
+                else assume(RuntimeValue, value)
             )
         case TensorType():
-            return convert_tensor(value, type.dtype, name)
+            return convert_tensor(value, type.dtype, name, cast)
         case SparseTensorType():
             if not isinstance(value, SparseTensor):
                 raise InputError(
@@ -110,9 +121,9 @@ def convert_feed(value: object, type: Type | None, name: str) -> RuntimeValue:
                     f"input {name!r} of type {type} must be a list; got {describe_kind(value)}",
                     name=name,
                 )
-            return [convert_feed(v, type.elem, f"{name}[{i}]") for i, v in enumerate(value)]
+            return [convert_feed(v, type.elem, f"{name}[{i}]", cast) for i, v in enumerate(value)]
         case OptionalType():
-            return None if value is None else convert_feed(value, type.elem, name)
+            return None if value is None else convert_feed(value, type.elem, name, cast)
         case MapType():
             return convert_mapping(value, type, name)
 
@@ -131,22 +142,35 @@ def convert_mapping(value: object, type: MapType, name: str) -> RuntimeValue:
                 f"keys of input {name!r} must be {type.key.text}; got {describe_kind(key)} {key!r}", name=name
             )
         result[plain] = convert_feed(element, type.value, f"{name}[{plain!r}]")
-    return cast(RuntimeValue, result)
+    return assume(RuntimeValue, result)
 
 
-def convert_tensor(value: object, dtype: DataType | None, name: str) -> Array:
-    """An array of the element type: arrays must have it, Python numbers and lists are converted.
+def convert_tensor(value: object, dtype: DataType | None, name: str, cast: Cast = "no") -> Array:
+    """An array of the element type: arrays must have it, or one that `cast` converts; Python numbers and lists are converted.
 
     It is a read-only view: feeds are never written to.
     """
     array = as_array(value, dtype, name).view()
     if dtype is DataType.STRING or (dtype is None and array.dtype.kind in "OSU"):
         array = convert_strings(array, name)
-    elif dtype is not None and array.dtype != dtype.numpy:
-        cure = f"pass x.astype({dtype.numpy.name!r}) to convert it"
+    elif dtype is not None and array.dtype != dtype.numpy and not is_castable(array, dtype, cast):
+        cure = f"pass x.astype({dtype.numpy.name!r}) to convert it{cast_hint(array, dtype)}"
         raise InputError(f"input {name!r} must be {dtype.text}; got {array.dtype}: {cure}", name=name)
+    elif dtype is not None and array.dtype != dtype.numpy:
+        array = array.astype(dtype.numpy)
     array.flags.writeable = False
     return array
+
+
+def is_castable(array: Array, dtype: DataType, cast: Cast) -> bool:
+    """Whether `cast` allows the conversion; NumPy knows no order among the types of ml_dtypes and others."""
+    return cast != "no" and array.dtype.kind in "biufcV" and bool(np.can_cast(array.dtype, dtype.numpy, cast))
+
+
+def cast_hint(array: Array, dtype: DataType) -> str:
+    """The option that would convert an array."""
+    choice = next((c for c in CASTS[1:] if is_castable(array, dtype, c)), None)
+    return f", or cast={choice!r}" if choice is not None else ""
 
 
 def has_masked_elements(value: object) -> bool:
@@ -168,10 +192,13 @@ def as_array(value: object, dtype: DataType | None, name: str) -> Array:
     if isinstance(value, bool | int | float | complex | str | bytes | list | tuple):
         return convert_literal(value, dtype, name)
     try:
+        value = foreign_array(value, name)
         if hasattr(value, "__array__"):
             return np.asarray(value)
         if hasattr(value, "__dlpack__"):
-            return cast(Array, np.from_dlpack(value))
+            return assume(Array, np.from_dlpack(value))
+    except SardonyxError:
+        raise
     except Exception as error:  # another library may raise anything
         raise InputError(
             f"input {name!r} must be an array; got {describe_kind(value)}, which does not convert: {error}",
@@ -216,6 +243,11 @@ def convert_strings(array: Array, name: str) -> Array:
         raise InputError(f"input {name!r} must be strings; got {array.dtype}", name=name)
     result = np.empty(array.size, object)
     for i, element in enumerate(array.reshape(-1).tolist()):
+        if is_missing(element):
+            cure = "replace missing texts first, as by column.fillna('')"
+            raise InputError(
+                f"input {name!r} must be strings; element {i} is missing ({element!r}): {cure}", name=name
+            )
         if not isinstance(element, str | bytes):
             raise InputError(
                 f"input {name!r} must be strings; got {describe_kind(element)} {abbreviate(element)} as element {i}",
@@ -223,6 +255,15 @@ def convert_strings(array: Array, name: str) -> Array:
             )
         result[i] = element if isinstance(element, str) else element.decode("utf-8", "surrogateescape")
     return result.reshape(array.shape)
+
+
+def is_missing(element: object) -> bool:
+    """Whether an element of a column of texts stands for none: None, NaN, or the NA of pandas."""
+    return (
+        element is None
+        or (isinstance(element, float) and element != element)
+        or type(element).__name__ == "NAType"
+    )
 
 
 def describe_kind(value: object) -> str:

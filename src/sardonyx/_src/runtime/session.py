@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import numpy as np
 
-from sardonyx._src.arguments import require_integer, require_mapping, require_type
+from sardonyx._src.arguments import require_choice, require_integer, require_mapping, require_type
 from sardonyx._src.errors import InputError, SardonyxError, are_defects_fatal, typed_memory_errors
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.interp.run_control import CancellationToken, RunControl
@@ -22,11 +22,13 @@ from sardonyx._src.io.loading.operator_sets import OperatorSetSource
 from sardonyx._src.ir.graph import Node
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ops.api import RunLimits, RuntimeValue, is_number
+from sardonyx._src.runtime.async_runs import submit, wait_for
+from sardonyx._src.runtime.calling_conventions import refuse_other_convention
 from sardonyx._src.runtime.closed_session import ClosedSession
 from sardonyx._src.runtime.declared_dims import DeclaredDims
 from sardonyx._src.runtime.declared_sizes import declarations_of
 from sardonyx._src.runtime.engine import NativeEngine, run_interruptibly
-from sardonyx._src.runtime.feeds import check_feeds
+from sardonyx._src.runtime.feeds import CASTS, Cast, check_feeds
 from sardonyx._src.runtime.inner_declarations import (
     DeclarationObserver,
     InnerDeclarations,
@@ -49,9 +51,20 @@ from sardonyx._src.runtime.shape_policy import ShapePolicy
 from sardonyx._src.runtime.stats import RunCounters, SessionStats
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from sardonyx._src.runtime.memory_report import MemoryReport
 
 __all__ = ["ENGINES", "Engine", "Session", "SessionValue"]
+
+
+class RunOptions(TypedDict, total=False):
+    """The keywords of `Session.run`, which explains them."""
+
+    timeout: float | None
+    cancellation: CancellationToken | None
+    out: OutputArrays | None
+    cast: Cast
 
 
 class Session:
@@ -193,12 +206,14 @@ class Session:
         timeout: float | None = None,
         cancellation: CancellationToken | None = None,
         out: OutputArrays | None = None,
+        cast: Cast = "no",
     ) -> dict[str, RuntimeValue]:
         """The outputs by name, or those of them that `outputs` names: arrays, lists, dicts, None.
 
         `feeds` takes NumPy and ml_dtypes arrays, anything with `__array__` or `__dlpack__`, Python numbers, strings
         and lists where the declared type leaves nothing open, lists for sequences, dicts for maps, None for an
-        empty optional.  What comes out is the caller's own: nothing of it is shared with feeds or weights.
+        empty optional; or a data frame of pandas or polars, or a table of pyarrow, whose columns are fed by the names of inputs.
+        What comes out is the caller's own: nothing of it is shared with feeds or weights.
 
         timeout: seconds that the run may take, besides `limits.seconds`.  A run past it, or ended by `cancel` or Ctrl-C, ends
         in about a tenth of a second also in a long operator, and the session can run again.  A NumPy function or a single
@@ -210,9 +225,16 @@ class Session:
         out: arrays by output name that receive outputs: writeable, contiguous in C order, of the output's element type and
         shape, and apart from feeds.  The results contain them; a run that fails may have written to them.
 
+        cast: whether arrays of other element types than declared are converted: "no", which is an InputError; "safe", where every
+        value is preserved; or "same_kind", where floats may be rounded, as `numpy.can_cast` has it.
+
         Raises InputError before anything runs, EvaluationError from an operator, OutputError when a result is not
         what the model declares of it, CancelledError, and LimitError.
         """
+        if type(feeds) is not dict or type(outputs) in (str, dict):
+            refuse_other_convention(feeds, outputs, self._inputs)
+        if type(cast) is not str or cast != "no":
+            require_choice("cast", cast, CASTS)
         control = None
         if timeout is not None or cancellation is not None or self._is_timed:
             control = self._make_control(timeout, cancellation)
@@ -226,19 +248,44 @@ class Session:
         ):
             return results
         with typed_memory_errors("run the model"):
-            results = self._run_checked(feeds, outputs, control or RunControl(self._counters.cancellation))
+            results = self._run_checked(
+                feeds, outputs, control or RunControl(self._counters.cancellation), cast
+            )
             return results if out is None else copy_outputs(results, out)
+
+    def run_async(
+        self,
+        feeds: Mapping[str, object] | None = None,
+        outputs: Sequence[str] | None = None,
+        **options: Unpack[RunOptions],
+    ) -> Future[dict[str, RuntimeValue]]:
+        """`run` in a thread of the process's pool; the future has its results, or raises what it raises.
+
+        To end the run, pass a `cancellation` token.  Do not write to what was fed before the future is done.
+        """
+        return submit(partial(self.run, feeds, outputs, **options))
+
+    async def arun(
+        self,
+        feeds: Mapping[str, object] | None = None,
+        outputs: Sequence[str] | None = None,
+        **options: Unpack[RunOptions],
+    ) -> dict[str, RuntimeValue]:
+        """`run` for coroutines: other tasks of the event loop go on meanwhile, and a task that is cancelled ends its run."""
+        token = options.pop("cancellation", None)
+        return await wait_for(partial(self.run, feeds, outputs, **options), token)
 
     def _run_checked(
         self,
         feeds: Mapping[str, object] | None,
         outputs: Sequence[str] | None,
         control: RunControl,
+        cast: Cast,
     ) -> dict[str, RuntimeValue]:
         """`run` with all checks; called by `run` alone."""
         dims = DeclaredDims(self._ir_version, self._shapes, self._counters.shape_reports)
         try:
-            values = check_feeds({} if feeds is None else feeds, self._inputs, dims)
+            values = check_feeds({} if feeds is None else feeds, self._inputs, dims, cast)
             names = select_outputs(outputs, self._outputs)
             self._counters.count_run()
             results = self._execute(values, dims, control)

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 __all__ = ["ENGINES", "Engine", "Session", "SessionValue"]
 
 
-class RunOptions(TypedDict, total=False):
+class RunKeywords(TypedDict, total=False):
     """The keywords of `Session.run`, which explains them."""
 
     timeout: float | None
@@ -233,7 +233,7 @@ class Session:
         """
         if type(feeds) is not dict or type(outputs) in (str, dict):
             refuse_other_convention(feeds, outputs, self._inputs)
-        if type(cast) is not str or cast != "no":
+        if cast is not CASTS[0]:
             require_choice("cast", cast, CASTS)
         control = None
         if timeout is not None or cancellation is not None or self._is_timed:
@@ -257,7 +257,7 @@ class Session:
         self,
         feeds: Mapping[str, object] | None = None,
         outputs: Sequence[str] | None = None,
-        **options: Unpack[RunOptions],
+        **options: Unpack[RunKeywords],
     ) -> Future[dict[str, RuntimeValue]]:
         """`run` in a thread of the process's pool; the future has its results, or raises what it raises.
 
@@ -269,7 +269,7 @@ class Session:
         self,
         feeds: Mapping[str, object] | None = None,
         outputs: Sequence[str] | None = None,
-        **options: Unpack[RunOptions],
+        **options: Unpack[RunKeywords],
     ) -> dict[str, RuntimeValue]:
         """`run` for coroutines: other tasks of the event loop go on meanwhile, and a task that is cancelled ends its run."""
         token = options.pop("cancellation", None)

@@ -177,7 +177,14 @@ def save_options() -> dict[str, object]:
 
 
 def check_options() -> dict[str, object]:
-    return {"source": saved_model(), "kind": "model", "select": ["SX2"], "ignore": ["SX201"], **options()}
+    return {
+        "source": saved_model(),
+        "kind": "model",
+        "select": ["SX2"],
+        "ignore": ["SX201"],
+        "strict": True,
+        **options(),
+    }
 
 
 def backend_options() -> dict[str, object]:
@@ -330,6 +337,10 @@ CALLS: dict[str, Callable[[], Call]] = {
     "sardonyx.OptimizationReport.text": lambda: Call(sx.OptimizationReport().text, {}),
     "sardonyx.OptimizationReport.as_json": lambda: Call(sx.OptimizationReport().as_json, {}),
     "sardonyx.Report": lambda: Call(sx.Report, {"diagnostics": ()}),
+    "sardonyx.Report.counts": lambda: Call(sx.check(model()).counts, {}),
+    "sardonyx.Report.listed": lambda: Call(sx.check(model()).listed, {"most": 3}),
+    "sardonyx.Report.omitted": lambda: Call(sx.check(model()).omitted, {"most": 3}),
+    "sardonyx.Report.numbered": lambda: Call(sx.check(model()).numbered, {}),
     "sardonyx.Report.of": lambda: Call(sx.check(model()).of, {"severity": "error"}),
     "sardonyx.Policy": lambda: Call(sx.Policy, {"value": "hub"}),
     "sardonyx.RunLimits": lambda: Call(
@@ -418,6 +429,8 @@ CALLS: dict[str, Callable[[], Call]] = {
     "sardonyx.save_operator_set": lambda: Call(
         sx.save_operator_set, {"operator_set": operator_set(), "target": "saved.onnxops"}
     ),
+    "sardonyx.from_onnx": lambda: Call(sx.from_onnx, {"message": sx.to_onnx(model())}),
+    "sardonyx.to_onnx": lambda: Call(sx.to_onnx, {"model": model()}),
     "sardonyx.to_python": lambda: Call(sx.to_python, {"model": model(), "file": "m.onnx"}),
     "sardonyx.to_json": lambda: Call(sx.to_json, {"model": model(), "indent": 2, "drop_unknown": False}),
     "sardonyx.to_text": lambda: Call(

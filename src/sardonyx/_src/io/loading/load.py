@@ -6,6 +6,7 @@ import gc
 import io
 import mmap
 import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol, TypeAlias, runtime_checkable
@@ -54,8 +55,8 @@ def load(
     copy: bool = False,
     verify_checksums: bool = True,
 ) -> Model:
-    """The model in `source`: a path, bytes, a binary file object, a record, or an object with `SerializeToString`;
-    a Model is returned unchanged.
+    """The model in `source`: a path, bytes, a binary file object, a record, or an object with `SerializeToString`,
+    as onnx.ModelProto, or an onnx_ir.Model; a Model is returned unchanged.
 
     Paths that end in `.json` are read as protobuf's JSON mapping, those in `.onnxtxt` or `.txt` as ONNX text.
     Weights in files of more than 16 MiB are views of the mapped file, which must not be shortened or overwritten in place
@@ -161,12 +162,23 @@ def read(source: ModelSource, *, copy: bool = False) -> tuple[ModelProto | FileD
         return read_file(path, copy=copy), path
     if isinstance(source, Serializable):
         return source.SerializeToString(), None
+    if type(source).__module__.partition(".")[0] == "onnx_ir" and type(source).__name__ == "Model":
+        return serialize_onnx_ir(source), None
     if isinstance(source, bytes | bytearray | memoryview):
         return source, None
     if isinstance(source, Model) or not hasattr(source, "read"):
         accepted = "a path, bytes, a binary file object or an object with SerializeToString"
         raise TypeError(f"a model source must be {accepted}; got {type_name(source)}")
     return read_stream(source)
+
+
+def serialize_onnx_ir(model: object) -> bytes:
+    """An `onnx_ir.Model` in the wire format."""
+    try:
+        data: bytes = sys.modules["onnx_ir"].to_proto(model).SerializeToString()
+    except Exception as error:  # another library may raise anything
+        raise TypeError(f"a model source must be an onnx_ir.Model that serializes; got {error}") from error
+    return data
 
 
 def read_stream(source: BinaryIO) -> tuple[FileData, str | None]:

@@ -93,7 +93,7 @@ def mutated_value(value: object, rng: random.Random) -> object:
             try:
                 with np.errstate(all="ignore"):
                     return value.astype(rng.choice(DTYPES))
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 return value
     return np.zeros(
         [rng.choice((0, 1, 2, 3)) for _ in range(rng.choice((0, 1, 2, 3, 4, 5, 32)))], value.dtype

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from sardonyx._src.errors import InferenceError, TextError
 from sardonyx._src.io.external import ExternalFiles, Policy
 from sardonyx._src.io.serde import from_proto
 from sardonyx._src.ir.attributes import AttributeType
@@ -19,7 +20,8 @@ from sardonyx._src.schema import exact
 def body_of(op: Operator, inference: Inference) -> Function | None:
     """The operator's function for these types and attributes; None without a body facet.
 
-    Raises InferenceError if the facet depends on types that are not known.
+    Raises InferenceError if the facet depends on types that are not known, or an attribute has a number that an element type
+    of the body cannot represent.
     """
     body = op.bodies.get(inference.version)
     return (
@@ -34,7 +36,10 @@ def parse_body(domain: str, name: str, version: int, opset: int, text: str) -> F
     attributes = ", ".join(schema.attributes)
     own = f', "{domain}": {version}' if domain else ""
     header = f'<domain: "{domain or "ai.onnx"}", opset_import: ["": {opset}{own}]>'
-    record = from_text(f"{header} {name} {f'<{attributes}>' if attributes else ''} {text}", FunctionProto)
+    try:
+        record = from_text(f"{header} {name} {f'<{attributes}>' if attributes else ''} {text}", FunctionProto)
+    except TextError as error:  # of a number that the element type cannot represent
+        raise InferenceError(f"{name}-{version} has no body for these attributes: {error}") from error
     function = from_proto.function(
         record, ExternalFiles(None, Policy.STRICT), [], f"body of {name}-{version}"
     )

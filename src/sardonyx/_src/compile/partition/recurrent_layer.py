@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -25,6 +26,7 @@ DEFAULT_ACTIVATIONS: dict[str, tuple[str, ...]] = {
     "RNN": ("Tanh",),
 }  # per direction
 FLOATS = (DataType.FLOAT, DataType.DOUBLE)
+MAX_HIDDEN_SIZE = 1 << 16  # a unit's weights and state are laid out when the layer is compiled
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,8 @@ def layer_config(op: BoundNode, scope: Scope) -> RecurrenceConfig | None:
     if not all(map(scope.is_native, values.values())) or scope.dtype_of(values["X"]) not in FLOATS:
         return None
     hidden, clip = hidden_size(op, scope, values), op.optional("clip")
+    if isinstance(clip, float) and math.isnan(clip):
+        return None  # all results are NaN, and a minimum is not
     is_batch_first = bool(op.attribute("layout", int))
     if hidden is None or not guard_shapes(
         op, scope, values, hidden, len(backward), batch_first=is_batch_first
@@ -109,11 +113,11 @@ def layer_activations(op: BoundNode) -> tuple[tuple[Activation, ...], ...] | Non
 
 
 def hidden_size(op: BoundNode, scope: Scope, values: Mapping[str, Value]) -> int | None:
-    """The hidden size, by the attribute or the dims of R; None if it is unknown or 0."""
+    """The hidden size, by the attribute or the dims of R; None if it is unknown, 0 or too large."""
     shape = scope.known_shape(values["R"])
     size = op.optional("hidden_size")
     size = size if isinstance(size, int) else shape[2] if len(shape) == 3 else None
-    return size if isinstance(size, int) and size > 0 else None
+    return size if isinstance(size, int) and 0 < size <= MAX_HIDDEN_SIZE else None
 
 
 def guard_shapes(

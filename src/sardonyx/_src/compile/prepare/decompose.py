@@ -13,6 +13,7 @@ from sardonyx._src.ir.graph import Node
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.walk import nodes
 from sardonyx._src.rewrite.engine.edit import Edit
+from sardonyx._src.schema import latest
 
 PACKAGE = "sardonyx._src.compile.prepare.decompositions"
 DECOMPOSITIONS = {  # the module of each operator
@@ -38,6 +39,8 @@ Decomposition = Callable[[Node, Edit], bool]
 
 def decompose_nodes(model: Model) -> bool:
     """Decomposes the nodes of the main graph and its subgraphs, in place; returns whether any was."""
+    if model.opset_imports.get("") != latest(""):
+        return False  # the nodes of decompositions are those of the newest operator set
     selected = [node for node in nodes(model.graph) if not node.domain and node.op_type in DECOMPOSITIONS]
     if not selected:
         return False

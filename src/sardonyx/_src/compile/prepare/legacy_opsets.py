@@ -112,6 +112,8 @@ def are_equal_dims(a: Dim, b: Dim) -> bool:
 
 def one_way_fits(node: Node) -> bool:
     """B has A's shape or is a scalar; with `broadcast`, it has one element or the dims of A from `axis` on."""
+    if len(node.inputs) != 2:
+        return False
     a, b = map(shape_of, node.inputs)
     if b == () or are_equal_shapes(a, b):
         return True
@@ -131,6 +133,8 @@ def equal_shapes_fit(node: Node) -> bool:
 
 def slope_fits(node: Node) -> bool:
     """The slope of a PRelu has one element, one element per channel, or X's shape."""
+    if len(node.inputs) != 2:
+        return False
     x, slope = map(shape_of, node.inputs)
     if slope is None or is_one_element(slope):
         return slope is not None
@@ -139,6 +143,8 @@ def slope_fits(node: Node) -> bool:
 
 def addend_fits(node: Node) -> bool:
     """C of a Gemm has the shape of the output, unless `broadcast` is set."""
+    if len(node.inputs) != 3:
+        return False
     return bool(int_attribute(node, "broadcast")) or are_equal_shapes(
         shape_of(node.inputs[2]), shape_of(node.outputs[0])
     )

@@ -33,8 +33,11 @@ Axes = Sequence[int] | None
 @op.infer(9, 11, 16, 19, 21, 23, 24, 25)
 def infer(inference: Inference) -> Result:
     count = inference.integer("num_scan_inputs")
+    if not all(map(inference.has, range(len(inference.inputs)))):
+        inference.fail("states and scan inputs must be given; one is omitted")
     states, scans = split_types(inference, list(inference.inputs), count)
-    axes = inference.integers("scan_input_axes") or (0,) * count
+    axes = inference.integers("scan_input_axes")
+    axes = (0,) * count if axes is None else axes
     out_axes = inference.integers("scan_output_axes")
     if len(axes) != count:
         inference.fail(f"scan_input_axes must have {count} entries; got {len(axes)}")
@@ -67,7 +70,8 @@ def check_entries(inference: Inference, name: str, elements: Sequence[Type | Non
 
     Of a body of unknown types, there may be more scan outputs than the node has.
     """
-    count = len(inference.integers(name) or elements)
+    entries = inference.integers(name)
+    count = len(elements if entries is None else entries)
     if count < len(elements) or (count > len(elements) and any(element is not None for element in elements)):
         inference.fail(f"{name} must have {len(elements)} entries; got {count}")
 

@@ -28,6 +28,10 @@ op = Operator(
 
 @op.infer(9, 10)
 def infer_9(inference: Inference) -> Result:
+    rank, count = inference.rank(0), inference.shape(1)
+    entries = None if count is None or len(count) != 1 else count[0]
+    if rank is not None and isinstance(entries, int) and entries != rank:
+        inference.fail(f"scales must have {rank} entries, one per axis; got {entries}")
     return scaled_type(inference, inference.constant(1), minimum=1)
 
 

@@ -29,6 +29,8 @@ def add_node(
 
 def remove_is_test(adapter: Adapter) -> AdaptedNode:
     """From version 6 to 7, which trains when outputs besides Y are requested."""
+    if adapter.inference.integer("is_test") and has_statistics_outputs(adapter):
+        adapter.refuse("outputs besides Y must not be requested in inference: only training gives them")
     if adapter.inference.integer("is_test") or has_statistics_outputs(adapter):
         return adapter.same(drop=("is_test",))
     return add_node(adapter, adapter.node.inputs, 5, ("is_test",))[:1]

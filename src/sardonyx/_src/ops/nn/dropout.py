@@ -29,6 +29,10 @@ def infer(inference: Inference) -> Result:
     data = inference.tensor(0)
     check_one_element(inference, 1, "ratio")
     check_one_element(inference, 2, "training_mode")
+    ratio = inference.attributes.get("ratio")
+    is_training = inference.version < 7 and not inference.integer("is_test")
+    if is_training and isinstance(ratio, float) and not 0 <= ratio < 1:
+        inference.fail(f"ratio must be in [0, 1); got {ratio}")
     if data is None:
         mask = None if inference.version < 10 else TensorType(DataType.BOOL)
         return [None, mask][: inference.outputs]

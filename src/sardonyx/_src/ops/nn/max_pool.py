@@ -13,17 +13,19 @@ import numpy as np
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
-from sardonyx._src.ops.api import Operator, RunContext
+from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.nn import pooling_steps as steps
 from sardonyx._src.ops.nn.pooling import (
+    Parts,
     lowest,
     pooling_rounding,
     pooling_shape,
     pooling_windows,
+    reduce_axis,
     reduce_windows,
 )
-from sardonyx._src.ops.nn.windows import AUTO_PADS, WindowGeometry, iterate_taps, pad_input
+from sardonyx._src.ops.nn.windows import AUTO_PADS, WindowGeometry, pad_input
 from sardonyx._src.ops.support.arithmetic import promote_to_float32, round_to_type
 from sardonyx._src.ops.traits import enum_values
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
@@ -105,25 +107,34 @@ def eval_22(
     if len(context.requested_outputs) < 2 or not context.requested_outputs[1]:
         top = reduce_windows(promoted, windows, np.maximum, lowest(promoted.dtype), context)
         return round_to_type(top, x.dtype)
+    check_result_bytes(
+        context, (*x.shape[:2], *windows.extents), np.int64, "the positions of the padded input"
+    )
     promoted = pad_input(promoted, windows, lowest(promoted.dtype), context)
     top, positions = argmax_windows(promoted, windows, context)
     return round_to_type(top, x.dtype), flat_indices(positions, x.shape, column_major=storage_order == 1)
 
 
 def argmax_windows(x: Array, windows: WindowGeometry, context: RunContext) -> tuple[Array, Array]:
-    """The maxima of padded x [N, C, *extents] and their row-major positions in the channel: [N, C, *out] each."""
+    """The maxima of padded x [N, C, *extents] and their row-major positions in the channel: [N, C, *out] each.
+
+    Axes are reduced from the last to the first, so that the first of equal elements in row-major order wins.
+    """
     channel = np.arange(math.prod(windows.size)).reshape(1, 1, *windows.size)
-    channel_positions = pad_input(channel, windows, -1, context)
-    top = np.full((*x.shape[:2], *windows.out), lowest(x.dtype), x.dtype)
-    positions = np.full(top.shape, -1)
-    for (_, value), (_, position) in zip(
-        iterate_taps(x, windows), iterate_taps(channel_positions, windows), strict=True
-    ):
-        better = (value > top) | (value != value) & (top == top) | (positions < 0)
-        better &= position >= 0
-        np.copyto(top, value, where=better)
-        np.copyto(positions, np.broadcast_to(position, positions.shape), where=better)
+    positions = np.broadcast_to(pad_input(channel, windows, -1, context), x.shape)
+    parts: Parts = (x, positions)
+    for i in reversed(range(len(windows.size))):
+        parts = reduce_axis(parts, windows, i, first_of_greatest)
+    top, positions = parts
     return top, positions
+
+
+def first_of_greatest(a: Parts, b: Parts) -> Parts:
+    """Values with their positions: those of b where they are greater, or a has none; padding has position -1."""
+    (top, first), (value, position) = a, b
+    better = (value > top) | (value != value) & (top == top) | (first < 0)
+    better &= position >= 0
+    return np.where(better, value, top), np.where(better, position, first)
 
 
 def flat_indices(positions: Array, shape: tuple[int, ...], *, column_major: bool) -> Array:

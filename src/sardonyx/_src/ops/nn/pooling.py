@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -21,6 +21,10 @@ from sardonyx._src.ops.nn.windows import (
     taps_below,
     window_dims,
 )
+
+MAX_SINGLE_TAPS = 64  # of a window whose taps are combined one after the other
+Parts: TypeAlias = tuple[Array, ...]  # of one shape, reduced together
+CombineParts: TypeAlias = Callable[[Parts, Parts], Parts]
 
 
 def pooling_rounding(ceil_mode: int, *, inside: bool) -> Rounding:
@@ -63,11 +67,43 @@ def reduce_windows(
         return reduce_distinct_windows(x, windows, combine, identity)
     x = pad_input(x, windows, identity, context)
     for i in range(len(windows.size)):
+        if windows.kernel[i] > MAX_SINGLE_TAPS:
+            (x,) = reduce_axis((x,), windows, i, lambda a, b: (combine(a[0], b[0]),))
+            continue
         taps = iterate_taps_along_axis(x, windows, i)
         x = next(taps).copy()
         for tap in taps:
             combine(x, tap, out=x)
     return x
+
+
+def reduce_axis(parts: Parts, windows: WindowGeometry, i: int, combine: CombineParts) -> Parts:
+    """The reduction of spatial axis i of padded parts [N, C, *extents] to its windows; combine: associative."""
+    axis, n, s = i + 2, windows.out[i], windows.strides[i]
+    leading = tuple(np.moveaxis(part, axis, 0) for part in parts)
+    reduced = reduce_taps(leading, windows.kernel[i], windows.dilations[i], combine)
+    return tuple(np.moveaxis(part[: n * s : s], 0, axis) for part in reduced)
+
+
+def reduce_taps(parts: Parts, taps: int, step: int, combine: CombineParts) -> Parts:
+    """Each run of `taps` entries, `step` apart, of the first axis of all parts, combined in order.
+
+    Runs of a power of two are combined of two halves, so that the work grows with the logarithm of the length.
+    """
+    length = len(parts[0]) - (taps - 1) * step
+    result: Parts | None = None
+    done, width = 0, 1
+    while True:
+        if taps & width:
+            piece = tuple(part[done * step : done * step + length] for part in parts)
+            result = piece if result is None else combine(result, piece)
+            done += width
+        if 2 * width > taps:
+            assert result is not None, "a window has a tap"
+            return result
+        shift = width * step
+        parts = combine(tuple(part[:-shift] for part in parts), tuple(part[shift:] for part in parts))
+        width *= 2
 
 
 def reduce_distinct_windows(x: Array, windows: WindowGeometry, combine: np.ufunc, identity: float) -> Array:

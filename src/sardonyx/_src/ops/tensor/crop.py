@@ -19,9 +19,14 @@ from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 op = Operator("Crop", replacement_accepts_more=True)
 
 
+def stated(inference: Inference) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:
+    """The attributes border and scale; None for one that is omitted or empty."""
+    return inference.integers("border") or None, inference.integers("scale") or None
+
+
 @op.infer(1)
 def infer(inference: Inference) -> Result:
-    data, border, scale = inference.tensor(0), inference.integers("border"), inference.integers("scale")
+    data, (border, scale) = inference.tensor(0), stated(inference)
     if data is None or data.shape is None or len(data.shape) != 4:
         return None if data is None else TensorType(data.dtype, (None,) * 4)
     n, c, h, w = data.shape
@@ -50,6 +55,7 @@ def evaluate(
     input: Array, *, border: tuple[int, ...] | None = None, scale: tuple[int, ...] | None = None
 ) -> Array:
     """input: [N, C, H, W]; without `border` the window starts at the top left."""
+    border, scale = border or None, scale or None
     if input.ndim != 4 or (border is None and scale is None):
         raise EvaluationError(
             f"the input must be [N, C, H, W] with border or scale given; got rank {input.ndim}, {border} and {scale}"
@@ -76,7 +82,7 @@ def window_of(
 @op.convert((1, 0))
 def replace(adapter: Adapter) -> AdaptedNode:
     """Slice along the height and the width."""
-    border, scale = adapter.inference.integers("border"), adapter.inference.integers("scale")
+    border, scale = stated(adapter.inference)
     rank = adapter.inference.rank(0)
     if rank not in (None, 4) or (border is None and scale is None):
         adapter.refuse("the input must be [N, C, H, W] with border or scale given")

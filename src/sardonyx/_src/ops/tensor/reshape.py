@@ -161,6 +161,8 @@ def resolve_shape(inference: Inference, shape: Sequence[Dim], old: Shape | None)
             return sizes_of(requested, sizes, allowzero=allowzero)
         except EvaluationError as error:
             inference.fail(error.why)
+    if any(isinstance(n, int) and n < -1 for n in shape) or list(shape).count(-1) > 1:
+        inference.fail(f"shape must have entries >= 0 and at most one -1; got {list(shape)}")
     copied = set() if allowzero else {i for i, n in enumerate(shape) if isinstance(n, int) and n == 0}
     if old is not None and any(i >= len(old) for i in copied):
         inference.fail(

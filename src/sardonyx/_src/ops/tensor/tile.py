@@ -22,6 +22,7 @@ from sardonyx._src.ops.support.shapes import axis_of, element_count
 from sardonyx._src.ops.tensor.elements import MAX_KNOWN_ELEMENTS, elements, numbers, restore_element_type
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
+BEYOND_ANY_AXIS = 1 << 62
 op = Operator("Tile", moves_data=True, sizes_input=1)
 
 
@@ -64,7 +65,8 @@ def to_6(adapter: Adapter) -> AdaptedNode:
         adapter.Reshape(adapter.Cast(adapter.input(i), to=DataType.INT64), adapter.integers([1]))
         for i in (1, 2)
     )
-    is_axis = adapter.Equal(adapter.integers(range(rank)), repeated_axis, broadcast=1)
+    place = valid_axis(adapter, repeated_axis, rank)
+    is_axis = adapter.Equal(adapter.integers(range(rank)), place, broadcast=1)
     extra = adapter.Sub(tile_count, adapter.integers([1]))
     repeats = adapter.Add(
         adapter.Mul(adapter.Cast(is_axis, to=DataType.INT64), extra, broadcast=1),
@@ -72,6 +74,16 @@ def to_6(adapter: Adapter) -> AdaptedNode:
         broadcast=1,
     )
     return adapter.same([adapter.input(0), repeats])
+
+
+def valid_axis(adapter: Adapter, axis: Value, rank: int) -> Value:
+    """An axis in [-rank, rank), counted from the front; a Gather refuses any other.  axis, result: [1] int64."""
+    shifted = adapter.Add(axis, adapter.integers([rank]))
+    is_below = adapter.Less(
+        adapter.Cast(shifted, to=DataType.FLOAT), adapter.constant(0, DataType.FLOAT), broadcast=1
+    )
+    beyond = adapter.Mul(adapter.Cast(is_below, to=DataType.INT64), adapter.integers([BEYOND_ANY_AXIS]))
+    return adapter.Gather(adapter.integers([*range(rank), *range(rank)]), adapter.Add(shifted, beyond))
 
 
 @op.convert((6, 1))

@@ -5,6 +5,7 @@ Used indices of MaxPool, three dims, other types and open channels are left to `
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,6 +26,8 @@ from sardonyx._src.compile.program.layout import CHANNELS_LAST
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.graph import Value
+
+MAX_TAPS = 4096  # for each element, the windows being as many as there are
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +67,23 @@ def match_pool(op: BoundNode, scope: Scope, algorithm: PoolingAlgorithm) -> Regi
     geometry = window_geometry(op, tuple(sizes), kernel)
     if geometry is None or not isinstance(channels, int):  # the kernel partitions its work by channels
         return None
+    if not has_few_taps(x, op.output, scope, kernel):
+        return None
     window = SlidingWindow(geometry.kernel, geometry.strides, geometry.dilations, geometry.pads)
     epilogue = fuse_epilogue(scope, op.output, channels_last=True)
     reads = (Read(x, CHANNELS_LAST),)
     return fused_region("Pool", op.node, Pool(algorithm, window), reads, epilogue, CHANNELS_LAST)
+
+
+def has_few_taps(x: Value, y: Value, scope: Scope, kernel: Sequence[int]) -> bool:
+    """Whether visiting every tap of every window costs little for each element: the reference kernel needs fewer for long windows."""
+    sizes = (*scope.known_shape(x)[2:], *scope.known_shape(y)[2:])
+    numbers = [size for size in sizes if isinstance(size, int)]
+    taps = math.prod(kernel)
+    if len(numbers) < len(sizes):
+        return taps <= MAX_TAPS
+    elements, windows = math.prod(numbers[: len(kernel)]), math.prod(numbers[len(kernel) :])
+    return taps * windows <= MAX_TAPS * max(elements, 1)
 
 
 def is_image(scope: Scope, x: Value | None) -> bool:

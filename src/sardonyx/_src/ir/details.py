@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from sardonyx._src.ir.graph import Value
@@ -14,8 +14,7 @@ Scalar: TypeAlias = str | int | float | bytes | memoryview
 Stated: TypeAlias = "Scalar | SourceDetails | tuple[SourceDetails, ...]"
 
 
-@dataclass(frozen=True, slots=True)
-class PartKey:
+class PartKey(NamedTuple):
     """A message inside a record: a field, and the position or key of the entry if the field is repeated."""
 
     field: str
@@ -46,8 +45,7 @@ class SourceDetails:
         return field in self.omitted
 
 
-@dataclass(frozen=True, slots=True)
-class Restatement:
+class Restatement(NamedTuple):
     """A second declaration of a value, which differs from its first one.
 
     It has the type that it states while the value has the type `read_type` that it was read with, then the value's.
@@ -58,8 +56,7 @@ class Restatement:
     read_type: Type | None
 
 
-@dataclass(frozen=True, slots=True)
-class Declarations:
+class Declarations(NamedTuple):
     """The value_info of a graph as its file lists it; entries follow names.
 
     order: the names of all entries.
@@ -78,8 +75,8 @@ class Declarations:
         return Declarations(
             tuple(renamed.values()),
             {renamed[name]: other for name, other in self.restated.items()},
-            {i: replace(other, name=names.get(other.name, other.name)) for i, other in self.inputs.items()},
-            {i: replace(other, name=names.get(other.name, other.name)) for i, other in self.outputs.items()},
+            {i: other._replace(name=names.get(other.name, other.name)) for i, other in self.inputs.items()},
+            {i: other._replace(name=names.get(other.name, other.name)) for i, other in self.outputs.items()},
         )
 
 

@@ -44,10 +44,11 @@ def append_node(
         if read is not None:
             read._uses[node, slot] = None
         slot += 1
-    for attribute in attributes.values():
-        if type(attribute.value) not in NOT_GRAPHS:
-            for subgraph in attribute.graphs:
-                subgraph.parent = node
+    if attributes:
+        for attribute in attributes.values():
+            if type(attribute.value) not in NOT_GRAPHS:
+                for subgraph in attribute.graphs:
+                    subgraph.parent = node
     node.graph = graph
     node._previous = last = graph._last
     if last is None:

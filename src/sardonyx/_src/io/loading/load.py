@@ -22,6 +22,7 @@ from sardonyx._src.io.mapped_files import MappedFile
 from sardonyx._src.io.regular_files import open_regular
 from sardonyx._src.io.serde import from_proto
 from sardonyx._src.io.serde.graphs import NO_RUNS
+from sardonyx._src.io.young_objects import promote_young_objects
 from sardonyx._src.ir.model import Model, Note
 from sardonyx._src.proto.binary import decode
 from sardonyx._src.proto.messages import ModelProto
@@ -78,8 +79,10 @@ def load(
     if isinstance(source, Model):
         model = source
     else:
-        with pause_gc():
+        with pause_gc() as was_enabled:
             model = model_from(source, base, limits, options)
+            if was_enabled:
+                promote_young_objects()
     if (
         isinstance(operator_sets, tuple | list)
         and not operator_sets
@@ -142,12 +145,15 @@ def build_model(
 
 
 @contextmanager
-def pause_gc() -> Iterator[None]:
-    """Disables the cycle collector, which would repeatedly traverse the many objects of a graph under construction."""
+def pause_gc() -> Iterator[bool]:
+    """Disables the cycle collector, which would repeatedly traverse the many objects of a graph under construction.
+
+    Yields whether it was enabled.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
-        yield
+        yield was_enabled
     finally:
         if was_enabled:
             gc.enable()

@@ -126,7 +126,7 @@ class NodeRunReader:
                 if is_plain and k == end and output not in names:
                     attributes = self.attributes_of(parts, name or op_type) if parts else {}
                     node = append_node(graph, op_type, domain, name, inputs, output, attributes)
-                    names[output] = value = node.outputs[0]
+                    names[output] = value = node._outputs[0]
                     if output in declared:
                         self.records.declare(value, len(graph.nodes) - 1)
                 else:

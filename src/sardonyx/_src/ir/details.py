@@ -19,7 +19,7 @@ class PartKey(NamedTuple):
 
     field: str
     entry: int | str = 0
-    count: int = 1  # entries of the field; a position holds only while their number is the same
+    entries: int = 1  # of the field; a position holds only while their number is the same
 
 
 @dataclass(frozen=True, slots=True)

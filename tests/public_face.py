@@ -205,6 +205,11 @@ def built() -> sx.Operand:
     return sx.Builder(21).constant("w", X)
 
 
+def operator_options() -> dict[str, object]:
+    tables = {"inputs": {"x": "T"}, "outputs": {"y": "T"}, "types": {"T": ["float"]}}
+    return {"domain": "test.face", "name": "F", "version": 1, "infer": "same", "expression": None, **tables}
+
+
 def run_async(feeds: object, outputs: object, **options: object) -> object:
     return session().run_async(feeds, outputs, **options).result()  # type: ignore[arg-type]
 
@@ -424,6 +429,7 @@ CALLS: dict[str, Callable[[], Call]] = {
     "sardonyx.infer": lambda: Call(sx.infer, {"model": model(), "errors": [], "observer": None}),
     "sardonyx.load": lambda: Call(sx.load, {"source": saved_model(), "copy": True, **options()}),
     "sardonyx.load_operator_set": lambda: Call(sx.load_operator_set, {"source": saved_operator_set()}),
+    "sardonyx.operator": lambda: Call(sx.operator, operator_options()),
     "sardonyx.optimize": lambda: Call(sx.optimize, optimize_options()),
     "sardonyx.save": lambda: Call(sx.save, save_options()),
     "sardonyx.save_operator_set": lambda: Call(

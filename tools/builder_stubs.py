@@ -15,7 +15,7 @@ HEAD = '''"""Written by `make regen`: the operators of the newest operator set a
 
 # fmt: off
 from collections.abc import Callable, Sequence
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -32,7 +32,7 @@ class NamedOperators:
     @property
     def operator_domain(self) -> str: ...
     def call(self, op_type: str, *inputs: OperandLike | None, **options: object) -> Operand: ...
-    def __getattr__(self, op_type: str) -> Callable[..., Operand]: ...
+    def __getattr__(self, op_type: str) -> Callable[..., Any]: ...
 
 class OperatorMethods:
     @property

@@ -61,6 +61,7 @@ _HOMES = {
     "infer": "sardonyx._src.infer.walk",
     "load": "sardonyx._src.io.loading.load",
     "load_operator_set": "sardonyx._src.io.loading.operator_sets",
+    "operator": "sardonyx._src.build.own_operators",
     "optimize": "sardonyx._src.rewrite.optimize",
     "save": "sardonyx._src.io.saving.save",
     "save_operator_set": "sardonyx._src.io.saving.operator_sets",

@@ -5,6 +5,7 @@ from sardonyx import ir as ir
 from sardonyx import train as train
 from sardonyx._src.build.builder import Builder as Builder
 from sardonyx._src.build.operand import Operand as Operand
+from sardonyx._src.build.own_operators import operator as operator
 from sardonyx._src.build.source.program import to_python as to_python
 from sardonyx._src.check.driver.checking import check as check
 from sardonyx._src.check.engine.api import Diagnostic as Diagnostic

@@ -96,6 +96,11 @@ class Builder(OperatorMethods):
     def operator_domain(self) -> str:
         return ""
 
+    @property
+    def state(self) -> BuilderState:
+        """What is under construction, for modules of this package."""
+        return self._state
+
     @staticmethod
     def tensor(dtype: DTypeLike, shape: Sequence[Dim | str] | None = None) -> TensorType:
         """A tensor type; a dim given as text is a variable, or an expression over variables.

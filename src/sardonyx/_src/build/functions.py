@@ -115,18 +115,24 @@ def parameters_of(
     inputs: list[str] = []
     attributes: dict[str, tuple[AttributeType, Attribute | None]] = {}
     require_type("body", body, FunctionType, "a function with named parameters")
-    hints = get_type_hints(body)
     for key, parameter in inspect.signature(body).parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise InputError(f"{name} must have named parameters only; it has *{key}", name=key)
         if parameter.kind is not parameter.KEYWORD_ONLY:
             inputs.append(key)
             continue
-        default = None if parameter.default is parameter.empty else attribute(key, parameter.default)
-        kind = ATTRIBUTE_TYPES.get(hints.get(key), default.type if default is not None else None)
-        if kind is None:
-            raise InputError(f"attribute {key!r} of {name} must have a type or a default", name=key)
-        if kind is AttributeType.FLOAT and default is not None and isinstance(default.value, int):
-            default = Attribute(key, kind, float(default.value))
-        attributes[key] = (kind, default)
+        attributes[key] = attribute_kind(body, name, key, parameter)
     return inputs, attributes
+
+
+def attribute_kind(
+    body: Callable[..., object], name: str, key: str, parameter: inspect.Parameter
+) -> tuple[AttributeType, Attribute | None]:
+    """The type of an attribute, by its annotation or else its default, and the default."""
+    default = None if parameter.default is parameter.empty else attribute(key, parameter.default)
+    kind = ATTRIBUTE_TYPES.get(get_type_hints(body).get(key), default.type if default is not None else None)
+    if kind is None:
+        raise InputError(f"attribute {key!r} of {name} must have a type or a default", name=key)
+    if kind is AttributeType.FLOAT and default is not None and isinstance(default.value, int):
+        default = Attribute(key, kind, float(default.value))
+    return kind, default

@@ -54,7 +54,7 @@ from sardonyx._src.ops.api import OPERAND_ERRORS, Operator
 from sardonyx._src.ops.bind import schema_of
 from sardonyx._src.ops.control.joins import drop_shape
 from sardonyx._src.ops.function_bodies import body_of
-from sardonyx._src.ops.registry import find
+from sardonyx._src.ops.registry import find, has_registered_operators
 from sardonyx._src.ops.version_adapter import Adapter, Attributes
 from sardonyx._src.schema import OpSchema, domains, last_version, latest, vendor_domains
 
@@ -90,7 +90,7 @@ def convert(
     require_type("errors", errors, (list, type(None)), "a list to append to, or None")
     versions_by_domain = targets(opset, sets or {})
     for domain in versions_by_domain:
-        if domain in vendor_domains():
+        if domain not in domains():
             continue
         if domain and not bodies_of(model, domain):
             imported = ", ".join(d or "ai.onnx" for d in model.opset_imports) or "none"
@@ -149,7 +149,7 @@ def convert_domains(
     default = versions_by_domain.get("", latest(""))
     try:
         for domain, version in versions_by_domain.items():
-            for body in bodies_of(model, domain) if domain not in vendor_domains() else ():
+            for body in bodies_of(model, domain) if domain in domains() else ():
                 converter = Converter(
                     inference_state, body, domain, default, errors, origins, referenced, recorder.errors
                 )
@@ -176,6 +176,8 @@ def targets(opset: int | None, sets: Mapping[str, int]) -> dict[str, int]:
     for domain, version in versions_by_domain.items():
         shown = domain or "ai.onnx"
         if domain in vendor_domains() and version in (0, latest(domain)):
+            continue
+        if version == 0 and has_registered_operators(domain):
             continue
         if domain not in domains():
             known = ", ".join(d or "ai.onnx" for d in (*domains(), *vendor_domains()))

@@ -11,7 +11,7 @@ from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.walk import nodes
 from sardonyx._src.ops.bind import schema_of
 from sardonyx._src.ops.registry import find
-from sardonyx._src.schema import is_vendor_operator, vendor_domains, versions
+from sardonyx._src.schema import domains, is_vendor_operator, versions
 
 if TYPE_CHECKING:
     from sardonyx._src.convert.converter import Converter
@@ -23,7 +23,7 @@ CLASSICAL_DOMAIN = "ai.onnx.ml"
 def vendor_operators(model: Model) -> set[OperatorName]:
     """Domain and name of the operators that a model uses and the imported version of ai.onnx does not have.
 
-    They are those of vendors, and operators of ai.onnx that are newer than the import, which onnxruntime's optimiser writes.
+    They are those of vendors, those of callers that have bodies, and operators of ai.onnx that are newer than the import, which onnxruntime's optimiser writes.
     """
     return {
         (node.domain, node.op_type)
@@ -60,9 +60,11 @@ def scopes_of(model: Model) -> Iterator[tuple[Sequence[Graph], Mapping[str, int]
 
 
 def is_foreign(node: Node, imports: Mapping[str, int]) -> bool:
-    """Whether a node's operator is a vendor's, or newer than the imported version of ai.onnx."""
+    """Whether a node's operator is a vendor's, a caller's with a body, or newer than the imported version of ai.onnx."""
     if is_vendor_operator(node.domain, node.op_type):
         return True
+    if node.domain not in domains():
+        return has_body(node)
     if node.domain or (imported := imports.get("")) is None:
         return False
     known = versions("", node.op_type)
@@ -110,5 +112,5 @@ def replace_node(converter: Converter, node: Node, target: int) -> None:
 
 
 def replaced_domains(versions_by_domain: Iterable[tuple[str, int]]) -> set[str]:
-    """The vendor domains whose operators a conversion replaces: those with version 0 as target."""
-    return {domain for domain, version in versions_by_domain if domain in vendor_domains() and version == 0}
+    """The domains of vendors and callers whose operators a conversion replaces: those with version 0 as target."""
+    return {domain for domain, version in versions_by_domain if domain not in domains() and version == 0}

@@ -21,7 +21,7 @@ from sardonyx._src.schema import AttributeSchema, OpSchema, domains, latest, loo
 
 FOREIGN_DOMAIN_HINT = (
     "ONNX does not define the domain {domain!r}: pass an operator-set document with a function of that name as"
-    " operator_sets=, or register an Operator with a kernel (DEVELOPMENT.md, section An operator)"
+    " operator_sets=, or write a kernel in Python with @sx.operator({domain!r}) (docs/extending.md)"
 )
 AS_THEY_ARE = frozenset(AttributeType[name] for name in ("FLOAT", "INT", "FLOATS", "INTS", "GRAPH"))
 

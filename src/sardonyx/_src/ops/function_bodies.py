@@ -12,6 +12,7 @@ from sardonyx._src.ir.graph import Attribute
 from sardonyx._src.ir.model import Function
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference
+from sardonyx._src.ops.registry import registered_signature
 from sardonyx._src.proto.messages import FunctionProto
 from sardonyx._src.proto.text import from_text
 from sardonyx._src.schema import exact
@@ -31,7 +32,7 @@ def body_of(op: Operator, inference: Inference) -> Function | None:
 
 @lru_cache(maxsize=1024)
 def parse_body(domain: str, name: str, version: int, opset: int, text: str) -> Function:
-    schema = exact(domain, name, version)
+    schema = exact(domain, name, version) or registered_signature(domain, name, version)
     assert schema is not None, f"{name}-{version} has a body and no signature"
     attributes = ", ".join(schema.attributes)
     own = f', "{domain}": {version}' if domain else ""

@@ -45,6 +45,11 @@ def registered_signature(domain: str, op_type: str, version: int) -> OpSchema | 
     return fitting[-1] if fitting else None
 
 
+def has_registered_operators(domain: str) -> bool:
+    """Whether a caller has registered an operator of a domain."""
+    return any(key[0] == domain and op.schema for key, op in OPERATORS.items())
+
+
 def load() -> None:
     """Imports every operator."""
     INDEX.import_all()

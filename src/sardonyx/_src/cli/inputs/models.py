@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
+import sys
 
 from sardonyx._src.cli.output.streams import standard_input
 from sardonyx._src.errors import InputError
@@ -42,6 +44,13 @@ def add_operator_sets(parser: argparse.ArgumentParser) -> None:
         help="use this operator-set document: its functions and declarations; may be repeated",
     )
     parser.add_argument(
+        "--plugin",
+        action="append",
+        default=[],
+        metavar="MODULE",
+        help="import this Python module first, which defines operators with sx.operator; may be repeated",
+    )
+    parser.add_argument(
         "--operator-set-path",
         action="append",
         default=[],
@@ -51,8 +60,23 @@ def add_operator_sets(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def load_plugin(name: str) -> str:
+    """Imports a module that registers operators; raises InputError if it cannot be imported."""
+    sys.path.insert(0, os.getcwd())  # as `python -m` has it
+    try:
+        importlib.import_module(name)
+    except Exception as error:
+        what = f"--plugin must be a module that can be imported; {name}: {type(error).__name__}: {error}"
+        raise InputError(what, name="--plugin") from error
+    finally:
+        sys.path.remove(os.getcwd())
+    return name
+
+
 def operator_sets(args: argparse.Namespace) -> list[str]:
-    """The documents and folders that the options name; raises InputError for a folder that does not exist."""
+    """The documents and folders that the options name, after importing plugins; raises InputError for what does not exist."""
+    for name in args.plugin:
+        load_plugin(name)
     folders = [folder for word in args.operator_set_path for folder in word.split(os.pathsep) if folder]
     for folder in folders:
         if not os.path.isdir(folder):

@@ -1,0 +1,197 @@
+"""Operators of callers: a Python function as the kernel of an operator that models can use."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
+from typing import Literal, TypeAlias, TypeVar, cast
+
+from sardonyx._src.arguments import (
+    require_integer,
+    require_mapping,
+    require_text,
+    require_type,
+    texts_of,
+    type_name,
+)
+from sardonyx._src.build.attributes import element_type_of
+from sardonyx._src.build.expressions import body_text
+from sardonyx._src.build.functions import ATTRIBUTE_TYPES, attribute_kind
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import InputError
+from sardonyx._src.ir.types import Type
+from sardonyx._src.ops.api import GRADIENTS, OPERATORS, Operator
+from sardonyx._src.ops.inference import Inference, Result
+from sardonyx._src.schema import OpSchema, domains, latest, vendor_domains
+from sardonyx._src.schema.signature import AttributeSchema, AttributeTypeName, Default, Option, Parameter
+
+F = TypeVar("F", bound=Callable[..., object])
+TypeRule: TypeAlias = "Literal['same'] | Callable[..., Type | Sequence[Type | None] | None] | None"
+TENSORS = tuple(f"tensor({t.text})" for t in DataType if t is not DataType.UNDEFINED)
+OWN: set[tuple[str, str]] = set()  # operators that this module has registered
+
+
+def operator(
+    domain: str,
+    *,
+    name: str = "",
+    version: int = 1,
+    inputs: Mapping[str, str] | None = None,
+    outputs: Mapping[str, str] | Sequence[str] = ("y",),
+    types: Mapping[str, Sequence[str]] | None = None,
+    infer: TypeRule = None,
+    expression: Callable[..., object] | None = None,
+) -> Callable[[F], F]:
+    """A decorator that makes an operator of a function over arrays.
+
+        @sx.operator("com.example", types={"T": ["float", "double"]}, inputs={"x": "T"}, outputs={"y": "T"}, infer="same")
+        def Shift(x, *, amount: float = 1.0):
+            return x + np.asarray(amount, x.dtype)
+
+    From then on the checker, inference, both engines and `sx.Builder` know it.  Positional parameters are inputs (None by
+    default: optional; `*xs`: any number), keyword-only parameters attributes of the type of their annotation or default.  The
+    function takes arrays (or lists, dicts, None, for other types), and returns one, or a tuple for several outputs.
+
+    name: of the operator, by default that of the function.  version: of the operator set `domain`.  inputs and outputs: the type
+    variable or type (`"tensor(int64)"`) of each; inputs that are not named take every tensor.  types: the element types of each
+    type variable.  infer: `"same"`, where the output has the type of the first input, or a function from the types of the inputs
+    (None: unknown) and the attributes to the type of the output, or those of the outputs.  expression: the operator in terms
+    of others, `expression(b, *operands, **attributes)` with a builder `b`: what the native engine compiles, `sx.gradient`
+    differentiates and `sx.convert` inlines.
+
+    Raises InputError for a domain of ONNX or of a vendor, for a name that other code has registered there, and for parameters
+    without a type.  A second definition by this decorator replaces the first.
+    """
+    require_text("domain", domain)
+    require_text("name", name)
+    require_integer("version", version, 1)
+    require_mapping("inputs", {} if inputs is None else inputs, str, str, "names to types")
+    if isinstance(outputs, Mapping):
+        require_mapping("outputs", outputs, str, str, "names to types")
+    require_mapping("types", {} if types is None else types, str, Sequence, "type variables to element types")
+    if not (infer is None or callable(infer) or (isinstance(infer, str) and infer == "same")):
+        raise TypeError(f"infer must be 'same', a function or None; got {type_name(infer)}")
+    require_type("expression", expression, (FunctionType, type(None)), "a function or None")
+    variables = {key: tensor_types(key, value) for key, value in (types or {}).items()}
+    if not domain or domain in (*domains(), *vendor_domains()):
+        raise InputError(f"domain must be one of your own; got {domain!r}", name="domain")
+    output_types = (
+        outputs if isinstance(outputs, Mapping) else dict.fromkeys(texts_of("outputs", outputs), "any output")
+    )
+
+    def define(function: F) -> F:
+        require_type("function", function, FunctionType, "a function with named parameters")
+        title = name or function.__name__
+        schema = schema_of_function(
+            function, domain, title, version, dict(inputs or {}), output_types, variables
+        )
+        register(function, schema, infer, expression)
+        return function
+
+    return define
+
+
+def tensor_types(variable: str, names: Sequence[str]) -> tuple[str, ...]:
+    """The types of a type variable, of names of element types."""
+    try:
+        return tuple(f"tensor({element_type_of(name).text})" for name in texts_of("types", names))
+    except ValueError as error:
+        raise InputError(f"types of {variable!r}: {error}", name="types") from None
+
+
+def schema_of_function(
+    function: Callable[..., object],
+    domain: str,
+    name: str,
+    version: int,
+    inputs: Mapping[str, str],
+    outputs: Mapping[str, str],
+    variables: Mapping[str, tuple[str, ...]],
+) -> OpSchema:
+    """The signature that a function's parameters declare."""
+    parameters: list[Parameter] = []
+    attributes: dict[str, AttributeSchema] = {}
+    constraints = dict(variables)
+    for key, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            attributes[key] = attribute_schema(function, name, key, parameter)
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            raise InputError(f"{name} must have named attributes only; it has **{key}", name=key)
+        else:
+            kind = inputs.get(key, f"any {key}")
+            constraints.setdefault(kind, TENSORS) if kind.startswith("any ") else None
+            parameters.append(Parameter(key, kind, option_of(parameter), homogeneous=key in inputs))
+    constraints.setdefault("any output", TENSORS)
+    for kind in (*inputs.values(), *outputs.values()):
+        if kind not in constraints and "(" not in kind:
+            raise InputError(f"{kind!r} must be in `types`, or a type such as 'tensor(int64)'", name="types")
+    least = sum(parameter.option == "single" for parameter in parameters)
+    is_variadic = bool(parameters) and parameters[-1].option == "variadic"
+    return OpSchema(
+        domain,
+        name,
+        version,
+        inputs=tuple(parameters),
+        outputs=tuple(Parameter(key, kind) for key, kind in outputs.items()),
+        attributes=attributes,
+        type_constraints=constraints,
+        min_inputs=least + is_variadic,
+        max_inputs=None if is_variadic else len(parameters),
+        min_outputs=len(outputs),
+        max_outputs=len(outputs),
+    )
+
+
+def option_of(parameter: inspect.Parameter) -> Option:
+    if parameter.kind is parameter.VAR_POSITIONAL:
+        return "variadic"
+    return "single" if parameter.default is parameter.empty else "optional"
+
+
+def attribute_schema(
+    function: Callable[..., object], name: str, key: str, parameter: inspect.Parameter
+) -> AttributeSchema:
+    kind, default = attribute_kind(function, name, key, parameter)
+    if kind not in ATTRIBUTE_TYPES.values():
+        raise InputError(f"attribute {key!r} of {name} must be of numbers or texts", name=key)
+    value = None if default is None else cast(Default, default.value)
+    return AttributeSchema(key, cast(AttributeTypeName, kind.name), required=default is None, default=value)
+
+
+def register(
+    function: Callable[..., object],
+    schema: OpSchema,
+    infer: TypeRule,
+    expression: Callable[..., object] | None,
+) -> None:
+    """Registers the operator, in the place of an earlier definition by `operator`."""
+    key = schema.domain, schema.name
+    if key in OPERATORS and key not in OWN:
+        raise InputError(f"{schema.domain}.{schema.name} is registered already, by other code", name="name")
+    OPERATORS.pop(key, None)
+    GRADIENTS.pop((*key, schema.since_version), None)
+    about = (inspect.getdoc(function) or "").partition("\n")[0]
+    op = Operator(schema.name, schema.domain, (schema,), module=function.__module__, about=about)
+    OWN.add(key)
+    op.eval(schema.since_version)(function)
+    op.infer(schema.since_version)(type_facet(infer))
+    if expression is not None:
+        facet = expression
+        op.body(schema.since_version, opset=latest(""))(
+            lambda inference: body_text(facet, schema, inference, latest(""))
+        )
+
+
+def type_facet(rule: TypeRule) -> Callable[[Inference], Result]:
+    """The infer facet of a rule for output types."""
+
+    def same(inference: Inference) -> Result:
+        return inference.type(0)
+
+    def nothing(_: Inference) -> Result:
+        return None
+
+    if rule is None or rule == "same":
+        return nothing if rule is None else same
+    return lambda inference: rule(*inference.inputs, **inference.attributes)

@@ -1,9 +1,9 @@
 """How fast is a training step, compared with PyTorch, eager and compiled?
 
-A step is forward pass, cross entropy, backward pass and Adam, in float32 on fixed data.  The networks are PyTorch modules, and
+A step is forward pass, cross entropy, backward pass and Adam, in float32; those that are measured have fixed data.  The networks are PyTorch modules, and
 exported to ONNX with their weights for Sardonyx, which runs what `sx.train.prepare` makes of them.  Each engine has its own
-process, and they run in turns, while the others rest.  `loss` is the largest relative difference of the losses of the first steps
-from those of PyTorch.  Memory is the peak of the process beyond what imports take.  Needs the group `bench-torch` and onnx.
+process, and they run in turns, while the others rest.  `loss` is the largest relative difference of the losses from those of
+PyTorch, eager, over the first 200 steps, from the same weights, each with another minibatch and with classes drawn at random.  Memory is the peak of the process beyond what imports take.  Needs the group `bench-torch` and onnx.
 """
 
 from __future__ import annotations
@@ -21,12 +21,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
-from training_networks import NETWORKS, build
+from sardonyx._src.ir.tensors import Array
+from training_networks import NETWORKS, Network, build
 
 ENGINES = ("sardonyx", "eager", "compiled")
-BURST, TURNS, MAX_WARM_STEPS, WARM_SECONDS = 1.0, 7, 20, 20.0
+BURST, TURNS, LOSS_STEPS, WARM_STEPS = 1.0, 7, 200, 3
 OPSET = 17
+Step: TypeAlias = Callable[[Array, Array], float]  # of an input and classes, to the loss
 
 
 @dataclass(frozen=True)
@@ -38,12 +41,11 @@ class Result:
     bytes: int
 
 
-def sardonyx_step(name: str, threads: int) -> Callable[[], float]:
+def sardonyx_step(network: Network, threads: int) -> Step:
     import torch
 
     import sardonyx as sx
 
-    network = build(name)
     file = io.BytesIO()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -57,33 +59,40 @@ def sardonyx_step(name: str, threads: int) -> Callable[[], float]:
             opset_version=OPSET,
             input_names=["x"],
         )
-    model = sx.train.prepare(sx.load(file.getvalue()), loss="cross_entropy", optimizer="adam")
+    exported = sx.load(file.getvalue())
+    model = sx.train.prepare(exported, loss="cross_entropy", optimizer="adam", trainable=network.trainable)
     session = sx.TrainingSession(model, threads=threads)
-    feeds = {"x": network.x.numpy(), "target": network.classes.numpy()}
-    return lambda: float(session.step(feeds)["loss"])  # type: ignore[arg-type]  # a scalar
+
+    def step(x: Array, classes: Array) -> float:
+        return float(session.step({"x": x, "target": classes})["loss"])  # type: ignore[arg-type]  # a scalar
+
+    return step
 
 
-def torch_step(name: str, threads: int, *, compiled: bool) -> Callable[[], float]:
+def torch_step(network: Network, threads: int, *, compiled: bool) -> Step:
     import torch
 
     torch.set_num_threads(threads)
-    network = build(name)
     module = torch.compile(network.module) if compiled else network.module
-    optimizer, loss_of = torch.optim.Adam(network.module.parameters(), 1e-3), torch.nn.CrossEntropyLoss()
+    weights = [weight for weight in network.module.parameters() if weight.requires_grad]
+    optimizer, loss_of = torch.optim.Adam(weights, 1e-3), torch.nn.CrossEntropyLoss()
 
-    def step() -> float:
+    def step(x: Array, classes: Array) -> float:
         optimizer.zero_grad()
-        loss = loss_of(module(network.x), network.classes)
+        loss = loss_of(module(torch.from_numpy(x)), torch.from_numpy(classes))
         loss.backward()
         optimizer.step()
-        return float(loss)
+        return float(loss.detach())
 
     return step
 
 
 def serve(name: str, engine: str, threads: int) -> None:
-    """A worker: prints the first losses, then the milliseconds of a step for each line that it reads."""
-    opening: dict[str, Callable[[str, int], Callable[[], float]]] = {
+    """A worker: prints the first losses, then the milliseconds of a step for each line that it reads.
+
+    Losses are compared on one thread; those of compiled PyTorch are not.
+    """
+    opening: dict[str, Callable[[Network, int], Step]] = {
         "sardonyx": sardonyx_step,
         "eager": partial(torch_step, compiled=False),
         "compiled": partial(torch_step, compiled=True),
@@ -91,18 +100,17 @@ def serve(name: str, engine: str, threads: int) -> None:
     import torch  # noqa: F401  # before memory is measured
 
     before = resident("VmRSS")
-    step = opening[engine](name, threads)
-    end = time.perf_counter() + WARM_SECONDS
-    losses: list[float] = []
-    while len(losses) < 3 or (len(losses) < MAX_WARM_STEPS and time.perf_counter() < end):
-        losses.append(step())
-    print(json.dumps(losses), flush=True)
+    network = build(name)
+    step = opening[engine](network, threads)
+    count = LOSS_STEPS if threads == 1 and engine != "compiled" else WARM_STEPS
+    print(json.dumps([step(*network.minibatch(seed)) for seed in range(count)]), flush=True)
+    x, classes = network.x.numpy(), network.classes.numpy()
     for _ in sys.stdin:
         end = time.perf_counter() + BURST
         seconds: list[float] = []
         while not seconds or time.perf_counter() < end:
             start = time.perf_counter()
-            step()
+            step(x, classes)
             seconds.append(time.perf_counter() - start)
         print(json.dumps([statistics.median(seconds) * 1e3, resident("VmHWM") - before]), flush=True)
 

@@ -108,3 +108,26 @@ def test_packing_stays_in_bounds(k: int, n: int, dtype: str, lanes: int) -> None
     guarded.run(step, arrays)
     shift = 128 if dtype == "uint8" else 0
     np.testing.assert_array_equal(sums, (b.astype(np.int32) - shift).sum(1, keepdims=True))
+
+
+@pytest.mark.parametrize(("left", "right", "result"), [*product(TYPES, TYPES, TYPES)])
+def test_requantized_products(left: str, right: str, result: str) -> None:
+    text = f"""g ({left}[2,N,8] a, {right}[2,8,6] b) => ({result}[2,N,6] y)
+        <float sa = {{0.02}}, {left} za = {{3}}, float[1] sb = {{0.5}}, {right} zb = {{5}}, float sy = {{1.7}}, {result} zy = {{9}}>
+        {{ y = QLinearMatMul(a, sa, za, b, sb, zb, sy, zy) }}"""
+    feeds = [{"a": integers(left, 2, n, 8), "b": integers(right, 2, 8, 6)} for n in (5, 1, 40)]
+    assert_engines_agree(text, *feeds)
+
+
+def test_requantized_products_with_computed_zero_points() -> None:
+    text = """g (uint8[5,8] a, uint8[8,6] b, uint8 z) => (uint8[5,6] y)
+        <float sa = {0.02}, float sb = {0.5}, float sy = {1.7}> { y = QLinearMatMul(a, sa, z, b, sb, z, sy, z) }"""
+    feeds = {"a": integers("uint8", 5, 8), "b": integers("uint8", 8, 6), "z": np.array(130, np.uint8)}
+    assert_engines_agree(text, feeds)
+
+
+def test_unusual_scales_fall_back() -> None:
+    text = """g (uint8[5,8] a, uint8[8,6] b) => (uint8[5,6] y)
+        <float s = {0.02}, float sy = {0}, uint8 z = {1}> { y = QLinearMatMul(a, s, z, b, s, z, sy, z) }"""
+    feeds = {"a": integers("uint8", 5, 8), "b": integers("uint8", 8, 6)}
+    assert_engines_agree(text, feeds, fallbacks=1)

@@ -78,10 +78,10 @@ def sample_pairs(dtype: str) -> list[Array]:
 
 
 def assert_matches_reference(
-    op: str, inputs: Sequence[Array | None], attributes: Attributes | None = None
+    op: str, inputs: Sequence[Array | None], attributes: Attributes | None = None, opset: int = OPSET
 ) -> None:
     """Asserts that the kernel and the reference kernel agree; inputs of rank 0 are constants of the kernel."""
-    model = model_of(Case(op, OPSET, inputs, [...], attributes or {}))
+    model = model_of(Case(op, opset, inputs, [...], attributes or {}))
     (node,) = model.graph.nodes
     feeds = {f"x{i}": value for i, value in enumerate(inputs) if value is not None}
     with np.errstate(all="ignore"):
@@ -146,8 +146,20 @@ def sample_inputs(op: str, dtype: DataType) -> list[Array | None]:
 
 @pytest.mark.parametrize(("op", "dtype"), table_cases(), ids=str)
 def test_every_operator_of_the_table_matches_its_reference_kernel(op: str, dtype: DataType) -> None:
-    attributes = {"to": int(DataType.FLOAT)} if op == "Cast" else {}
-    assert_matches_reference(op, sample_inputs(op, dtype), attributes)
+    attributes: dict[str, Attributes] = {
+        "Cast": {"to": int(DataType.FLOAT)},
+        "BitShift": {"direction": "LEFT"},
+    }
+    assert_matches_reference(op, sample_inputs(op, dtype), attributes.get(op, {}))
+
+
+@pytest.mark.parametrize("direction", ["LEFT", "RIGHT"])
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_shifts_by_any_count(dtype: str, direction: str) -> None:
+    x, bits = sample_numbers(dtype), np.dtype(dtype).itemsize * 8
+    counts = np.array([0, 1, bits - 1, bits, bits + 1, np.iinfo(dtype).max, np.iinfo(dtype).min], dtype)
+    pairs = [np.repeat(x, counts.size), np.tile(counts, x.size)]
+    assert_matches_reference("BitShift", pairs, {"direction": direction}, opset=28)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,14 @@ from sardonyx._src.compile.codegen.expressions import (
     Select,
     topological_order,
 )
-from sardonyx._src.compile.codegen.integer_ops import emit_abs, emit_div, emit_fmod, emit_mod
+from sardonyx._src.compile.codegen.integer_ops import (
+    emit_abs,
+    emit_div,
+    emit_fmod,
+    emit_mod,
+    emit_shl,
+    emit_shr,
+)
 from sardonyx._src.compile.codegen.math.function import VectorFunction, VectorFunctionDefinitions
 from sardonyx._src.compile.codegen.math.table import VECTOR_FUNCTIONS
 
@@ -243,4 +250,6 @@ BINARY_OPS: Mapping[str, Callable[[FunctionBuilder, LLVMValue, LLVMValue], LLVMV
     "and": lambda builder, a, b: a & b,
     "or": lambda builder, a, b: a | b,
     "xor": lambda builder, a, b: a ^ b,
+    "shl": emit_shl,
+    "shr": emit_shr,
 }

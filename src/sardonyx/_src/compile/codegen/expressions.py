@@ -30,7 +30,8 @@ class Apply:
     """An operation on operands of one type; `lt`, `le`, `eq`, `isnan` and `isinf` return bools.
 
     `max` and `min` propagate NaN; comparisons with NaN are false.  Integers wrap; their `div` rounds toward zero, `fmod`
-    has the sign of the dividend, `mod` that of the divisor, and all three return 0 where the divisor is 0.  `and`, `or`,
+    has the sign of the dividend, `mod` that of the divisor, and all three return 0 where the divisor is 0; `shl` and `shr`
+    by a count that is negative or not below the number of bits move every bit out.  `and`, `or`,
     `xor` and `not` are logical on bools, bitwise on integers.  `where(condition, a, b)` selects.  `fma` is a*b + c.
     `clamp(x, low, high)` returns low where x is NaN.
     """

@@ -1,4 +1,4 @@
-"""Integer division, remainder and modulo with ONNX semantics: division by zero gives 0, overflow wraps, nothing traps."""
+"""Integer division, remainder, modulo and shifts with ONNX semantics: division by zero gives 0, overflow wraps, nothing traps."""
 
 from __future__ import annotations
 
@@ -44,6 +44,26 @@ def is_safe_divisor(b: LLVMValue) -> LLVMValue:
 def safe_divisor(builder: FunctionBuilder, b: LLVMValue) -> LLVMValue:
     """b where dividing by it cannot trap, 1 elsewhere."""
     return builder.select(is_safe_divisor(b), b, builder.constant(1, b.type))
+
+
+def emit_shl(builder: FunctionBuilder, a: LLVMValue, count: LLVMValue) -> LLVMValue:
+    """a shifted to the left; 0 where no bit remains."""
+    is_out = moves_every_bit(count)
+    zero = builder.constant(0, a.type)
+    return builder.select(is_out, zero, a << builder.select(is_out, zero, count))
+
+
+def emit_shr(builder: FunctionBuilder, a: LLVMValue, count: LLVMValue) -> LLVMValue:
+    """a shifted to the right; where no bit remains, 0 if it is unsigned, else its sign."""
+    is_out = moves_every_bit(count)
+    shifted = a >> builder.select(is_out, builder.constant(a.type.bits - 1, a.type), count)
+    return builder.select(is_out, builder.constant(0, a.type), shifted) if a.type.is_unsigned else shifted
+
+
+def moves_every_bit(count: LLVMValue) -> LLVMValue:
+    """Whether a count of bits is negative or not below their number."""
+    is_out = count >= count.type.bits
+    return is_out if count.type.is_unsigned else is_out | (count < 0)
 
 
 def emit_abs(builder: FunctionBuilder, x: LLVMValue) -> LLVMValue:

@@ -43,6 +43,11 @@ def is_nonzero_constant(value: Scalar) -> bool:
     return isinstance(value, Number) and value.value != 0
 
 
+def bit_shift(call: OperatorCall) -> Scalar | None:
+    op = {"LEFT": "shl", "RIGHT": "shr"}.get(str(call.attributes["direction"]))
+    return None if op is None else Apply(op, call.inputs)
+
+
 def pow(call: OperatorCall) -> Scalar | None:
     """Small constant exponents become multiplications; other powers are a function of fp32."""
     (x, y), dtype = call.inputs, call.dtype

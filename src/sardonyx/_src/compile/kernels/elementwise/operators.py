@@ -42,6 +42,7 @@ SCALAR_OPERATORS: Mapping[str, ScalarOperator] = {
     "Add": ScalarOperator(NUMBERS, operation_rule("add")),
     "And": ScalarOperator(BOOL, operation_rule("and")),
     "BatchNormalization": ScalarOperator(FP32, arithmetic.batch_normalization),
+    "BitShift": ScalarOperator(INTEGERS, arithmetic.bit_shift),
     "BitwiseAnd": ScalarOperator(INTEGERS, operation_rule("and")),
     "BitwiseNot": ScalarOperator(INTEGERS, operation_rule("not")),
     "BitwiseOr": ScalarOperator(INTEGERS, operation_rule("or")),

@@ -1,0 +1,101 @@
+"""Col2Im: elements of blocks added up where they overlap in the image.
+
+Loop nest: units of work (rows of the image) -> taps of a block -> vectors of the row, or single elements where blocks are
+more than one column apart.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen.element_types import memory_type
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
+from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
+from sardonyx._src.compile.kernels.memory import load_at, store_at
+from sardonyx._src.compile.kernels.vectors import i64, load_typed, loop_vectors, sdiv, store_vector
+from sardonyx._src.compile.program.step import Kernel, Step
+from sardonyx._src.compile.program.tensor import TensorView
+
+SIZES = (
+    "height", "width", "block_rows", "block_columns", "kernel_height", "kernel_width", "stride_height", "stride_width",
+    "dilation_height", "dilation_width", "pad_top", "pad_left",
+)  # fmt: skip
+PARAMETERS = Parameters("x", "y", *SIZES)
+
+
+def fold_columns_step(x: TensorView, y: TensorView, window: SlidingWindow, blocks: tuple[int, int]) -> Step:
+    """x: [N, C, kernel height, kernel width, *blocks], y: [N, C, H, W]; dense, of one type of numbers."""
+    _, _, height, width = y.shape
+    top, left, _, _ = window.pads
+    sizes = (
+        height, width, *blocks, *window.kernel, *window.strides, *window.dilations, top, left,
+    )  # fmt: skip
+    element, is_adjacent = memory_type(y.dtype), window.strides[1] == 1
+    source = partial(fold_columns_module, element=element, is_adjacent=is_adjacent)
+    return Step(
+        Kernel(f"fold_columns:{element}{'_rows' if is_adjacent else ''}", source, PARAMETERS),
+        PARAMETERS.pack(x=x, y=y, **dict(zip(SIZES, sizes, strict=True))),
+        y.shape[0] * y.shape[1] * height,
+        (x,),
+        (y,),
+        flops=x.num_elements,
+        bytes_accessed=x.nbytes + y.nbytes,
+    )
+
+
+def fold_columns_module(name: str, target: Target, element: LLVMType, *, is_adjacent: bool) -> str:
+    b = KernelBuilder(target, PARAMETERS)
+    x, y = b.pointers("x", "y")
+    size = {word: b.integer(word) for word in SIZES}
+    lanes = max(target.lanes * 32 // element.bits, 1)
+    vector = LLVMType(element.element, lanes)
+    taps = size["kernel_height"] * size["kernel_width"]
+    with b.loop(b.first_unit, b.end_unit, name="row") as unit:
+        plane, row = b.udivmod(unit, size["height"])
+        line = b.gep(y, unit * size["width"], element.llvm_element)
+        for i, mask in loop_vectors(b, 0, size["width"], lanes):
+            store_vector(b, b.constant(0, vector), b.gep(line, i, element.llvm_element), mask)
+        with b.loop(i64(b, 0), size["kernel_height"], name="tap_row") as tap_row:
+            shifted = row + size["pad_top"] - tap_row * size["dilation_height"]
+            block_row = sdiv(b, shifted, size["stride_height"])
+            is_hit = (block_row * size["stride_height"]).eq(shifted) & (shifted >= 0)
+            with (
+                b.if_then(is_hit & (block_row < size["block_rows"])),
+                b.loop(i64(b, 0), size["kernel_width"], name="tap") as tap_column,
+            ):
+                tap = plane * taps + tap_row * size["kernel_width"] + tap_column
+                source = (tap * size["block_rows"] + block_row) * size["block_columns"]
+                shift = tap_column * size["dilation_width"] - size["pad_left"]
+                blocks = b.gep(x, source, element.llvm_element)
+                if is_adjacent:
+                    add_row(b, blocks, line, shift, size, vector)
+                else:
+                    add_elements(b, blocks, line, shift, size, element)
+    return b.build_module(name)
+
+
+def add_row(
+    b: KernelBuilder, blocks: str, line: str, shift: LLVMValue, size: dict[str, LLVMValue], vector: LLVMType
+) -> None:
+    """Adds blocks[i] to line[i + shift], where that is in the image."""
+    first = b.select(shift > 0, shift, i64(b, 0))
+    end = b.min(size["width"], size["block_columns"] + shift)
+    element = vector.llvm_element
+    for i, mask in loop_vectors(b, first, end, vector.lanes):
+        address = b.gep(line, i, element)
+        value = load_typed(b, vector, b.gep(blocks, i - shift, element), mask)
+        store_vector(b, load_typed(b, vector, address, mask) + value, address, mask)
+
+
+def add_elements(
+    b: KernelBuilder, blocks: str, line: str, shift: LLVMValue, size: dict[str, LLVMValue], element: LLVMType
+) -> None:
+    """Adds blocks[i] to line[i * stride + shift], where that is in the image."""
+    with b.loop(i64(b, 0), size["block_columns"], name="block") as block:
+        place = block * size["stride_width"] + shift
+        with b.if_then((place >= 0) & (place < size["width"])):
+            value = load_at(b, blocks, block, element.element)
+            store_at(b, line, place, load_at(b, line, place, element.element) + value)

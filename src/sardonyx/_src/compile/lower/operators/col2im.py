@@ -1,0 +1,69 @@
+"""Col2Im of numbers into images of constant sizes, with one or two axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
+from sardonyx._src.compile.kernels.elementwise.operators import NUMBERS
+from sardonyx._src.compile.kernels.pooling.fold_columns import fold_columns_step
+from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
+from sardonyx._src.compile.lower.lowering import Lowering
+from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.partition.region import Read, Region, Write
+from sardonyx._src.compile.partition.registry import matches
+from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.partition.window_geometry import window_geometry
+from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.compile.program.step import Step
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedColumns:
+    """blocks: their numbers along both axes."""
+
+    window: SlidingWindow
+    blocks: tuple[int, int]
+
+
+@matches("Col2Im", 18)
+def match_col2im(op: BoundNode, scope: Scope) -> Region[FoldedColumns] | None:
+    x, block = op.input(0), scope.vector(op.input(2))
+    if x is None or block is None or not scope.is_native(x) or scope.dtype(x) not in NUMBERS:
+        return None
+    result, columns = scope.shape(op.output), scope.known_shape(x)
+    kernel = tuple(n for n in block.tolist() if isinstance(n, int))
+    if result is None or len(columns) != 3 or len(kernel) != len(block) or len(result) != len(kernel) + 2:
+        return None
+    sizes = tuple(dim for dim in result[2:] if isinstance(dim, int))
+    geometry = window_geometry(op, sizes, kernel) if len(sizes) == len(kernel) else None
+    if geometry is None:
+        return None
+    pads = tuple(pad for pad in geometry.pads if isinstance(pad, int))
+    height, width = sizes if len(sizes) == 2 else (1, *sizes)
+    top, left, bottom, right = pads
+    window = SlidingWindow(geometry.kernel, geometry.strides, geometry.dilations, (top, left, bottom, right))
+    blocks = (
+        count_blocks(height + top + bottom, window, 0),
+        count_blocks(width + left + right, window, 1),
+    )
+    if min(blocks) < 1 or not scope.guard_required_equal(columns[2], math.prod(blocks)):
+        return None
+    if not scope.guard_required_equal(columns[1], result[1] * window.num_taps):
+        return None
+    return Region("Col2Im", (op.node,), FoldedColumns(window, blocks), (Read(x),), (Write(op.output),))
+
+
+def count_blocks(size: int, window: SlidingWindow, axis: int) -> int:
+    """The number of blocks along a padded axis."""
+    return (size - (window.kernel[axis] - 1) * window.dilations[axis] - 1) // window.strides[axis] + 1
+
+
+@lowers("Col2Im")
+def lower_col2im(region: LaidOutRegion[FoldedColumns], lowering: Lowering) -> Sequence[Step]:
+    (x,), (y,), config = region.operands, region.results, region.config
+    images, channels, *sizes = y.shape
+    image = y if len(sizes) == 2 else y.reshape((images, channels, 1, *sizes))
+    return (fold_columns_step(x, image, config.window, config.blocks),)

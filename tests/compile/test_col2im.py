@@ -1,0 +1,55 @@
+"""Col2Im is native: strides, dilations, pads, one and two axes, types, open batches."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from compile import guarded
+from compile.native_agreement import assert_engines_agree
+from compile.reference_comparison import normal
+from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
+from sardonyx._src.compile.kernels.pooling.fold_columns import fold_columns_step
+from sardonyx._src.ir.tensors import Array
+
+TYPES = {"float": np.float32, "double": np.float64, "int32": np.int32, "uint8": np.uint8, "int64": np.int64}
+
+
+def text_of(dtype: str, image: tuple[int, ...], block: tuple[int, ...], blocks: int, rest: str) -> str:
+    sizes, kernel = (", ".join(map(str, dims)) for dims in (image, block))
+    axes, taps = len(image), int(np.prod(block))
+    return f"""g ({dtype}[N,{3 * taps},{blocks}] x) => ({dtype}[N,3,{sizes}] y)
+        <int64[{axes}] size = {{{sizes}}}, int64[{axes}] block = {{{kernel}}}>
+        {{ y = Col2Im <{rest}> (x, size, block) }}"""
+
+
+WINDOWS = [
+    ((5, 6), (2, 3), 16, "strides = [1, 1]"),
+    ((5, 6), (3, 3), 30, "pads = [1, 1, 1, 1]"),
+    ((7, 40), (2, 2), 60, "strides = [2, 2], pads = [0, 0, 0, 0]"),
+    ((6, 7), (2, 3), 4, "strides = [3, 2], dilations = [2, 2], pads = [1, 0, 0, 1]"),
+    ((9,), (4,), 6, "strides = [1]"),
+    ((40,), (3,), 20, "strides = [2], pads = [1, 1]"),
+    ((4, 4), (2, 2), 36, "pads = [2, 2, 1, 1]"),
+]
+
+
+@pytest.mark.parametrize("dtype", [*TYPES])
+@pytest.mark.parametrize(("image", "block", "blocks", "rest"), WINDOWS)
+def test_windows_and_types(
+    image: tuple[int, ...], block: tuple[int, ...], blocks: int, rest: str, dtype: str
+) -> None:
+    text, rows = text_of(dtype, image, block, blocks, rest), 3 * int(np.prod(block))
+    feeds = [{"x": (normal(n, rows, blocks) * 9).clip(0).astype(TYPES[dtype])} for n in (2, 1, 0)]
+    assert_engines_agree(text, *feeds)
+
+
+@pytest.mark.parametrize("strides", [(1, 1), (2, 3)])
+@pytest.mark.parametrize("dtype", [np.float32, np.int16])
+def test_the_kernel_stays_in_bounds(dtype: type, strides: tuple[int, int]) -> None:
+    window, blocks = SlidingWindow((3, 2), strides, (1, 2), (2, 1, 0, 1)), (4, 6)
+    x: Array = (normal(2, 3, 3, 2, *blocks) * 9).astype(dtype)
+    y: Array = np.zeros((2, 3, 7, 19), dtype)
+    (a, a_buffer), (out, out_buffer) = map(guarded.tensor, (x, y))
+    guarded.run(fold_columns_step(a, out, window, blocks), {a_buffer: x, out_buffer: y})
+    assert y.any()

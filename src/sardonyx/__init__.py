@@ -55,7 +55,7 @@ _HOMES = {
     "check": "sardonyx._src.check.driver.checking",
     "convert": "sardonyx._src.convert.converter",
     "from_json": "sardonyx._src.io.text",
-    "from_onnx": "sardonyx._src.compat.onnx_messages",
+    "from_onnx": "sardonyx._src.compat.onnx.messages",
     "from_text": "sardonyx._src.io.text",
     "gradient": "sardonyx._src.grad.gradient",
     "infer": "sardonyx._src.infer.walk",
@@ -66,7 +66,7 @@ _HOMES = {
     "save": "sardonyx._src.io.saving.save",
     "save_operator_set": "sardonyx._src.io.saving.operator_sets",
     "to_json": "sardonyx._src.io.text",
-    "to_onnx": "sardonyx._src.compat.onnx_messages",
+    "to_onnx": "sardonyx._src.compat.onnx.messages",
     "to_python": "sardonyx._src.build.source.program",
     "to_text": "sardonyx._src.io.text",
 }

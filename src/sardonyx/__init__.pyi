@@ -10,8 +10,8 @@ from sardonyx._src.build.source.program import to_python as to_python
 from sardonyx._src.check.driver.checking import check as check
 from sardonyx._src.check.engine.api import Diagnostic as Diagnostic
 from sardonyx._src.check.engine.api import Report as Report
-from sardonyx._src.compat.onnx_messages import from_onnx as from_onnx
-from sardonyx._src.compat.onnx_messages import to_onnx as to_onnx
+from sardonyx._src.compat.onnx.messages import from_onnx as from_onnx
+from sardonyx._src.compat.onnx.messages import to_onnx as to_onnx
 from sardonyx._src.convert.converter import convert as convert
 from sardonyx._src.dtypes import DataType as DataType
 from sardonyx._src.errors import CancelledError as CancelledError

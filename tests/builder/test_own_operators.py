@@ -88,7 +88,9 @@ def test_expressions_are_differentiated_and_converted() -> None:
     np.testing.assert_allclose(gradient, expected, rtol=1e-2, atol=1e-3)
     portable = sx.convert(model, sets={"test.own": 0})
     assert set(portable.opset_imports) == {""}
-    np.testing.assert_allclose(np.asarray(sx.Session(portable).run({"x": X})["y"]), swoosh(X, 1.5).sum(), rtol=1e-5)
+    np.testing.assert_allclose(
+        np.asarray(sx.Session(portable).run({"x": X})["y"]), swoosh(X, 1.5).sum(), rtol=1e-5
+    )
 
 
 def test_operators_without_expression_are_not_converted() -> None:

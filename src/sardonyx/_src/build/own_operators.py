@@ -21,7 +21,7 @@ from sardonyx._src.build.functions import ATTRIBUTE_TYPES, attribute_kind
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 from sardonyx._src.ir.types import Type
-from sardonyx._src.ops.api import GRADIENTS, OPERATORS, Operator
+from sardonyx._src.ops.api import OPERATORS, Operator
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.schema import OpSchema, domains, latest, vendor_domains
 from sardonyx._src.schema.signature import AttributeSchema, AttributeTypeName, Default, Option, Parameter
@@ -166,14 +166,9 @@ def register(
     expression: Callable[..., object] | None,
 ) -> None:
     """Registers the operator, in the place of an earlier definition by `operator`."""
-    key = schema.domain, schema.name
-    if key in OPERATORS and key not in OWN:
-        raise InputError(f"{schema.domain}.{schema.name} is registered already, by other code", name="name")
-    OPERATORS.pop(key, None)
-    GRADIENTS.pop((*key, schema.since_version), None)
+    claim(schema.domain, schema.name)
     about = (inspect.getdoc(function) or "").partition("\n")[0]
     op = Operator(schema.name, schema.domain, (schema,), module=function.__module__, about=about)
-    OWN.add(key)
     op.eval(schema.since_version)(function)
     op.infer(schema.since_version)(type_facet(infer))
     if expression is not None:
@@ -181,6 +176,17 @@ def register(
         op.body(schema.since_version, opset=latest(""))(
             lambda inference: body_text(facet, schema, inference, latest(""))
         )
+
+
+def claim(domain: str, name: str) -> None:
+    """Makes room for an operator: removes an earlier definition by a caller; raises InputError for one by other code."""
+    if not domain or domain in (*domains(), *vendor_domains()):
+        raise InputError(f"domain must be one of your own; got {domain!r}", name="domain")
+    key = domain, name
+    if key in OPERATORS and key not in OWN:
+        raise InputError(f"{domain}.{name} is registered already, by other code", name="name")
+    OPERATORS.pop(key, None)
+    OWN.add(key)
 
 
 def type_facet(rule: TypeRule) -> Callable[[Inference], Result]:

@@ -1,4 +1,4 @@
-"""GridSample as gathers of pixels and their weighted sum.
+"""GridSample as gathers of pixels and their weighted sum, in the modes that have no kernel.
 
 Positions are computed in double, as the reference kernel does, so that both engines choose the same pixels.  The image is held
 with its channels last: a pixel is a contiguous row, gathered at once.
@@ -35,6 +35,8 @@ def decompose(node: Node, edit: Edit) -> bool:
     if shape is None or None in shape or shape[0] != grid[0] or 0 in shape[2:]:
         return False  # the reference kernel raises the error
     padding, corners, sizes = str(attributes["padding_mode"]), bool(attributes["align_corners"]), shape[2:]
+    if rank == 2 and mode == "linear" and padding != "reflection":
+        return False  # it has a kernel
     if padding == "reflection" and corners and not all(isinstance(n, int) for n in sizes):
         return False  # an image of one pixel has no period
     inline_text(node, edit, "\n".join(function_lines(sizes, str(mode), padding, corners=corners)))

@@ -14,6 +14,7 @@ import numpy as np
 from sardonyx._src.ir.tensors import Array
 
 FIRST_BLOCK, BLOCK = 64, 256  # candidates compared at a time, twice as many each time
+LEAST_BLOCK, SPARE_SHARE = 16, 4  # a block has a quarter more candidates than boxes are missing
 SELECTED_BLOCK = 128  # selected boxes that a block is compared with at a time: pairs stay in the cache
 SWEEP_SHARE = 16  # a sweep compares at most a 16th of all pairs
 MIN_SWEEP_BOXES = 1 << 10
@@ -115,6 +116,8 @@ def select_by_blocks(boxes: Boxes, order: Array, max_boxes: int, iou_limit: np.f
     """The first `max_boxes` boxes of `order`, or a few more, that no selected one before them excludes."""
     selected, first, size = np.empty(0, np.int64), 0, FIRST_BLOCK
     while first < len(order) and len(selected) < max_boxes:
+        missing = max_boxes - len(selected)
+        size = min(size, max(missing + missing // SPARE_SHARE, LEAST_BLOCK))  # later boxes are not compared in vain
         block = order[first : first + size]
         first, size = first + size, min(2 * size, BLOCK)
         for start in range(0, len(selected), SELECTED_BLOCK):

@@ -22,7 +22,7 @@ OWN = """<ir_version: 10, opset_import: ["": 21, "custom": 1]>
 g (float[N,3] x) => (float[N,3] y) { t = custom.InvAlpha <alpha = 0.5> (x) y = Neg(t) }"""
 
 
-class InvAlpha(OpRun):
+class InvAlpha(OpRun):  # type: ignore[misc]  # onnx has no types
     op_domain = "custom"
 
     def _run(self, x: Any, alpha: float | None = None) -> tuple[Any]:

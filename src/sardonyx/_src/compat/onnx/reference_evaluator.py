@@ -16,6 +16,7 @@ from sardonyx._src.ir.graph import Node
 from sardonyx._src.ir.types import Type
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.session import Session
+from sardonyx._src.runtime.shape_policy import ShapePolicy
 
 MAX_SHOWN = 10  # elements of a value that `verbose` prints
 
@@ -47,7 +48,7 @@ class ReferenceEvaluator:
         model = load(proto)
         define_operators(new_ops or (), model)
         self.verbose = verbose
-        shapes = "strict" if check_shape_annotations else "off"
+        shapes: ShapePolicy = "strict" if check_shape_annotations else "off"
         self.session = Session(model, engine="reference", shapes=shapes)
 
     @property

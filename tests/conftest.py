@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import tempfile
 from collections.abc import Generator, Iterator
 from functools import cache
@@ -54,6 +55,7 @@ SLOW = (
     "runtime/test_thread_pool",
     "test_readme",
 )
+MAX_STORED_BYTES = 1 << 30  # of kernels of earlier runs; several versions of the sources
 MARKS = {"native": NATIVE, "conformance": CONFORMANCE, "fuzz": FUZZ, "slow": SLOW}
 
 # Default number of examples of Hypothesis tests.
@@ -115,7 +117,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     os.environ.setdefault("SARDONYX_FATAL_DEFECTS", "1")
     if "SARDONYX_CACHE" not in os.environ:
-        os.environ["SARDONYX_CACHE"] = make_run_folder(config)
+        os.environ["SARDONYX_CACHE"] = folder = make_run_folder(config)
+        if (cache := getattr(config, "cache", None)) is not None:
+            reuse_kernels(config, Path(folder), cache.mkdir("kernels"))
     if os.environ.get("PYTHONDONTWRITEBYTECODE") and "PYTHONPYCACHEPREFIX" not in os.environ:
         os.environ["PYTHONPYCACHEPREFIX"] = make_run_folder(config)
         del os.environ["PYTHONDONTWRITEBYTECODE"]
@@ -126,6 +130,30 @@ def make_run_folder(config: pytest.Config) -> str:
     folder = tempfile.TemporaryDirectory(prefix="sardonyx-tests-", ignore_cleanup_errors=True)
     config.add_cleanup(folder.cleanup)
     return folder.name
+
+
+def reuse_kernels(config: pytest.Config, folder: Path, stored: Path) -> None:
+    """Adds the kernels of earlier runs of the suite to the cache folder of this one, and stores those of this run.
+
+    Kernels are stored under the processor and the sources of the compiler, so that only those are found that would be
+    compiled again to the same code.  Compiled programs are not reused: they would leave the compiler untested.
+    """
+    for path in stored.glob("*.o"):
+        try:
+            os.link(path, folder / path.name)
+        except OSError:  # another file system
+            shutil.copy2(path, folder)
+    config.add_cleanup(lambda: store_kernels(folder, stored))
+
+
+def store_kernels(folder: Path, stored: Path) -> None:
+    from sardonyx._src.compile.llvm.cache import ObjectCache
+
+    stored.chmod(0o700)  # of code
+    for path in folder.glob("*.o"):
+        if not (stored / path.name).exists():
+            shutil.move(path, stored / path.name)
+    ObjectCache(stored, MAX_STORED_BYTES).trim()
 
 
 @pytest.fixture

@@ -11,8 +11,9 @@ import numpy as np
 
 from compile import checked_support as table_layout
 from compile.checked import instrument_module
+from compile.kernel_objects import load_module
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.llvm.jit import Library, load
+from sardonyx._src.compile.llvm.jit import Library
 from sardonyx._src.compile.program.step import Kernel
 
 RANGES = 4096  # capacity of a table, including arrays on the stack
@@ -50,7 +51,9 @@ class Build:
 
     def __init__(self, kernel: Kernel, target: Target) -> None:
         self.key, self.text = kernel.key, kernel.source("kernel", target)
-        self.library: Library = load(instrument_module(self.text), ["kernel", table_layout.TABLE], quick=True)
+        self.library: Library = load_module(
+            instrument_module(self.text), ["kernel", table_layout.TABLE], quick=True
+        )
         self.function: Callable[..., None] = self.library.function("kernel", *ARGUMENTS)
         self.table = ctypes.c_void_p.from_address(self.library.addresses[table_layout.TABLE])
 

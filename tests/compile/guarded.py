@@ -15,8 +15,9 @@ from functools import cache
 import numpy as np
 
 from compile.checked_runs import Table, build
+from compile.kernel_objects import load_module
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.llvm.jit import Library, host_target, load
+from sardonyx._src.compile.llvm.jit import Library, host_target
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
@@ -54,7 +55,7 @@ def load_kernel(kernel: Kernel, target: Target) -> Library:
 @cache
 def compile_kernel(text: str) -> Library:
     """The library of an LLVM module, cached by text because kernels with different keys may have the same one."""
-    return load(text, ["kernel"])
+    return load_module(text, ["kernel"])
 
 
 def tensor(array: Array, name: str = "") -> tuple[TensorView, Buffer]:

@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 
 from compile.checked_runs import Table, build
 from compile.guarded import LIBC, PAGE, GuardedMemory, extent
+from compile.kernel_objects import load_module
 from compile.random_graphs import RandomModel
 from compile.reference_agreement import assert_outputs_match
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.llvm.jit import host_target, load
+from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.llvm.loaded_kernels import kernel_address
 from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.compile.program import size_functions as sizes_of
@@ -56,10 +57,10 @@ CALL = ctypes.CFUNCTYPE(None, *ARGUMENTS)
 
 @cache
 def kernel_function(kernel: Kernel, target: Target | None) -> Call:
-    """The function of a kernel; `target`: a target other than the processor's, compiled without the disk cache."""
+    """The function of a kernel; `target`: a target other than the processor's."""
     if target is None:
         return CALL(kernel_address(kernel))
-    return load(kernel.source("kernel", target), ["kernel"]).function("kernel", *ARGUMENTS)
+    return load_module(kernel.source("kernel", target), ["kernel"]).function("kernel", *ARGUMENTS)
 
 
 class GuardedBuffer(GuardedMemory):

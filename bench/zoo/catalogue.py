@@ -69,6 +69,7 @@ STORED = "alexnet zfnet512 vgg19 inception_v1 inception_v2 densenet121 squeezene
 ENTRIES: dict[str, Entry] = {
     "mlp_1": Entry("mlp", perceptron.mlp, {"N": 1}),
     "mlp_1000": Entry("mlp", perceptron.mlp, {"N": 1000}),
+    "deep_mlp_64": Entry("deep_mlp", perceptron.deep_mlp, {"N": 64}),
     "resnet50": Entry("resnet50", residual.resnet50, {"N": 1}),
     "resnet50_8": Entry("resnet50", residual.resnet50, {"N": 8}),
     "mobilenet_v2": Entry("mobilenet_v2", mobile.mobilenet_v2, {"N": 1}),

@@ -11,12 +11,13 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from compile.marked_tapes import MarkedTape, allow_long_units, sizes
-from sardonyx._src.compile.executor.pool_layout import CURRENT_RUN, UNKNOWN_WEIGHT
+from sardonyx._src.compile.executor.pool_layout import CURRENT_RUN, IS_EAGER, UNKNOWN_WEIGHT
 from sardonyx._src.compile.llvm.jit import host_target, load
 from sardonyx._src.runtime.cpus import available_cpus
 from sardonyx._src.runtime.thread_pool import HAS_THREADS, Scratch, ThreadPool, get_thread_pool, workers
@@ -171,6 +172,29 @@ def test_workers_use_no_time_between_runs() -> None:
     time.sleep(0.5)
     after = resource.getrusage(resource.RUSAGE_SELF)
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.02
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="workers sleep between all runs")
+def test_a_worker_stays_awake_between_runs_that_follow_each_other_alone() -> None:
+    pool, tape = get_thread_pool(2), MarkedTape([(64, HEAVY, 100)] * 20)
+    slot = workers(2).slot_address(1, IS_EAGER)
+    is_eager = ctypes.c_int64.from_address(slot)
+    assert wait_for_value(is_eager, 1, lambda: run_tape(pool, tape))
+
+    def run_after_a_while() -> None:
+        time.sleep(0.005)
+        run_tape(pool, tape)
+
+    assert wait_for_value(is_eager, 0, run_after_a_while)
+
+
+def wait_for_value(slot: ctypes.c_int64, value: int, run: Callable[[], object]) -> bool:
+    """Whether a slot has a value after one of many runs; on a busy machine each may take long."""
+    for _ in range(500):
+        run()
+        if slot.value == value:
+            return True
+    return False
 
 
 # x86's control word with denormal numbers taken and given as zero, put into the thread that calls

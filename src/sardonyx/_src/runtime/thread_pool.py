@@ -1,4 +1,4 @@
-"""Native threads that run tapes: one set of workers per process, asleep while nothing runs.
+"""Native threads that run tapes: one set of workers per process, asleep soon after the last run.
 
 Workers are POSIX threads that run native code only (`compile.executor.tape`): they never take Python's lock.  Before the
 interpreter shuts down they are told to stop and are joined, so that no code is unloaded under them.  They block all
@@ -41,10 +41,11 @@ PTHREAD_FUNCTIONS = {
     layout.CONDITION_WAIT: "pthread_cond_wait",
     layout.CONDITION_SIGNAL: "pthread_cond_signal",
 }
-AFFINITY_FUNCTIONS = {
+LINUX_FUNCTIONS = {
     layout.GET_CPU: "sched_getcpu",
     layout.GET_AFFINITY: "sched_getaffinity",
     layout.SET_AFFINITY: "pthread_setaffinity_np",
+    layout.GET_TIME: "clock_gettime",
 }
 HAS_THREADS = sys.platform != "win32"
 FAULT_SIGNALS = {
@@ -137,7 +138,7 @@ class WorkerThreads:
         self.threads: list[int] = []  # indices of the started workers
         for slot, value in SCHEDULING_DEFAULTS.items():
             self.slots[slot] = value
-        functions = PTHREAD_FUNCTIONS | AFFINITY_FUNCTIONS if sys.platform == "linux" else PTHREAD_FUNCTIONS
+        functions = PTHREAD_FUNCTIONS | LINUX_FUNCTIONS if sys.platform == "linux" else PTHREAD_FUNCTIONS
         for slot, name in functions.items():
             self.slots[slot] = function_address(name)
 

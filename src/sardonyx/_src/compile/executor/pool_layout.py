@@ -23,6 +23,7 @@ SCHED_YIELD, MUTEX_LOCK, MUTEX_UNLOCK, CONDITION_WAIT, CONDITION_SIGNAL = (
     7,
 )  # addresses of system functions
 GET_CPU, GET_AFFINITY, SET_AFFINITY = 8, 9, 10  # addresses of functions on CPUs and affinity, or 0
+GET_TIME = 11  # address of clock_gettime, or 0: workers then sleep between all runs
 STOP_REQUESTED = 16  # nonzero: workers exit
 POOL_LOCK = 32  # 1: held by a run
 CALLER_CPU = 33  # the CPU on which that run started
@@ -31,6 +32,7 @@ CHUNKS_DONE = 80  # chunks of the current job that are finished
 JOB_KERNEL, JOB_ARGS, JOB_FIRST, JOB_UNITS, JOB_MIN_CHUNK, JOB_SCRATCH, JOB_STRIDE = range(96, 103)
 WORKERS_BEGIN = 112  # first slot of the workers; entry 0 is the caller's, of which only CLAIM is used
 WORKER_SLOTS = 96  # slots of a worker
+IS_EAGER = 4  # of a worker: 1 if its last rest was short, so that it spends the next one awake
 POOL, INDEX, THREAD, MUTEX, CONDITION = 0, 1, 2, 16, 48  # slots of a worker; the last two take 256 bytes each
 AVOIDED_CPU = 3  # 1 + the CPU that is excluded from the worker's affinity
 CLAIM = 80  # the thread's chunk queue: threads, chunks, next chunk (`scheduling.py`)
@@ -43,6 +45,8 @@ UNKNOWN_WEIGHT = 1 << 60  # ns: the least weight that is no estimate
 UNKNOWN_WEIGHT_SLICES = 64  # parts into which a record of unknown weight is divided
 RECORD_OVERHEAD = 16  # estimated ns of any record, so that loops of tiny records reach the interval too
 SPIN_COUNT = 2000  # pauses of a waiting thread before it yields the CPU
+SPIN_INTERVAL = 100_000  # ns after a run for which an eager worker stays awake
+PAUSES_PER_LOOK = 4  # of an eager worker
 MAX_THREADS = 256
 NEVER_PARALLEL = (1 << 63) - 1  # a job threshold that no record reaches
 

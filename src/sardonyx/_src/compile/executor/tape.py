@@ -17,7 +17,8 @@ Thread i uses the scratch memory at scratch + i*stride; the caller is thread 0. 
 
 A record of enough weight is a *job*, divided into chunks that the caller and the workers claim (`scheduling.py`).  One
 run at a time holds the pool (`POOL_LOCK`); others meanwhile run on their own thread.  A run publishes its number of
-threads (`CURRENT_RUN`) and wakes the workers, which sleep again when it has ended.  Only claimed chunks are waited for,
+threads (`CURRENT_RUN`) and wakes the workers, which rest again when it has ended: awake for a while if runs follow each other
+closely, and then asleep.  Only claimed chunks are waited for,
 never a worker that has not woken up.
 
 A worker checks `CURRENT_RUN` with its mutex held before it waits on its condition variable; the waking thread writes
@@ -65,6 +66,7 @@ from sardonyx._src.compile.executor.pool_layout import (
 from sardonyx._src.compile.executor.scheduling import emit_chunk, emit_share
 from sardonyx._src.compile.executor.workers import (
     emit_apart,
+    emit_rest,
     emit_sleep,
     emit_wake,
     emit_wake_children,
@@ -84,6 +86,7 @@ def tape_module(target: Target) -> str:
         emit_wake,
         emit_apart,
         emit_sleep,
+        emit_rest,
         emit_work,
     )
     return "\n".join(

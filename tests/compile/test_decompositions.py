@@ -101,31 +101,3 @@ def test_eye_like(dims: str, attributes: str) -> None:
     text = f"g (float[{dims}] x) => ({to}[{dims}] y) {{ y = EyeLike <{attributes}> (x) }}".replace("<> ", "")
     constants = 1 if dims == "3,5" and to != "int64" else 0  # an output; one of int64 is written as sizes are
     assert_engines_agree(text, {"x": np.zeros((3, 5), F)}, opset=24, fallbacks=constants)
-
-
-@pytest.mark.parametrize(
-    "rest", ["strides = [2, 2]", "strides = [2, 3], pads = [1, 0, 0, 1]", "strides = [1, 1]"]
-)
-@pytest.mark.parametrize("dims", ["2,3,2,3", "N,C,H,W"])
-@pytest.mark.parametrize("dtype", ["float", "double"])
-def test_max_unpool(dtype: str, dims: str, rest: str) -> None:
-    text = f"""g ({dtype}[{dims}] x, int64[{dims}] i) => ({dtype}[A,B,D,E] y)
-        {{ y = MaxUnpool <kernel_shape = [2, 2], {rest}> (x, i) }}"""
-    x: Array = DRAW.standard_normal((2, 3, 2, 3)).astype(F if dtype == "float" else np.float64)
-    assert_native(text, {"x": x, "i": DRAW.integers(0, 30, x.shape)})
-
-
-@pytest.mark.parametrize("index", [-1, 24, -(2**63), 2**63 - 1])
-def test_max_unpool_refuses_indices_out_of_range(index: int) -> None:
-    text = """g (float[1,1,2,3] x, int64[1,1,2,3] i) => (float[1,1,4,6] y)
-        { y = MaxUnpool <kernel_shape = [2, 2], strides = [2, 2]> (x, i) }"""
-    feeds = {"x": np.ones((1, 1, 2, 3), F), "i": np.array([0, 1, index, 3, 4, 5]).reshape(1, 1, 2, 3)}
-    messages = []
-    for engine in ("native", "reference"):
-        session = sx.Session(
-            parse_model(text, opset=24), engine="native" if engine == "native" else "reference"
-        )
-        with pytest.raises(sx.EvaluationError) as error:
-            session.run(feeds)
-        messages.append(str(error.value))
-    assert messages[0] == messages[1] and "indices must lie in [0, 24)" in messages[0]

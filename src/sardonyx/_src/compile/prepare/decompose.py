@@ -30,7 +30,6 @@ DECOMPOSITIONS = {  # the module of each operator
     "HannWindow": "function_body",
     "Hardmax": "rows",
     "LpNormalization": "rows",
-    "MaxUnpool": "max_unpool",
     "NegativeLogLikelihoodLoss": "function_body",
     "QLinearMatMul": "qlinear_matmul",
     "Shrink": "function_body",

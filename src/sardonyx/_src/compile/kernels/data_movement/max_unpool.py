@@ -1,0 +1,52 @@
+"""MaxUnpool kernel: elements at their places in a tensor of zeros.
+
+One unit of work, so that of several elements with one place the last one wins.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from sardonyx._src.compile.codegen.builder import LLVMType
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
+from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.data_movement.memcpy import INTEGERS_BY_WIDTH, emit_fill
+from sardonyx._src.compile.kernels.memory import load_at, store_at
+from sardonyx._src.compile.kernels.vectors import i64
+from sardonyx._src.compile.program.step import Kernel, Step
+from sardonyx._src.compile.program.tensor import TensorView, element_bytes
+
+PARAMETERS = Parameters("x", "places", "y", "status", "count", "size")
+
+
+def max_unpool_step(x: TensorView, places: TensorView, y: TensorView, status: TensorView) -> Step:
+    """x: elements; places: int64, as many, the index of each in y as a vector; all dense.
+
+    A place that is not in y is reported in `status`, and its element dropped.
+    """
+    element = LLVMType(INTEGERS_BY_WIDTH[element_bytes(x.dtype)])
+    return Step(
+        Kernel(f"max_unpool_{element}", partial(max_unpool_module, element=element), PARAMETERS),
+        PARAMETERS.pack(x=x, places=places, y=y, status=status, count=x.num_elements, size=y.num_elements),
+        1,
+        (x, places),
+        (y, status),
+        bytes_accessed=x.nbytes + places.nbytes + 2 * y.nbytes,
+    )
+
+
+def max_unpool_module(name: str, target: Target, element: LLVMType) -> str:
+    b = KernelBuilder(target, PARAMETERS)
+    x, places, y, status = b.pointers("x", "places", "y", "status")
+    count, size = b.integers("count", "size")
+    with b.loop(b.first_unit, b.end_unit, name="unit"):
+        emit_fill(b, b.constant(0, element), y, size)
+        with b.loop(i64(b, 0), count, name="element") as i:
+            place = load_at(b, places, i, "i64")
+            is_inside = (place >= 0) & (place < size)
+            with b.if_then(is_inside):
+                store_at(b, y, place, load_at(b, x, i, element.element))
+            with b.if_then(is_inside.eq(0)):
+                b.lines.append(f" atomicrmw max ptr {status}, i64 1 monotonic, align 8")
+    return b.build_module(name)

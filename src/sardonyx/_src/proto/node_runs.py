@@ -30,6 +30,7 @@ MIN_NODE_BYTES = 10  # of a node with an operator, an input and an output of one
 MAX_TEMPLATES = 1 << 12
 MAX_TEMPLATE_BYTES = 128
 NODES_OF_GRAPH, VALUE_INFO_OF_GRAPH = 10, 106  # tags of fields that can be skipped
+NAMES = {NODES_OF_GRAPH: "nodes", VALUE_INFO_OF_GRAPH: "entries of value_info"}
 IMMUTABLE_TYPES = frozenset((str, int, float, bytes))  # of values that copies of an attribute share
 
 new = object.__new__
@@ -87,17 +88,16 @@ def skip_run(b: Buffer, p: int, e: int, context: DecodeContext, tag: int, record
             break
         p = k + n
         count += 1
-    if tag == NODES_OF_GRAPH:
-        check_sizes(count, p - start, context.limits.records // SHORT_NODES_SHARE)
+    check_sizes(count, p - start, context.limits.records // SHORT_NODES_SHARE, NAMES[tag])
     if p > start:
         context.undecoded[tag] = UndecodedRun(context, records, context.base + start, context.base + p)
     return p
 
 
-def check_sizes(count: int, size: int, limit: int) -> None:
-    """Raises LimitError for more than `limit` nodes that take `size` bytes in all, too few to say anything."""
+def check_sizes(count: int, size: int, limit: int, name: str = "nodes") -> None:
+    """Raises LimitError for more than `limit` entries that take `size` bytes in all, too few to say anything."""
     if count > limit and size < count * MIN_NODE_BYTES:
-        what = f"more than {limit} nodes must have at least {MIN_NODE_BYTES} bytes each; got {size // count}"
+        what = f"more than {limit} {name} must have at least {MIN_NODE_BYTES} bytes each; got {size // count}"
         raise LimitError(what, limit="records")
 
 

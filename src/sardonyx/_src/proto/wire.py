@@ -22,6 +22,8 @@ AttributeTemplate: TypeAlias = (
     "tuple[dict[str, Any], tuple[str, ...]]"  # fields of an attribute; those that are lists
 )
 R_co = TypeVar("R_co", bound=Record, covariant=True)
+SHORT_MESSAGE_BYTES = 4  # a message of fewer says nothing that a model needs often
+SHORT_MESSAGES, SHORT_MESSAGES_SHARE = 10_000, 16  # such messages: so many, or a 16th of the limit of records
 VIEW_FROM = 1024  # bytes; a payload at least this long stays a view of the data it was read from
 COPY_UP_TO = 1 << 16  # bytes; a mapped message at most this long is read from a copy, which indexes faster
 
@@ -51,6 +53,11 @@ class Limits:
     records: int = 5_000_000  # messages of all kinds
     size: int = 1 << 42  # bytes of the whole data
 
+    @property
+    def short_messages(self) -> int:
+        """How many messages of a few bytes, dims not counted, are accepted."""
+        return max(SHORT_MESSAGES, self.records // SHORT_MESSAGES_SHARE)
+
 
 class UndecodedRun:
     """Consecutive fields of one tag that a decoder has skipped: `context.buffer[start:end]`.
@@ -77,6 +84,7 @@ class DecodeContext:
         "depth",
         "limits",
         "records",
+        "short_messages",
         "uncounted",
         "undecoded",
         "view",
@@ -91,6 +99,7 @@ class DecodeContext:
         self.limits = limits
         self.depth = limits.nesting
         self.records = limits.records
+        self.short_messages = limits.short_messages
         self.uncounted = len(data) < 2 * limits.records  # a message takes two bytes at least
         self.attributes: dict[bytes, AttributeTemplate] = {}  # attributes that occur again, by their bytes
         self.undecoded = undecoded
@@ -110,13 +119,20 @@ class Decoder(Protocol[R_co]):
     def __call__(self, b: Buffer, p: int, e: int, context: DecodeContext, /) -> R_co: ...
 
 
-def chunk(decode: Decoder[R_co], b: Buffer, p: int, q: int, context: DecodeContext) -> R_co:
-    """Decodes and counts the message b[p:q]; a short part of a memory map is decoded from a copy."""
+def chunk(
+    decode: Decoder[R_co], b: Buffer, p: int, q: int, context: DecodeContext, *, may_be_short: bool = False
+) -> R_co:
+    """Decodes and counts the message b[p:q]; a short part of a memory map is decoded from a copy.
+
+    may_be_short: whether many messages of a few bytes are usual, as dims are.
+    """
     context.records -= 1
-    if context.records < 0:
-        raise LimitError(
-            f"the data must have at most {context.limits.records} messages; got more", limit="records"
-        )
+    context.short_messages -= q - p < SHORT_MESSAGE_BYTES and not may_be_short
+    if context.records < 0 or context.short_messages < 0:
+        most, kind = context.limits.records, "messages"
+        if context.records >= 0:
+            most, kind = context.limits.short_messages, f"messages of fewer than {SHORT_MESSAGE_BYTES} bytes"
+        raise LimitError(f"the data must have at most {most} {kind}; got more", limit="records")
     if type(b) is bytes or q - p > COPY_UP_TO:
         return decode(b, p, q, context)
     depth = context.depth

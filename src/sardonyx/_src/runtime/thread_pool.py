@@ -163,6 +163,7 @@ class WorkerThreads:
         """Starts the next worker, with its signals blocked; returns the system's error number, or 0."""
         first = layout.WORKERS_BEGIN + index * layout.WORKER_SLOTS
         self.slots[first + layout.POOL], self.slots[first + layout.INDEX] = self.address, index
+        self.slots[first + layout.HAS_CPU] = int(index < available_cpus())
         for name, slot in (("pthread_mutex_init", layout.MUTEX), ("pthread_cond_init", layout.CONDITION)):
             failed = libc_function(name, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(
                 self.slot_address(index, slot), None

@@ -47,6 +47,7 @@ def _newest() -> dict[str, int]:
     return {canonical(domain): newest for domain, (_, newest) in _file()["domains"].items()}
 
 
+@cache
 def domains() -> tuple[str, ...]:
     """The domains that ONNX defines; "" is ai.onnx, and ai.onnx.training has a version but no operators."""
     return tuple(_newest())

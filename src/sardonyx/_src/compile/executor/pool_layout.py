@@ -32,6 +32,7 @@ CHUNKS_DONE = 80  # chunks of the current job that are finished
 JOB_KERNEL, JOB_ARGS, JOB_FIRST, JOB_UNITS, JOB_MIN_CHUNK, JOB_SCRATCH, JOB_STRIDE = range(96, 103)
 WORKERS_BEGIN = 112  # first slot of the workers; entry 0 is the caller's, of which only CLAIM is used
 WORKER_SLOTS = 96  # slots of a worker
+HAS_CPU = 5  # of a worker: 1 if there are as many CPUs as threads up to it
 IS_EAGER = 4  # of a worker: 1 if its last rest was short, so that it spends the next one awake
 POOL, INDEX, THREAD, MUTEX, CONDITION = 0, 1, 2, 16, 48  # slots of a worker; the last two take 256 bytes each
 AVOIDED_CPU = 3  # 1 + the CPU that is excluded from the worker's affinity

@@ -15,6 +15,7 @@ from sardonyx._src.compile.executor.pool_layout import (
     GET_AFFINITY,
     GET_CPU,
     GET_TIME,
+    HAS_CPU,
     INDEX,
     IS_EAGER,
     MUTEX,
@@ -103,7 +104,8 @@ def emit_rest(builder: PoolFunctionBuilder) -> str:
     """Emits `@rest`: waits until a run includes the worker, or the pool is stopped.
 
     A worker is eager if its last rest took less than `SPIN_INTERVAL`, as between runs that follow each other: for that long it
-    waits awake.  To be woken takes about 50 us, as long as a small run.  Where runs are rare, workers only sleep.
+    waits awake.  To be woken takes about 50 us, as long as a small run.  Where runs are rare, and where a worker would take its CPU from
+    another thread of the run, it only sleeps.
     """
     index = builder.load_slot("%worker", INDEX)
     has_clock = builder.load_slot("%pool", GET_TIME).ne(0)
@@ -122,7 +124,8 @@ def emit_rest(builder: PoolFunctionBuilder) -> str:
     with builder.if_then(is_idle(builder, index)):
         builder.lines.append(" call void @sleep(ptr %pool, ptr %worker)")
     is_short = (emit_time(builder) - begin) < SPIN_INTERVAL
-    builder.store_slot("%worker", IS_EAGER, is_short.convert("zext", "i64"))
+    is_eager = is_short & builder.load_slot("%worker", HAS_CPU).ne(0)
+    builder.store_slot("%worker", IS_EAGER, is_eager.convert("zext", "i64"))
     builder.emit_return("void")
     return builder.build_function("internal void @rest(ptr %pool, ptr %worker)")
 

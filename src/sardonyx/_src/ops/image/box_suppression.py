@@ -117,7 +117,9 @@ def select_by_blocks(boxes: Boxes, order: Array, max_boxes: int, iou_limit: np.f
     selected, first, size = np.empty(0, np.int64), 0, FIRST_BLOCK
     while first < len(order) and len(selected) < max_boxes:
         missing = max_boxes - len(selected)
-        size = min(size, max(missing + missing // SPARE_SHARE, LEAST_BLOCK))  # later boxes are not compared in vain
+        size = min(
+            size, max(missing + missing // SPARE_SHARE, LEAST_BLOCK)
+        )  # later boxes are not compared in vain
         block = order[first : first + size]
         first, size = first + size, min(2 * size, BLOCK)
         for start in range(0, len(selected), SELECTED_BLOCK):

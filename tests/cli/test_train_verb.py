@@ -119,3 +119,54 @@ def test_mistakes_are_reported(
 
 def test_durations() -> None:
     assert [duration(s) for s in (5, 65, 3725)] == ["0:05", "1:05", "1:02:05"]
+
+
+def test_adapters_are_trained_and_merged(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    session = sx.TrainingSession(classifier(), engine="reference")
+    session.initialize()
+    sx.save(without_training(session.checkpoint()), "m.onnx")
+    options = "--adapters 2 --adapter-alpha 4 --rate 0.05 --clip-value 0.5 --group *_b:rate_factor=2 --epochs 5".split()
+    command = [
+        "train",
+        "m.onnx",
+        "--data",
+        "train.npz",
+        "-o",
+        "tuned.onnx",
+        "--engine",
+        "reference",
+        *options,
+    ]
+    assert main(command) == 0
+    tuned, original = sx.load("tuned.onnx"), sx.load("m.onnx")
+    weights = {name: v.initializer for name, v in original.graph.initializers.items()}
+    assert all(
+        np.array_equal(tuned.graph.initializers[name].initializer.numpy(), tensor.numpy())  # type: ignore[union-attr]
+        for name, tensor in weights.items()
+    )
+    assert main(["merge-adapters", "tuned.onnx", "-o", "merged.onnx", "--json"]) == 0
+    assert '"adapters": ' in capsys.readouterr().out
+    merged = sx.load("merged.onnx")
+    assert sorted(merged.graph.initializers) == sorted(original.graph.initializers) and not merged.functions
+    feeds = {"x": DATA["x"]}
+    first, second = (sx.Session(m, engine="reference").run(feeds)["y"] for m in ("tuned.onnx", "merged.onnx"))
+    np.testing.assert_allclose(second, first, rtol=1e-4, atol=1e-5)  # type: ignore[arg-type]
+    before = sx.Session(original, engine="reference").run(feeds)["y"]
+    assert not np.allclose(first, before)  # type: ignore[arg-type]
+    assert main(["merge-adapters", "m.onnx", "-o", "merged.onnx"]) != 0
+    assert "the model must have adapters" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (["--group", "w*"], "--group must be PATTERN:rate_factor=F"),
+        (["--group", "w*:rate_factor=x"], "--group must be PATTERN:rate_factor=F"),
+        (["--adapter-alpha", "2"], "require --adapters"),
+    ],
+)
+def test_preparation_options_that_do_not_fit(
+    folder: Path, capsys: pytest.CaptureFixture[str], option: list[str], message: str
+) -> None:
+    assert main(["train", "m.onnx", "--data", "train.npz", "-o", "o.onnx", *FAST, *option]) != 0
+    assert message in capsys.readouterr().err

@@ -28,6 +28,7 @@ from sardonyx._src.train.prepare.selection import Patterns, match_names, pattern
 
 ADAPTER_DOMAIN, ADAPTER = "sardonyx.adapters", "LowRankAdapter"
 ADAPTED = ("MatMul", "Gemm")
+ADAPTER_WEIGHTS = "*_adapter_?"  # the pattern of the names of their matrices
 MIN_IR_VERSION = 8  # the first with functions
 FUNCTION = """<ir_version: 8, opset_import: ["": %d, "sardonyx.adapters": 1]>
 none () => () {}

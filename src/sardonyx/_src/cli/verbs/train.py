@@ -21,6 +21,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from sardonyx._src.cli.inputs.arguments import parse_mapping
 from sardonyx._src.cli.inputs.limits import add_limits, read_limits
@@ -32,6 +33,7 @@ from sardonyx._src.cli.output.training_progress import training_progress
 from sardonyx._src.errors import InputError
 from sardonyx._src.ir.model import Model
 from sardonyx._src.runtime.session import ENGINES
+from sardonyx._src.train.adapters import ADAPTER_WEIGHTS, add_adapters
 from sardonyx._src.train.fit.data import DataSource
 from sardonyx._src.train.fit.data_files import read_columns
 from sardonyx._src.train.fit.fit import fit
@@ -42,11 +44,24 @@ from sardonyx._src.train.optimizers.schedules import CosineSchedule, Schedule, S
 from sardonyx._src.train.optimizers.table import OPTIMIZERS, optimizer_class
 from sardonyx._src.train.prepare.initialization import DISTRIBUTIONS
 from sardonyx._src.train.prepare.prepare import prepare
+from sardonyx._src.train.prepare.selection import ParameterGroup
 
 HELP = "train a model on data"
 # Options that are parameters of `prepare`, and those that make the optimizer.
-PARAMETERS = ("loss", "output", "target", "trainable", "frozen", "clip_norm", "accumulate", "initialization")
-PREPARATION = (*PARAMETERS, "optimizer", "rate", "schedule", "warm_up", "weight_decay")
+PARAMETERS = (
+    "loss",
+    "output",
+    "target",
+    "trainable",
+    "frozen",
+    "clip_norm",
+    "clip_value",
+    "accumulate",
+    "initialization",
+    "loss_scale",
+)
+ADAPTERS = ("adapters", "adapter_alpha", "adapter_targets")
+PREPARATION = (*PARAMETERS, *ADAPTERS, "optimizer", "rate", "schedule", "warm_up", "weight_decay", "group")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -107,6 +122,36 @@ def add_preparation(parser: argparse.ArgumentParser) -> None:
         )
     group.add_argument(
         "--clip-norm", type=float, metavar="X", help="the largest norm of all gradients together"
+    )
+    group.add_argument(
+        "--clip-value", type=float, metavar="X", help="the largest size of an element of a gradient"
+    )
+    group.add_argument(
+        "--loss-scale",
+        type=float,
+        metavar="X",
+        help="the factor of the loss of half-precision models (adapted during the run for float16, else 1)",
+    )
+    group.add_argument(
+        "--group",
+        action="append",
+        metavar="PATTERN:rate_factor=F,weight_decay=D",
+        help="multiply the rate, or replace the weight decay, of the parameters whose names match; may be repeated",
+    )
+    group.add_argument(
+        "--adapters",
+        type=int,
+        metavar="RANK",
+        help="train low-rank adapters of this rank instead of the weights",
+    )
+    group.add_argument(
+        "--adapter-alpha", type=float, metavar="A", help="the factor of adapters times their rank (the rank)"
+    )
+    group.add_argument(
+        "--adapter-targets",
+        action="append",
+        metavar="PATTERN",
+        help="weights of MatMul and Gemm nodes that get adapters (all); may be repeated",
     )
     group.add_argument(
         "--accumulate", type=int, metavar="N", help="steps whose mean gradient makes one update (1)"
@@ -201,8 +246,37 @@ def rename_columns(path: str, renaming: Mapping[str, str]) -> DataSource:
 def prepare_model(model: Model, args: argparse.Namespace, data: DataSource) -> Model:
     """The model with the training step that the options describe."""
     options = {name: getattr(args, name) for name in PARAMETERS}
-    given = {name: value for name, value in options.items() if value is not None}
+    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    if args.group:
+        given["groups"] = [parse_group(text) for text in args.group]
+    if args.adapters is not None:
+        model = add_adapters(
+            model, args.adapters, alpha=args.adapter_alpha, targets=args.adapter_targets, seed=args.seed
+        )
+        given.setdefault("trainable", ADAPTER_WEIGHTS)
+    elif args.adapter_alpha is not None or args.adapter_targets is not None:
+        raise InputError(
+            "--adapter-alpha and --adapter-targets require --adapters; got none", name="--adapters"
+        )
     return prepare(model, optimizer=make_optimizer(args, data), seed=args.seed, **given)
+
+
+def parse_group(text: str) -> ParameterGroup:
+    """A group as `PATTERN:rate_factor=F,weight_decay=D`."""
+    pattern, _, settings = text.rpartition(":")
+    numbers: dict[str, float] = {}
+    for setting in settings.split(","):
+        name, _, number = setting.partition("=")
+        try:
+            numbers[name] = float(number)
+        except ValueError:
+            numbers = {}
+        if name not in ("rate_factor", "weight_decay") or name not in numbers or not pattern:
+            raise InputError(
+                f"--group must be PATTERN:rate_factor=F,weight_decay=D, or one of both settings; got {text!r}",
+                name="--group",
+            )
+    return ParameterGroup(pattern, **numbers)
 
 
 def make_optimizer(args: argparse.Namespace, data: DataSource) -> Optimizer:

@@ -1,0 +1,32 @@
+"""Merge low-rank adapters into the weights that they adapt, which removes them.
+
+sardonyx merge-adapters tuned.onnx -o merged.onnx
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from sardonyx._src.cli.inputs.models import add_model, load_model
+from sardonyx._src.cli.output.models import add_out, finish
+from sardonyx._src.cli.output.summary import Json
+from sardonyx._src.errors import InputError
+from sardonyx._src.train.adapters import is_adapter, merge_adapters
+
+HELP = "merge low-rank adapters into their weights"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    add_model(parser)
+    add_out(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    model = load_model(args)
+    count = sum(map(is_adapter, model.graph.nodes))
+    if not count:
+        raise InputError(
+            "the model must have adapters, as sardonyx train --adapters adds them; it has none", name="model"
+        )
+    facts: dict[str, Json] = {"adapters": count}
+    return finish(merge_adapters(model), args, facts, notes=len(model.notes))

@@ -51,6 +51,7 @@ FILES_THAT_NAME_OPERATORS = {
     "rewrite/support/splits.py": "emits Splits",
     "runtime/native_subgraphs.py": "runs the bodies of one operator, Loop",
     "train/adapters.py": "adapts two operators, MatMul and Gemm",
+    "grad/active.py": "gradients of quantized integers flow between two operators alone",
     "train/prepare/gradients.py": "adds one operator, Gradient",
     "train/prepare/selection.py": "knows the running statistics of one operator, BatchNormalization",
     "train/prepare/training_mode.py": "sets the mode of two operators, Dropout and BatchNormalization",

@@ -57,9 +57,10 @@ def passes() -> Iterable[tuple[str, str]]:
 
 
 def gradient_facets() -> Iterable[tuple[str, str]]:
-    """Modules of gradient facets, and their operators."""
+    """Modules of gradient and decomposition facets, and their operators."""
     gradients.INDEX.import_all()
-    return ((facet.__module__, qualified_name(*key[:2])) for key, facet in GRADIENTS.items())
+    facets = (*GRADIENTS.items(), *gradients.DECOMPOSITIONS.items())
+    return ((facet.__module__, qualified_name(*key[:2])) for key, facet in facets)
 
 
 def file_of(index: Index, pairs: Iterable[tuple[str, str]]) -> tuple[Path, str]:

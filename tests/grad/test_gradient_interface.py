@@ -68,9 +68,33 @@ def test_names_must_be_those_of_float_tensors(of: str, wrt: str, message: str) -
 
 
 def test_an_operator_without_gradient_is_refused() -> None:
-    text = '<ir_version: 8, opset_import: ["": 17]> g (float[1,1,2,2] x, float[1,2,2,2] p) => (float[1,1,2,2] y) { y = GridSample(x, p) }'
+    text = (
+        '<ir_version: 13, opset_import: ["": 26]> g (float[4] x) => (float[4] y) { y = BitCast<to = 1>(x) }'
+    )
     with pytest.raises(
-        sx.DifferentiationError, match=r"GridSample-22 cannot be differentiated: it has no gradient; choose"
+        sx.DifferentiationError, match=r"BitCast-26 cannot be differentiated: it has no gradient; choose"
     ) as info:
         sx.gradient(sx.from_text(text), "y", "x")
-    assert (info.value.op_type, info.value.location) == ("GridSample", "node[0] (GridSample)")
+    assert (info.value.op_type, info.value.location) == ("BitCast", "node[0] (BitCast)")
+
+
+def test_an_operator_whose_use_has_no_body_is_refused() -> None:
+    text = """<ir_version: 10, opset_import: ["": 18, "ai.onnx.ml": 1]> g (float[2,3] x) => (float[2,1] y) {
+      y = ai.onnx.ml.LinearRegressor<coefficients = [1.0, 2.0, 3.0], post_transform = "PROBIT">(x)
+    }"""
+    with pytest.raises(
+        sx.DifferentiationError, match=r"LinearRegressor-1 cannot be differentiated: .*PROBIT"
+    ):
+        sx.gradient(sx.from_text(text), "y", "x")
+
+
+def test_gradients_keep_their_names_beside_equal_ones() -> None:
+    text = """<ir_version: 10, opset_import: ["": 18]> g (float[2] x, bool c) => (float[2] y) {
+      y = If(c) <
+        then_branch = t () => (float[2] a) { x_gradient = Sin(x) a = Exp(x_gradient) },
+        else_branch = f () => (float[2] b) { b = Neg(x) }
+      >
+    }"""
+    result = sx.gradient(sx.from_text(text), "y", "x")
+    out = outputs(result, "reference", x=np.zeros(2, np.float32), c=np.True_)
+    np.testing.assert_allclose(list(out.values())[-1], [1, 1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 from sardonyx._src.convert.outline import read_values
 from sardonyx._src.ir.graph import Node, Value
@@ -23,23 +23,42 @@ def active_nodes(
     fixed = {*sources, *constants}
     forward: list[Node] = []
     for node in nodes:
-        if any(value in dependent for value in read_values(node)):
+        if any(value in dependent for value in differentiable_reads(node)):
             forward.append(node)
-            dependent.update(
-                v for v in node.outputs if v.name and v not in fixed and carries_gradient(v.type)
-            )
+            dependent.update(v for v in node.outputs if v.name and v not in fixed and is_differentiable(v))
     needed = set(targets)
     path: list[Node] = []
     for node in reversed(forward):
         if any(value in needed for value in node.outputs if value in dependent):
             path.append(node)
-            needed.update(value for value in read_values(node) if value in dependent and value not in fixed)
+            needed.update(
+                value for value in differentiable_reads(node) if value in dependent and value not in fixed
+            )
     return path[::-1]
 
 
 def active_values(path: Iterable[Node], sources: Collection[Value]) -> set[Value]:
     """The sources, and the outputs of nodes on a path that carry gradients."""
-    return {*sources, *(v for node in path for v in node.outputs if v.name and carries_gradient(v.type))}
+    return {*sources, *(v for node in path for v in node.outputs if v.name and is_differentiable(v))}
+
+
+def differentiable_reads(node: Node) -> Iterator[Value]:
+    """The values that a node reads and may have a gradient for; those of quantized integers flow through dequantization alone."""
+    is_dequantization = node.op_type == "DequantizeLinear" and not node.domain
+    for value in read_values(node):
+        if carries_gradient(value.type) or (is_dequantization and is_quantized(value)):
+            yield value
+
+
+def is_differentiable(value: Value) -> bool:
+    """Whether a value can have a gradient: one of floats, or a quantized one, through which gradients go straight."""
+    return carries_gradient(value.type) or is_quantized(value)
+
+
+def is_quantized(value: Value) -> bool:
+    """Whether a value is the result of QuantizeLinear."""
+    node = value.producer
+    return node is not None and node.op_type == "QuantizeLinear" and not node.domain
 
 
 def carries_gradient(type: Type | None) -> bool:

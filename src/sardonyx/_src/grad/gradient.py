@@ -64,10 +64,10 @@ def append_gradients(model: Model, target: Value, sources: Sequence[Value]) -> N
     path = expand_path(model, sources, target)
     elements = infer_types(model).elements
     names = FreshNames.of_graphs([graph])
+    outputs = [Value(names.fresh(f"{source.name}_gradient"), source.type) for source in sources]
     backward = BackwardNodes(graph, names, model.opset_imports, elements)
     results = ReverseSweep(backward).run(path, sources, {target: fill_like(backward, target, 1)})
-    for source, result in zip(sources, results, strict=True):
+    for source, result, output in zip(sources, results, outputs, strict=True):
         value = fill_like(backward, source, 0) if result is None else result
-        output = Value(names.fresh(f"{source.name}_gradient"), source.type)
         graph.append(Node("Identity", [value], [output]))
         graph.outputs.append(output)

@@ -6,9 +6,11 @@ from collections.abc import Collection, Sequence
 
 from sardonyx._src.convert.converter import convert
 from sardonyx._src.convert.expansion import expand
-from sardonyx._src.errors import DifferentiationError
+from sardonyx._src.errors import DifferentiationError, InferenceError
 from sardonyx._src.grad.active import active_nodes
+from sardonyx._src.grad.decompose import decompose
 from sardonyx._src.grad.registry import find_gradient
+from sardonyx._src.grad.reverse import CURE
 from sardonyx._src.infer.state import InferenceState
 from sardonyx._src.infer.walk import model_walk, run_walk
 from sardonyx._src.ir.graph import Node, Value
@@ -59,17 +61,38 @@ def inline_calls(model: Model) -> None:
 def expand_path(
     model: Model, sources: Sequence[Value], target: Value, constants: Collection[Value] = ()
 ) -> list[Node]:
-    """The nodes on paths from the sources to the target, once operators without gradient are replaced by their bodies."""
+    """The nodes on paths from the sources to the target, once operators without gradient are replaced.
+
+    Their decompositions or bodies take their place.
+    """
     graph = target.owner
     assert graph is not None, f"{target!r} is in no graph"
     while True:
-        infer_types(model)
+        state = infer_types(model)
         path = active_nodes(graph.nodes, sources, [target], constants)
-        within = (inner for node in path for graph in node.subgraphs for inner in nodes(graph))
-        pending = [node for node in (*path, *within) if must_expand(node, model)]
+        on_path = [*path, *(inner for node in path for graph in node.subgraphs for inner in nodes(graph))]
+        if decompose(model, state, on_path):
+            continue
+        pending = [node for node in on_path if must_expand(node, model)]
         if not pending:
             return path
-        expand(model, pending)
+        expand_bodies(model, pending)
+
+
+def expand_bodies(model: Model, pending: Sequence[Node]) -> None:
+    """Replaces nodes by the bodies of their operators; raises DifferentiationError for one that has none in its use."""
+    for node in pending:
+        try:
+            expand(model, [node])
+        except InferenceError as error:
+            version = schema_of(node, model.opset_imports).since_version
+            raise DifferentiationError(
+                f"it has no gradient, and no body: {error.args[0]}; {CURE}",
+                domain=node.domain,
+                op_type=node.op_type,
+                version=version,
+                location=location(node),
+            ) from error
 
 
 def must_expand(node: Node, model: Model) -> bool:

@@ -17,7 +17,7 @@ from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ir.walk import graphs, location, values
 from sardonyx._src.ops.api import GradientFacet
-from sardonyx._src.ops.backward_step import BackwardStep, Gradients, ValueGradients
+from sardonyx._src.ops.backward_step import BackwardStep, Gradients, ValueGradients, add_gradients
 from sardonyx._src.ops.bind import schema_of
 from sardonyx._src.schema import OpSchema
 
@@ -48,6 +48,10 @@ class BackwardNodes:
         else:
             self.graph.insert_before(self.place, node)
 
+    def fresh(self, name: str) -> str:
+        """An unused name based on this one."""
+        return self.names.fresh(name)
+
     def constant(self, tensor: Tensor) -> Value:
         """A tensor as a Constant; equal small ones are shared."""
         if tensor.size > MAX_SHARED_ELEMENTS:
@@ -75,6 +79,21 @@ class BackwardNodes:
             if copy is not None:
                 self.elements.put(copy, self.elements.get(original))
         return result
+
+    def inline_body(self, body: Graph, arguments: Sequence[Value]) -> list[Value]:
+        """Adds copies of the nodes of a subgraph, with arguments in the place of its inputs; returns its outputs."""
+        copier = Copier(dict(zip(body.inputs, arguments, strict=True)))
+        for value in body.initializers.values():
+            assert isinstance(value.initializer, Tensor), f"{value!r} has no dense tensor"
+            copier.values[value] = self.constant(value.initializer)
+        for original in body.nodes:
+            node = copier.node(original)
+            for graph in (inner for subgraph in node.subgraphs for inner in graphs(subgraph)):
+                for value in values(graph):
+                    if value.initializer is None:
+                        value.name = self.names.fresh(value.name)
+            self.append(node)
+        return [copier.resolve(value) for value in body.outputs]
 
     def inside(self, body: Graph) -> BackwardNodes:
         """The same for new nodes at the end of a subgraph."""
@@ -127,9 +146,7 @@ class ReverseSweep:
         if not parts:
             return None
         while len(parts) > 1:
-            node = Node("Add", parts[:2], [Value(f"{value.name}_gradient_sum")])
-            self.backward.append(node)
-            parts[:2] = node.outputs
+            parts[:2] = [add_gradients(self.backward, parts[0], parts[1], value.type)]
         return parts[0]
 
 

@@ -7,7 +7,7 @@ respect to each of its elements, and has its shape and element type.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn, Protocol, TypeAlias
 
@@ -19,7 +19,7 @@ from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.dims import Dim, known_equal
 from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
 from sardonyx._src.ir.tensors import Tensor
-from sardonyx._src.ir.types import Shape, TensorType
+from sardonyx._src.ir.types import OptionalType, SequenceType, Shape, TensorType, Type
 from sardonyx._src.ir.walk import location
 from sardonyx._src.ops.node_context import NodeContext, trim_absent_inputs
 
@@ -42,12 +42,20 @@ class BackwardGraph(Protocol):
         """Adds a node at the end, and names its outputs."""
         ...
 
+    def fresh(self, name: str) -> str:
+        """An unused name based on this one."""
+        ...
+
     def constant(self, tensor: Tensor) -> Value:
         """A tensor as a Constant; equal ones are shared."""
         ...
 
     def copy_body(self, body: Graph) -> Graph:
         """A copy of a subgraph for a new node, in which everything has new names."""
+        ...
+
+    def inline_body(self, body: Graph, arguments: Sequence[Value]) -> list[Value]:
+        """Adds copies of the nodes of a subgraph, with arguments in the place of its inputs; returns its outputs."""
         ...
 
     def inside(self, body: Graph) -> BackwardGraph:
@@ -161,7 +169,13 @@ class BackwardStep(NodeContext):
 
 
 def fill_like(graph: BackwardGraph, value: Value, number: float) -> Value:
-    """A tensor of the shape and element type of `value` whose elements are `number`."""
+    """A tensor of the shape and element type of `value` whose elements are `number`; a sequence of such tensors for a sequence."""
+    if isinstance(value.type, SequenceType):
+        return map_tensors(graph, [value], lambda body, inputs: fill_like(body, inputs[0], number))
+    if isinstance(value.type, OptionalType):
+        unwrap = Node("OptionalGetElement", [value], [Value(f"{value.name}_element", value.type.elem)])
+        graph.append(unwrap)
+        return fill_like(graph, unwrap.outputs[0], number)
     if not isinstance(value.type, TensorType):
         raise DifferentiationError(
             f"the type of {value.name!r} must be known; declare it, or those of the inputs"
@@ -172,6 +186,49 @@ def fill_like(graph: BackwardGraph, value: Value, number: float) -> Value:
     filled = Node("ConstantOfShape", shape.outputs, [Value(f"{value.name}_filled")], {"value": element})
     graph.append(filled)
     return filled.outputs[0]
+
+
+def add_gradients(graph: BackwardGraph, a: Value, b: Value, type: Type | None) -> Value:
+    """The sum of two gradients of a value of a type; of sequences, element by element."""
+    if isinstance(type, OptionalType):
+        type = type.elem
+    if isinstance(type, SequenceType):
+        typed = [copy_as(graph, x, type) for x in (a, b)]
+        elem = type.elem
+        return map_tensors(graph, typed, lambda body, inputs: add_gradients(body, inputs[0], inputs[1], elem))
+    node = Node("Add", [a, b], [Value(f"{a.name}_sum")])
+    graph.append(node)
+    return node.outputs[0]
+
+
+def copy_as(graph: BackwardGraph, value: Value, type: Type) -> Value:
+    """A value whose type is known: itself, or a copy."""
+    if value.type is not None:
+        return value
+    node = Node("Identity", [value], [Value(f"{value.name}_copy", type)])
+    graph.append(node)
+    return node.outputs[0]
+
+
+def map_tensors(
+    graph: BackwardGraph,
+    sequences: Sequence[Value],
+    function: Callable[[BackwardGraph, Sequence[Value]], Value],
+) -> Value:
+    """A SequenceMap that applies a function, which adds nodes, to the elements of sequences of known types."""
+    body = Graph("elements")
+    inputs = [
+        body.add_input(Value(f"{x.name}_element", x.type.elem if isinstance(x.type, SequenceType) else None))
+        for x in sequences
+    ]
+    for value in inputs:
+        value.name = graph.fresh(value.name)
+    result = function(graph.inside(body), inputs)
+    body.outputs = [result]
+    attribute = Attribute("body", AttributeType.GRAPH, body)
+    node = Node("SequenceMap", sequences, [Value(f"{sequences[0].name}_map")], {"body": attribute})
+    graph.append(node)
+    return node.outputs[0]
 
 
 def shape_of(value: Value) -> Shape | None:

@@ -116,6 +116,16 @@ def cast(step: BackwardStep) -> Gradients:
     return step.op("Cast", step.gradient(), to=step.dtype(0))
 
 
+@operator("Range").gradient(27)
+def range_(step: BackwardStep) -> Gradients:
+    """Elements are start + i * delta; the limit decides about their number alone."""
+    dy = step.gradient()
+    number = step.CastLike(step.Range(step.integers(0), step.Size(dy), step.integers(1)), dy)
+    total = step.op("ReduceSum", dy, keepdims=0)
+    slope = step.op("ReduceSum", step.Mul(dy, number), keepdims=0)
+    return [step.reshape_like(total, step.input(0)), None, step.reshape_like(slope, step.input(2))]
+
+
 @operator("Sign").gradient(13)
 @operator("Floor").gradient(13)
 @operator("Ceil").gradient(13)
@@ -126,6 +136,10 @@ def cast(step: BackwardStep) -> Gradients:
 @operator("RandomNormalLike").gradient(22)
 @operator("RandomUniformLike").gradient(22)
 @operator("Bernoulli").gradient(22)
+@operator("TreeEnsemble", "ai.onnx.ml").gradient(5)
+@operator("TreeEnsembleClassifier", "ai.onnx.ml").gradient(5)
+@operator("TreeEnsembleRegressor", "ai.onnx.ml").gradient(5)
+@operator("Binarizer", "ai.onnx.ml").gradient(1)
 def without_slope(step: BackwardStep) -> Gradients:
     """Constant wherever there is a derivative, or dependent on the shape alone: no gradient flows."""
     none: list[Value | None] = [None]

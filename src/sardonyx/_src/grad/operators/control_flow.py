@@ -3,7 +3,7 @@
 The gradient of If is an If whose branches repeat the forward computation and continue with the backward one.  That of a
 loop runs backwards over its iterations: a second forward loop also collects the state before each of them, and a Scan
 visits these in reverse order, repeats the iteration, carries the gradients of the state, and adds up those of the values
-that the body captures.
+that the body captures.  States that no scan output can collect, as sequences, are computed anew before each iteration.
 """
 
 from __future__ import annotations
@@ -11,14 +11,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from sardonyx._src.dtypes import DataType
 from sardonyx._src.grad.active import carries_gradient
 from sardonyx._src.grad.registry import operator
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.build import attribute
 from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ir.walk import captures
-from sardonyx._src.ops.backward_step import BackwardGraph, BackwardStep, Gradients, ValueGradients, fill_like
+from sardonyx._src.ops.backward_step import (
+    BackwardGraph,
+    BackwardStep,
+    Gradients,
+    ValueGradients,
+    add_gradients,
+    fill_like,
+)
 
 
 @operator("If").gradient(25)
@@ -46,7 +57,7 @@ def backward_branch(step: BackwardStep, branch: Attribute, sources: Sequence[Val
             add_seed(inner, seeds, value, gradient)
     gradients = inner.differentiate(sources, seeds)
     body.outputs = [
-        copy_inside(inner, fill_like(inner, source, 0) if gradient is None else gradient)
+        copy_inside(inner, fill_inside(inner, source) if gradient is None else gradient)
         for source, gradient in zip(sources, gradients, strict=True)
     ]
     return Attribute(branch.name, AttributeType.GRAPH, body)
@@ -59,7 +70,12 @@ def body_of(graph: Attribute) -> Graph:
 
 def add_seed(graph: BackwardGraph, seeds: dict[Value, Value], value: Value, gradient: Value) -> None:
     """Adds a gradient of a value, which may be several outputs of its graph at once."""
-    seeds[value] = add_nodes(graph, "Add", seeds[value], gradient) if value in seeds else gradient
+    seeds[value] = add_gradients(graph, seeds[value], gradient, value.type) if value in seeds else gradient
+
+
+def fill_inside(graph: BackwardGraph, source: Value) -> Value:
+    """The gradient 0 of a value."""
+    return fill_like(graph, source, 0)
 
 
 def copy_inside(graph: BackwardGraph, value: Value) -> Value:
@@ -106,7 +122,8 @@ class Iterations:
 def loop(step: BackwardStep) -> Gradients:
     """The body of the second forward loop also returns its inputs, as scan outputs."""
     body = body_of(step.node.attributes["body"])
-    require_tensors(step, body.inputs)
+    if not all(isinstance(value.type, TensorType) for value in body.inputs):
+        return repeated_loop(step, body)
     count = len(body.inputs) - 2
     forward = collecting_body(step, body, len(body.inputs))
     results = step.add("Loop", step.node.inputs, {"body": forward}, len(body.outputs) - 1 + len(body.inputs))
@@ -120,7 +137,6 @@ def loop(step: BackwardStep) -> Gradients:
 def scan(step: BackwardStep) -> Gradients:
     """The body of the second forward Scan also returns its states, as scan outputs."""
     body = body_of(step.node.attributes["body"])
-    require_tensors(step, body.inputs)
     count = len(body.inputs) - step.inference.integer("num_scan_inputs")
     attributes = {**step.node.attributes, "body": collecting_body(step, body, count)}
     for name in {"scan_output_axes", "scan_output_directions"} & attributes.keys():
@@ -139,11 +155,74 @@ def scan(step: BackwardStep) -> Gradients:
     return run_backwards(step, iterations, [step.input(i) for i in range(count)], inputs)
 
 
-def require_tensors(step: BackwardStep, values: Sequence[Value]) -> None:
-    """Refuses a loop that carries sequences or optionals, which no scan output can collect."""
-    for value in values:
-        if not isinstance(value.type, TensorType):
-            step.refuse(f"its body must carry tensors; got {value.name!r} of type {value.type or 'unknown'}")
+def repeated_loop(step: BackwardStep, body: Graph) -> Gradients:
+    """The gradient of a Loop that carries sequences, which no scan output can collect.
+
+    Before each iteration backwards, a loop over those before it repeats them; time grows with the square of their number.
+    """
+    count = len(body.inputs) - 2
+    results = step.add("Loop", step.node.inputs, {"body": collecting_body(step, body, 1)}, len(body.outputs))
+    total = step.Size(results[-1])
+    carried = [i for i in range(count) if carries_gradient(body.inputs[2 + i].type)]
+    sources = captured_values(step, [body])
+    backward = repeating_body(step, body, total, carried, sources)
+    states = [*(step.gradient(i) for i in carried), *(step.zeros_like(value) for value in sources)]
+    attributes = {"body": Attribute("body", AttributeType.GRAPH, backward)}
+    gradients = step.add("Loop", [total, None, *states], attributes, len(states)) if states else ()
+    values = [*(step.input(2 + i) for i in carried), *sources]
+    return ValueGradients(list(zip(values, gradients, strict=True)))
+
+
+def repeating_body(
+    step: BackwardStep, body: Graph, total: Value, carried: Sequence[int], sources: Sequence[Value]
+) -> Graph:
+    """The body of the backward Loop: the iterations before one, that one forwards, then backwards."""
+    backward, count = Graph(step.graph.fresh("backward")), len(body.inputs) - 2
+    inner = step.graph.inside(backward)
+
+    def new_input(stem: str, type: Type | None) -> Value:
+        return backward.add_input(Value(step.graph.fresh(stem), type))
+
+    number = new_input("number", TensorType(DataType.INT64, ()))
+    going = new_input("going", TensorType(DataType.BOOL, ()))
+    gradients = [new_input(f"{body.inputs[2 + i].name}_gradient", body.inputs[2 + i].type) for i in carried]
+    sums = [new_input(f"{source.name}_gradient", source.type) for source in sources]
+    last = add_nodes(inner, "Sub", total, inner.constant(Tensor.of(np.int64(1))))
+    place = add_nodes(inner, "Sub", last, number)
+    place.type = TensorType(DataType.INT64, ())
+    states = earlier_iterations(step, inner, body, place)
+    results = inner.inline_body(body, [place, inner.constant(Tensor.of(np.True_)), *states])
+    seeds: dict[Value, Value] = {}
+    for i, gradient in zip(carried, gradients, strict=True):
+        add_seed(inner, seeds, results[1 + i], gradient)
+    for value, scan in zip(results[1 + count :], step.output_gradients[count:], strict=True):
+        if scan is not None:
+            add_seed(inner, seeds, value, add_nodes(inner, "Gather", scan, place))
+    formals = [states[i] for i in carried]
+    own = inner.differentiate([*formals, *sources], seeds)
+    filled = [
+        copy_inside(inner, fill_inside(inner, formal) if gradient is None else gradient)
+        for formal, gradient in zip(formals, own[: len(formals)], strict=True)
+    ]
+    totals = [
+        copy_inside(inner, sum_ if gradient is None else add_gradients(inner, sum_, gradient, sum_.type))
+        for sum_, gradient in zip(sums, own[len(formals) :], strict=True)
+    ]
+    backward.outputs = [copy_inside(inner, going), *filled, *totals]
+    return backward
+
+
+def earlier_iterations(step: BackwardStep, inner: BackwardGraph, body: Graph, place: Value) -> list[Value]:
+    """The states of a Loop before the iteration of number `place`."""
+    copy = step.graph.copy_body(body)
+    count = len(copy.inputs) - 2
+    copy.outputs = copy.outputs[: 1 + count]
+    attribute = Attribute("body", AttributeType.GRAPH, copy)
+    initial = [step.input(2 + i) for i in range(count)]
+    states = [Value(f"{v.name}_before", v.type) for v in body.inputs[2:]]
+    node = Node("Loop", [place, step.optional(1), *initial], states, {"body": attribute})
+    inner.append(node)
+    return states
 
 
 def collecting_body(step: BackwardStep, body: Graph, count: int) -> Attribute:
@@ -222,11 +301,11 @@ def backward_body(
     gradients = inner.differentiate([*formals, *sources], seeds)
     own, outer = gradients[: len(formals)], gradients[len(formals) :]
     filled = [
-        copy_inside(inner, fill_like(inner, formal, 0) if gradient is None else gradient)
+        copy_inside(inner, fill_inside(inner, formal) if gradient is None else gradient)
         for formal, gradient in zip(formals, own, strict=True)
     ]
     totals = [
-        copy_inside(inner, total) if gradient is None else add_nodes(inner, "Add", total, gradient)
+        copy_inside(inner, total) if gradient is None else add_gradients(inner, total, gradient, total.type)
         for total, gradient in zip(sums, outer, strict=True)
     ]
     body.outputs = [*filled[: len(carried)], *totals, *filled[len(carried) :]]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sardonyx._src.grad.operators.sliding_windows import (
     WindowAttributes,
     transposed_windows,
     window_attributes,
 )
-from sardonyx._src.grad.registry import operator
+from sardonyx._src.grad.registry import decomposition, operator
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ops.backward_step import BackwardStep, Gradients, shape_of
+from sardonyx._src.ops.nn.conv_transpose import numbers, spreading_of
 
 
 @operator("Conv").gradient(22)
@@ -26,9 +29,6 @@ def conv(step: BackwardStep) -> Gradients:
 def conv_transpose(step: BackwardStep) -> Gradients:
     """The gradient is cropped to what the input reaches, since output_padding adds elements that nothing reaches."""
     x, w, dy = step.input(0), step.input(1), step.gradient()
-    auto_pad = step.inference.attributes.get("auto_pad") or "NOTSET"
-    if step.inference.integers("output_shape") is not None or auto_pad not in ("NOTSET", "VALID"):
-        step.refuse("its padding must be given by pads, not by output_shape or auto_pad")
     windows, group = window_attributes(step, 1), step.inference.integer("group")
     dx = dw = None
     if step.wants(0):
@@ -45,6 +45,34 @@ def conv_transpose(step: BackwardStep) -> Gradients:
     if step.wants(1):
         dw = weight_gradient(step, dy, x, w, windows)
     return [dx, dw, bias_gradient(step) if step.wants(2) else None]
+
+
+@decomposition("ConvTranspose", 22)
+def spell_padding(step: BackwardStep) -> Sequence[Value | None] | None:
+    """A node whose padding follows from sizes gets it as pads."""
+    sizes = step.inference.integers("output_shape")
+    auto_pad = step.inference.attributes.get("auto_pad") or "NOTSET"
+    if sizes is None and auto_pad in ("NOTSET", "VALID"):
+        return None
+    size, kernel = step.shape(0)[2:], step.shape(1)[2:]
+    spreading = spreading_of(step.inference, len(size))
+    windows = spreading.windows(size, kernel)
+    extra = [
+        own + max(result - reach, 0)
+        for own, result, reach in zip(
+            spreading.output_padding, windows.out, numbers(spreading.reach(size, kernel)), strict=True
+        )
+    ]
+    result = step.op(
+        "ConvTranspose",
+        *step.node.inputs,
+        strides=windows.strides,
+        dilations=windows.dilations,
+        group=step.inference.integer("group"),
+        pads=[*windows.before, *windows.after],
+        output_padding=extra,
+    )
+    return [result]
 
 
 def bias_gradient(step: BackwardStep) -> Value:

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
-from sardonyx._src.grad.registry import operator
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.grad.registry import decomposition, operator
 from sardonyx._src.ir.build import attribute
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir.graph import Attribute, Value
 from sardonyx._src.ops.backward_step import BackwardStep, Gradients, shape_of
 
 Integers = NDArray[np.int64]
-SCALES, SIZES = 2, 3  # inputs of Resize
+REGION, SCALES, SIZES = 1, 2, 3  # inputs of Resize
+DOUBLE = DataType.DOUBLE
 
 
 @operator("Resize").gradient(19)
 def resize(step: BackwardStep) -> Gradients:
     """Resize is linear and works axis by axis: it resizes the unit matrix to its matrix along an axis, which is transposed."""
-    mode = step.inference.attributes["coordinate_transformation_mode"]
-    if mode == "tf_crop_and_resize":
-        step.refuse("its coordinate_transformation_mode must not be 'tf_crop_and_resize'")
-    if step.inference.attributes["keep_aspect_ratio_policy"] != "stretch":
-        step.refuse("its keep_aspect_ratio_policy must be 'stretch'")
+    crops = step.inference.attributes["coordinate_transformation_mode"] == "tf_crop_and_resize"
     rank, gradient = step.rank(0), step.gradient()
     axes = step.inference.integers("axes") or tuple(range(rank))
     own, result = shape_of(step.input(0)), shape_of(step.output())
@@ -31,6 +31,7 @@ def resize(step: BackwardStep) -> Gradients:
             or result is None
             or own[axis] is None
             or own[axis] != result[axis]
+            or crops
             or has_scale(step, position)
         ):
             gradient = contract_axis(step, gradient, resized_unit_matrix(step, axis, position), axis)
@@ -39,7 +40,7 @@ def resize(step: BackwardStep) -> Gradients:
 
 def has_scale(step: BackwardStep, position: int) -> bool:
     """Whether an axis may have a scale other than 1, which moves elements although it keeps the size."""
-    if not step.inference.has(SCALES):
+    if not has_elements(step, SCALES):
         return False
     scales = step.inference.constant(SCALES)
     return scales is None or (scales.size > 0 and float(scales.reshape(-1)[position]) != 1)
@@ -50,14 +51,54 @@ def resized_unit_matrix(step: BackwardStep, axis: int, position: int) -> Value:
     size = step.op("Shape", step.input(0), start=axis, end=axis + 1)
     square = step.op("Concat", size, size, axis=0)
     unit = step.op("EyeLike", step.op("Expand", step.scalar(0), square))
+    if step.inference.attributes["keep_aspect_ratio_policy"] != "stretch" and has_elements(step, SIZES):
+        return fitted_unit_matrix(step, unit, position)
     index = step.integers([position])
-    parts: list[Value | None] = [None, None, None]
+    parts: list[Value | None] = [region_of_axis(step, position), None, None]
     for i in (SCALES, SIZES):
-        if step.inference.has(i):
+        if has_elements(step, i):
             parts[i - 1] = step.op("Gather", step.input(i), index, axis=0)
-    attributes = {name: value for name, value in step.node.attributes.items() if name != "axes"}
-    attributes["axes"] = attribute("axes", [1])
-    (matrix,) = step.add("Resize", [unit, *parts], attributes, 1)
+    (matrix,) = step.add("Resize", [unit, *parts], axis_attributes(step, [1]), 1)
+    return step.op("Transpose", matrix, perm=[1, 0])
+
+
+def has_elements(step: BackwardStep, i: int) -> bool:
+    """Whether an input is given, and not as an empty tensor, which means the same as none."""
+    return step.inference.has(i) and step.inference.shape(i) != (0,)
+
+
+def axis_attributes(step: BackwardStep, axes: list[int]) -> dict[str, Attribute]:
+    """The attributes of the node for other axes; what lies outside of a region is 0."""
+    dropped = {"axes", "extrapolation_value"}
+    attributes = {name: value for name, value in step.node.attributes.items() if name not in dropped}
+    return {**attributes, "axes": attribute("axes", axes)}
+
+
+def region_of_axis(step: BackwardStep, position: int) -> Value | None:
+    """Start and end of the region of interest along an axis."""
+    if step.inference.attributes["coordinate_transformation_mode"] != "tf_crop_and_resize":
+        return None
+    count = len(step.inference.integers("axes") or range(step.rank(0)))
+    return step.op("Gather", step.input(REGION), step.integers([position, count + position]), axis=0)
+
+
+def fitted_unit_matrix(step: BackwardStep, unit: Value, position: int) -> Value:
+    """The same where the aspect ratio is preserved: the axis that decides about the scale is resized, too, and then dropped."""
+    rank = step.rank(0)
+    axes = step.integers([a % rank for a in step.inference.integers("axes") or range(rank)])
+    own = step.op("Gather", step.op("Shape", step.input(0)), axes, axis=0)
+    ratios = step.Div(step.op("Cast", step.input(SIZES), to=DOUBLE), step.op("Cast", own, to=DOUBLE))
+    keeps_inside = step.inference.attributes["keep_aspect_ratio_policy"] == "not_larger"
+    deciding = step.op("ArgMin" if keeps_inside else "ArgMax", ratios, axis=0)  # [1]
+    sides = step.op("Concat", step.integers([position]), deciding, axis=0)
+    requested = step.op("Gather", step.input(SIZES), sides, axis=0)
+    single = step.integers([1])
+    deep = step.op("Concat", step.op("Shape", unit), step.op("Gather", own, deciding, axis=0), axis=0)
+    block = step.Expand(step.Unsqueeze(unit, step.integers([2])), deep)
+    (resized,) = step.add("Resize", [block, None, None, requested], axis_attributes(step, [1, 2]), 1)
+    matrix = step.Squeeze(
+        step.Slice(resized, step.integers([0]), single, step.integers([2])), step.integers([2])
+    )
     return step.op("Transpose", matrix, perm=[1, 0])
 
 
@@ -67,6 +108,23 @@ def contract_axis(step: BackwardStep, x: Value, matrix: Value, axis: int) -> Val
     last = [a for a in range(rank) if a != axis] + [axis]
     product = step.MatMul(step.op("Transpose", x, perm=last), matrix)
     return step.op("Transpose", product, perm=[int(a) for a in np.argsort(last)])
+
+
+@decomposition("Upsample", 10)
+def upsample(step: BackwardStep) -> Sequence[Value | None] | None:
+    """A Resize whose positions are those of the input times the scale."""
+    mode = step.inference.attributes["mode"]
+    return [
+        step.op(
+            "Resize",
+            step.input(0),
+            None,
+            step.input(1),
+            mode=mode,
+            coordinate_transformation_mode="asymmetric",
+            nearest_mode="floor",
+        )
+    ]
 
 
 @operator("Col2Im").gradient(18)

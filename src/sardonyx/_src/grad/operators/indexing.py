@@ -1,11 +1,13 @@
-"""Gradients of Gather, GatherElements, GatherND, ScatterElements, ScatterND, TensorScatter and OneHot."""
+"""Gradients of Gather, GatherElements, GatherND, ScatterElements, ScatterND, TensorScatter, Unique and OneHot."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sardonyx._src.grad.operators.shapes import element_numbers, scatter_elements
-from sardonyx._src.grad.registry import operator
+from sardonyx._src.grad.registry import decomposition, operator
 from sardonyx._src.ir.graph import Value
-from sardonyx._src.ops.backward_step import BackwardStep, Gradients
+from sardonyx._src.ops.backward_step import BackwardStep, Gradients, shape_of
 
 
 @operator("Gather").gradient(13)
@@ -21,31 +23,71 @@ def gather(step: BackwardStep) -> Gradients:
 
 
 @operator("ScatterElements").gradient(18)
-def scatter_elements_(step: BackwardStep) -> Gradients:
-    axis, indices, dy = step.inference.integer("axis"), step.input(1), step.gradient()
-    require_sum(step)
-    updates = step.op("GatherElements", dy, indices, axis=axis)
-    if step.inference.attributes["reduction"] == "add":
-        return [dy, None, updates]
-    zeros = step.zeros_like(step.input(2))
-    return [step.op("ScatterElements", dy, indices, zeros, axis=axis), None, updates]
-
-
 @operator("ScatterND").gradient(18)
-def scatter_nd(step: BackwardStep) -> Gradients:
-    indices, dy = step.input(1), step.gradient()
-    require_sum(step)
-    updates = step.op("GatherND", dy, indices)
-    if step.inference.attributes["reduction"] == "add":
+def scatter(step: BackwardStep) -> Gradients:
+    reduction = str(step.inference.attributes["reduction"])
+    if reduction == "mul":
+        return product_gradients(step)
+    if reduction in ("max", "min"):
+        return extremum_gradients(step)
+    dy = step.gradient()
+    updates = gathered(step, dy) if step.wants(2) else None
+    if reduction == "add":
         return [dy, None, updates]
-    return [step.op("ScatterND", dy, indices, step.zeros_like(step.input(2))), None, updates]
+    return [scattered(step, dy, step.zeros_like(step.input(2))), None, updates]
 
 
-def require_sum(step: BackwardStep) -> None:
-    """Refuses reductions other than sums."""
-    reduction = step.inference.attributes["reduction"]
-    if reduction not in ("none", "add"):
-        step.refuse(f"its reduction must be 'none' or 'add'; got {reduction!r}")
+def gathered(step: BackwardStep, x: Value) -> Value:
+    """The elements of x where the node scatters to, in the shape of its updates."""
+    if step.node.op_type == "ScatterND":
+        tuples = shape_of(step.input(1))
+        if tuples is not None and tuples[-1] == 0:  # every update replaces the whole tensor
+            return step.Expand(x, step.Shape(step.input(2)))
+        return step.op("GatherND", x, step.input(1))
+    return step.op("GatherElements", x, step.input(1), axis=step.inference.integer("axis"))
+
+
+def scattered(step: BackwardStep, x: Value, updates: Value, reduction: str = "none") -> Value:
+    """x with updates scattered as the node does it."""
+    axis = None if step.node.op_type == "ScatterND" else step.inference.integer("axis")
+    return step.op(step.node.op_type, x, step.input(1), updates, axis=axis, reduction=reduction)
+
+
+def product_gradients(step: BackwardStep) -> Gradients:
+    """The product of all other factors of an element, without a division by an update that is 0."""
+    x, updates, dy = step.input(0), step.input(2), step.gradient()
+    zero, unit = step.scalar(0), step.scalar(1)
+    ones = step.Expand(unit, step.Shape(x))
+    dx = step.Mul(dy, scattered(step, ones, updates, "mul"))
+    if not step.wants(2):
+        return dx
+    is_zero = step.Equal(updates, zero)
+    nonzero = step.Where(is_zero, unit, updates)
+    zeros = scattered(step, step.zeros_like(x), step.CastLike(is_zero, updates), "add")
+    product = gathered(step, scattered(step, x, nonzero, "mul"))  # of the factors that are not 0, and of x
+    count = step.Sub(gathered(step, zeros), step.CastLike(is_zero, updates))  # of other updates that are 0
+    others = step.Where(step.Equal(count, zero), step.Div(product, nonzero), zero)
+    return [dx, None, step.Mul(gathered(step, dy), others)]
+
+
+def extremum_gradients(step: BackwardStep) -> Gradients:
+    """Operands that are equal to the result share its gradient."""
+    x, updates, y = step.input(0), step.input(2), step.output()
+    own = step.CastLike(step.Equal(x, y), x)
+    hits = step.CastLike(step.Equal(updates, gathered(step, y)), x)
+    share = step.Div(step.gradient(), step.Max(scattered(step, own, hits, "add"), step.scalar(1)))
+    return [step.Mul(share, own), None, step.Mul(gathered(step, share), hits)]
+
+
+@operator("Unique").gradient(28)
+def unique(step: BackwardStep) -> Gradients:
+    """The gradient goes to the first of equal elements, or slices, which the second output names."""
+    x = step.input(0)
+    _, first, _, _ = step.add("Unique", [x], step.node.attributes, 4)
+    numbers, axis = element_numbers(step, x), step.inference.attributes.get("axis")
+    if axis is None:
+        return scatter_elements(step, step.gradient(), first, x)
+    return scatter_elements(step, step.gradient(), step.op("Gather", numbers, first, axis=axis), x)
 
 
 @operator("TensorScatter").gradient(24)
@@ -66,8 +108,18 @@ def tensor_scatter(step: BackwardStep) -> Gradients:
 def part(step: BackwardStep, sources: Value, is_other: Value, x: Value, offset: Value | None) -> Value:
     """The gradient of the operand whose elements have numbers from `offset` on."""
     numbers = sources if offset is None else step.Sub(sources, offset)
-    inner = step.Where(is_other, step.integers(0), numbers)
-    return scatter_elements(step, step.Where(is_other, step.scalar(0), step.gradient()), inner, x)
+    size, flat = step.Size(x), step.integers([-1])
+    inner = step.Where(is_other, size, numbers)  # the end, which is cut off
+    zeros = step.op("Pad", step.Reshape(step.zeros_like(x), flat), step.integers([0, 1]))
+    sums = step.op(
+        "ScatterElements",
+        zeros,
+        step.Reshape(inner, flat),
+        step.Reshape(step.gradient(), flat),
+        axis=0,
+        reduction="add",
+    )
+    return step.reshape_like(step.Slice(sums, step.integers([0]), step.Reshape(size, flat)), x)
 
 
 @operator("OneHot").gradient(28)
@@ -81,3 +133,8 @@ def one_hot(step: BackwardStep) -> Gradients:
     axis = step.integers([0])
     parts = [step.Unsqueeze(part, axis) for part in (step.Sub(total, on), on)]
     return [None, None, step.op("Concat", *parts, axis=0)]
+
+
+@decomposition("Scatter", 11)
+def scatter_11(step: BackwardStep) -> Sequence[Value | None] | None:
+    return [step.op("ScatterElements", *step.node.inputs, axis=step.inference.integer("axis"))]

@@ -26,8 +26,6 @@ def batch_normalization(step: BackwardStep) -> Gradients:
     """The training mode normalizes with the statistics of x, through which gradients flow, too (Ioffe and Szegedy, 2015)."""
     training = step.inference.integer("training_mode")
     x, scale, dy = step.input(0), step.input(1), step.gradient()
-    if training and (step.has_gradient(1) or step.has_gradient(2)):
-        step.refuse("a gradient of its running statistics is not supported")
     axes = step.integers([0, *range(2, step.rank(0))])
     column = step.integers([-1, *[1] * (step.rank(0) - 2)]) if step.rank(0) > 1 else step.integers([-1])
     wide = step.CastLike
@@ -42,18 +40,47 @@ def batch_normalization(step: BackwardStep) -> Gradients:
     epsilon = step.scalar(float(str(step.inference.attributes["epsilon"])))
     factor = step.Reciprocal(step.Sqrt(step.Add(variance, epsilon)))
     normal = step.Mul(centred, factor)
-    d_scale = step.ReduceSum(step.Mul(dy, normal), axes, keepdims=0)
-    d_bias = step.ReduceSum(dy, axes, keepdims=0)
+    d_scale = step.reshape_like(step.ReduceSum(step.Mul(dy, normal), axes, keepdims=0), scale)
+    d_bias = step.reshape_like(step.ReduceSum(dy, axes, keepdims=0), scale)
     d_normal = step.Mul(dy, step.Reshape(wide(scale, x), column))
     if training:
-        return [normalized_gradient(step, d_normal, normal, factor, axes), d_scale, d_bias]
+        of_batch = normalized_gradient(step, d_normal, normal, factor, axes)
+        total, *statistics = running_statistics(step, of_batch, centred, axes, column)
+        return [total, d_scale, d_bias, *statistics]
     d_x = step.Mul(d_normal, factor)
-    d_mean = step.Neg(step.ReduceSum(d_x, axes, keepdims=0)) if step.wants(3) else None
+    d_mean = None
+    if step.wants(3):
+        d_mean = step.reshape_like(step.Neg(step.ReduceSum(d_x, axes, keepdims=0)), scale)
     half = step.scalar(-0.5)
     d_variance = None
     if step.wants(4):
-        d_variance = step.ReduceSum(step.Mul(step.Mul(d_x, step.Mul(normal, factor)), half), axes, keepdims=0)
+        slopes = step.Mul(step.Mul(d_x, step.Mul(normal, factor)), half)
+        d_variance = step.reshape_like(step.ReduceSum(slopes, axes, keepdims=0), scale)
     return [d_x, step.CastLike(d_scale, scale), step.CastLike(d_bias, step.input(2)), d_mean, d_variance]
+
+
+def running_statistics(
+    step: BackwardStep, d_x: Value, centred: Value, axes: Value, column: Value
+) -> list[Value | None]:
+    """The gradients of x, with what its mean and variance contribute, and of the old running statistics."""
+    x, old = step.input(0), float(str(step.inference.attributes["momentum"]))
+    count = step.Div(step.Size(x), step.Max(step.Size(step.input(3)), step.integers(1)))
+    share = step.Div(step.scalar(1 - old), step.CastLike(count, x))
+    gradients: list[Value | None] = []
+    for i, values in ((1, None), (2, centred)):
+        if not step.has_gradient(i):
+            gradients.append(None)
+            continue
+        new = step.gradient(i)
+        spread = step.Mul(step.Reshape(step.CastLike(new, x), column), share)
+        slope = (
+            step.Expand(spread, step.Shape(x))
+            if values is None
+            else step.Mul(spread, step.Add(values, values))
+        )
+        d_x = step.Add(d_x, slope)
+        gradients.append(step.Mul(new, step.scalar(old, 2 + i)))
+    return [d_x, *gradients]
 
 
 def per_channel(step: BackwardStep, i: int, column: Value) -> Value:

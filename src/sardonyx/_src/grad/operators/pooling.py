@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sardonyx._src.grad.operators.shapes import scatter_elements
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.grad.operators.shapes import element_numbers, scatter_elements
 from sardonyx._src.grad.operators.sliding_windows import transposed_windows, window_attributes
 from sardonyx._src.grad.registry import operator
 from sardonyx._src.ir.build import attribute
@@ -71,16 +72,31 @@ def global_max_pool(step: BackwardStep) -> Gradients:
     """Elements that are equal to the result share its gradient."""
     x = step.input(0)
     hits = step.CastLike(step.Equal(x, step.output()), x)
-    count = step.ReduceSum(hits, step.integers(range(2, step.rank(0))))
+    axes = step.integers(range(2, step.rank(0)))
+    count = step.ReduceSum(hits, axes, noop_with_empty_axes=1)
     return step.Mul(step.Div(step.gradient(), count), hits)
 
 
 @operator("MaxUnpool").gradient(22)
 def max_unpool(step: BackwardStep) -> Gradients:
-    """The gradients of the elements that Indices names."""
+    """The gradients of the elements that Indices names, which count in the shape that the attributes give.
+
+    The node itself, applied to the numbers of its elements, tells where each of them goes; 0 stands for the padding.
+    """
     x, flat = step.input(0), step.integers([-1])
-    positions = step.Reshape(step.input(1), flat)
-    return step.reshape_like(step.Gather(step.Reshape(step.gradient(), flat), positions), x)
+    numbers = step.Add(element_numbers(step, x), step.integers(1))
+    wide = step.op("Cast", numbers, to=DataType.DOUBLE)
+    (moved,) = step.add("MaxUnpool", [wide, *step.node.inputs[1:]], step.node.attributes, 1)
+    places = step.Reshape(step.op("Cast", moved, to=DataType.INT64), flat)
+    sums = step.op(
+        "ScatterElements",
+        step.op("Pad", step.Reshape(step.zeros_like(x), flat), step.integers([1, 0])),
+        places,
+        step.Reshape(step.gradient(), flat),
+        axis=0,
+        reduction="add",
+    )
+    return step.reshape_like(step.Slice(sums, step.integers([1]), step.integers([2**62])), x)
 
 
 def one_channel_of_ones(step: BackwardStep) -> Value:

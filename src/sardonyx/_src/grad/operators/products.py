@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from sardonyx._src.grad.registry import operator
+import string
+from collections.abc import Sequence
+
+from sardonyx._src.grad.registry import decomposition, operator
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.types import Shape
 from sardonyx._src.ops.backward_step import BackwardStep, Gradients, shape_of
@@ -85,12 +88,8 @@ def einsum(step: BackwardStep) -> Gradients:
     equation = str(step.inference.attributes["equation"]).replace(" ", "")
     operands, arrow, result = equation.partition("->")
     terms = operands.split(",")
-    if "..." in equation:
-        step.refuse("its equation must have no ellipsis")
-    if any(len(set(term)) < len(term) for term in terms):
-        step.refuse("no operand of its equation may repeat an index")
     if not arrow:
-        result = "".join(sorted(index for index in set(operands) - {","} if operands.count(index) == 1))
+        result = implicit_result(terms)
     return [contract(step, terms, result, i) if step.wants(i) else None for i in range(len(terms))]
 
 
@@ -105,4 +104,75 @@ def contract(step: BackwardStep, terms: list[str], result: str, i: int) -> Value
     missing = [axis for axis, index in enumerate(own) if index not in known]
     if missing:
         product = step.Unsqueeze(product, step.integers(missing))
-    return step.Expand(product, step.Shape(step.input(i)))
+    expanded = step.Expand(product, step.Shape(step.input(i)))
+    sizes = shape_of(step.input(i))
+    can_stretch = sizes is None or any(not isinstance(size, int) or size == 1 for size in sizes)
+    return step.reduce_by_sizes(expanded, step.input(i)) if can_stretch else expanded
+
+
+def implicit_result(terms: list[str]) -> str:
+    """The indices of the result of an equation without an arrow: those that occur once, in alphabetic order."""
+    indices = "".join(terms).replace(".", "")
+    ellipsis = "..." if any("..." in term for term in terms) else ""
+    return ellipsis + "".join(sorted(index for index in set(indices) if indices.count(index) == 1))
+
+
+@decomposition("Einsum", 28)
+def spell_indices(step: BackwardStep) -> Sequence[Value | None] | None:
+    """An equation with an ellipsis or repeated indices: letters for the ellipsis, operands expanded along its axes, and diagonals."""
+    equation = str(step.inference.attributes["equation"]).replace(" ", "")
+    operands, arrow, result = equation.partition("->")
+    terms = operands.split(",")
+    if "..." not in equation and all(len(set(term)) == len(term) for term in terms):
+        return None
+    result = result if arrow else implicit_result(terms)
+    counts = [
+        step.rank(i) - len(term.replace("...", "")) if "..." in term else 0 for i, term in enumerate(terms)
+    ]
+    unused = [letter for letter in string.ascii_letters if letter not in equation]
+    letters = "".join(unused[: max(counts)])
+    values = []
+    for i, (term, count) in enumerate(zip(terms, counts, strict=True)):
+        terms[i], value = with_diagonals(
+            step, term.replace("...", letters[len(letters) - count :]), step.input(i)
+        )
+        values.append(value)
+    values = expand_together(step, terms, values, letters)
+    result = result.replace("...", letters)
+    return [step.op("Einsum", *values, equation=f"{','.join(terms)}->{result}")]
+
+
+def with_diagonals(step: BackwardStep, term: str, x: Value) -> tuple[str, Value]:
+    """An operand with each repeated index once, and the diagonal along its axes."""
+    while len(set(term)) < len(term):
+        second = next(axis for axis, index in enumerate(term) if index in term[:axis])
+        first = term.index(term[second])
+        size = step.op("Shape", x, start=first, end=first + 1)
+        number = step.Range(step.integers(0), step.Squeeze(size, step.integers([0])), step.integers(1))
+        rows, columns = (
+            step.Reshape(number, step.integers([-1 if axis == own else 1 for axis in range(len(term))]))
+            for own in (first, second)
+        )
+        inside = step.Where(step.Equal(rows, columns), x, step.scalar(0))
+        x = step.ReduceSum(inside, step.integers([second]), keepdims=0)
+        term = term[:second] + term[second + 1 :]
+    return term, x
+
+
+def expand_together(step: BackwardStep, terms: list[str], values: list[Value], letters: str) -> list[Value]:
+    """Operands whose axes of the ellipsis have the same sizes, to which those of size 1 are expanded."""
+    sizes: dict[str, Value] = {}
+    for letter in letters:
+        own = [
+            step.op("Shape", value, start=term.index(letter), end=term.index(letter) + 1)
+            for term, value in zip(terms, values, strict=True)
+            if letter in term
+        ]
+        sizes[letter] = step.Max(*own) if len(own) > 1 else own[0]
+    expanded = []
+    for term, value in zip(terms, values, strict=True):
+        single = step.integers([1])
+        target = [sizes[letter] if letter in letters else single for letter in term]
+        shared = any(letter in letters and sum(letter in other for other in terms) > 1 for letter in term)
+        expanded.append(step.Expand(value, step.op("Concat", *target, axis=0)) if shared else value)
+    return expanded

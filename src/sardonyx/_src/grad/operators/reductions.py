@@ -68,7 +68,7 @@ def reduce_prod(step: BackwardStep) -> Gradients:
         return step.gradient()
     rank, axes = step.rank(0), step.inference.constant(1)
     if step.inference.has(1) and axes is None:
-        step.refuse("its axes must be constant")
+        return products_of_others(step)
     reduced = (
         sorted({int(a) % rank for a in axes.reshape(-1)})
         if axes is not None and axes.size
@@ -88,29 +88,59 @@ def reduce_prod(step: BackwardStep) -> Gradients:
     return step.Mul(spread(step, step.gradient()), others)
 
 
+def products_of_others(step: BackwardStep) -> Value:
+    """The gradient of ReduceProd along axes that are known only during the run, without a division by 0."""
+    x, axes, zero = step.input(0), step.input(1), step.scalar(0)
+    noop = step.inference.integer("noop_with_empty_axes")
+    is_zero = step.Equal(x, zero)
+    nonzero = step.Where(is_zero, step.scalar(1), x)
+    zeros = step.CastLike(is_zero, x)
+    product = step.op("ReduceProd", nonzero, axes, noop_with_empty_axes=noop)
+    count = step.Sub(step.op("ReduceSum", zeros, axes, noop_with_empty_axes=noop), zeros)
+    others = step.Where(step.Equal(count, zero), step.Div(product, nonzero), zero)
+    return step.Mul(spread(step, step.gradient()), others)
+
+
 @operator("CumSum").gradient(14)
 def cumsum(step: BackwardStep) -> Gradients:
-    reverse, exclusive = step.inference.integer("reverse"), step.inference.integer("exclusive")
-    return step.op("CumSum", step.gradient(), step.input(1), reverse=1 - reverse, exclusive=exclusive)
+    return later_sums(step, step.gradient())
 
 
 @operator("CumProd").gradient(26)
 def cumprod(step: BackwardStep) -> Gradients:
-    """Sum over k of dy[k] * y[k] / x[i] for the k that x[i] takes part in; refused to hold at zeros, where it is NaN."""
-    x, axis = step.input(0), step.input(1)
-    reverse, exclusive = step.inference.integer("reverse"), step.inference.integer("exclusive")
-    weighted = step.Mul(step.gradient(), step.output())
-    total = step.op("CumSum", weighted, axis, reverse=1 - reverse, exclusive=exclusive)
-    return step.Div(total, x)
+    """Sum over k of dy[k] * y[k] / x[i] for the k that x[i] takes part in; for the first 0 of a line, of the products without it."""
+    x, zero = step.input(0), step.scalar(0)
+    is_zero = step.Equal(x, zero)
+    zeros = step.CastLike(is_zero, x)
+    reverse = step.inference.integer("reverse")
+    count = step.op("CumSum", zeros, step.input(1), reverse=reverse)
+    is_first = step.And(is_zero, step.Equal(count, step.scalar(1)))
+    without = step.Where(is_first, step.scalar(1), x)
+    products = step.op("CumProd", without, step.input(1), reverse=reverse, exclusive=exclusive_of(step))
+    first = step.Where(is_first, later_sums(step, step.Mul(step.gradient(), products)), zero)
+    total = later_sums(step, step.Mul(step.gradient(), step.output()))
+    return step.Where(is_zero, first, step.Div(total, step.Where(is_zero, step.scalar(1), x)))
+
+
+def exclusive_of(step: BackwardStep) -> int:
+    return step.inference.integer("exclusive")
+
+
+def later_sums(step: BackwardStep, x: Value) -> Value:
+    """For each element of the input, the sum of x over the results that it takes part in."""
+    reverse = 1 - step.inference.integer("reverse")
+    return step.op("CumSum", x, step.input(1), reverse=reverse, exclusive=exclusive_of(step))
 
 
 @operator("TopK").gradient(24)
 def top_k(step: BackwardStep) -> Gradients:
     """The gradients of the values, at the positions that the indices name."""
     zeros = step.zeros_like(step.input(0))
-    indices = step.output(1)
-    if not step.has_output(1):
-        step.refuse("its output Indices must be named, since the gradient depends on it")
+    indices = (
+        step.output(1)
+        if step.has_output(1)
+        else step.add("TopK", step.node.inputs, step.node.attributes, 2)[1]
+    )
     axis = step.inference.integer("axis")
     return step.op("ScatterElements", zeros, indices, step.gradient(), axis=axis, reduction="add")
 

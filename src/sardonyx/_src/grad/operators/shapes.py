@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from sardonyx._src.grad.registry import operator
+from sardonyx._src.grad.registry import decomposition, operator
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ops.backward_step import BackwardStep, Gradients
 
@@ -125,15 +127,28 @@ def reverse_sequence(step: BackwardStep) -> Gradients:
 
 @operator("Dropout").gradient(22)
 def dropout(step: BackwardStep) -> Gradients:
-    """The gradient where elements were kept, scaled as they were."""
+    """The gradient where elements were kept, scaled as they were; that of the ratio r is dy * y / (1 - r)."""
     training = step.inference.constant(2) if step.inference.has(2) else np.False_
     if training is not None and not bool(training):
         return step.gradient()
-    if not step.has_output(1):
-        step.refuse("its output mask must be named, since the gradient depends on it")
     ratio = step.optional(1)
     unit = step.scalar(1)
     rate = step.scalar(0.5) if ratio is None else step.CastLike(ratio, step.input(0))
     kept = step.CastLike(step.output(1), step.input(0))
-    scaled = step.Div(step.Mul(step.gradient(), kept), step.Sub(unit, rate))
-    return scaled if training is not None else step.Where(step.input(2), scaled, step.gradient())
+    share = step.Sub(unit, rate)
+    scaled = step.Div(step.Mul(step.gradient(), kept), share)
+    dx = scaled if training is not None else step.Where(step.input(2), scaled, step.gradient())
+    if not step.wants(1):
+        return dx
+    total = step.op("ReduceSum", step.Div(step.Mul(scaled, step.input(0)), share), keepdims=0)
+    slope = total if training is not None else step.Where(step.input(2), total, step.scalar(0))
+    return [dx, step.CastLike(step.reshape_like(slope, step.input(1)), step.input(1))]
+
+
+@decomposition("Dropout", 22)
+def name_mask(step: BackwardStep) -> Sequence[Value | None] | None:
+    """A node that drops gets the output mask, on which the gradient depends."""
+    training = step.inference.constant(2) if step.inference.has(2) else np.False_
+    if step.has_output(1) or (training is not None and not bool(training)):
+        return None
+    return step.add("Dropout", step.node.inputs, step.node.attributes, 2)[:1]

@@ -117,17 +117,23 @@ def softcap_text(inference: Inference, wide: DataType) -> str:
 
 
 def weights_text(inference: Inference, dtype: DataType, wide: DataType) -> str:
-    """The nodes of `weights`: zeros for a query without a visible key, for which Softmax gives NaN."""
-    nodes = "shares = Softmax <axis = -1> (biased)"
+    """The nodes of `weights`: zeros for a query without a visible key, for which Softmax would give NaN.
+
+    Its scores are replaced, too, since the gradient of what gave NaN is NaN.
+    """
+    source = "visible" if has_bias(inference) else "biased"
+    nodes = f"shares = Softmax <axis = -1> ({source})"
     if "softmax_precision" in inference.attributes:
         precision = precision_of(inference)
-        nodes = softmax_text("biased", "precise_shares", precision)
+        nodes = softmax_text(source, "precise_shares", precision)
         nodes += f"  rounded = Cast <to = {int(dtype)}> (precise_shares)  shares = Cast <to = {int(wide)}> (rounded)"
     if not has_bias(inference):
         return f"{nodes}  weights = Identity(shares)"
-    return f"""{nodes}
+    return f"""
       most = ReduceMax <axes = [-1]> (bias)
       is_blind = Equal(most, lowest)
+      visible = Where(is_blind, zero, biased)
+      {nodes}
       weights = Where(is_blind, zero, shares)"""
 
 

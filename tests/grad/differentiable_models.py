@@ -24,7 +24,7 @@ from sardonyx._src.grad.preparation import update
 from sardonyx._src.infer.walk import infer
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.build import Builder
+from sardonyx._src.ir.build import GraphBuilder
 from sardonyx._src.ir.clone import clone
 from sardonyx._src.ir.graph import Attribute, Node, Value
 from sardonyx._src.ir.model import Model
@@ -186,7 +186,7 @@ def add_loss(model: Model, feeds: Mapping[str, RuntimeValue], stem: str = LOSS) 
     """
     infer(model)
     results = Interpreter(model, seed=1).run(feeds)
-    b = Builder(model.opset_imports[""], graph=model.graph)
+    b = GraphBuilder(model.opset_imports[""], graph=model.graph)
     parts = [part for value in model.graph.outputs for part in tensors_of(b, value, results[value.name])]
     terms = [weighted_sum(b, part, i, stem) for i, part in enumerate(parts)]
     model.graph.outputs.clear()
@@ -195,7 +195,7 @@ def add_loss(model: Model, feeds: Mapping[str, RuntimeValue], stem: str = LOSS) 
     return bool(terms)
 
 
-def tensors_of(b: Builder, value: Value, result: RuntimeValue) -> Iterator[Value]:
+def tensors_of(b: GraphBuilder, value: Value, result: RuntimeValue) -> Iterator[Value]:
     """The floating-point tensors of an output."""
     type = value.type
     if isinstance(type, OptionalType) and result is not None:
@@ -210,7 +210,7 @@ def tensors_of(b: Builder, value: Value, result: RuntimeValue) -> Iterator[Value
         yield value
 
 
-def weighted_sum(b: Builder, value: Value, i: int, stem: str) -> Value:
+def weighted_sum(b: GraphBuilder, value: Value, i: int, stem: str) -> Value:
     seed = b.constant(f"{stem}_seed_{i}", np.float64(i + 1))
     count = b.Range(b.constant(f"{stem}_first_{i}", 0), b.Size(value), b.constant(f"{stem}_step_{i}", 1))
     wave = b.Sin(b.Add(b.CastLike(count, seed), seed))

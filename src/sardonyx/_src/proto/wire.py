@@ -23,7 +23,10 @@ AttributeTemplate: TypeAlias = (
 )
 R_co = TypeVar("R_co", bound=Record, covariant=True)
 SHORT_MESSAGE_BYTES = 4  # a message of fewer says nothing that a model needs often
-SHORT_MESSAGES, SHORT_MESSAGES_SHARE = 10_000, 16  # short messages accepted: this number, or a 16th of the limit of records
+SHORT_MESSAGES, SHORT_MESSAGES_SHARE = (
+    10_000,
+    16,
+)  # short messages accepted: this number, or a 16th of the limit of records
 VIEW_FROM = 1024  # bytes; a payload at least this long stays a view of the data it was read from
 COPY_UP_TO = 1 << 16  # bytes; a mapped message at most this long is read from a copy, which indexes faster
 

@@ -42,6 +42,8 @@ LowRankAdapter <scale> (x, y, a, b) => (z) {
   z = Add(y, r)
 }"""
 
+MAX_RANK = 1 << 20  # columns of A: more than any layer has
+
 
 def add_adapters(
     model: Model, rank: int, *, alpha: float | None = None, targets: Patterns | None = None, seed: int = 0
@@ -56,6 +58,8 @@ def add_adapters(
     """
     require_type("model", model, Model, "a Model")
     require_integer("rank", rank, 1)
+    require_integer("rank", rank, high=MAX_RANK)
+    rank = int(rank)
     require_integer("seed", seed, 0, (1 << 32) - 1)
     if alpha is not None:
         check_number("alpha", alpha, 0, math.inf, open_low=True)

@@ -9,7 +9,14 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
-from sardonyx._src.arguments import require_choice, require_flag, require_integer, require_path
+from sardonyx._src.arguments import (
+    require_choice,
+    require_flag,
+    require_integer,
+    require_path,
+    require_text,
+    type_name,
+)
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.loading.load import ModelSource, load
 from sardonyx._src.ir.model import Model
@@ -67,6 +74,9 @@ def fit(
     for name, flag in (("shuffle", shuffle), ("initialize", initialize), ("resume", resume)):
         require_flag(name, flag)
     require_choice("engine", engine, ENGINES)
+    require_text("monitor", monitor)
+    if report is not None and not callable(report):
+        raise TypeError(f"report must be a function of the status; got {type_name(report)}")
     if folder is not None:
         require_path("folder", folder)
     check_options(epochs, batch_size, seed, patience, checkpoint_seconds)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
@@ -135,6 +135,18 @@ class Loss(ABC):
 
 def check_reduction(reduction: str) -> None:
     require_choice("reduction", reduction, REDUCTIONS)
+
+
+INT64_RANGE = (-(1 << 63), (1 << 63) - 1)  # of labels
+
+
+def check_weights(name: str, weights: object) -> None:
+    """Raises TypeError unless the weights of classes are a sequence or an array of one axis, or None."""
+    if weights is None:
+        return
+    is_sequence = isinstance(weights, Sequence) and not isinstance(weights, str | bytes)
+    if not is_sequence and not (isinstance(weights, np.ndarray) and weights.ndim == 1):
+        raise TypeError(f"{name} must be a list of numbers or None; got {type_name(weights)}")
 
 
 def check_number(name: str, number: float, low: float, high: float, *, open_low: bool = False) -> None:

@@ -15,12 +15,14 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.train.losses.base import (
+    INT64_RANGE,
     Loss,
     LossContext,
     LossValues,
     Reduction,
     check_number,
     check_reduction,
+    check_weights,
 )
 from sardonyx._src.train.losses.classification import (
     ClassScores,
@@ -52,8 +54,9 @@ class CrossEntropy(Loss):
     def __post_init__(self) -> None:
         check_reduction(self.reduction)
         check_number("smoothing", self.smoothing, 0, 1)
-        require_integer("ignore_index", self.ignore_index, optional=True)
+        require_integer("ignore_index", self.ignore_index, *INT64_RANGE, optional=True)
         require_integer("axis", self.axis)
+        check_weights("weights", self.weights)
 
     def build(self, context: LossContext) -> LossValues:
         data = class_scores(context, self.axis, self.ignore_index)

@@ -10,7 +10,15 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sardonyx._src.arguments import require_integer
-from sardonyx._src.train.losses.base import Loss, LossContext, LossValues, Reduction, check_reduction
+from sardonyx._src.train.losses.base import (
+    INT64_RANGE,
+    Loss,
+    LossContext,
+    LossValues,
+    Reduction,
+    check_reduction,
+    check_weights,
+)
 from sardonyx._src.train.losses.classification import class_scores, share_of_right
 from sardonyx._src.train.losses.cross_entropy import CrossEntropy
 
@@ -27,8 +35,9 @@ class NLL(Loss):
 
     def __post_init__(self) -> None:
         check_reduction(self.reduction)
-        require_integer("ignore_index", self.ignore_index, optional=True)
+        require_integer("ignore_index", self.ignore_index, *INT64_RANGE, optional=True)
         require_integer("axis", self.axis)
+        check_weights("weights", self.weights)
 
     def build(self, context: LossContext) -> LossValues:
         data = class_scores(context, self.axis, self.ignore_index)

@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from sardonyx._src.arguments import require_flag
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.train.losses.base import check_number
@@ -31,6 +32,7 @@ class Adagrad(Optimizer):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        require_flag("as_operator", self.as_operator)
         check_number("rate_decay", self.rate_decay, 0, math.inf)
         check_number("epsilon", self.epsilon, 0, math.inf)
 

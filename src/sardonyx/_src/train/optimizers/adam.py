@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sardonyx._src.arguments import require_type
+from sardonyx._src.arguments import require_flag, require_type
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 from sardonyx._src.ir.graph import Value
@@ -33,6 +33,7 @@ class Adam(Optimizer):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        require_flag("as_operator", self.as_operator)
         check_betas(self.betas)
         check_number("epsilon", self.epsilon, 0, math.inf)
 

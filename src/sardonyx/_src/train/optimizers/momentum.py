@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from sardonyx._src.arguments import require_flag
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.train.losses.base import check_number
 from sardonyx._src.train.optimizers.base import Optimizer, OptimizerStep, TrainedTensor
@@ -30,6 +31,7 @@ class Momentum(Optimizer):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        require_flag("as_operator", self.as_operator)
         check_number("momentum", self.momentum, 0, 1)
 
     def build(

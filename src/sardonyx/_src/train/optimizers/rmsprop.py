@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from sardonyx._src.arguments import require_flag
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.train.losses.base import check_number
 from sardonyx._src.train.optimizers.base import Optimizer, OptimizerStep, TrainedTensor
@@ -28,6 +29,7 @@ class RMSProp(Optimizer):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        require_flag("centred", self.centred)
         check_number("smoothing", self.smoothing, 0, 1)
         check_number("momentum", self.momentum, 0, 1)
         check_number("epsilon", self.epsilon, 0, math.inf)

@@ -20,6 +20,9 @@ class Schedule(ABC):
         """Adds nodes that compute the rate; updates: number of updates before this one.  Both are float32 scalars."""
 
 
+MAX_STEPS = (1 << 63) - 1
+
+
 @dataclass(frozen=True)
 class ConstantSchedule(Schedule):
     """The same rate in every update."""
@@ -95,3 +98,4 @@ def schedule_of(rate: Schedule | float) -> Schedule:
 def check_steps(name: str, steps: int) -> None:
     """Raises TypeError unless a number of steps is an integer, and InputError unless it is at least 1."""
     require_integer(name, steps, 1)
+    require_integer(name, steps, high=MAX_STEPS)

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 
-from sardonyx._src.arguments import require_integer
+from sardonyx._src.arguments import require_integer, texts_of
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 from sardonyx._src.ir.build import GraphBuilder
@@ -136,6 +136,8 @@ def check_initialization(initialization: Initialization | None) -> None:
     """Raises InputError unless it is None, a distribution, a standard deviation, or a mapping of patterns to these."""
     if initialization is None:
         return
+    if isinstance(initialization, Mapping):
+        texts_of("the patterns of initialization", initialization)
     draws = list(initialization.values()) if isinstance(initialization, Mapping) else [initialization]
     for draw in draws:
         if not isinstance(draw, str):

@@ -104,6 +104,8 @@ def prepare(
     )
     require_type("model", model, Model, "a Model")
     require_text("target", target)
+    if output is not None:
+        require_text("output", output)
     require_flag("training_mode", training_mode)
     if not target:
         raise InputError("target must be a name; got an empty text", name="target")

@@ -21,15 +21,21 @@ EXPECTED_FAILURES = (
     "test_bernoulli_double_expanded",
     "test_bernoulli_seed_expanded",
 )
+NETWORK = 20  # nodes of a model above which it counts as a network
 SEED = 0  # of the official cases, which draw what has no seed from one state with what has one
 
 
 class RepeatedRep(BackendRep):
-    """A prepared model of which every run is repeated: later runs take the fast path of the native engine."""
+    """A prepared model of which every run is repeated: later runs take the fast path of the native engine.
+
+    Networks are not repeated on the reference engine: their kernels are those of the cases with few nodes.
+    """
 
     def run(self, inputs: object, **kwargs: object) -> Outputs:
         outputs = super().run(inputs, **kwargs)
         operators = [find(node.domain, node.op_type) for node in self.session.model.graph.nodes]
+        if self.session.engine == "reference" and len(operators) > NETWORK:
+            return outputs
         if not any(op is not None and op.is_random for op in operators):
             for i, again in enumerate(super().run(inputs, **kwargs)):
                 assert_close(again, outputs[i], 0, 0, f"output {i} of the second run")

@@ -26,10 +26,17 @@ def matmul(step: BackwardStep) -> Gradients:
     if step.wants(0):
         product = step.MatMul(dY, swap_last_axes(step, columns, max(ranks[1], 2)))
         dA = sum_batches(step, product, A, max(ranks[0], 2), max(ranks))
-    if step.wants(1):
+    if step.wants(1) and ranks[1] == 2 < ranks[0]:
+        dB = step.op("Gemm", flatten_rows(step, A, ranks[0]), flatten_rows(step, dY, ranks[0]), transA=1)
+    elif step.wants(1):
         product = step.MatMul(swap_last_axes(step, rows, max(ranks[0], 2)), dY)
         dB = sum_batches(step, product, B, max(ranks[1], 2), max(ranks))
     return [dA, dB]
+
+
+def flatten_rows(step: BackwardStep, x: Value, rank: int) -> Value:
+    """The rows of all matrices of a tensor as one matrix."""
+    return step.op("Flatten", x, axis=rank - 1)
 
 
 def swap_last_axes(step: BackwardStep, x: Value, rank: int) -> Value:

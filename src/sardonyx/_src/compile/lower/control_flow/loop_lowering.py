@@ -20,6 +20,7 @@ from sardonyx._src.compile.lower.control_flow.inlined_subgraph import (
     lower_subgraph,
     result_tensor,
 )
+from sardonyx._src.compile.lower.control_flow.invariant_steps import split_invariant_steps
 from sardonyx._src.compile.lower.control_flow.jumps import (
     BUFFER_INDEX,
     HAS_CAPACITY,
@@ -86,7 +87,10 @@ class LoopLowering:
         slices = {value: result_tensor(body, value, self.scope.known_shape(value)) for value in written}
         steps = [*self.read_slices(), *lower_subgraph(body, self.lowering), *self.write_slices(slices)]
         names = [state.result.name for state in self.loop.states]
-        return [*init, *self.control(update_states(steps, next_states, self.states, names))]
+        steps = update_states(steps, next_states, self.states, names)
+        own = {tensor.buffer for tensor in (self.counter, self.flag, *self.states)}
+        invariant, varying = split_invariant_steps(steps, own)
+        return [*init, *invariant, *self.control(varying)]
 
     @property
     def outputs(self) -> tuple[ScanSlice, ...]:

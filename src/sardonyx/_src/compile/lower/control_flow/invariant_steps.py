@@ -1,0 +1,37 @@
+"""Steps of a loop's body that compute the same in every iteration, such as the packing of weights, and are executed once before it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+
+from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program.tensor import Buffer
+
+
+def split_invariant_steps(
+    steps: Sequence[Step], varying: Collection[Buffer]
+) -> tuple[list[Step], list[Step]]:
+    """The steps to execute before the loop, and those of an iteration; `varying` are further buffers that the loop writes.
+
+    A step is invariant if the loop writes nothing that it reads, and no other step writes its results.  Bodies with jumps
+    are left as they are, since distances count steps.
+    """
+    if any(step.jump is not None for step in steps):
+        return [], [*steps]
+    writers = Counter([*varying, *(buffer for step in steps for buffer in written_buffers(step))])
+    invariant: list[Step] = []
+    for step in steps:
+        results = written_buffers(step)
+        if not any(writers[tensor.buffer] for tensor in step.reads) and all(
+            buffer.role == "arena" and writers[buffer] == 1 for buffer in results
+        ):
+            invariant.append(step)
+            writers.subtract(results)
+    hoisted = set(map(id, invariant))
+    return invariant, [step for step in steps if id(step) not in hoisted]
+
+
+def written_buffers(step: Step) -> set[Buffer]:
+    """The buffers that a step writes."""
+    return {tensor.buffer for tensor in step.writes}

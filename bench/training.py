@@ -2,8 +2,9 @@
 
 A step is forward pass, cross entropy, backward pass and Adam, in float32; those that are measured have fixed data.  The networks are PyTorch modules, and
 exported to ONNX with their weights for Sardonyx, which runs what `sx.train.prepare` makes of them.  Each engine has its own
-process, and they run in turns, while the others rest.  `loss` is the largest relative difference of the losses from those of
-PyTorch, eager, over the first 200 steps, from the same weights, each with another minibatch and with classes drawn at random.  Memory is the peak of the process beyond what imports take.  Needs the group `bench-torch` and onnx.
+process, and they run in turns, while the others rest.  `loss` is the largest relative difference of the losses over the first 200
+steps from those of PyTorch in float64, of Sardonyx and of PyTorch, eager, in float32, from the same weights; each step has another minibatch,
+and classes drawn at random.  Adam divides small gradients by small numbers, so both depend on how sums were rounded.  Memory is the peak of the process beyond what imports take.  Needs the group `bench-torch` and onnx.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
+
+import numpy as np
 
 from sardonyx._src.ir.tensors import Array
 from training_networks import NETWORKS, Network, build
@@ -69,6 +72,11 @@ def sardonyx_step(network: Network, threads: int) -> Step:
     return step
 
 
+def double_step(network: Network, threads: int) -> Step:
+    step = torch_step(replace(network, module=network.module.double()), threads, compiled=False)
+    return lambda x, classes: step(x.astype(np.float64) if x.dtype == np.float32 else x, classes)
+
+
 def torch_step(network: Network, threads: int, *, compiled: bool) -> Step:
     import torch
 
@@ -96,6 +104,7 @@ def serve(name: str, engine: str, threads: int) -> None:
         "sardonyx": sardonyx_step,
         "eager": partial(torch_step, compiled=False),
         "compiled": partial(torch_step, compiled=True),
+        "double": double_step,
     }
     import torch  # noqa: F401  # before memory is measured
 
@@ -122,7 +131,8 @@ def resident(kind: str) -> int:
 
 
 def measure(name: str, threads: int, engines: Iterable[str]) -> dict[str, Result]:
-    """The results by engine; engines that fail are left out."""
+    """The results by engine, and those of PyTorch in float64, without times; engines that fail are left out."""
+    exact = read_losses(name) if threads == 1 else []
     workers = {engine: start_worker(name, engine, threads) for engine in engines}
     losses = {engine: read_line(worker) for engine, worker in workers.items()}
     samples: dict[str, list[list[float]]] = {engine: [] for engine in engines}
@@ -134,13 +144,22 @@ def measure(name: str, threads: int, engines: Iterable[str]) -> dict[str, Result
                 samples[engine].append(read_line(worker))
     for worker in workers.values():
         worker.communicate()
-    return {
+    results = {
         engine: Result(
             statistics.median(ms for ms, _ in rows), losses[engine], int(max(size for _, size in rows))
         )
         for engine, rows in samples.items()
         if rows and all(rows)
     }
+    return {**results, "double": Result(0.0, exact, 0)}
+
+
+def read_losses(name: str) -> list[float]:
+    """The losses of PyTorch in float64."""
+    worker = start_worker(name, "double", 1)
+    losses = read_line(worker)
+    worker.communicate()
+    return losses
 
 
 def start_worker(name: str, engine: str, threads: int) -> subprocess.Popen[str]:
@@ -160,12 +179,18 @@ def row(name: str, threads: int, results: dict[str, Result]) -> str:
     cells = [f"{r.milliseconds:.2f}" if (r := results.get(engine)) else "failed" for engine in ENGINES]
     own, peers = results.get("sardonyx"), [results[e] for e in ENGINES[1:] if e in results]
     ratio = f"{min(p.milliseconds for p in peers) / own.milliseconds:.2f}" if own and peers else ""
-    difference = ""
-    if own and "eager" in results:
-        pairs = zip(own.losses, results["eager"].losses, strict=False)
-        difference = f"{max(abs(a - b) / abs(b) for a, b in pairs):.0e}"
+    exact = results["double"].losses
+    differences = [
+        largest_difference(r.losses, exact) for e in ENGINES[:2] if (r := results.get(e)) and exact
+    ]
+    loss = " / ".join(f"{difference:.0e}" for difference in differences)
     memory = [f"{r.bytes / 1e6:.0f}" if (r := results.get(engine)) else "" for engine in ENGINES]
-    return f"| {name} | {threads} | {' | '.join(cells)} | {ratio} | {difference} | {' / '.join(memory)} |"
+    return f"| {name} | {threads} | {' | '.join(cells)} | {ratio} | {loss} | {' / '.join(memory)} |"
+
+
+def largest_difference(losses: list[float], exact: list[float]) -> float:
+    """The largest relative difference."""
+    return max(abs(a - b) / abs(b) for a, b in zip(losses, exact, strict=True))
 
 
 def section(names: Iterable[str] = tuple(NETWORKS), threads: Iterable[int] = (1, 2)) -> str | None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from compile import guarded
+from compile.lane_widths import with_lanes
 from compile.native_agreement import assert_engines_agree
 from compile.reference_comparison import normal
 from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
@@ -44,12 +45,13 @@ def test_windows_and_types(
     assert_engines_agree(text, *feeds)
 
 
+@pytest.mark.parametrize("lanes", [16, 8, 4, 1])
 @pytest.mark.parametrize("strides", [(1, 1), (2, 3)])
 @pytest.mark.parametrize("dtype", [np.float32, np.int16])
-def test_the_kernel_stays_in_bounds(dtype: type, strides: tuple[int, int]) -> None:
+def test_the_kernel_stays_in_bounds(dtype: type, strides: tuple[int, int], lanes: int) -> None:
     window, blocks = SlidingWindow((3, 2), strides, (1, 2), (2, 1, 0, 1)), (4, 6)
     x: Array = (normal(2, 3, 3, 2, *blocks) * 9).astype(dtype)
     y: Array = np.zeros((2, 3, 7, 19), dtype)
     (a, a_buffer), (out, out_buffer) = map(guarded.tensor, (x, y))
-    guarded.run(fold_columns_step(a, out, window, blocks), {a_buffer: x, out_buffer: y})
+    guarded.run(with_lanes(fold_columns_step(a, out, window, blocks), lanes), {a_buffer: x, out_buffer: y})
     assert y.any()

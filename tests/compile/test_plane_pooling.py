@@ -7,6 +7,7 @@ import pytest
 
 import sardonyx as sx
 from compile import guarded
+from compile.lane_widths import with_lanes
 from compile.reference_comparison import assert_close, normal
 from models import parse_model
 from sardonyx._src.compile.kernels.pooling.plane_pooling import PlaneWindow, plane_pooling_step
@@ -110,7 +111,8 @@ def test_half_precision_indices(dtype: str) -> None:
 
 @pytest.mark.parametrize("rank", [1, 2, 3])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8])
-def test_the_kernel_stays_in_bounds(rank: int, dtype: type) -> None:
+@pytest.mark.parametrize("lanes", [16, 4, 1])
+def test_the_kernel_stays_in_bounds(rank: int, dtype: type, lanes: int) -> None:
     x: Array = (normal(2, 3, *(5, 4, 6)[:rank]) * 50).astype(dtype)
     window = PlaneWindow((3, 2, 2)[:rank], (2, 1, 2)[:rank], (1, 2, 1)[:rank], (1,) * (2 * rank))
     out = [
@@ -119,6 +121,6 @@ def test_the_kernel_stays_in_bounds(rank: int, dtype: type) -> None:
     ]
     y, i = np.zeros((2, 3, *out), dtype), np.zeros((2, 3, *out), np.int64)
     (a, a_buffer), (v, v_buffer), (p, p_buffer) = map(guarded.tensor, (x, y, i))
-    step = plane_pooling_step(a, (v, p), PoolingAlgorithm("max"), window)
+    step = with_lanes(plane_pooling_step(a, (v, p), PoolingAlgorithm("max"), window), lanes)
     guarded.run(step, {a_buffer: x, v_buffer: y, p_buffer: i})
     np.testing.assert_array_equal(y.reshape(-1), x.reshape(-1)[i.reshape(-1)])

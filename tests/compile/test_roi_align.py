@@ -7,6 +7,7 @@ import pytest
 
 import sardonyx as sx
 from compile import guarded
+from compile.lane_widths import with_lanes
 from compile.native_agreement import assert_engines_agree
 from compile.reference_comparison import normal
 from models import parse_model
@@ -86,9 +87,10 @@ def test_regions_of_very_many_points_are_left_to_the_reference_kernel() -> None:
     np.testing.assert_array_equal(np.asarray(session.run(feeds)["y"]), np.asarray(expected))
 
 
+@pytest.mark.parametrize("lanes", [16, 8, 4, 1])
 @pytest.mark.parametrize("channels", [1, 7, 40])
 @pytest.mark.parametrize("mode", ["avg", "max"])
-def test_the_kernel_stays_in_bounds(mode: str, channels: int) -> None:
+def test_the_kernel_stays_in_bounds(mode: str, channels: int, lanes: int) -> None:
     x, y, status = (
         normal(2, 4, 5, channels),
         np.zeros((6, 3, 2, channels), np.float32),
@@ -100,7 +102,7 @@ def test_the_kernel_stays_in_bounds(mode: str, channels: int) -> None:
     (a, _), (r, _), (i, _), (out, _), (s, _) = tensors
     arrays: tuple[Array, ...] = (x, feeds["rois"], feeds["images"], y, status)
     guarded.run(
-        roi_align_step(a, r, i, out, s, config),
+        with_lanes(roi_align_step(a, r, i, out, s, config), lanes),
         {buffer: array for (_, buffer), array in zip(tensors, arrays, strict=True)},
     )
     assert np.isfinite(y).all() and y.any() and not status.any()

@@ -15,7 +15,7 @@ from sardonyx._src.ops.backward_step import BackwardStep
 
 
 @dataclass(frozen=True, slots=True)
-class RegionAxis:
+class RegionPoints:
     """Sampling points along one axis of each of R regions: B bins with K points each.
 
     positions: [R, B * K].  is_used: [R, 1, K], since the number of points may differ between regions.  count: [R, 1].
@@ -44,7 +44,7 @@ def roi_align(step: BackwardStep) -> Sequence[Value | None] | None:
     return [step.op("Cast", pool(sampler, images, axes, rows, columns), to=step.dtype(0))]
 
 
-def region_axis(sampler: Sampler, corners: Value, i: int, bins: int) -> RegionAxis:
+def region_axis(sampler: Sampler, corners: Value, i: int, bins: int) -> RegionPoints:
     """The points along an axis; i: the column of its starts among the corners."""
     step, ratio = sampler.step, sampler.step.inference.integer("sampling_ratio")
     start, stop = (step.op("Gather", corners, step.integers([column]), axis=1) for column in (i, i + 2))
@@ -66,7 +66,7 @@ def region_axis(sampler: Sampler, corners: Value, i: int, bins: int) -> RegionAx
     axis = step.integers([1])
     offset = step.Mul(step.Unsqueeze(size, axis), step.Add(step.Unsqueeze(share, axis), whole))
     points = in_rows(step, step.Add(step.Unsqueeze(start, axis), offset))
-    return RegionAxis(points, step.Unsqueeze(step.Less(line, count), axis), count, bins)
+    return RegionPoints(points, step.Unsqueeze(step.Less(line, count), axis), count, bins)
 
 
 def in_rows(step: BackwardStep, x: Value) -> Value:
@@ -76,7 +76,7 @@ def in_rows(step: BackwardStep, x: Value) -> Value:
     return step.op("Reshape", x, shape, allowzero=1)
 
 
-def spread_axis(sampler: Sampler, x: Value, rows: RegionAxis, columns: RegionAxis, i: int) -> AxisTaps:
+def spread_axis(sampler: Sampler, x: Value, rows: RegionPoints, columns: RegionPoints, i: int) -> AxisTaps:
     """The taps of all points of the grids along axis i, [R, 2, Y * X]; none beyond a pixel outside of the image."""
     step, own, other = sampler.step, (rows, columns)[i], (columns, rows)[i]
     size = sampler.size(x, 2 + i)
@@ -91,7 +91,7 @@ def spread_axis(sampler: Sampler, x: Value, rows: RegionAxis, columns: RegionAxi
     return AxisTaps(index, taps.weight, size, 2)
 
 
-def bins_of(sampler: Sampler, values: Value, rows: RegionAxis, columns: RegionAxis, axis: int) -> Value:
+def bins_of(sampler: Sampler, values: Value, rows: RegionPoints, columns: RegionPoints, axis: int) -> Value:
     """Values of all points, [..., Y * X, ...] with `axis` that of points, as [..., rows, K, columns, K, ...]."""
     step = sampler.step
     parts = [
@@ -105,7 +105,7 @@ def bins_of(sampler: Sampler, values: Value, rows: RegionAxis, columns: RegionAx
     return step.op("Reshape", values, step.op("Concat", *parts, axis=0), allowzero=1)
 
 
-def used_points(step: BackwardStep, rows: RegionAxis, columns: RegionAxis) -> Value:
+def used_points(step: BackwardStep, rows: RegionPoints, columns: RegionPoints) -> Value:
     """Whether a point of a bin counts: [R, 1, K, 1, K]."""
     return step.And(
         step.Unsqueeze(rows.is_used, step.integers([3, 4])),
@@ -114,7 +114,7 @@ def used_points(step: BackwardStep, rows: RegionAxis, columns: RegionAxis) -> Va
 
 
 def average(
-    sampler: Sampler, x: Value, axes: Sequence[AxisTaps], rows: RegionAxis, columns: RegionAxis
+    sampler: Sampler, x: Value, axes: Sequence[AxisTaps], rows: RegionPoints, columns: RegionPoints
 ) -> Value:
     """The mean of each bin: [R, C, rows, columns]."""
     step = sampler.step
@@ -127,7 +127,7 @@ def average(
 
 
 def greatest(
-    sampler: Sampler, x: Value, axes: Sequence[AxisTaps], rows: RegionAxis, columns: RegionAxis
+    sampler: Sampler, x: Value, axes: Sequence[AxisTaps], rows: RegionPoints, columns: RegionPoints
 ) -> Value:
     """The greatest weighted pixel of each bin: [R, C, rows, columns]; 0 in a bin without points."""
     step = sampler.step

@@ -80,6 +80,17 @@ def test_all_updates_are_assigned_at_once(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_outputs_of_the_inference_graph_can_be_left_out(engine: Engine) -> None:
+    whole, part = (sx.TrainingSession(model(DESCENT), engine=engine) for _ in range(2))
+    for _ in range(2):
+        all_results = tensors(whole.step(FEEDS))
+        results = tensors(part.step(FEEDS, inference_outputs=False))
+    assert all_results.keys() - results.keys() == {"y"}
+    for name, value in results.items():
+        np.testing.assert_allclose(value, all_results[name], rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_several_steps_share_the_state_and_run_in_any_order(engine: Engine) -> None:
     mixed = sx.TrainingSession(model(DESCENT, MOMENTUM), engine=engine)
     assert mixed.steps == 2

@@ -33,11 +33,16 @@ def inference_model(model: Model, states: Collection[Value]) -> Model:
     return build_model(model, [model.graph], states, model.graph.outputs)
 
 
-def algorithm_model(model: Model, step: TrainingInfo, states: Collection[Value]) -> Model:
-    """Inference graph and algorithm joined list by list, with the values that update bindings assign as further outputs."""
+def algorithm_model(
+    model: Model, step: TrainingInfo, states: Collection[Value], *, inference_outputs: bool = True
+) -> Model:
+    """Inference graph and algorithm joined list by list, with the values that update bindings assign as further outputs.
+
+    inference_outputs: whether the outputs of the inference graph are outputs.
+    """
     graphs = [model.graph] if step.algorithm is None else [model.graph, step.algorithm]
     outputs = [
-        *(v for graph in graphs for v in graph.outputs),
+        *(v for graph in graphs[0 if inference_outputs else 1 :] for v in graph.outputs),
         *(source for _, source in step.update_binding),
     ]
     return build_model(model, graphs, states, list(dict.fromkeys(outputs)))

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from sardonyx._src.arguments import require_integer, require_mapping, require_path
+from sardonyx._src.arguments import require_flag, require_integer, require_mapping, require_path
 from sardonyx._src.errors import InputError, OutputError
 from sardonyx._src.io.loading.load import ModelSource, load
 from sardonyx._src.io.saving.save import save
@@ -62,7 +62,7 @@ class TrainingSession:
         self._values = {value: initial_value(value) for value in self._states}
         self._buffers = StateBuffers()
         self._inference: Session | None = None
-        self._algorithms: dict[int, Session] = {}
+        self._algorithms: dict[tuple[int, bool], Session] = {}
         self._evaluations: dict[int, Session] = {}
 
     @property
@@ -84,22 +84,30 @@ class TrainingSession:
                 self._assign(step.initialization_binding, results)
 
     def step(
-        self, feeds: Mapping[str, object] | None = None, index: int = 0, *, seed: int | None = None
+        self,
+        feeds: Mapping[str, object] | None = None,
+        index: int = 0,
+        *,
+        seed: int | None = None,
+        inference_outputs: bool = True,
     ) -> dict[str, RuntimeValue]:
         """Performs training step `index`: evaluates inference graph and algorithm, then assigns all updates at once.
 
         `feeds`: the inputs of both graphs by name, as `sx.Session.run` takes them.  `seed`: of the random operators of this
         step that have no seed; without one they continue from the step before.  Returns the outputs of both graphs
-        by name, and of the values that updates assign; the state is unchanged if an error is raised.  Raises InputError
+        by name, without those of the inference graph if `inference_outputs` is False, so that nothing is computed for them
+        alone, and the values that updates assign; the state is unchanged if an error is raised.  Raises InputError
         for an index that the model does not have, and what `sx.Session.run` raises.
         """
-        step = self._training_step(index)
-        if index not in self._algorithms:
-            self._algorithms[index] = self._open(algorithm_model(self.model, step, self._states))
+        step, key = self._training_step(index), (index, inference_outputs)
+        require_flag("inference_outputs", inference_outputs)
+        if key not in self._algorithms:
+            model = algorithm_model(self.model, step, self._states, inference_outputs=inference_outputs)
+            self._algorithms[key] = self._open(model)
         if seed is not None:
-            self._algorithms[index].reseed(seed)
+            self._algorithms[key].reseed(seed)
         sources = dict.fromkeys(source.name for _, source in step.update_binding)
-        results = self._run(self._algorithms[index], feeds, out=self._buffers.take(sources))
+        results = self._run(self._algorithms[key], feeds, out=self._buffers.take(sources))
         self._assign(step.update_binding, results)
         self._buffers.keep(sources, results)
         return results

@@ -169,7 +169,8 @@ class Run:
     def run_step(self, rows: Array) -> None:
         """One training step, whose loss must be finite."""
         progress, start = self.progress, time.perf_counter()
-        results = self.session.step(self.data.take(rows), seed=seed_of_step(self.seed, progress.step))
+        seed = seed_of_step(self.seed, progress.step)
+        results = self.session.step(self.data.take(rows), seed=seed, inference_outputs=False)
         metrics = {name: number_of(results[name]) for name in self.metrics}
         if not math.isfinite(metrics[self.metrics[0]]):
             raise TrainingDiverged(

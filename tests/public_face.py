@@ -342,11 +342,11 @@ CALLS: dict[str, Callable[[], Call]] = {
     "sardonyx.OptimizationReport.text": lambda: Call(sx.OptimizationReport().text, {}),
     "sardonyx.OptimizationReport.as_json": lambda: Call(sx.OptimizationReport().as_json, {}),
     "sardonyx.Report": lambda: Call(sx.Report, {"diagnostics": ()}),
+    "sardonyx.Model.copy": lambda: Call(model().copy, {}),
     "sardonyx.Report.counts": lambda: Call(sx.check(model()).counts, {}),
     "sardonyx.Report.listed": lambda: Call(sx.check(model()).listed, {"most": 3}),
-    "sardonyx.Report.omitted": lambda: Call(sx.check(model()).omitted, {"most": 3}),
-    "sardonyx.Report.numbered": lambda: Call(sx.check(model()).numbered, {}),
     "sardonyx.Report.of": lambda: Call(sx.check(model()).of, {"severity": "error"}),
+    "sardonyx.Report.omitted": lambda: Call(sx.check(model()).omitted, {"most": 3}),
     "sardonyx.Policy": lambda: Call(sx.Policy, {"value": "hub"}),
     "sardonyx.RunLimits": lambda: Call(
         sx.RunLimits, {"bytes": 5, "iterations": 5, "nodes": 5, "run_bytes": 5, "seconds": 5.0}
@@ -458,6 +458,7 @@ CALLS: dict[str, Callable[[], Call]] = {
     ),
     "sardonyx.ir.Graph.add_input": lambda: Call(graph().add_input, {"value": value(), "index": 0}),
     "sardonyx.ir.Graph.remove_input": lambda: with_graph("remove_input", value=lambda g: g.inputs[0]),
+    "sardonyx.ir.Graph.value": lambda: Call(graph().value, {"name": graph().inputs[0].name}),
     "sardonyx.ir.Graph.has_input": lambda: with_graph("has_input", value=lambda g: g.inputs[0]),
     "sardonyx.ir.Graph.add_initializer": lambda: Call(graph().add_initializer, {"value": initializer("u")}),
     "sardonyx.ir.Graph.remove_initializer": lambda: with_graph(

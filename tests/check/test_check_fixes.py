@@ -21,7 +21,7 @@ from sardonyx._src.check.driver.pages import page
 from sardonyx._src.check.driver.sources import DocumentKind, read
 from sardonyx._src.check.engine.registry import rules
 from sardonyx._src.check.fixing.api import fixes, fixes_by_code
-from sardonyx._src.cli.inputs.random_feeds import random_feeds
+from sardonyx._src.measure.random_feeds import random_feeds
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import decode, encode
 from sardonyx._src.proto.record import Record

@@ -40,7 +40,7 @@ def test_a_model_with_empty_types_in_nested_graphs_runs(engine: Engine, text: st
 
 @pytest.mark.parametrize("text", [IF, LOOP], ids=["If", "Loop"])
 def test_the_checker_only_warns(text: str) -> None:
-    report = sx.check(without_types(text))
+    report = sx.check(without_types(text), strict=True)
     assert report.ok
     assert {d.rule for d in report.of("warning") if "type" in d.location} == {"SX365"}
 

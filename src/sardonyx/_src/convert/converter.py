@@ -41,12 +41,12 @@ from sardonyx._src.infer.incremental import RejectionRecorder
 from sardonyx._src.infer.state import InferenceState
 from sardonyx._src.infer.stated_types import all_values, clear_stated_types
 from sardonyx._src.infer.walk import model_walk, run_walk
-from sardonyx._src.io.loading.load import pause_gc
+from sardonyx._src.io.loading.load import ModelSource, pause_gc, resolve_model
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ir.clone import clone
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.inline import inline
-from sardonyx._src.ir.model import FunctionKey, Model, require_model
+from sardonyx._src.ir.model import FunctionKey, Model
 from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.parameters import filled_parameters, undecided_defaults
 from sardonyx._src.ir.walk import location, nodes, roots
@@ -63,7 +63,7 @@ CONVERSION_ERRORS = (ConversionError, InferenceError, EvaluationError)
 
 
 def convert(
-    model: Model,
+    model: ModelSource,
     opset: int | None = None,
     *,
     sets: Mapping[str, int] | None = None,
@@ -82,7 +82,7 @@ def convert(
     function.  Raises InputError for an unknown version or a domain that is not imported, LimitError for graphs nested
     too deep.
     """
-    require_model(model)
+    model = resolve_model(model)
     require_integer("opset", opset, optional=True)
     if sets is not None:
         require_mapping("sets", sets, str, (int, np.integer), "domains to versions")

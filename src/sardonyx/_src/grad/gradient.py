@@ -10,8 +10,9 @@ from sardonyx._src.grad.active import carries_gradient
 from sardonyx._src.grad.gradient_nodes import prepare
 from sardonyx._src.grad.preparation import expand_path, infer_types
 from sardonyx._src.grad.reverse import BackwardNodes, ReverseSweep
+from sardonyx._src.io.loading.load import ModelSource, resolve_model
 from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Model, require_model
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ir.walk import values
@@ -19,7 +20,7 @@ from sardonyx._src.ops.backward_step import fill_like
 from sardonyx._src.suggestions import suggest
 
 
-def gradient(model: Model, of: str, wrt: str | Sequence[str]) -> Model:
+def gradient(model: ModelSource, of: str, wrt: str | Sequence[str]) -> Model:
     """A copy of a model whose further outputs are the gradients of the value `of` with respect to the values `wrt`.
 
     The gradient of a tensor is the derivative of the sum of the elements of `of` with respect to each element, and has
@@ -31,7 +32,7 @@ def gradient(model: Model, of: str, wrt: str | Sequence[str]) -> Model:
     through which a gradient would have to flow and that has none; ConversionError for a model that cannot be converted
     to the newest operator sets.
     """
-    require_model(model)
+    model = resolve_model(model)
     require_text("of", of)
     names = [wrt] if isinstance(wrt, str) else texts_of("wrt", wrt)
     result = prepare(model)

@@ -7,13 +7,16 @@ from sardonyx._src.errors import InferenceError
 from sardonyx._src.infer.observer import InferenceObserver
 from sardonyx._src.infer.scope import InferenceScope, Walk
 from sardonyx._src.infer.state import InferenceState
-from sardonyx._src.io.loading.load import pause_gc
+from sardonyx._src.io.loading.load import ModelSource, pause_gc, resolve_model
 from sardonyx._src.io.nesting import limit_nesting
-from sardonyx._src.ir.model import Model, require_model
+from sardonyx._src.ir.model import Model
 
 
 def infer(
-    model: Model, *, errors: list[InferenceError] | None = None, observer: InferenceObserver | None = None
+    model: ModelSource,
+    *,
+    errors: list[InferenceError] | None = None,
+    observer: InferenceObserver | None = None,
 ) -> Model:
     """Types every value of the model, including subgraphs and function bodies, and returns the model.
 
@@ -26,7 +29,7 @@ def infer(
 
     Output types of operators are cached for later models of the process (`infer.memo_cache`).
     """
-    require_model(model)
+    model = resolve_model(model)
     require_type("errors", errors, (list, type(None)), "a list to append to, or None")
     require_type("observer", observer, (InferenceObserver, type(None)), "an InferenceObserver or None")
     state = InferenceState(model, errors, observer=observer)

@@ -7,9 +7,9 @@ import re
 from sardonyx._src.arguments import require_flag, require_integer, type_name
 from sardonyx._src.errors import TextError
 from sardonyx._src.io.external import ExternalFiles, Policy
-from sardonyx._src.io.loading.load import pause_gc
+from sardonyx._src.io.loading.load import ModelSource, pause_gc, resolve_model
 from sardonyx._src.io.serde import from_proto, to_proto
-from sardonyx._src.ir.model import Model, require_model
+from sardonyx._src.ir.model import Model
 from sardonyx._src.proto import json, text
 from sardonyx._src.proto.messages import ModelProto
 from sardonyx._src.proto.record import without_unknown
@@ -18,7 +18,7 @@ MAX_INDENT = 100  # spaces per level of JSON
 PATH = re.compile(r"(?i)[^\s<>{}()=]+\.(onnx|onnxtxt|txt|json|pb|sdx)|[A-Za-z]:\\[^\n]*|[./~][^\s(){}]*")
 
 
-def to_text(model: Model, *, max_elements: int | None = None, drop_unknown: bool = False) -> str:
+def to_text(model: ModelSource, *, max_elements: int | None = None, drop_unknown: bool = False) -> str:
     """The model in ONNX textual syntax; tensors longer than `max_elements` are truncated, and the text can then not be parsed.
 
     Unknown fields are written in a form that only Sardonyx reads; `drop_unknown` omits them.
@@ -50,7 +50,7 @@ def require_text(source: object) -> None:
         raise TypeError(f"the text must be a str; got {type_name(source)}: {cure}")
 
 
-def to_json(model: Model, *, indent: int | None = None, drop_unknown: bool = False) -> str:
+def to_json(model: ModelSource, *, indent: int | None = None, drop_unknown: bool = False) -> str:
     """The model in protobuf's JSON mapping: on one line, or indented by `indent` spaces per level.
 
     Raises JsonError, with the field's path, for unknown fields, which the mapping cannot represent, unless
@@ -61,9 +61,9 @@ def to_json(model: Model, *, indent: int | None = None, drop_unknown: bool = Fal
         return json.to_json(record_of(model, drop_unknown), indent=indent)
 
 
-def record_of(model: Model, drop_unknown: bool) -> ModelProto:
+def record_of(model: ModelSource, drop_unknown: bool) -> ModelProto:
     """The record of a model, without its unknown fields if they are to be dropped."""
-    require_model(model)
+    model = resolve_model(model)
     require_flag("drop_unknown", drop_unknown)
     record = to_proto.model(model)
     return without_unknown(record) if drop_unknown else record

@@ -9,14 +9,16 @@ Values, nodes and attributes are defined in `value.py` and `node.py`; other pack
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sardonyx._src.arguments import items_of, require_integer, require_text, require_type
+from sardonyx._src.errors import InputError
 from sardonyx._src.ir.node import Attribute, AttributeScalar, AttributeValue, NestedGraph, Node
 from sardonyx._src.ir.node_list import NodeList
 from sardonyx._src.ir.value import Value
+from sardonyx._src.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from sardonyx._src.ir.details import Declarations, SourceDetails
@@ -31,6 +33,12 @@ __all__ = [
     "QuantizationAnnotation",
     "Value",
 ]
+
+
+MAX_SHOWN_VALUES, MAX_SHOWN_NAME = (
+    3,
+    60,
+)  # inputs or outputs, and characters of a name, in the text of a graph
 
 
 class Graph(NestedGraph):
@@ -217,8 +225,49 @@ class Graph(NestedGraph):
             for graph in node.subgraphs:
                 graph.release()
 
+    def value(self, name: str) -> Value:
+        """The value of this name that the graph itself defines: an input, an initializer or an output of a node.
+
+        Raises InputError, with the closest name, if there is none.
+        """
+        require_text("name", name)
+        named = {}
+        for value in self._defined():
+            if value.name == name:
+                return value
+            named[value.name] = value
+        why = f"the graph has no value {name!r}{did_you_mean(name, filter(None, named))}"
+        raise InputError(why, name=name)
+
+    def _defined(self) -> Iterator[Value]:
+        """Every value that the graph itself defines."""
+        yield from self._inputs
+        yield from self._initializers.values()
+        for node in self.nodes:
+            yield from node.outputs
+
     def __repr__(self) -> str:
-        return f"Graph({self.name!r}, {self._count} nodes)"
+        """`Graph('g', 2 nodes, x: float[N,2] -> y: float[N,2])`."""
+        return f"Graph({describe_graph(self)})"
+
+
+def describe_graph(graph: Graph) -> str:
+    """Name, number of nodes, inputs and outputs of a graph; of many, the first ones."""
+    required = [value for value in graph._inputs if value.name not in graph._initializers]
+    count = f"{graph._count} node{'s' * (graph._count != 1)}"
+    return f"{graph.name!r}, {count}, {describe_values(required)} -> {describe_values(graph.outputs)}"
+
+
+def describe_values(values: Sequence[Value]) -> str:
+    shown = [f"{escape(value.name)}: {value.type or '?'}" for value in values[:MAX_SHOWN_VALUES]]
+    more = len(values) - len(shown)
+    return ", ".join([*shown, f"{more} more"] if more else shown) or "()"
+
+
+def escape(name: str) -> str:
+    """A name without what controls a terminal, and of limited length."""
+    text = repr(name)[1:-1]
+    return text if len(text) <= MAX_SHOWN_NAME else f"{text[:MAX_SHOWN_NAME]}..."
 
 
 def require_free(node: object) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from sardonyx._src.arguments import require_type
 from sardonyx._src.ir.details import SourceDetails
-from sardonyx._src.ir.graph import Attribute, Graph, Value
+from sardonyx._src.ir.graph import Attribute, Graph, Value, describe_graph
 from sardonyx._src.ir.metadata import Metadata
 
 if TYPE_CHECKING:
@@ -124,8 +125,16 @@ class Model:
         self.notes: list[Note] = []
         self.details: SourceDetails | None = None
 
+    def copy(self) -> Model:
+        """A copy that shares its tensors, which are never written to, and nothing else."""
+        copier = importlib.import_module("sardonyx._src.ir.clone")  # by name: it imports this module
+        return cast(Model, copier.clone(self))
+
     def __repr__(self) -> str:
-        return f"Model({self.graph!r}, ir_version={self.ir_version}, opset_imports={self.opset_imports})"
+        """`Model('g', 2 nodes, x: float[N,2] -> y: float[N,2], ai.onnx 21, IR version 10)`."""
+        versions = (f"{domain or 'ai.onnx'} {version}" for domain, version in self.opset_imports.items())
+        parts = (describe_graph(self.graph), *versions, f"IR version {self.ir_version}")
+        return f"Model({', '.join(parts)})"
 
 
 def require_model(model: object) -> None:

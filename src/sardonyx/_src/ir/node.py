@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sardonyx._src.ir.devices import NodeDeviceConfiguration
     from sardonyx._src.ir.graph import Graph
 
+MAX_SHOWN = 4  # inputs and outputs in the text of a node
 MAX_SLOT = 1 << 20  # position of an input of a node
 NOT_GRAPHS = frozenset((int, float, bytes))  # the most frequent types of attribute values, for a quick test
 OPERAND = (Value, type(None))  # the types of the inputs of a node
@@ -212,4 +213,13 @@ class Node(WithMetadata):
             graph.parent = self
 
     def __repr__(self) -> str:
-        return f"Node({self.name!r}, {self.op_type})" if self.name else f"Node({self.op_type})"
+        """`Node('Conv_1', y = Conv(x, w, _))`, without attributes."""
+        name = f"{self.name!r}, " if self.name else ""
+        operator = f"{self.domain}.{self.op_type}" if self.domain else self.op_type
+        inputs = ", ".join(
+            "_" if value is None else repr(value.name)[1:-1] for value in self._inputs[:MAX_SHOWN]
+        )
+        outputs = ", ".join(repr(value.name)[1:-1] or "_" for value in self._outputs[:MAX_SHOWN])
+        more_inputs = ", ..." * (len(self._inputs) > MAX_SHOWN)
+        more_outputs = ", ..." * (len(self._outputs) > MAX_SHOWN)
+        return f"Node({name}{outputs}{more_outputs} = {operator}({inputs}{more_inputs}))"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from sardonyx._src.suggestions import did_you_mean
+
 if TYPE_CHECKING:
     from sardonyx._src.ir.graph import Graph
     from sardonyx._src.ir.node import Node
@@ -36,9 +38,25 @@ class NodeList:
             yield node
             node = before
 
-    def __getitem__(self, index: int) -> Node:
-        """The node at `index`, found by walking."""
+    def __getitem__(self, index: int | str) -> Node:
+        """The node at an index, or the first one of a name, found by walking.
+
+        Raises IndexError for an index that no node has, and KeyError, with the closest name, for a name that none has.
+        """
+        if isinstance(index, str):
+            return self._named(index)
         for i, node in enumerate(self if index >= 0 else reversed(self)):
             if i == index or -1 - i == index:
                 return node
         raise IndexError(f"node {index} of {len(self)}")
+
+    def _named(self, name: str) -> Node:
+        names = []
+        for node in self:
+            if node.name == name:
+                return node
+            names.append(node.name)
+        raise KeyError(f"the graph has no node {name!r}{did_you_mean(name, filter(None, names))}")
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} node{'s' * (len(self) != 1)}>"

@@ -16,9 +16,9 @@ from sardonyx._src.arguments import (
     type_name,
 )
 from sardonyx._src.grad.gradient_nodes import expand_gradients
-from sardonyx._src.io.loading.load import pause_gc
+from sardonyx._src.io.loading.load import ModelSource, pause_gc, resolve_model
 from sardonyx._src.ir.clone import clone
-from sardonyx._src.ir.model import Model, require_model
+from sardonyx._src.ir.model import Model
 from sardonyx._src.rewrite.engine.driver import Budget, Driver
 from sardonyx._src.rewrite.engine.edit import DEFAULT_GROWTH_BYTES, Edit
 from sardonyx._src.rewrite.pages import select_passes
@@ -27,7 +27,7 @@ from sardonyx._src.rewrite.report import OptimizationReport, count_nodes
 
 
 def optimize(
-    model: Model,
+    model: ModelSource,
     *,
     passes: Iterable[str] | None = None,
     skip: Iterable[str] = (),
@@ -55,7 +55,7 @@ def optimize(
 
     Raises InputError for a pass that does not exist, and what `infer` raises.
     """
-    require_model(model)
+    model = resolve_model(model)
     check_options(verify, stop_after, seconds, growth, result_growth, debug, dims, report, progress)
     model = expand_gradients(model)
     filled_report = OptimizationReport() if report is None else report

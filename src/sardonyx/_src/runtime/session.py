@@ -178,6 +178,11 @@ class Session:
         """
         self._try_run, self._runner = None, ClosedSession(self.stats)
 
+    def __repr__(self) -> str:
+        """`<Session: x: float[N,2] -> y: float[N,2], engine native>`."""
+        inputs, outputs = (", ".join(map(repr, values)) for values in (self.inputs, self.outputs))
+        return f"<Session: {inputs or '()'} -> {outputs or '()'}, engine {self.engine}>"
+
     def __enter__(self) -> Session:
         return self
 

@@ -8,13 +8,18 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.types import Shape, TensorType, Type
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class SessionValue:
     """An input or output of a model."""
 
     name: str
     type: Type | None
     has_default: bool = False  # of an input: it may be left out
+
+    def __repr__(self) -> str:
+        """`x: float[N,2]`, and `(optional)` if it may be left out."""
+        name = repr(self.name)[1:-1]  # control characters are escaped
+        return f"{name}: {self.type or '?'}{' (optional)' * self.has_default}"
 
     @property
     def dtype(self) -> DataType | None:

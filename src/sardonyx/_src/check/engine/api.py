@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeVar, cast, get_args
 
-from sardonyx._src.arguments import require_choice
+from sardonyx._src.arguments import require_choice, require_integer
 from sardonyx._src.check.engine.context import RuleContext
 from sardonyx._src.proto.record import Record
 
@@ -159,13 +159,15 @@ class Report:
 
     def listed(self, most: int) -> list[Diagnostic]:
         """The diagnostics, of each rule with more than `most` only the first ones."""
-        return [d for d, number in self.numbered() if number <= most]
+        require_integer("most", most, 0)
+        return [d for d, number in self._numbered() if number <= most]
 
     def omitted(self, most: int) -> dict[tuple[str, str], int]:
         """The number of diagnostics that `listed` leaves out, by code and name of the rule."""
-        return dict(Counter((d.rule, d.name) for d, number in self.numbered() if number > most))
+        require_integer("most", most, 0)
+        return dict(Counter((d.rule, d.name) for d, number in self._numbered() if number > most))
 
-    def numbered(self) -> Iterator[tuple[Diagnostic, int]]:
+    def _numbered(self) -> Iterator[tuple[Diagnostic, int]]:
         """Each diagnostic with its number among those of its rule, from 1."""
         numbers: Counter[str] = Counter()
         for diagnostic in self.diagnostics:

@@ -94,6 +94,11 @@ def load(
     return with_operator_sets(model, operator_sets)
 
 
+def resolve_model(source: ModelSource) -> Model:
+    """The model itself, or the one that `load` reads from the source, whose errors it raises."""
+    return source if isinstance(source, Model) else load(source)
+
+
 def check_reading(base: PathSource | None, limits: Limits | None, verify_checksums: bool) -> bool:
     """`verify_checksums`; raises TypeError or InputError for an argument that is none."""
     if base is not None:

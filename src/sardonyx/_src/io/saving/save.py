@@ -19,6 +19,7 @@ from sardonyx._src.arguments import (
 )
 from sardonyx._src.errors import ExternalDataError, InputError
 from sardonyx._src.io.external import ExternalStorage, components, verify_checksums, verify_meanwhile
+from sardonyx._src.io.loading.load import ModelSource, resolve_model
 from sardonyx._src.io.mapped_files import MappedFile, mapped_file_behind
 from sardonyx._src.io.memory_release import iter_releasing
 from sardonyx._src.io.saving.file_writer import BinaryWriter, write_all
@@ -40,7 +41,7 @@ RELEASE_BLOCK_BYTES = 4 << 20  # written to file objects between two releases of
 
 
 def save(
-    model: Model | ModelProto,
+    model: ModelSource,
     target: str | os.PathLike[str] | BinaryWriter,
     *,
     external: str | bool | None = None,
@@ -51,7 +52,7 @@ def save(
     checksum: bool | None = None,
     drop_unknown: bool = False,
 ) -> None:
-    """Writes a model to a file, with its data inline or in external data files; or to a binary file object, all inline.
+    """Writes a model, or what `load` reads, to a file, with its data inline or in external data files; or to a binary file object, all inline.
 
     `external`: None keeps external tensors external (in `NAME.data`, where NAME is the file name of the target) and
     the others inline; False writes all tensors inline; a name, or True for `NAME.data`, writes every tensor of at
@@ -81,7 +82,10 @@ def save(
     stated checksum, FileChanged for data in a mapped file that was changed, OSError for system errors, InputError for
     contradictory options, JsonError for unknown fields in JSON, and TypeError for arguments of other types.
     """
-    require_type("model", model, (Model, ModelProto), "a Model or a ModelProto record")
+    if isinstance(model, Record):
+        require_type("model", model, ModelProto, "a Model or a ModelProto record")
+    else:
+        model = resolve_model(model)
     require_flag("drop_unknown", drop_unknown)
     options = check_data_options(model, external, shard_size, threshold, align, checksum)
     if format is not None:

@@ -22,9 +22,9 @@ import numpy as np
 
 from latency import header, line
 from measure import commit, machine
-from sardonyx._src.cli.benchmark.engines import OURS, open_engine
-from sardonyx._src.cli.benchmark.timing import collect_outputs, interleave_calls
 from sardonyx._src.ir.tensors import Array
+from sardonyx._src.measure.engines import OURS, open_engine
+from sardonyx._src.measure.timing import collect_outputs, interleave_calls
 
 PACKAGES = ("sklearn", "skl2onnx", "onnxruntime")
 OTHERS = ("onnxruntime", "scikit-learn")

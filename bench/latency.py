@@ -1,7 +1,7 @@
 """How fast does the native engine run networks on one and on two cores, compared with onnxruntime and OpenVINO?
 
 All engines run the same file on the same inputs in one process, in turn, with float32 arithmetic and otherwise their
-defaults (see `sardonyx._src.cli.benchmark.timing`).  Times are medians.  A ratio is the time of the faster peer over
+defaults (see `sardonyx._src.measure.timing`).  Times are medians.  A ratio is the time of the faster peer over
 ours: above 1, Sardonyx is faster than both.  The difference is the largest difference of our outputs from those of
 onnxruntime, relative to the largest number of an output.
 """
@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 from measure import commit, machine
 from peers import ENGINES, can_run
-from sardonyx._src.cli.benchmark.engines import OURS
-from sardonyx._src.cli.benchmark.timing import EngineTiming, measure_engines
+from sardonyx._src.measure.engines import OURS
+from sardonyx._src.measure.timing import EngineTiming, measure_engines
 from zoo.catalogue import ENTRIES
 
 BUSY_NOTE = "The machine was busy with other work: times are the shortest runs instead, and ratios those of the shortest."

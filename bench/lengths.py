@@ -20,9 +20,9 @@ import numpy as np
 
 from latency import header, line
 from measure import commit, machine
-from sardonyx._src.cli.benchmark.engines import OURS, Run, open_engine
-from sardonyx._src.cli.benchmark.timing import wait_until_idle
 from sardonyx._src.ir.tensors import Array
+from sardonyx._src.measure.engines import OURS, Run, open_engine
+from sardonyx._src.measure.timing import wait_until_idle
 from zoo.catalogue import ENTRIES, Entry, Feeds
 from zoo.segmentation import unet
 

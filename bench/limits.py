@@ -24,10 +24,10 @@ import shared_models
 from latency import header, line, ratio
 from optimizing import MODELS
 from peers import ENGINES, can_run
-from sardonyx._src.cli.benchmark.engines import OURS
-from sardonyx._src.cli.benchmark.timing import measure_engines
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.errors import SardonyxError
+from sardonyx._src.measure.engines import OURS
+from sardonyx._src.measure.timing import measure_engines
 from sardonyx._src.runtime.engine import NativeEngine
 from sardonyx._src.runtime.profile import MachinePeak, TimedAction, measure_peaks, profile_program
 from zoo.catalogue import ENTRIES, Feeds

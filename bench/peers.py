@@ -17,7 +17,7 @@ ENGINES = ("sardonyx", "onnxruntime", "openvino")
 PROGRAM = """
 import gc, importlib, resource
 import numpy as np
-from sardonyx._src.cli.benchmark.engines import open_engine
+from sardonyx._src.measure.engines import open_engine
 engine, path, threads, archive = {engine!r}, {path!r}, {threads}, {archive!r}
 importlib.import_module(engine)
 with np.load(archive) as arrays:

@@ -19,11 +19,11 @@ import numpy as np
 import sardonyx as sx
 from latency import MEDIANS, Case, Method, geometric_means, print_timing, timing_table
 from peers import ENGINES
-from sardonyx._src.cli.benchmark.engines import Feeds
-from sardonyx._src.cli.benchmark.timing import measure_engines
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array, Tensor
+from sardonyx._src.measure.engines import Feeds
+from sardonyx._src.measure.timing import measure_engines
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1, "Scan": 4, "Loop": 4}
 HEADER = '<ir_version: 8, opset_import: ["": 17]>\n'

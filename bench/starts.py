@@ -26,7 +26,7 @@ from tempfile import TemporaryDirectory
 from latency import header, line
 from measure import BUILD, FOLDER, commit, machine
 from peers import measure_start, save_feeds
-from sardonyx._src.cli.benchmark.engines import OURS
+from sardonyx._src.measure.engines import OURS
 from zoo.catalogue import ENTRIES
 
 COLD, WARM, KEPT = "cold", "kernels kept", "program kept"

@@ -25,8 +25,8 @@ import numpy as np
 
 from latency import header, line, ratio
 from measure import commit, machine, run
-from sardonyx._src.cli.benchmark.engines import OURS, open_engine
-from sardonyx._src.cli.benchmark.timing import interleave_calls
+from sardonyx._src.measure.engines import OURS, open_engine
+from sardonyx._src.measure.timing import interleave_calls
 from sardonyx._src.runtime.session import Session
 from tree_models import FOLDER, TREE_MODELS, TreeModel, has_libraries, random_rows
 

@@ -11,7 +11,7 @@ from source_facts import facts_of
 
 ORDER = (
     "errors arguments suggestions docpages dtypes ir schema proto io ops infer interp convert build grad check rewrite tools "
-    "compile runtime train compat view cli"
+    "compile runtime train compat measure view cli"
 ).split()
 COMPILER_ORDER = (
     "codegen linker executor program llvm kernels prepare partition layouts lower printing".split()
@@ -49,6 +49,7 @@ FILES_THAT_NAME_OPERATORS = {
     "grad/detection.py": "finds one operator, Gradient",
     "rewrite/support/attention.py": "the texts of one pattern, attention",
     "rewrite/support/splits.py": "emits Splits",
+    "measure/costs.py": "the table of the multiply-adds of products, one line each",
     "runtime/native_subgraphs.py": "runs the bodies of one operator, Loop",
     "train/adapters.py": "adapts two operators, MatMul and Gemm",
     "grad/active.py": "gradients of quantized integers flow between two operators alone",

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from sardonyx._src.cli.benchmark.timing import EngineTiming
+from sardonyx._src.measure.timing import EngineTiming
 from test_zoo import import_benchmark
 
 

@@ -63,7 +63,7 @@ def test_importing_loads_no_heavy_library() -> None:
 
 
 def test_public_modules_are_attributes_of_the_package() -> None:
-    names = ("backend", "compat", "errors", "ir", "train")
+    names = ("backend", "compat", "errors", "ir", "tools", "train")
     code = f"import sardonyx as sx; print(*(getattr(sx, name).__name__ for name in {names}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == [f"sardonyx.{name}" for name in names]

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from sardonyx._src.cli.benchmark.timing import EngineTiming
 from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.measure.timing import EngineTiming
 
 BENCH = Path(__file__).resolve().parent.parent / "bench"
 

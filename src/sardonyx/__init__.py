@@ -1,7 +1,7 @@
 """Sardonyx: a complete, independent implementation of ONNX in Python.
 
-Public: the names of this package, `sardonyx.ir`, `sardonyx.backend`, `sardonyx.compat`, `sardonyx.errors` and
-`sardonyx.train`.  Everything under `sardonyx._src` is internal and may change without notice.
+Public: the names of this package, `sardonyx.ir`, `sardonyx.backend`, `sardonyx.compat`, `sardonyx.errors`,
+`sardonyx.tools` and `sardonyx.train`.  Everything under `sardonyx._src` is internal and may change without notice.
 
 The public names are imported at their first use: `import sardonyx` itself imports neither NumPy nor any other module
 of the package, and a process imports only what it uses.  `__init__.pyi` declares the same names for type checkers.
@@ -70,7 +70,7 @@ _HOMES = {
     "to_python": "sardonyx._src.build.source.program",
     "to_text": "sardonyx._src.io.text",
 }
-_MODULES = ("backend", "compat", "errors", "ir", "train")
+_MODULES = ("backend", "compat", "errors", "ir", "tools", "train")
 __all__ = ["__version__", *_HOMES]
 
 

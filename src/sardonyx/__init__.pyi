@@ -2,6 +2,7 @@ from sardonyx import backend as backend
 from sardonyx import compat as compat
 from sardonyx import errors as errors
 from sardonyx import ir as ir
+from sardonyx import tools as tools
 from sardonyx import train as train
 from sardonyx._src.build.builder import Builder as Builder
 from sardonyx._src.build.operand import Operand as Operand

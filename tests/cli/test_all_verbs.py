@@ -47,6 +47,10 @@ def verbs_with_model() -> Iterator[str]:
             yield verb
 
 
+def has_second_model(verb: str) -> bool:
+    return any(action.dest in ("other", "second") for action in verb_parser(verb)._actions)
+
+
 def kind_of(output: Output) -> OutputPath:
     verb, option = output
     (kind,) = (a.type for a in output_actions(verb_parser(verb)) if option in a.option_strings)
@@ -57,7 +61,7 @@ def kind_of(output: Output) -> OutputPath:
 def command(verb: str, model: str = "m.onnx") -> list[str]:
     """A command line of a verb that works, without the options that name outputs."""
     models = [
-        "second.onnx" if action.dest in ("other", "second") else model
+        {"second": "second.onnx", "other": "m.onnx"}.get(action.dest, model)
         for action in verb_parser(verb)._actions
         if action.dest in ("model", "other", "second") and not action.option_strings
     ]
@@ -174,16 +178,17 @@ def test_a_dash_is_standard_input(verb: str, monkeypatch: pytest.MonkeyPatch) ->
     content = Path("m.onnx").read_bytes()
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
     out = required_outputs(verb) or (
-        ["--out", f"o{output_actions(verb_parser(verb))[0].type.suffixes[0]}"]  # type: ignore[union-attr]
+        [
+            output_actions(verb_parser(verb))[0].option_strings[-1],
+            f"o{output_actions(verb_parser(verb))[0].type.suffixes[0]}",
+        ]  # type: ignore[union-attr]
         if output_actions(verb_parser(verb))
         else []
     )
     assert main([*command(verb, "-"), *out]) in (0, 1, 3)
 
 
-@pytest.mark.parametrize(
-    "verb", [v for v in verb_names() if len(command(v)) > 2 and command(v)[2] == "second.onnx"]
-)
+@pytest.mark.parametrize("verb", [v for v in verbs_with_model() if has_second_model(v)])
 def test_standard_input_is_one_model(verb: str, capsys: Streams, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(Path("m.onnx").read_bytes())))
     assert main([verb, "-", "-", *required_outputs(verb)]) == 2

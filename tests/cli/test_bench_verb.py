@@ -15,10 +15,10 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.cli.benchmark import engines
-from sardonyx._src.cli.benchmark.engines import Feeds, Run
-from sardonyx._src.cli.benchmark.timing import interleave_calls, max_relative_difference
 from sardonyx._src.cli.main import main
+from sardonyx._src.measure import engines
+from sardonyx._src.measure.engines import Feeds, Run
+from sardonyx._src.measure.timing import interleave_calls, max_relative_difference
 
 TEXT = "g (float[N,2] x, int64[1] i) => (float[1,2] y) { y = Gather(x, i) }"
 Opened = Callable[[object, str, int], Run]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sardonyx._src.cli.output.quantities import pluralize, quantity
 from sardonyx._src.cli.output.tables import format_table
+from sardonyx._src.measure.quantities import pluralize, quantity
 
 HEADERS = ("time", "share", "kernel", "nodes")
 ROWS = [

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from sardonyx._src.cli.inputs.random_feeds import random_feeds
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.verify import verify
+from sardonyx._src.measure.random_feeds import random_feeds
 from sardonyx._src.ops.api import RuntimeValue
 
 MODELS = Path(__file__).resolve().parents[3] / "shared" / "models"

@@ -17,9 +17,9 @@ import sardonyx as sx
 from models import parse_function, parse_record
 from mutations import mutated_bytes, mutated_records
 from sampling import seed_range
-from sardonyx._src.cli.inputs.random_feeds import random_feeds
 from sardonyx._src.errors import EvaluationError, LimitError, SardonyxError
 from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.measure.random_feeds import random_feeds
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import encode
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from sardonyx._src.arguments import require_integer
-from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.errors import InputError, SardonyxError
+from sardonyx._src.errors import InputError
 from sardonyx._src.ir.dims import Dim, Expr, evaluate
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import OptionalType, SequenceType, TensorType, Type
@@ -37,19 +34,6 @@ class RandomFeeds:
             names = ", ".join(map(repr, self.unknown))
             parts.append(f"unknown sizes of {names} = 1")
         return ", ".join(parts)
-
-    @contextmanager
-    def sizes_reported(self) -> Iterator[None]:
-        """Prints the sizes on standard error, and adds them to an error of the run as a note."""
-        text = self.describe()
-        if text:
-            sys.stderr.write(printable(f"random inputs: {text}") + "\n")
-        try:
-            yield
-        except SardonyxError as error:
-            if self.values:
-                error.add_note(self.hint())
-            raise
 
     def hint(self) -> str:
         """What may be wrong with the values, and how to choose others."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sardonyx._src.cli.output.quantities import pluralize
-from sardonyx._src.cli.output.summary import Json
 from sardonyx._src.compile.printing.steps import action_kind, action_name
+from sardonyx._src.measure.quantities import pluralize
 from sardonyx._src.runtime.profile import MachinePeak, TimedAction
 
 
@@ -26,7 +25,7 @@ class TimeShare:
         """`amount` per second; 0 if the measured time is 0."""
         return amount / self.seconds if self.seconds else 0.0
 
-    def as_json(self, peak: MachinePeak) -> dict[str, Json]:
+    def as_json(self, peak: MachinePeak) -> dict[str, str | int | float]:
         return {
             "kernel": self.kernel,
             "nodes": self.what,

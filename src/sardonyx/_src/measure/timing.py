@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from sardonyx._src.cli.benchmark.engines import Feeds, Run, open_engine
+from sardonyx._src.measure.engines import Feeds, Run, open_engine
 from sardonyx._src.ops.api import RuntimeValue
 
 BURST_SECONDS = 0.01  # target duration of a burst, in seconds

@@ -10,9 +10,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from sardonyx._src.cli.output.quantities import quantity
 from sardonyx._src.cli.output.streams import STANDARD_STREAM, printable, standard_output
 from sardonyx._src.errors import InputError
+from sardonyx._src.measure.quantities import quantity
 
 MODEL_SUFFIXES = (".onnx", ".onnxtxt", ".txt", ".json", ".pb", "")  # no suffix: binary
 

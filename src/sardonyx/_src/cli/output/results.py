@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 
 from sardonyx._src.cli.output.destinations import create_parent, is_stream, open_stream
-from sardonyx._src.cli.output.quantities import pluralize
 from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.cli.output.summary import Json
 from sardonyx._src.dtypes import DataType
@@ -19,6 +18,7 @@ from sardonyx._src.errors import InputError
 from sardonyx._src.io.serde.data import datum_to
 from sardonyx._src.ir.tensors import Array, SparseTensor
 from sardonyx._src.ir.types import Type, shape_text
+from sardonyx._src.measure.quantities import pluralize
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.proto.binary import encode
 

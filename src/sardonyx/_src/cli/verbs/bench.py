@@ -22,14 +22,12 @@ from pathlib import Path
 
 import numpy as np
 
-from sardonyx._src.cli.benchmark.engines import OURS, require_engine
-from sardonyx._src.cli.benchmark.timing import EngineTiming, measure_engines
 from sardonyx._src.cli.inputs.arguments import parse_dims, parse_positive
 from sardonyx._src.cli.inputs.feeds import read_feeds
 from sardonyx._src.cli.inputs.models import add_model, load_model, operator_sets
-from sardonyx._src.cli.inputs.random_feeds import RandomFeeds, random_feeds
 from sardonyx._src.cli.output.models import add_json
 from sardonyx._src.cli.output.progress import progress
+from sardonyx._src.cli.output.random_inputs import sizes_reported
 from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.cli.output.summary import Json
 from sardonyx._src.dtypes import DataType
@@ -39,11 +37,11 @@ from sardonyx._src.io.loading.operator_set_path import environment_folders
 from sardonyx._src.io.saving.save import save
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.types import shape_text
+from sardonyx._src.measure.engines import OURS, require_engine
+from sardonyx._src.measure.feeds import choose_feeds, ports_of
+from sardonyx._src.measure.random_feeds import RandomFeeds
+from sardonyx._src.measure.timing import EngineTiming, measure_engines
 from sardonyx._src.ops.api import RuntimeValue
-from sardonyx._src.runtime.declared_dims import DeclaredDims
-from sardonyx._src.runtime.declared_sizes import declarations_of
-from sardonyx._src.runtime.feeds import check_feeds
-from sardonyx._src.runtime.session import SessionValue
 
 HELP = "measure the latency of a model"
 DEFAULT_ROUNDS = 15
@@ -100,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
     with (
         file_of(model, args) as path,
         progress(steps, "measuring", kernels=True) as advance,
-        random.sizes_reported(),
+        sizes_reported(random),
     ):
         timings = [
             timing for n in counts for timing in measure_engines(path, engines, n, feeds, args.turns, advance)
@@ -111,19 +109,8 @@ def run(args: argparse.Namespace) -> int:
 
 def make_feeds(model: Model, args: argparse.Namespace) -> tuple[Mapping[str, RuntimeValue], RandomFeeds]:
     """The inputs of the model: the values on the command line, and random values for the others."""
-    ports = [SessionValue(v.name, v.type, v.initializer is not None) for v in model.graph.inputs]
-    feeds = read_feeds(args.inputs, ports)
-    random = random_feeds(ports, feeds, args.seed, parse_dims(args.dim))
-    values = {**feeds, **{name: clamp_integers(value) for name, value in random.values.items()}}
-    declarations = declarations_of(model.graph.inputs, "input")
-    return check_feeds(values, declarations, DeclaredDims(model.ir_version)), random
-
-
-def clamp_integers(value: object) -> object:
-    """A random value with integers reduced to 0 and 1, which are valid indices of almost any table."""
-    if isinstance(value, np.ndarray) and value.dtype.kind in "iu":
-        return value % 2
-    return value
+    feeds = read_feeds(args.inputs, ports_of(model))
+    return choose_feeds(model, feeds, args.seed, parse_dims(args.dim))
 
 
 @contextmanager

@@ -45,11 +45,11 @@ from sardonyx._src.cli.output.diagnostics import (
 )
 from sardonyx._src.cli.output.models import add_model_version
 from sardonyx._src.cli.output.progress import progress
-from sardonyx._src.cli.output.quantities import pluralize
 from sardonyx._src.cli.output.streams import STANDARD_STREAM
 from sardonyx._src.errors import DecodeError, InputError, JsonError, LimitError, TextError
 from sardonyx._src.io.external import Policy
 from sardonyx._src.io.saving.save import encode_as, write_blocks
+from sardonyx._src.measure.quantities import pluralize
 from sardonyx._src.proto.messages import ModelProto
 from sardonyx._src.suggestions import did_you_mean
 

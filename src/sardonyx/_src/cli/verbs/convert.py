@@ -19,12 +19,12 @@ from collections.abc import Mapping
 from sardonyx._src.cli.inputs.models import add_model, load_model
 from sardonyx._src.cli.output.destinations import report_to
 from sardonyx._src.cli.output.models import add_json, add_out, set_model_version, write_model
-from sardonyx._src.cli.output.quantities import pluralize
 from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.convert.converter import convert
 from sardonyx._src.errors import ConversionError, InputError
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.walk import nodes, roots
+from sardonyx._src.measure.quantities import pluralize
 
 HELP = "convert a model to other operator-set or IR versions"
 

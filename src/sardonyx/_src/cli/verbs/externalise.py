@@ -26,12 +26,12 @@ from sardonyx._src.cli.output.destinations import (
 )
 from sardonyx._src.cli.output.models import add_json, add_model_version, set_model_version
 from sardonyx._src.cli.output.progress import progress
-from sardonyx._src.cli.output.quantities import pluralize
 from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.cli.output.summary import locations, weights
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.loading.load import load
 from sardonyx._src.ir.model import Model
+from sardonyx._src.measure.quantities import pluralize
 from sardonyx._src.tools.externalise import externalise
 
 HELP = "move weights into external data files"

@@ -15,8 +15,8 @@ from sardonyx._src.cli.inputs.models import add_model, load_model
 from sardonyx._src.cli.output.destinations import add_output, report_to, report_written, write_file
 from sardonyx._src.cli.output.models import add_json, add_model_version, set_model_version
 from sardonyx._src.cli.output.progress import progress
-from sardonyx._src.cli.output.quantities import pluralize
 from sardonyx._src.cli.output.summary import locations, weights
+from sardonyx._src.measure.quantities import pluralize
 from sardonyx._src.tools.externalise import PROTOBUF_LIMIT, internalise
 
 HELP = "move weights from external data files into the model"

@@ -16,10 +16,10 @@ import sys
 
 from sardonyx._src.cli.output.destinations import add_output, report_written, write_file
 from sardonyx._src.cli.output.models import add_json
-from sardonyx._src.cli.output.quantities import pluralize
 from sardonyx._src.cli.output.summary import Json
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.saving.operator_sets import onnx_operator_set, operator_set_to, save_operator_set
+from sardonyx._src.measure.quantities import pluralize
 from sardonyx._src.ops.registry import find
 from sardonyx._src.proto.json import to_json
 from sardonyx._src.proto.text import to_text

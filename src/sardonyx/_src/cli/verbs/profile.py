@@ -3,6 +3,7 @@
 sardonyx profile m.onnx
 sardonyx profile m.onnx --dim N=8 --threads 2
 sardonyx profile m.onnx x=input.npy --by step --json
+sardonyx profile m.onnx --trace trace.json
 
 A program with branches or ranks that only runs tell is profiled as it is specialised for the inputs.
 
@@ -16,23 +17,24 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
-from sardonyx._src.cli.benchmark.time_shares import TimeShare, by_kernel, by_step
 from sardonyx._src.cli.inputs.arguments import parse_positive
 from sardonyx._src.cli.inputs.models import add_model, load_model
+from sardonyx._src.cli.output.destinations import add_output, report_to, report_written, write_file
 from sardonyx._src.cli.output.models import add_json
 from sardonyx._src.cli.output.progress import progress
-from sardonyx._src.cli.output.quantities import pluralize, quantity
+from sardonyx._src.cli.output.random_inputs import sizes_reported
 from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.cli.output.tables import format_table, line_width
 from sardonyx._src.cli.verbs.bench import make_feeds
-from sardonyx._src.compile.program.defects import typed_defects
-from sardonyx._src.runtime.engine import NativeEngine
-from sardonyx._src.runtime.profile import MachinePeak, measure_peaks, profile_program
+from sardonyx._src.measure.profiling import open_native, profile_engine
+from sardonyx._src.measure.quantities import pluralize, quantity
+from sardonyx._src.measure.time_shares import TimeShare
+from sardonyx._src.runtime.profile import MachinePeak
 from sardonyx._src.runtime.stats import SessionStats
 
 HELP = "profile a model step by step"
-SPECIALIZING_RUNS = 2  # after which a program is specialized for the branches and ranks of the runs
 COLUMNS = ("time", "share", "FLOP/s", "of peak", "B/s", "of peak", "kernel", "nodes")
 
 
@@ -62,6 +64,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--most", type=int, default=40, metavar="N", help="maximum number of rows per table (%(default)s)"
     )
     parser.add_argument("--seed", type=int, default=0, help="seed for the random inputs (%(default)s)")
+    add_output(
+        parser,
+        "--trace",
+        suffixes=(".json",),
+        help="write the steps of a run as a Chrome trace, for Perfetto, to FILE",
+    )
     add_json(parser, "the measurements")
 
 
@@ -69,42 +77,48 @@ def run(args: argparse.Namespace) -> int:
     threads = parse_positive(args.threads, "--threads")
     model = load_model(args)
     feeds, random = make_feeds(model, args)
-    with progress(1, "compiling", kernels=True), typed_defects("compile"):
-        engine = NativeEngine(model, threads=threads)
-    with progress(1, "measuring"), random.sizes_reported():
-        peak = measure_peaks()
-        if engine.specialized is not None:
-            for _ in range(SPECIALIZING_RUNS):
-                engine.run(feeds)
-        timed, whole = profile_program(engine.natives[0], feeds)
-    groups = {"step": by_step(timed), "kernel": by_kernel(timed)}
+    with progress(1, "compiling", kernels=True):
+        engine = open_native(model, threads)
+    with progress(1, "measuring"), sizes_reported(random):
+        result = profile_engine(engine, feeds)
+    peak, timed, whole = result.peak, result.actions, result.seconds
+    groups = {"step": result.steps, "kernel": result.kernels}
+    if args.trace is not None:
+        write_file(args.trace, lambda path: Path(path).write_text(json.dumps(result.chrome_trace()), "utf-8"))
     chosen = {name: shares for name, shares in groups.items() if args.by in (name, "both")}
     if args.json:
         sys.stdout.write(as_json(chosen, peak, whole, engine.stats()))
+        report_trace(args)
         return 0
     for name, shares in chosen.items():
-        tabulate(f"by {name}", shares, peak, args.most)
+        report_to(args, tabulate(f"by {name}", shares, peak, args.most))
     total = sum(step_share.seconds for step_share in groups["step"])
-    sys.stdout.write(
+    report_to(
+        args,
         f"all {pluralize(len(timed), 'step')}: {total * 1e3:.3f} ms timed separately, {whole * 1e3:.3f} ms in one run; "
-        f"peak of one thread: {quantity(peak.flops, 'FLOP/s')}, {quantity(peak.traffic, 'B/s')}\n"
+        f"peak of one thread: {quantity(peak.flops, 'FLOP/s')}, {quantity(peak.traffic, 'B/s')}\n",
     )
-    sys.stdout.write(f"{describe_stats(engine.stats())}\n")
+    report_to(args, f"{describe_stats(engine.stats())}\n")
     if engine.assumptions:
-        sys.stdout.write(f"specialized: {engine.assumptions}\n")
+        report_to(args, f"specialized: {engine.assumptions}\n")
+    report_trace(args)
     return 0
 
 
-def tabulate(title: str, shares: Sequence[TimeShare], peak: MachinePeak, limit: int) -> None:
-    """Prints a table, slowest first."""
+def report_trace(args: argparse.Namespace) -> None:
+    if args.trace is not None:
+        report_written(args, args.trace)
+
+
+def tabulate(title: str, shares: Sequence[TimeShare], peak: MachinePeak, limit: int) -> str:
+    """A table, slowest first."""
     total = sum(row.seconds for row in shares)
     table = [cells(row, total, peak) for row in shares[:limit]]
     if len(shares) > limit:
         rest = sum(row.seconds for row in shares[limit:])
         more = f"{len(shares) - limit} more"
         table.append([f"{rest * 1e3:.3f} ms", share(rest, total), *[""] * 4, more, ""])
-    sys.stdout.write(f"{title}\n")
-    sys.stdout.writelines(f"{line}\n" for line in format_table(COLUMNS, table, 6, line_width()))
+    return "".join(f"{line}\n" for line in (title, *format_table(COLUMNS, table, 6, line_width())))
 
 
 def cells(row: TimeShare, total: float, peak: MachinePeak) -> list[str]:

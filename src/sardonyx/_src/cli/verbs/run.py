@@ -24,14 +24,15 @@ from sardonyx._src.cli.inputs.arguments import parse_dims
 from sardonyx._src.cli.inputs.feeds import read_feeds
 from sardonyx._src.cli.inputs.limits import add_limits, read_limits
 from sardonyx._src.cli.inputs.models import add_model, load_model
-from sardonyx._src.cli.inputs.random_feeds import RandomFeeds, random_feeds
 from sardonyx._src.cli.output import results
 from sardonyx._src.cli.output.destinations import add_output, report_written
 from sardonyx._src.cli.output.models import add_json
 from sardonyx._src.cli.output.progress import progress
+from sardonyx._src.cli.output.random_inputs import sizes_reported
 from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.errors import CompilerWarning, InputError, ShapeWarning
 from sardonyx._src.ir.types import Type
+from sardonyx._src.measure.random_feeds import RandomFeeds, random_feeds
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.session import ENGINES, Session
 from sardonyx._src.runtime.shape_policy import SHAPE_POLICIES
@@ -124,7 +125,7 @@ def run(args: argparse.Namespace) -> int:
     with (
         progress(args.repeat) as advance,
         warnings_printed(CompilerWarning, ShapeWarning),
-        random.sizes_reported(),
+        sizes_reported(random),
     ):
         outputs, seconds = run_repeatedly(
             session, {**feeds, **random.values}, args.output, args.repeat, advance

@@ -2,6 +2,7 @@
 
 sardonyx show m.onnx
 sardonyx show m.onnx --text
+sardonyx show m.onnx --stats --dim N=8
 sardonyx show m.onnx --python
 sardonyx show ai.onnx.18.onnxopset --text
 sardonyx show input_0.pb --text --kind sequence
@@ -23,13 +24,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import cast
 
+from sardonyx._src.cli.inputs.arguments import parse_dims
 from sardonyx._src.cli.inputs.models import add_model, load_model, operator_sets
-from sardonyx._src.cli.output.quantities import pluralize, quantity
 from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.cli.output.summary import Json, flat, summary
+from sardonyx._src.cli.output.tables import format_table, line_width
 from sardonyx._src.errors import DecodeError, InputError, JsonError, LimitError, SardonyxError, TextError
 from sardonyx._src.io.loading.load import load
 from sardonyx._src.io.text import to_text
+from sardonyx._src.measure.quantities import pluralize, quantity
 from sardonyx._src.proto.text import to_text as record_to_text
 
 HELP = "show a summary of a model"
@@ -45,7 +48,21 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--full", action="store_true", help="do not truncate lists and texts")
     form.add_argument("--text", action="store_true", help="print the whole document in ONNX textual syntax")
     form.add_argument("--python", action="store_true", help="print a program that builds the model")
-    form.add_argument("--json", action="store_true", help="print the summary as JSON")
+    form.add_argument(
+        "--json", action="store_true", help="print the summary, or with --stats the costs, as JSON"
+    )
+    parser.add_argument(
+        "--stats",
+        action="store_true",
+        help="print operations, bytes and parameters of each node, computed from the types without a run",
+    )
+    parser.add_argument(
+        "--dim",
+        action="append",
+        default=[],
+        metavar="NAME=N",
+        help="with --stats: length of a dimension variable (others: 1); may be repeated",
+    )
     parser.add_argument(
         "--kind",
         choices=KINDS,
@@ -71,6 +88,8 @@ def run(args: argparse.Namespace) -> int:
 
         write_text(to_python(load_model(args), file=None if args.model == "-" else args.model))
         return 0
+    if args.stats:
+        return print_costs(args)
     facts = summary(load_model(args))
     if args.json:
         sys.stdout.write(json.dumps(facts, indent=2) + "\n")
@@ -80,6 +99,36 @@ def run(args: argparse.Namespace) -> int:
     for label, line in table:
         sys.stdout.write(f"{label:{width}}  {printable(line)}\n")
     return 0
+
+
+def print_costs(args: argparse.Namespace) -> int:
+    """Prints the costs of the nodes and their sums."""
+    from sardonyx._src.measure.costs import node_costs  # imports operators, which a summary does not need
+
+    costs = node_costs(load_model(args), parse_dims(args.dim))
+    totals = {
+        "flops": sum(cost.flops or 0 for cost in costs),
+        "bytes": sum(cost.bytes or 0 for cost in costs),
+        "unknown": sum(cost.flops is None or cost.bytes is None for cost in costs),
+    }
+    if args.json:
+        facts = {"nodes": [cost.as_json() for cost in costs], "totals": totals}
+        sys.stdout.write(json.dumps(facts, indent=1) + "\n")
+        return 0
+    table = [
+        (amount(cost.flops, ""), amount(cost.bytes, "B"), amount(cost.parameters, ""), cost.output, cost.node)
+        for cost in costs
+    ]
+    headers = ("FLOPs", "bytes", "parameters", "output", "node")
+    lines = list(format_table(headers, table, 3, line_width()))
+    rest = f"; {pluralize(totals['unknown'], 'node')} of unknown cost" if totals["unknown"] else ""
+    lines.append(f"all: {quantity(totals['flops'], 'FLOP')}, {quantity(totals['bytes'], 'B')}{rest}")
+    sys.stdout.writelines(f"{printable(line)}\n" for line in lines)
+    return 0
+
+
+def amount(count: int | None, unit: str) -> str:
+    return "?" if count is None else quantity(count, unit)
 
 
 def print_document(args: argparse.Namespace) -> int:

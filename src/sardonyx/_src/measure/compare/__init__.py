@@ -1,0 +1,1 @@
+"""Comparison of two models, or of two engines, value by value."""

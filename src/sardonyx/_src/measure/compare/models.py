@@ -1,0 +1,221 @@
+"""ModelComparison of two models, or of two engines, on the same inputs: the first value that differs, and all errors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sardonyx._src.arguments import require_integer, require_mapping, require_number
+from sardonyx._src.errors import InputError
+from sardonyx._src.infer.walk import infer
+from sardonyx._src.io.loading.load import ModelSource, resolve_model
+from sardonyx._src.ir.dims import Expr, evaluate
+from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir.walk import location
+from sardonyx._src.measure.compare.engines import Probe, probe_of
+from sardonyx._src.measure.compare.values import ValueComparison, compare_value
+from sardonyx._src.measure.feeds import complete_feeds
+from sardonyx._src.runtime.session_origin import ENGINES
+
+DEFAULT_BYTES = 1 << 30  # of the values of one run
+COLUMNS = ("error", "tolerance", "max abs", "NaN, inf", "value", "node")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelComparison:
+    """What a comparison of two runs found; true if all outputs agree.
+
+    values: the compared values inside the models and their outputs, in the order of the first model.  first: the first
+    that differs.  first_nonfinite: the first with a NaN or infinity in the run of the first model.  runs: of each side;
+    more than one if the values did not fit into memory together, and the first difference was found by bisection.
+    """
+
+    outputs: tuple[ValueComparison, ...]
+    values: tuple[ValueComparison, ...]
+    runs: int
+
+    @property
+    def first(self) -> ValueComparison | None:
+        return next((value for value in self.values if not value.agrees), None)
+
+    @property
+    def first_nonfinite(self) -> ValueComparison | None:
+        return next((value for value in self.values if value.nonfinite[0]), None)
+
+    @property
+    def ok(self) -> bool:
+        return all(output.agrees for output in self.outputs)
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def as_json(self) -> dict[str, object]:
+        """The comparison as numbers, strings, lists and dicts."""
+        first, nonfinite = self.first, self.first_nonfinite
+        return {
+            "ok": self.ok,
+            "runs": self.runs,
+            "first": None if first is None else first.as_json(),
+            "first_nonfinite": None if nonfinite is None else nonfinite.as_json(),
+            "outputs": [output.as_json() for output in self.outputs],
+            "values": [value.as_json() for value in self.values],
+        }
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """The rows of the table of errors; a `*` marks values that differ."""
+        return [
+            (
+                f"{'*' * (not v.agrees)}{v.error:.2g}",
+                f"{v.tolerance:.2g}",
+                f"{v.max_abs:.2g}",
+                f"{v.nonfinite[0]}, {v.nonfinite[1]}",
+                v.name,
+                v.node,
+            )
+            for v in self.values
+        ]
+
+    def summary(self) -> list[str]:
+        """The first difference, the first NaN or infinity, and the verdict about the outputs."""
+        lines = []
+        if (first := self.first) is not None:
+            lines.append(f"first difference: {first.name!r} of {first.node}: {first.why}")
+        if (nonfinite := self.first_nonfinite) is not None:
+            lines.append(f"first NaN or infinity: {nonfinite.name!r} of {nonfinite.node}")
+        differing = [f"{output.name!r} ({output.why})" for output in self.outputs if not output.agrees]
+        agreeing = len(self.outputs) - len(differing)
+        lines.append(
+            f"outputs: {agreeing} of {len(self.outputs)} agree"
+            + (f"; {', '.join(differing)} differ" if differing else "")
+        )
+        return lines
+
+    def __str__(self) -> str:
+        return "\n".join([*(f"{row[4]}: error {row[0]}, {row[5]}" for row in self.rows()), *self.summary()])
+
+    def __repr__(self) -> str:
+        return f"<ModelComparison: {self.summary()[-1]}>"
+
+
+def compare(
+    first: ModelSource,
+    second: ModelSource | None = None,
+    feeds: Mapping[str, object] | None = None,
+    *,
+    engine: str = "auto",
+    against: str | None = None,
+    tolerance: float | None = None,
+    seed: int = 0,
+    dims: Mapping[str, int] | None = None,
+    bytes: int = DEFAULT_BYTES,
+) -> ModelComparison:
+    """Runs two models, or one model on two engines, on the same inputs, and compares the values that both name.
+
+    second: by default the first model.  feeds: inputs by name; the others are random, with `seed` and the lengths `dims` of
+    dimension variables.  engine, against: the engines of the two sides: "auto", "native", "reference", "onnxruntime" or
+    "openvino"; `against` is `engine` by default.  tolerance: of errors relative to the largest element; by default that of
+    the element type.  bytes: how much the values of one run may take; if they take more, the first difference is
+    found by bisection, which relies on differences that persist to later values.
+
+    Raises InputError for models without a common output, for wrong feeds and unknown engines, and what sessions raise.
+    """
+    require_number("tolerance", tolerance, optional=True)
+    require_integer("bytes", bytes, 0)
+    require_mapping("dims", dims or {}, str, (int, np.integer), "names of dims to lengths")
+    a = infer(resolve_model(first).copy())
+    b = a if second is None else infer(resolve_model(second).copy())
+    values = complete_feeds(a, feeds or {}, seed, dims or {})
+    probes = probe_of(a, engine, values), probe_of(b, against or engine, values)
+    shared = shared_values(a, b)
+    outputs = [v.name for v in a.graph.outputs if v.name in {w.name for w in b.graph.outputs}]
+    if not outputs:
+        raise InputError("the models must have an output of the same name; got none", name="second")
+    return Comparer(a, probes, tolerance, bytes, sizes_of(shared, values)).run(shared, outputs)
+
+
+def shared_values(a: Model, b: Model) -> list[Value]:
+    """The results of nodes of the main graph that have a name in both models, in the order of the first one."""
+    names = {value.name for node in b.graph.nodes for value in node.outputs}
+    return [v for node in a.graph.nodes for v in node.outputs if v.name and v.name in names]
+
+
+def sizes_of(values: Iterable[Value], feeds: Mapping[str, object]) -> dict[str, int]:
+    """The bytes of values by name, as far as the types tell them; dims that they do not tell count as 1."""
+    lengths: dict[str, int] = {}
+    values = list(values)
+    graph = values[0].producer.graph if values and values[0].producer else None
+    for port in graph.inputs if graph is not None else ():
+        shape = port.type.shape if isinstance(port.type, TensorType) else None
+        for dim, length in zip(shape or (), np.shape(feeds.get(port.name)), strict=False):  # type: ignore[arg-type]
+            if isinstance(dim, Expr):
+                lengths[str(dim)] = length
+    return {value.name: size_of(value, lengths) for value in values}
+
+
+def size_of(value: Value, lengths: Mapping[str, int]) -> int:
+    if not isinstance(value.type, TensorType):
+        return 0
+    sizes = [1 if dim is None else evaluate(dim, lengths) or 1 for dim in value.type.shape or ()]
+    return math.prod(sizes) * max(value.type.dtype.bits // 8, 1)
+
+
+class Comparer:
+    """Compares values of two runs, all at once or by bisection."""
+
+    def __init__(
+        self,
+        model: Model,
+        probes: tuple[Probe, Probe],
+        tolerance: float | None,
+        limit: int,
+        sizes: Mapping[str, int],
+    ) -> None:
+        self.probes = probes
+        self.tolerance = tolerance
+        self.limit = limit
+        self.sizes = sizes
+        self.places = {v.name: location(node) for node in model.graph.nodes for v in node.outputs}
+        self.runs = 0
+
+    def run(self, shared: Sequence[Value], outputs: Sequence[str]) -> ModelComparison:
+        """The comparison of outputs, and of the values up to the first difference or all that fit into memory."""
+        names = [value.name for value in shared]
+        known: dict[str, ValueComparison] = {}
+        if not self.fits(names):
+            names = self.bisect(names, known)
+        known |= {c.name: c for c in self.compare([*dict.fromkeys([*names, *outputs])])}
+        order = [value.name for value in shared if value.name in known]
+        return ModelComparison(
+            tuple(known[name] for name in outputs), tuple(known[name] for name in order), self.runs
+        )
+
+    def bisect(self, names: Sequence[str], known: dict[str, ValueComparison]) -> Sequence[str]:
+        """The names among which the first difference is, few enough for one run; records what it compares."""
+        while len(names) > 1 and not self.fits(names):
+            middle = (len(names) - 1) // 2
+            (probed,) = self.compare([names[middle]])
+            known[probed.name] = probed
+            names = names[middle + 1 :] if probed.agrees else names[: middle + 1]
+        return names
+
+    def fits(self, names: Sequence[str]) -> bool:
+        return sum(self.sizes[name] for name in names) <= self.limit
+
+    def compare(self, names: Sequence[str]) -> list[ValueComparison]:
+        """Runs both sides and compares these values."""
+        self.runs += 1
+        ours, theirs = (probe(names) for probe in self.probes)
+        return [
+            compare_value(name, self.places.get(name, "an input"), ours[name], theirs[name], self.tolerance)
+            for name in names
+        ]
+
+
+def engine_names() -> tuple[str, ...]:
+    """The engines of a comparison."""
+    return (*ENGINES, "onnxruntime", "openvino")

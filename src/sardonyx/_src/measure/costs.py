@@ -1,0 +1,148 @@
+"""Operations, bytes and parameters of the nodes of a model, from its types, without running it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from sardonyx._src.arguments import require_mapping
+from sardonyx._src.infer.walk import infer
+from sardonyx._src.io.loading.load import ModelSource, resolve_model
+from sardonyx._src.ir.dims import evaluate
+from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir.tensors import SparseTensor
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir.walk import location, nodes
+from sardonyx._src.ops.registry import find
+
+Shape = Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeCost:
+    """The cost of one execution of a node; None where sizes are unknown.
+
+    flops: operations, two for a multiply-add.  bytes: of all inputs and outputs.  parameters: elements of the
+    initializers that it reads.
+    """
+
+    node: str
+    op_type: str
+    output: str
+    flops: int | None
+    bytes: int | None
+    parameters: int
+
+    def as_json(self) -> dict[str, object]:
+        return asdict(self)
+
+
+def node_costs(model: ModelSource, dims: Mapping[str, int] | None = None) -> list[NodeCost]:
+    """The costs of all nodes of the main graph and its subgraphs, in order, for these lengths of dimension variables.
+
+    Other variables are 1.  Products (MatMul, Gemm, convolutions, recurrent layers) count their multiply-adds, operators
+    that only move data nothing, and others one operation for each element of their largest tensor.  Raises
+    InferenceError for a model whose types contradict each other.
+    """
+    require_mapping("dims", dims or {}, str, (int, np.integer), "names of dims to lengths")
+    typed = infer(resolve_model(model).copy())
+    return [cost_of(node, dims or {}) for node in nodes(typed.graph)]
+
+
+def cost_of(node: Node, dims: Mapping[str, int]) -> NodeCost:
+    inputs = [shape_of(value, dims) for value in node.inputs]
+    outputs = [shape_of(value, dims) for value in node.outputs]
+    sizes = [bytes_of(value, dims) for value in (*node.inputs, *node.outputs) if value is not None]
+    parameters = sum(elements_of_initializer(value) for value in node.inputs if value is not None)
+    output = next((str(value.type or "?") for value in node.outputs), "")
+    known = [size for size in sizes if size is not None]
+    total = sum(known) if len(known) == len(sizes) else None
+    operator = f"{node.domain}.{node.op_type}" if node.domain else node.op_type
+    return NodeCost(location(node), operator, output, operations(node, inputs, outputs), total, parameters)
+
+
+def shape_of(value: Value | None, dims: Mapping[str, int]) -> Shape | None:
+    """The sizes of a tensor, with other variables than those of `dims` taken for 1; None if they are unknown."""
+    if value is None or not isinstance(value.type, TensorType) or value.type.shape is None:
+        return None
+    lengths = [
+        None if dim is None else evaluate(dim, dict.fromkeys(symbols_of(dim), 1) | dict(dims))
+        for dim in value.type.shape
+    ]
+    sizes = [length for length in lengths if length is not None]
+    return sizes if len(sizes) == len(lengths) else None
+
+
+def symbols_of(dim: object) -> frozenset[str] | set[str]:
+    return dim.symbols() if hasattr(dim, "symbols") else set()
+
+
+def bytes_of(value: Value, dims: Mapping[str, int]) -> int | None:
+    shape = shape_of(value, dims)
+    if shape is None or not isinstance(value.type, TensorType):
+        return None
+    return math.prod(shape) * value.type.dtype.bits // 8
+
+
+def elements_of_initializer(value: Value) -> int:
+    tensor = value.initializer
+    if tensor is None:
+        return 0
+    return tensor.values.size if isinstance(tensor, SparseTensor) else tensor.size
+
+
+def operations(node: Node, inputs: Sequence[Shape | None], outputs: Sequence[Shape | None]) -> int | None:
+    """The operations of a node; None where its sizes are unknown, and for the nodes that hold subgraphs."""
+    if node.subgraphs:
+        return None
+    if not node.domain and node.op_type in PRODUCTS:
+        positions, count = PRODUCTS[node.op_type]
+        shapes = [inputs[i] if i < len(inputs) else None for i in positions]
+        result = outputs[0] if outputs else None
+        if result is None or any(shape is None for shape in shapes):
+            return None
+        return 2 * count(result, *[shape for shape in shapes if shape is not None])
+    operator = find(node.domain, node.op_type)
+    if operator is not None and operator.moves_data:
+        return 0
+    known = [math.prod(shape) for shape in (*inputs, *outputs) if shape is not None]
+    return max(known) if known and outputs[:1] != [None] else None
+
+
+def matmul(out: Shape, a: Shape) -> int:
+    return math.prod(out) * a[-1]
+
+
+def gemm(out: Shape, a: Shape) -> int:
+    return math.prod(out) * (math.prod(a) // max(out[0], 1))
+
+
+def conv(out: Shape, weight: Shape) -> int:
+    return math.prod(out) * math.prod(weight[1:])
+
+
+def conv_transpose(out: Shape, x: Shape, weight: Shape) -> int:
+    return math.prod(x) * math.prod(weight[1:])
+
+
+def recurrent(out: Shape, x: Shape, weight: Shape, recurrence: Shape) -> int:
+    return math.prod(x[:2]) * (math.prod(weight) + math.prod(recurrence))
+
+
+# Multiply-adds of products, from the shapes of the result and of some inputs.
+PRODUCTS: dict[str, tuple[tuple[int, ...], Callable[..., int]]] = {
+    "MatMul": ((0,), matmul),
+    "MatMulInteger": ((0,), matmul),
+    "QLinearMatMul": ((0,), matmul),
+    "Gemm": ((0,), gemm),
+    "Conv": ((1,), conv),
+    "ConvInteger": ((1,), conv),
+    "QLinearConv": ((3,), conv),
+    "ConvTranspose": ((0, 1), conv_transpose),
+    "LSTM": ((0, 1, 2), recurrent),
+    "GRU": ((0, 1, 2), recurrent),
+    "RNN": ((0, 1, 2), recurrent),
+}

@@ -1,0 +1,47 @@
+"""Checked feeds for measurements: given values, and random ones for the other inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from sardonyx._src.arguments import require_integer, require_mapping
+from sardonyx._src.ir.model import Model
+from sardonyx._src.measure.random_feeds import RandomFeeds, random_feeds
+from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.runtime.declared_dims import DeclaredDims
+from sardonyx._src.runtime.declared_sizes import declarations_of
+from sardonyx._src.runtime.feeds import check_feeds
+from sardonyx._src.runtime.session_values import SessionValue
+
+
+def ports_of(model: Model) -> list[SessionValue]:
+    """The inputs of a model as a session lists them."""
+    return [SessionValue(v.name, v.type, v.initializer is not None) for v in model.graph.inputs]
+
+
+def choose_feeds(
+    model: Model, feeds: Mapping[str, object], seed: int, dims: Mapping[str, int]
+) -> tuple[dict[str, RuntimeValue], RandomFeeds]:
+    """The checked feeds, with random values for the inputs that they lack, and what was random."""
+    require_integer("seed", seed, 0)
+    require_mapping("dims", dims, str, (int, np.integer), "names of dims to lengths")
+    random = random_feeds(ports_of(model), feeds, seed, dims)
+    values = {**feeds, **{name: clamp_integers(value) for name, value in random.values.items()}}
+    declarations = declarations_of(model.graph.inputs, "input")
+    return dict(check_feeds(values, declarations, DeclaredDims(model.ir_version))), random
+
+
+def complete_feeds(
+    model: Model, feeds: Mapping[str, object], seed: int, dims: Mapping[str, int]
+) -> dict[str, RuntimeValue]:
+    """The feeds of `choose_feeds` alone."""
+    return choose_feeds(model, feeds, seed, dims)[0]
+
+
+def clamp_integers(value: object) -> object:
+    """A random value with integers reduced to 0 and 1, which are valid indices of almost any table."""
+    if isinstance(value, np.ndarray) and value.dtype.kind in "iu":
+        return value % 2
+    return value

@@ -1,0 +1,147 @@
+"""The tools as functions of paths, bytes and models, with results as objects."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from sardonyx._src.arguments import require_path
+from sardonyx._src.io.loading.load import ModelSource, load, resolve_model
+from sardonyx._src.ir.model import Model
+from sardonyx._src.runtime.saved_programs.save import save_compiled
+from sardonyx._src.tools import extract as extraction
+from sardonyx._src.tools import inline as inlining
+from sardonyx._src.tools import rename as renaming
+from sardonyx._src.tools.diff import Difference
+from sardonyx._src.tools.diff import diff as diff_models
+from sardonyx._src.tools.externalise import PROTOBUF_LIMIT
+from sardonyx._src.tools.externalise import externalise as write_externalised
+from sardonyx._src.tools.externalise import internalise as write_internalised
+from sardonyx._src.tools.merge.models import DEFAULT_PREFIX
+from sardonyx._src.tools.merge.models import merge as merge_models
+from sardonyx._src.tools.set_dims import set_dims as set_dims_of
+
+Names = Mapping[str, str]
+
+
+def extract(
+    model: ModelSource, *, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None
+) -> Model:
+    """The part of a model that computes `outputs` from `inputs`; both may name any value of the main graph.
+
+    Raises InputError for unknown names, and for outputs that need an input that is not given.
+    """
+    return extraction.extract(resolve_model(model), inputs=inputs, outputs=outputs)
+
+
+def merge(
+    first: ModelSource,
+    second: ModelSource,
+    connect: Iterable[tuple[str, str]] | None = None,
+    *,
+    prefix: str = DEFAULT_PREFIX,
+    prefix_public: bool = False,
+    keep_connected: bool = False,
+) -> Model:
+    """One model of two: outputs of the first feed inputs of the second.
+
+    connect: pairs of an output and an input; by default those with equal names, or the only ones.
+    """
+    return merge_models(
+        resolve_model(first),
+        resolve_model(second),
+        connect,
+        prefix=prefix,
+        prefix_public=prefix_public,
+        keep_connected=keep_connected,
+    )
+
+
+def diff(first: ModelSource, second: ModelSource, *, weights_tolerance: float = 0.0) -> list[Difference]:
+    """The differences of two models; empty if they are equal."""
+    return list(diff_models(resolve_model(first), resolve_model(second), weights_tolerance=weights_tolerance))
+
+
+def rename(
+    model: ModelSource,
+    *,
+    inputs: Names | None = None,
+    outputs: Names | None = None,
+    values: Names | None = None,
+    nodes: Names | None = None,
+    dims: Names | None = None,
+    functions: Names | None = None,
+    domains: Names | None = None,
+    graph: str = "",
+    regex: bool = False,
+) -> Model:
+    """A copy of a model with new names by old names, to which all references are updated.
+
+    regex: old names are regular expressions that match whole names.  Raises InputError for a name that the model lacks,
+    and for a new name in use.
+    """
+    kinds = (inputs, outputs, values, nodes, dims, functions, domains)
+    maps = [dict(names or {}) for names in kinds]
+    return renaming.rename(resolve_model(model), renaming.Renaming(*maps, graph=graph, regex=regex))
+
+
+def set_dims(
+    model: ModelSource,
+    *,
+    dims: Mapping[str, int] | None = None,
+    inputs: Mapping[str, Sequence[int | str]] | None = None,
+    free: Mapping[tuple[str, int], str] | None = None,
+) -> Model:
+    """A copy of a model with other sizes: of variables, of inputs, or axes that become variables.
+
+    Constants that hold a changed size are repaired; `notes` of the result lists repairs.
+    """
+    return set_dims_of(resolve_model(model), dims=dims, inputs=inputs, free=free)
+
+
+def inline(model: ModelSource, functions: Iterable[str] | None = None) -> Model:
+    """A copy of a model with calls of functions, all or those named, replaced by their bodies."""
+    return inlining.inline(resolve_model(model), functions)
+
+
+def externalise(
+    model: ModelSource,
+    target: str | os.PathLike[str],
+    *,
+    location: str | None = None,
+    threshold: int = 1024,
+    one_file_per_tensor: bool = False,
+    align: int = 4096,
+    checksum: bool | None = None,
+) -> Model:
+    """Writes a model with its weights in external data files, and returns the model that was written."""
+    require_path("target", target)
+    write_externalised(
+        resolve_model(model),
+        target,
+        location=location,
+        threshold=threshold,
+        one_file_per_tensor=one_file_per_tensor,
+        align=align,
+        checksum=checksum,
+    )
+    return load(target)
+
+
+def internalise(model: ModelSource, target: str | os.PathLike[str], *, limit: int = PROTOBUF_LIMIT) -> Model:
+    """Writes a model with all weights inside, and returns the model that was written.
+
+    Raises LimitError for a model of more than `limit` bytes.
+    """
+    require_path("target", target)
+    write_internalised(resolve_model(model), target, limit=limit)
+    return load(target)
+
+
+def compile(model: ModelSource, target: str | os.PathLike[str]) -> Path:
+    """Compiles a model into a `.sdx` file for machines like this one, and returns its path."""
+    require_path("target", target)
+    path = Path(target)
+    save_compiled(resolve_model(model), path)
+    return path

@@ -1,0 +1,47 @@
+"""What the command line does, from Python: every function takes a path, bytes or a Model, and returns its result.
+
+docs/tools.md has the Python and the command line spelling of each side by side.  `sardonyx.check`, `convert`, `infer` and
+`optimize` are functions of the package itself.
+"""
+
+from sardonyx._src.measure.compare.models import ModelComparison as ModelComparison
+from sardonyx._src.measure.compare.models import compare as compare
+from sardonyx._src.measure.compare.values import ValueComparison as ValueComparison
+from sardonyx._src.measure.costs import NodeCost as NodeCost
+from sardonyx._src.measure.costs import node_costs as node_costs
+from sardonyx._src.measure.functions import compile as compile
+from sardonyx._src.measure.functions import diff as diff
+from sardonyx._src.measure.functions import externalise as externalise
+from sardonyx._src.measure.functions import extract as extract
+from sardonyx._src.measure.functions import inline as inline
+from sardonyx._src.measure.functions import internalise as internalise
+from sardonyx._src.measure.functions import merge as merge
+from sardonyx._src.measure.functions import rename as rename
+from sardonyx._src.measure.functions import set_dims as set_dims
+from sardonyx._src.measure.profiling import Profile as Profile
+from sardonyx._src.measure.profiling import profile as profile
+from sardonyx._src.tools.diff import Difference as Difference
+
+externalize, internalize = externalise, internalise
+
+__all__ = [
+    "Difference",
+    "ModelComparison",
+    "NodeCost",
+    "Profile",
+    "ValueComparison",
+    "compare",
+    "compile",
+    "diff",
+    "externalise",
+    "externalize",
+    "extract",
+    "inline",
+    "internalise",
+    "internalize",
+    "merge",
+    "node_costs",
+    "profile",
+    "rename",
+    "set_dims",
+]

@@ -15,6 +15,7 @@ import sardonyx
 import sardonyx.backend as public_backend
 import sardonyx.errors as public_errors
 import sardonyx.ir as public_ir
+import sardonyx.tools as public_tools
 import sardonyx.train as public_train
 
 NAMES = """
@@ -85,7 +86,7 @@ def test_no_public_name_is_shadowed_by_a_package() -> None:
 
 @pytest.mark.parametrize(
     "module",
-    [public_ir, public_errors, public_backend, public_train],
+    [public_ir, public_errors, public_backend, public_tools, public_train],
     ids=lambda module: str(module.__name__),
 )
 def test_a_public_module_lists_what_it_exports(module: ModuleType) -> None:

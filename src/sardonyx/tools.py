@@ -9,6 +9,7 @@ from sardonyx._src.measure.compare.models import compare as compare
 from sardonyx._src.measure.compare.values import ValueComparison as ValueComparison
 from sardonyx._src.measure.costs import NodeCost as NodeCost
 from sardonyx._src.measure.costs import node_costs as node_costs
+from sardonyx._src.measure.functions import bench as bench
 from sardonyx._src.measure.functions import compile as compile
 from sardonyx._src.measure.functions import diff as diff
 from sardonyx._src.measure.functions import externalise as externalise
@@ -20,16 +21,19 @@ from sardonyx._src.measure.functions import rename as rename
 from sardonyx._src.measure.functions import set_dims as set_dims
 from sardonyx._src.measure.profiling import Profile as Profile
 from sardonyx._src.measure.profiling import profile as profile
+from sardonyx._src.measure.timing import EngineTiming as EngineTiming
 from sardonyx._src.tools.diff import Difference as Difference
 
 externalize, internalize = externalise, internalise
 
 __all__ = [
     "Difference",
+    "EngineTiming",
     "ModelComparison",
     "NodeCost",
     "Profile",
     "ValueComparison",
+    "bench",
     "compare",
     "compile",
     "diff",

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from sardonyx._src.arguments import require_path
+from sardonyx._src.arguments import require_integer, require_path, texts_of
 from sardonyx._src.io.loading.load import ModelSource, load, resolve_model
+from sardonyx._src.io.saving.save import save
 from sardonyx._src.ir.model import Model
+from sardonyx._src.measure.engines import OURS, require_engine
+from sardonyx._src.measure.feeds import complete_feeds
+from sardonyx._src.measure.timing import EngineTiming, measure_engines
 from sardonyx._src.runtime.saved_programs.save import save_compiled
 from sardonyx._src.tools import extract as extraction
 from sardonyx._src.tools import inline as inlining
@@ -137,6 +142,32 @@ def internalise(model: ModelSource, target: str | os.PathLike[str], *, limit: in
     require_path("target", target)
     write_internalised(resolve_model(model), target, limit=limit)
     return load(target)
+
+
+def bench(
+    model: ModelSource,
+    feeds: Mapping[str, object] | None = None,
+    *,
+    against: Sequence[str] = (),
+    threads: int = 1,
+    turns: int = 15,
+    seed: int = 0,
+    dims: Mapping[str, int] | None = None,
+) -> list[EngineTiming]:
+    """The latency of Sardonyx and of other installed engines on a model, measured in one process with interleaved calls.
+
+    feeds: inputs by name; missing ones are random, with the lengths `dims` of dimension variables.  against: "onnxruntime"
+    and "openvino".  turns: rounds of measurement.  Raises InputError for engines that are unknown or not installed.
+    """
+    require_integer("threads", threads, 1)
+    require_integer("turns", turns, 1)
+    engines = [OURS, *(require_engine(name) for name in texts_of("against", against))]
+    resolved = resolve_model(model)
+    values = complete_feeds(resolved, feeds or {}, seed, dims or {})
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model.onnx")
+        save(resolved, path)
+        return measure_engines(path, engines, threads, values, turns)
 
 
 def compile(model: ModelSource, target: str | os.PathLike[str]) -> Path:

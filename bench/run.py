@@ -9,6 +9,7 @@ from types import ModuleType
 
 import checking
 import classical
+import exported
 import inference
 import latency
 import lengths
@@ -65,6 +66,7 @@ SECTIONS: dict[str, tuple[ModuleType, Callable[[], str | None]]] = {
     "Operators of one node": (operators, operators.section),
     "Limits of one core": (limits, limits.section),
     "Models that others have made": (shared_models, shared_models.section),
+    "Models of exporters": (exported, exported.section),
     "Models of scikit-learn": (classical, classical.section),
     "New lengths": (lengths, lengths.section),
     "Starts": (starts, starts.section),
@@ -76,6 +78,7 @@ SECTIONS: dict[str, tuple[ModuleType, Callable[[], str | None]]] = {
 SHORTEST_RUNS: dict[str, Callable[[], str | None]] = {
     "The native engine beside other engines": lambda: latency.section(method=BUSY),
     "Models that others have made": lambda: shared_models.section(method=BUSY),
+    "Models of exporters": lambda: exported.section(method=BUSY),
 }
 
 

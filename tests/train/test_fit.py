@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -133,6 +134,30 @@ def test_a_killed_process_is_resumed_to_equal_bits(tmp_path: Path) -> None:
     process.wait()
     process.stdout.close()
     assert (tmp_path / "last.onnx").exists()
+    resumed = run(tmp_path)
+    assert bits(resumed.checkpoint) == bits(whole.checkpoint)
+    assert metrics(resumed) == metrics(whole)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the test sends SIGKILL")
+def test_a_run_that_is_killed_again_and_again_ends_with_equal_bits(tmp_path: Path) -> None:
+    """Each process is killed some milliseconds after some of its steps, at random."""
+    whole, draw = run(), np.random.default_rng(9)
+    paths = os.pathsep.join(["tests", str(Path(sx.__file__).parents[1])])
+    for _ in range(5):
+        process = subprocess.Popen(
+            [sys.executable, "-c", KILLED, str(tmp_path)],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": paths},
+        )
+        assert process.stdout is not None
+        for _ in range(int(draw.integers(1, 8))):
+            process.stdout.readline()
+        time.sleep(draw.uniform(0, 0.02))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
     resumed = run(tmp_path)
     assert bits(resumed.checkpoint) == bits(whole.checkpoint)
     assert metrics(resumed) == metrics(whole)

@@ -90,6 +90,28 @@ def test_outputs_of_the_inference_graph_can_be_left_out(engine: Engine) -> None:
         np.testing.assert_allclose(value, all_results[name], rtol=1e-5, atol=1e-7)
 
 
+NUMERIC = "float float16 bfloat16 double int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool int4 uint4 float8e4m3fn float8e5m2"
+
+
+@pytest.mark.parametrize("dtype", NUMERIC.split())
+def test_states_of_every_element_type(dtype: str, tmp_path: Path) -> None:
+    """The states of SWAP change places, in memory and in a checkpoint; two elements of 4 bits are one number of the text."""
+    a, b = ("1", "16") if dtype.endswith("int4") else ("1, 0", "0, 1")
+    graph = f"pair () => ({dtype}[2] first) <{dtype}[2] a = {{{a}}}, {dtype}[2] b = {{{b}}}> {{ first = Identity(a) }}"
+    text = training_text(graph, [SWAP.replace("float[2]", f"{dtype}[2]")]).replace('"": 18', '"": 21')
+    session = sx.TrainingSession(sx.from_text(text), engine="reference")
+    before = dict(session.state)
+    session.step()
+    assert session.state["a"].dtype == before["b"].dtype
+    assert session.state["a"].tobytes() == before["b"].tobytes() != session.state["b"].tobytes()
+    session.save(tmp_path / "checkpoint.onnx")
+    resumed = sx.TrainingSession(tmp_path / "checkpoint.onnx", engine="reference")
+    assert {n: v.tobytes() for n, v in resumed.state.items()} == {
+        n: v.tobytes() for n, v in session.state.items()
+    }
+    assert tensors(resumed.infer())["first"].tobytes() == before["b"].tobytes()
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_several_steps_share_the_state_and_run_in_any_order(engine: Engine) -> None:
     mixed = sx.TrainingSession(model(DESCENT, MOMENTUM), engine=engine)

@@ -40,7 +40,7 @@ from sardonyx._src.compile.program.size_functions import evaluate_dim
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView
 from sardonyx._src.interp.run_state import Frame, RandomSource, RunState
-from sardonyx._src.ir.dims import Known
+from sardonyx._src.ir.dims import Expr, Known
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.runtime.fallback_ops import FallbackRunner, check_result
@@ -179,6 +179,15 @@ class GuardedProgram:
         fault = checked_kernel.call(table, arguments.ctypes.data, first, last, scratch.address)
         assert fault is None, f"{fault} is outside of the operands of {step.nodes}"
 
+    def violates_guard(self) -> bool:
+        """Whether a relation of sizes that are bound so far does not hold, so that the program rejects the run."""
+        unbound = self.program.stages.keys() - self.lengths.keys()
+        return any(
+            self.evaluate_dim(guard.left) != self.evaluate_dim(guard.right)
+            for guard in self.program.guards
+            if not any(isinstance(dim, Expr) and dim.symbols() & unbound for dim in (guard.left, guard.right))
+        )
+
     def encode_argument(self, arg: TensorView | Known) -> int:
         if not isinstance(arg, TensorView):
             return self.evaluate_dim(arg)
@@ -225,6 +234,8 @@ def run_guarded(
             try:
                 execute_action(guarded, fallback_runner, frame, program.actions[index])
             except Bailout:
+                return None
+            if guarded.violates_guard():
                 return None
             index += guarded.next_distance(program.actions[index])
     if guarded.read_tensor(program.status)[0]:

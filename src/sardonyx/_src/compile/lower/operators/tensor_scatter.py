@@ -42,14 +42,16 @@ def match_tensor_scatter(op: BoundNode, scope: Scope) -> Region[CacheUpdate] | N
         scope.known_shape(update),
         op.attribute("axis", int),
     )
-    if scope.shape(op.output) != shape or op.attributes["mode"] not in ("linear", "circular"):
+    result = scope.shape(op.output)
+    if result is None or op.attributes["mode"] not in ("linear", "circular"):
         return None
     if len(shape) != len(update_shape) or not -len(shape) <= axis < len(shape) or axis % len(shape) == 0:
         return None
     axis %= len(shape)
-    if not all(
-        d == axis or scope.guard_equal(a, b) for d, (a, b) in enumerate(zip(shape, update_shape, strict=True))
-    ):
+    if not all(map(scope.guard_required_equal, shape, result)):
+        return None
+    sizes = enumerate(zip(result, update_shape, strict=True))
+    if not all(d == axis or scope.guard_required_equal(a, b) for d, (a, b) in sizes):
         return None
     if not (are_valid_starts(scope, starts, shape[0]) and scope.guard_ge(shape[axis], update_shape[axis])):
         return None
@@ -64,7 +66,7 @@ def lower_tensor_scatter(region: LaidOutRegion[CacheUpdate], lowering: Lowering)
     (result,), config = region.results, region.config
     positions = starts[0] if starts else first_positions(lowering, cache.shape[0])
     return (
-        copy_step(cache, result),
+        copy_step(replace(cache, shape=result.shape), result),
         cache_insert_step(update, positions, result, config.axis, lowering.status, circular=config.circular),
     )
 

@@ -177,14 +177,9 @@ def test_a_missing_file_is_wrong_use(verb: str, capsys: Streams) -> None:
 def test_a_dash_is_standard_input(verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
     content = Path("m.onnx").read_bytes()
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
-    out = required_outputs(verb) or (
-        [
-            output_actions(verb_parser(verb))[0].option_strings[-1],
-            f"o{output_actions(verb_parser(verb))[0].type.suffixes[0]}",
-        ]  # type: ignore[union-attr]
-        if output_actions(verb_parser(verb))
-        else []
-    )
+    options = [option for name, option in outputs() if name == verb][:1]
+    extra = [word for o in options for word in (o, f"o{kind_of((verb, o)).suffixes[0]}")]
+    out = required_outputs(verb) or extra
     assert main([*command(verb, "-"), *out]) in (0, 1, 3)
 
 

@@ -60,7 +60,12 @@ def test_texts_are_small_and_escaped() -> None:
 def test_functions_take_paths_bytes_and_models(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "m.onnx"
     sx.save(parse_model(TEXT), path)
-    source = {"path": path, "bytes": path.read_bytes(), "model": sx.load(path)}[kind]
+    sources: dict[str, Path | bytes | sx.Model] = {
+        "path": path,
+        "bytes": path.read_bytes(),
+        "model": sx.load(path),
+    }
+    source = sources[kind]
     assert str(sx.infer(source).graph.outputs[0].type) == "float[N,2]"
     assert sx.convert(source, 22).opset_imports == {"": 22}
     assert len(sx.optimize(source).graph.nodes) == 2

@@ -86,9 +86,18 @@ def rename(
     regex: old names are regular expressions that match whole names.  Raises InputError for a name that the model lacks,
     and for a new name in use.
     """
-    kinds = (inputs, outputs, values, nodes, dims, functions, domains)
-    maps = [dict(names or {}) for names in kinds]
-    return renaming.rename(resolve_model(model), renaming.Renaming(*maps, graph=graph, regex=regex))
+    names = renaming.Renaming(
+        inputs=inputs or {},
+        outputs=outputs or {},
+        values=values or {},
+        nodes=nodes or {},
+        dims=dims or {},
+        functions=functions or {},
+        domains=domains or {},
+        graph=graph,
+        regex=regex,
+    )
+    return renaming.rename(resolve_model(model), names)
 
 
 def set_dims(

@@ -109,7 +109,10 @@ class Sampler:
         flat = step.op("Concat", step.op("Shape", x, start=0, end=2), space, axis=0)
         rows = step.op("Transpose", step.op("Reshape", x, flat, allowzero=1), perm=[0, 2, 1])
         batch, points = (step.op("Shape", index, start=i, end=i + 1) for i in (0, 2))
-        places = step.Reshape(index, step.op("Concat", batch, step.integers([-1, 1]), axis=0))
+        flat_index = step.op(
+            "Concat", batch, step.Mul(points, step.integers([count])), step.integers([1]), axis=0
+        )
+        places = step.op("Reshape", index, flat_index, allowzero=1)
         pixels = step.op("GatherND", rows, places, batch_dims=1)
         channels = step.op("Shape", rows, start=2, end=3)
         shape = step.op("Concat", batch, step.integers([count]), points, channels, axis=0)

@@ -14,7 +14,7 @@ FACTOR ?= 10
 T ?= tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test all format lint types tests test-fast test-without-llvmlite test-clients fuzz coverage regen generated \
+.PHONY: help demo test all format lint types tests test-fast test-without-llvmlite test-clients fuzz fuzz-sample coverage regen generated \
 	conversions bench lock hooks clean
 
 help:  ## this list
@@ -67,6 +67,13 @@ test-clients:  ## clients of onnxruntime that others wrote, on Sardonyx in its p
 
 fuzz: $(STAMP)  ## the random tests with FACTOR times as many samples
 	SARDONYX_FUZZ_FACTOR=$(FACTOR) $(PYTEST) --timeout=3600 -m fuzz $(T)
+
+# The first cases of each campaign, about a minute of processor time; none may be a fault.
+SAMPLE := bytes:20000 structure:800 attributes:800 feeds:700 extremes:500 graphs:60
+fuzz-sample: $(STAMP)  ## the first cases of the campaigns of tools/fuzz
+	@folder=$$(mktemp -d) && for campaign in $(SAMPLE); do \
+	  $(BIN)/python tools/fuzz/run.py $${campaign%:*} --state $$folder --cases $${campaign#*:} --jobs $(JOBS) || exit 1; \
+	done; rm -r $$folder
 
 # Apart from `make test`, whose time it would nearly double on Python 3.11, where tracing is a call for every line.
 coverage: $(STAMP)  ## line and branch coverage of the tests that `make test-fast` runs

@@ -72,20 +72,28 @@ def matmul_body(inference: Inference) -> str:
       {cut}
       scale_shape = {vector([rows, blocks])}
       block_scales = Reshape(scales, scale_shape)
-      {weights_text(inference, rows, blocks)}
-      columns = Transpose <perm = [1, 0]> (weights)
+      {columns_text(inference, rows, blocks)}
       {"product = MatMul(a, columns)  y = Add(product, bias)" if inference.has(5) else "y = MatMul(a, columns)"}
     }}"""
 
 
-def weights_text(inference: Inference, rows: int, blocks: int) -> str:
-    """The nodes of `weights`, [N, K], from `codes`, `block_scales` and the zero points."""
+def columns_text(inference: Inference, rows: int, blocks: int) -> str:
+    """The nodes of `columns`, [K, N], from `codes`, `block_scales` and the zero points.
+
+    The codes are transposed, not the weights, so that an engine that evaluates DequantizeLinear once has the operand itself.
+    """
     size, bits = inference.integer("block_size"), inference.integer("bits")
     dtype = element_type(inference)
     zeros = zeros_text(inference, rows, blocks, bits)
     is_exact = not inference.has(3) or element_type(inference, 3) is DataType.UINT8
     if is_exact and not inference.has(4):
-        return f"{zeros} weights = DequantizeLinear <axis = 1, block_size = {size}> (codes, block_scales, block_zeros)"
+        transposed = "  ".join(
+            f"{name}_columns = Transpose <perm = [1, 0]> ({name})"
+            for name in ("codes", "block_scales", "block_zeros")
+        )
+        operands = "codes_columns, block_scales_columns, block_zeros_columns"
+        return f"""{zeros} {transposed}
+      columns = DequantizeLinear <axis = 0, block_size = {size}> ({operands})"""
     real = (
         f"real_codes = Cast <to = {int(dtype)}> (codes)  real_zeros = Cast <to = {int(dtype)}> (block_zeros)"
     )
@@ -94,7 +102,7 @@ def weights_text(inference: Inference, rows: int, blocks: int) -> str:
     else:
         of_column = repeat_text("block_scales", "scale_of", size, inference.integer("K"))
         of_column += repeat_text("real_zeros", "zero_of", size, inference.integer("K"))
-    return f"{zeros} {real} {of_column} centred = Sub(real_codes, zero_of)  weights = Mul(centred, scale_of)"
+    return f"{zeros} {real} {of_column} centred = Sub(real_codes, zero_of)  weights = Mul(centred, scale_of)  columns = Transpose <perm = [1, 0]> (weights)"
 
 
 def repeat_text(name: str, result: str, size: int, width: int) -> str:

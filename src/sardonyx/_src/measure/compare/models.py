@@ -184,7 +184,7 @@ class Comparer:
 
     def run(self, shared: Sequence[Value], outputs: Sequence[str]) -> ModelComparison:
         """The comparison of outputs, and of the values up to the first difference or all that fit into memory."""
-        names = [value.name for value in shared]
+        names: Sequence[str] = [value.name for value in shared]
         known: dict[str, ValueComparison] = {}
         if not self.fits(names):
             names = self.bisect(names, known)

@@ -37,10 +37,10 @@ from latency import (
 from latency import Case as TimedCase
 from measure import BUILD, FOLDER
 from peers import ENGINES
-from sardonyx._src.cli.benchmark.engines import OURS, open_engine
-from sardonyx._src.cli.benchmark.timing import EngineTiming, interleave_calls, max_relative_difference
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.ir.tensors import Array
+from sardonyx._src.measure.engines import OURS, open_engine
+from sardonyx._src.measure.timing import EngineTiming, interleave_calls, max_relative_difference
 from sardonyx._src.ops.api import RuntimeValue
 
 SCRIPTS, MODELS = FOLDER / "exporters", BUILD / "exported"

@@ -151,7 +151,7 @@ def sizes_of(values: Iterable[Value], feeds: Mapping[str, object]) -> dict[str, 
     graph = values[0].producer.graph if values and values[0].producer else None
     for port in graph.inputs if graph is not None else ():
         shape = port.type.shape if isinstance(port.type, TensorType) else None
-        for dim, length in zip(shape or (), np.shape(feeds.get(port.name)), strict=False):
+        for dim, length in zip(shape or (), np.asarray(feeds.get(port.name)).shape, strict=False):
             if isinstance(dim, Expr):
                 lengths[str(dim)] = length
     return {value.name: size_of(value, lengths) for value in values}

@@ -32,6 +32,7 @@ WORK = {
     "set-dims": ["--dim", "N=4"],
     "train": ["--data", "train.npz", "--engine", "reference", "--epochs", "1", "--loss", "mse"],
 }
+MODELS = {"merge-adapters": "adapted.onnx"}  # of the verbs that do not take every model
 NEEDED_FOR_STREAM = {"externalise": ["--location", "weights.bin", "--threshold", "1"]}
 
 
@@ -58,8 +59,9 @@ def kind_of(output: Output) -> OutputPath:
     return kind
 
 
-def command(verb: str, model: str = "m.onnx") -> list[str]:
+def command(verb: str, model: str = "") -> list[str]:
     """A command line of a verb that works, without the options that name outputs."""
+    model = model or MODELS.get(verb, "m.onnx")
     models = [
         {"second": "second.onnx", "other": "m.onnx"}.get(action.dest, model)
         for action in verb_parser(verb)._actions
@@ -82,6 +84,10 @@ def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sx.save(model, "m.onnx")
     sx.save(parse_model(MODEL), "m.onnx")
     sx.save(parse_model("g (float[N,2] y) => (float[N,2] z) { b = Neg(y)  z = Relu(b) }"), "second.onnx")
+    dense = parse_model(
+        "g (float[N,2] x) => (float[N,2] y) <float[2,2] w = {1, 2, 3, 4}> { y = MatMul(x, w) }"
+    )
+    sx.save(sx.train.add_adapters(dense, 1), "adapted.onnx")
     np.savez("train.npz", x=np.ones((4, 2), np.float32), target=np.ones((4, 2), np.float32))
     (tmp_path / "folder").mkdir()
 
@@ -175,7 +181,7 @@ def test_a_missing_file_is_wrong_use(verb: str, capsys: Streams) -> None:
 
 @pytest.mark.parametrize("verb", list(verbs_with_model()))
 def test_a_dash_is_standard_input(verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    content = Path("m.onnx").read_bytes()
+    content = Path(MODELS.get(verb, "m.onnx")).read_bytes()
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
     options = [option for name, option in outputs() if name == verb][:1]
     extra = [word for o in options for word in (o, f"o{kind_of((verb, o)).suffixes[0]}")]

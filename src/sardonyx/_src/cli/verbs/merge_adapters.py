@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 
 from sardonyx._src.cli.inputs.models import add_model, load_model
-from sardonyx._src.cli.output.models import add_out, finish
+from sardonyx._src.cli.output.models import add_json, add_out, finish
 from sardonyx._src.cli.output.summary import Json
 from sardonyx._src.errors import InputError
 from sardonyx._src.train.adapters import is_adapter, merge_adapters
@@ -19,6 +19,7 @@ HELP = "merge low-rank adapters into their weights"
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
     add_out(parser)
+    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:

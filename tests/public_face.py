@@ -411,7 +411,7 @@ CALLS: dict[str, Callable[[], Call]] = {
     ),
     "sardonyx.TrainingSession.initialize": lambda: Call(training_session().initialize, {}),
     "sardonyx.TrainingSession.step": lambda: Call(
-        training_session().step, {"feeds": {}, "index": 0, "seed": 1}
+        training_session().step, {"feeds": {}, "index": 0, "seed": 1, "inference_outputs": False}
     ),
     "sardonyx.TrainingSession.evaluate": lambda: Call(
         measured_training_session().evaluate, {"feeds": {"x": X3, "t": X3[:, :1]}, "index": 0}

@@ -134,23 +134,6 @@ def test_a_state_that_is_also_a_scan_output() -> None:
     assert_differentiable(text, {"x": values(2)}, ["x"])
 
 
-def test_a_loop_that_carries_a_sequence_is_refused() -> None:
-    text = f"""{HEADER} g (float[2] x) => (float[2] y) {{
-      {COUNTS % 2}
-      start = SequenceConstruct(x)
-      all = Loop(m, c, start) <
-        body = b (int64 i, bool ci, seq(float[2]) h) => (bool co, seq(float[2]) n) {{
-          co = Identity(ci)
-          n = SequenceInsert(h, x)
-        }}
-      >
-      zero = Constant<value_int = 0>()
-      y = SequenceAt(all, zero)
-    }}"""
-    with pytest.raises(sx.DifferentiationError):
-        sx.gradient(sx.from_text(text), "y", "x")
-
-
 def test_second_order_through_a_loop() -> None:
     """y = x^(2^2); its second derivative is 12 x^2."""
     text = f"""{HEADER} g (double x) => (double y) {{

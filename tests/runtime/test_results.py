@@ -116,7 +116,7 @@ def test_a_tensor_of_an_array_returns_a_read_only_array() -> None:
 
 @pytest.mark.parametrize("feeds", [np.zeros(2, F), [np.zeros(2, F)], "x"])
 def test_feeds_are_a_dict(feeds: object) -> None:
-    with pytest.raises(InputError, match="feeds must be a dict from input names to values"):
+    with pytest.raises(TypeError, match="feeds must be a dict from input names to values, or a table"):
         make_session("g (float[2] x) => (float[2] y) { y = Neg(x) }").run(feeds)  # type: ignore[arg-type]
 
 

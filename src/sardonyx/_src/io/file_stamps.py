@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
 from dataclasses import dataclass, field
@@ -68,6 +67,8 @@ class BytesStamp:
 
     @classmethod
     def of(cls, data: bytes) -> Self:
+        import hashlib  # loads slowly, and only bytes need it
+
         return cls(hashlib.sha256(data).hexdigest())
 
     @property

@@ -19,7 +19,7 @@ MODEL_SUFFIXES = (".onnx", ".onnxtxt", ".txt", ".json", ".pb", "")  # no suffix:
 
 @dataclass(frozen=True)
 class OutputPath:
-    """The argparse type of an option that names what to write: a path with one of the suffixes, or `-`.
+    """The argparse type of an option that names what to write: a path with one of the suffixes, `-`, a device or a pipe.
 
     folders: whether a path without suffix, or that of an existing folder, names a folder.
     """
@@ -28,7 +28,7 @@ class OutputPath:
     folders: bool = False
 
     def __call__(self, text: str) -> str:
-        if text == STANDARD_STREAM:
+        if is_stream(text) and not os.path.isdir(text):
             return text
         if not text:
             raise argparse.ArgumentTypeError("must be a path, or - for standard output; got ''")

@@ -1,0 +1,1 @@
+"""The same five models, and the same twelve mistakes, in four libraries that build models."""

@@ -63,7 +63,9 @@ def measure(library: str) -> dict[str, Any]:
         model = proto_of(library, getattr(module, name))
         session = onnxruntime.InferenceSession(model.SerializeToString())
         results = session.run(None, weights.INPUTS[name])
-        by_shape = sorted((list(np.shape(r)), np.asarray(r, np.float64).reshape(-1).tolist()) for r in results)
+        by_shape = sorted(
+            (list(np.shape(r)), np.asarray(r, np.float64).reshape(-1).tolist()) for r in results
+        )
         rows[name] = {"size": size_of(module, name), "results": by_shape}
     mistakes = importlib.import_module(f"building.{library}_mistakes")
     functions = list(mistake_functions(mistakes))
@@ -104,7 +106,9 @@ def mistake_functions(module: ModuleType) -> Iterator[Callable[[], object] | Non
     for node in ast.parse(source_of(module)).body:
         if isinstance(node, ast.FunctionDef) and node.name not in ("start", "finish"):
             yield getattr(module, node.name)
-        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and node.value.value is None:
+        elif (
+            isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and node.value.value is None
+        ):
             yield None
 
 
@@ -123,7 +127,10 @@ def write_page(results: dict[str, dict[str, Any]]) -> None:
                 assert shape == other and np.allclose(values, expected, rtol=1e-5, atol=1e-5), (library, name)
     names = list(LIBRARIES.values())
     sizes = [
-        [name, *(f"{r['models'][name]['size'][0]} / {r['models'][name]['size'][1]}" for r in results.values())]
+        [
+            name,
+            *(f"{r['models'][name]['size'][0]} / {r['models'][name]['size'][1]}" for r in results.values()),
+        ]
         for name in MODELS
     ]
     mistakes = [[kind, *(r["verdicts"][i] for r in results.values())] for i, kind in enumerate(KINDS)]

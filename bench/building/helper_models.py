@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import onnx
-from building import weights as w
 from onnx import TensorProto, helper, numpy_helper
+
+from building import weights as w
 
 FLOAT = TensorProto.FLOAT
 
@@ -154,7 +155,12 @@ def lstm() -> onnx.ModelProto:
 def pipeline() -> onnx.ModelProto:
     nodes = [
         helper.make_node(
-            "Scaler", ["x"], ["scaled"], domain="ai.onnx.ml", offset=w.OFFSET.tolist(), scale=w.FACTOR.tolist()
+            "Scaler",
+            ["x"],
+            ["scaled"],
+            domain="ai.onnx.ml",
+            offset=w.OFFSET.tolist(),
+            scale=w.FACTOR.tolist(),
         ),
         helper.make_node(
             "OneHotEncoder", ["color"], ["hot"], domain="ai.onnx.ml", cats_strings=["red", "green", "blue"]

@@ -34,13 +34,17 @@ def verdict(make: Callable[[], object] | None, source: str) -> str:
         return "cannot be written"
     try:
         model = make()
-    except Exception as error:  # each library has errors of its own
-        lines = [frame.line or "" for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(FOLDER)]
+    except Exception as error:  # noqa: BLE001  # each library has errors of its own
+        lines = [
+            frame.line or ""
+            for frame in traceback.extract_tb(error.__traceback__)
+            if frame.filename.startswith(FOLDER)
+        ]
         is_named = any("# mistake" in line for line in lines) or "# mistake" in str(error)
         return "at the line" if is_named else "later"
     assert isinstance(model, onnx.ModelProto), source
     try:
         onnx.checker.check_model(model, full_check=True)
-    except Exception:  # of the checker or of its inference
+    except Exception:  # noqa: BLE001  # of the checker or of its inference
         return "onnx.checker"
     return "nowhere"

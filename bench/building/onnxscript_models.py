@@ -2,9 +2,10 @@
 
 # Annotations are read by onnxscript when a function is defined, so they are not postponed.
 import onnx
-from building import weights as w
 from onnxscript import FLOAT, INT64, STRING, graph, script, values
 from onnxscript import opset21 as op
+
+from building import weights as w
 
 ml = values.Opset("ai.onnx.ml", 3)
 
@@ -32,7 +33,11 @@ def mlp(x: FLOAT["N", 64]) -> FLOAT["N", 10]:
 def cnn(x: FLOAT["N", 8, "H", "W"]) -> FLOAT["N", 8]:
     y = op.Conv(x, op.Constant(value=KERNEL), pads=[1, 1, 1, 1])
     y = op.BatchNormalization(
-        y, op.Constant(value=SCALE), op.Constant(value=SHIFT), op.Constant(value=MEAN), op.Constant(value=VARIANCE)
+        y,
+        op.Constant(value=SCALE),
+        op.Constant(value=SHIFT),
+        op.Constant(value=MEAN),
+        op.Constant(value=VARIANCE),
     )
     return op.Flatten(op.GlobalAveragePool(op.Relu(y) + x))
 
@@ -46,7 +51,9 @@ def heads(x, weights):
 def attention(x: FLOAT["B", 1, 32], past_k: FLOAT["B", 4, "P", 8], past_v: FLOAT["B", 4, "P", 8]):
     k = op.Concat(past_k, heads(x, op.Constant(value=WK)), axis=2)
     v = op.Concat(past_v, heads(x, op.Constant(value=WV)), axis=2)
-    scores = op.MatMul(heads(x, op.Constant(value=WQ)), op.Transpose(k, perm=[0, 1, 3, 2])) / 2.8284271247461903
+    scores = (
+        op.MatMul(heads(x, op.Constant(value=WQ)), op.Transpose(k, perm=[0, 1, 3, 2])) / 2.8284271247461903
+    )
     mixed = op.Transpose(op.MatMul(op.Softmax(scores, axis=-1), v), perm=[0, 2, 1, 3])
     y = op.MatMul(op.Reshape(mixed, [0, 1, 32]), op.Constant(value=WO))
     return y, k, v

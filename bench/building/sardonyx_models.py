@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from building import weights as w
-
 import sardonyx as sx
+from building import weights as w
 
 
 def mlp() -> sx.Model:

@@ -6,8 +6,9 @@ import numpy as np
 import onnx
 import spox.opset.ai.onnx.ml.v3 as ml
 import spox.opset.ai.onnx.v21 as op
-from building import weights as w
 from spox import Tensor, Var, argument, build
+
+from building import weights as w
 
 
 def mlp() -> onnx.ModelProto:
@@ -54,7 +55,9 @@ def lstm() -> onnx.ModelProto:
     axis = op.const(np.array([0]))
 
     def step(t: Var, condition: Var, h: Var, c: Var) -> list[Var]:
-        gates = op.add(op.matmul(op.squeeze(op.gather(x, t), axis), op.const(w.WX)), op.matmul(h, op.const(w.WH)))
+        gates = op.add(
+            op.matmul(op.squeeze(op.gather(x, t), axis), op.const(w.WX)), op.matmul(h, op.const(w.WH))
+        )
         i, f, o, g = op.split(op.add(gates, op.const(w.BIAS)), axis=1, num_outputs=4)
         c = op.add(op.mul(op.sigmoid(f), c), op.mul(op.sigmoid(i), op.tanh(g)))
         h = op.mul(op.sigmoid(o), op.tanh(c))

@@ -13,7 +13,13 @@ def normal(*shape: int) -> NDArray[np.float32]:
 
 
 W1, B1, W2, B2 = normal(64, 32), normal(32), normal(32, 10), normal(10)
-KERNEL, SCALE, SHIFT, MEAN, VARIANCE = normal(8, 8, 3, 3), normal(8), normal(8), normal(8), np.abs(normal(8)) + 1
+KERNEL, SCALE, SHIFT, MEAN, VARIANCE = (
+    normal(8, 8, 3, 3),
+    normal(8),
+    normal(8),
+    normal(8),
+    np.abs(normal(8)) + 1,
+)
 WQ, WK, WV, WO = (normal(32, 32) for _ in range(4))
 WX, WH, BIAS = normal(16, 32), normal(8, 32), normal(32)
 OFFSET, FACTOR, COEFFICIENTS, INTERCEPTS = normal(3), normal(3), normal(3, 6), normal(3)

@@ -29,3 +29,11 @@ def test_gradients_are_central_differences(part: int) -> None:
                 if verdict.kind == "wrong" or verdict.reason.startswith("wrong"):
                     wrong.append(f"{rows[i]}: {verdict.reason}")
     assert not wrong
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_output_shapes_beyond_the_kernels_count() -> None:
+    cases = [case for case in source_cases() if "output_shape" in case.name]
+    assert len(cases) > 3
+    verdicts = {str(case): check_case(case) for case in cases}
+    assert {name: verdict.reason for name, verdict in verdicts.items() if verdict.kind == "wrong"} == {}

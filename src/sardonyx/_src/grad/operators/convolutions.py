@@ -60,7 +60,7 @@ def spell_padding(step: BackwardStep) -> Sequence[Value | None] | None:
     extra = [
         own + max(result - reach, 0)
         for own, result, reach in zip(
-            spreading.output_padding, windows.out, numbers(spreading.reach(size, kernel)), strict=True
+            spreading.output_padding, windows.size, numbers(spreading.reach(size, kernel)), strict=True
         )
     ]
     result = step.op(

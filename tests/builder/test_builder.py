@@ -165,3 +165,10 @@ def test_mistakes_are_refused_at_their_call(b: sx.Builder, name: str) -> None:
     if name not in ("division", "truth", "mask"):  # these compute their operand first
         assert [node.op_type for node in b.graph.nodes] == before
     assert_valid(b.model(y=kept))
+
+
+@pytest.mark.parametrize("role", ["default", "example"])
+@pytest.mark.parametrize("value", ["text", np.zeros(2), np.zeros((1, 2), np.float32), [1e300]], ids=str)
+def test_defaults_and_examples_have_the_type_of_their_input(b: sx.Builder, role: str, value: object) -> None:
+    with pytest.raises(sx.InputError, match=f"the {role} of 'x'"):
+        b.input("x", "float32", [2], **{role: value})

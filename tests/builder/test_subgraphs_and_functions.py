@@ -131,3 +131,27 @@ def test_mistakes_inside_a_body_are_refused_at_their_call() -> None:
     with pytest.raises(sx.InferenceError, match="MatMul"):
         b.loop(lambda i, c, s: (c, s @ s), x, trip_count=2)
     assert len(b.graph.nodes) == 0
+
+
+def test_functions_have_as_many_inputs_as_they_declare() -> None:
+    b = sx.Builder(21)
+    x = b.input("x", "float32", [2])
+
+    @b.function()
+    def add(y: sx.Operand, z: sx.Operand) -> sx.Operand:
+        return y + z
+
+    for count, text in ((1, "must have 2 inputs; got 1"), (3, "must have 2 inputs; got 3")):
+        with pytest.raises(sx.InputError, match=text):
+            add(*[x] * count)
+
+
+def test_functions_do_not_call_themselves() -> None:
+    b = sx.Builder(21)
+
+    @b.function()
+    def endless(y: sx.Operand) -> object:
+        return endless(y)
+
+    with pytest.raises(sx.InputError, match="must not call themselves; endless does"):
+        endless(b.input("x", "float32", [2]))

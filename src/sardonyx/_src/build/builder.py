@@ -20,7 +20,7 @@ from sardonyx._src.build.calls import add_call, add_constant, add_sparse
 from sardonyx._src.build.evaluation import compute_value
 from sardonyx._src.build.functions import FunctionMaker
 from sardonyx._src.build.indexing import select_part
-from sardonyx._src.build.literals import default_tensor, literal_tensor
+from sardonyx._src.build.literals import literal_tensor, tensor_of_input
 from sardonyx._src.build.operand import Operand, OperandLike
 from sardonyx._src.build.operator_methods import NamedOperators, OperatorMethods
 from sardonyx._src.build.outputs import add_output, finish_model
@@ -131,10 +131,12 @@ class Builder(OperatorMethods):
             raise InputError("inputs must be added outside of subgraphs and functions", name="name")
         type = dtype if isinstance(dtype, Type) else self.tensor(dtype, shape)
         value = Operand(self, self._state.reserve(name), type)
+        if example is not None and isinstance(type, TensorType):
+            example = tensor_of_input(value, example, "example").numpy()
         value.example = example
         self._state.inference.used_symbols = None  # the input may bring new ones
         if default is not None:
-            value.initializer = default_tensor(value, default)
+            value.initializer = tensor_of_input(value, default, "default")
             self.graph.add_initializer(value)
         self.graph.add_input(value)
         return value

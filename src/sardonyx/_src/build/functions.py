@@ -11,6 +11,7 @@ from sardonyx._src.arguments import require_type, shown
 from sardonyx._src.build.attributes import AttributeParameter
 from sardonyx._src.build.calls import add_call, convert_operands
 from sardonyx._src.build.operand import Operand, OperandLike
+from sardonyx._src.build.signatures import count_text
 from sardonyx._src.build.state import BuilderState
 from sardonyx._src.build.subgraphs import add_results
 from sardonyx._src.errors import InputError
@@ -41,6 +42,8 @@ class FunctionMaker:
                 f"the names of functions must differ; there is another {domain}.{name}", name="name"
             )
         self.inputs, self.attributes = parameters_of(body, name)
+        self.required = count_required(body)
+        self.is_being_built = False
         self.function: Function | None = None
 
     def __call__(
@@ -61,10 +64,11 @@ class FunctionMaker:
         return node.outputs[0] if count == 1 else node.outputs
 
     def check_arguments(self, inputs: Sequence[object], attributes: Mapping[str, object]) -> None:
-        if len(inputs) > len(self.inputs):
-            raise InputError(
-                f"{self.name} must have at most {len(self.inputs)} inputs; got {len(inputs)}", name="inputs"
-            )
+        if not self.required <= len(inputs) <= len(self.inputs):
+            expected = count_text(self.required, len(self.inputs), "input")
+            raise InputError(f"{self.name} must have {expected}; got {len(inputs)}", name="inputs")
+        if self.is_being_built:
+            raise InputError(f"functions must not call themselves; {self.name} does", name="body")
         for key in attributes:
             if key not in self.attributes:
                 raise InputError(
@@ -98,14 +102,23 @@ class FunctionMaker:
         function = Function(self.domain, self.name, graph)
         function.attributes = {key: default for key, (_, default) in self.attributes.items()}
         outer, state.names = state.names, set(self.inputs)  # the body has names of its own
+        self.is_being_built = True
         try:
             with state.scopes.enter(graph, is_function=True):
                 add_results(state, graph, self.name, self.body(*graph.inputs, **parameters))
         finally:
-            state.names = outer
+            state.names, self.is_being_built = outer, False
         function.opset_imports = dict(state.model.opset_imports)
         state.model.functions[function.key] = function
         return function
+
+
+def count_required(body: Callable[..., object]) -> int:
+    """The number of positional parameters without default, which a call must give, if only as None."""
+    return sum(
+        p.kind is not p.KEYWORD_ONLY and p.default is p.empty
+        for p in inspect.signature(body).parameters.values()
+    )
 
 
 def parameters_of(

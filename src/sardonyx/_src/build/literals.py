@@ -47,12 +47,15 @@ def literal_tensor(
     return converted
 
 
-def default_tensor(value: Value, default: object) -> Tensor:
-    """The default of an input as a tensor of its type; raises InputError for another rank, size or element type."""
-    what = f"the default of {value.name!r}"
+def tensor_of_input(value: Value, default: object, role: str) -> Tensor:
+    """The default or example of an input as a tensor of its type; raises InputError for another rank, size or element type.
+
+    role: "default" or "example".
+    """
+    what = f"the {role} of {value.name!r}"
     if not isinstance(value.type, TensorType):
         raise InputError(
-            f"{what} must be left out: only tensors have defaults; the type is {value.type}", name="default"
+            f"{what} must be left out: only tensors have one; the type is {value.type}", name=role
         )
     tensor = literal_tensor(default, None, None, {}, what, None if is_typed(default) else value.type.dtype)
     shape = value.type.shape
@@ -62,7 +65,7 @@ def default_tensor(value: Value, default: object) -> Tensor:
     )
     if tensor.dtype is not value.type.dtype or not fits:
         got = TensorType(tensor.dtype, tensor.shape)
-        raise InputError(f"{what} must be {value.type}; got {got}", name="default")
+        raise InputError(f"{what} must be {value.type}; got {got}", name=role)
     return tensor
 
 
@@ -106,7 +109,8 @@ def element_type(
 
 def tensor_of(value: object, dtype: DataType | None, what: str) -> Tensor:
     try:
-        return Tensor.of(value, dtype)
+        with np.errstate(all="ignore"):  # what a conversion loses is an error of the caller's, with its place
+            return Tensor.of(value, dtype)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{what}: {error}", name=what) from None
 

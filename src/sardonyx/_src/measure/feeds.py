@@ -26,6 +26,7 @@ def choose_feeds(
 ) -> tuple[dict[str, RuntimeValue], RandomFeeds]:
     """The checked feeds, with random values for the inputs that they lack, and what was random."""
     require_integer("seed", seed, 0)
+    require_mapping("feeds", feeds, str, object, "names of inputs to values")
     require_mapping("dims", dims, str, (int, np.integer), "names of dims to lengths")
     random = random_feeds(ports_of(model), feeds, seed, dims)
     values = {**feeds, **{name: clamp_integers(value) for name, value in random.values.items()}}

@@ -7,7 +7,16 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from sardonyx._src.arguments import require_integer, require_path, texts_of
+import numpy as np
+
+from sardonyx._src.arguments import (
+    items_of,
+    require_integer,
+    require_mapping,
+    require_path,
+    texts_of,
+)
+from sardonyx._src.errors import InputError
 from sardonyx._src.io.loading.load import ModelSource, load, resolve_model
 from sardonyx._src.io.saving.save import save
 from sardonyx._src.ir.model import Model
@@ -37,6 +46,9 @@ def extract(
 
     Raises InputError for unknown names, and for outputs that need an input that is not given.
     """
+    for name, names in (("inputs", inputs), ("outputs", outputs)):
+        if names is not None:
+            texts_of(name, names)
     return extraction.extract(resolve_model(model), inputs=inputs, outputs=outputs)
 
 
@@ -53,6 +65,13 @@ def merge(
 
     connect: pairs of an output and an input; by default those with equal names, or the only ones.
     """
+    if connect is not None:
+        connect = items_of("connect", connect, tuple, "pairs of names")
+        for pair in connect:
+            if len(texts_of("connect", pair)) != 2:
+                raise InputError(
+                    f"connect must be pairs of an output and an input; got {pair!r}", name="connect"
+                )
     return merge_models(
         resolve_model(first),
         resolve_model(second),
@@ -86,6 +105,18 @@ def rename(
     regex: old names are regular expressions that match whole names.  Raises InputError for a name that the model lacks,
     and for a new name in use.
     """
+    tables = {
+        "inputs": inputs,
+        "outputs": outputs,
+        "values": values,
+        "nodes": nodes,
+        "dims": dims,
+        "functions": functions,
+        "domains": domains,
+    }
+    for key, table in tables.items():
+        if table is not None:
+            require_mapping(key, table, str, str, "old names to new names")
     names = renaming.Renaming(
         inputs=inputs or {},
         outputs=outputs or {},
@@ -111,6 +142,12 @@ def set_dims(
 
     Constants that hold a changed size are repaired; `notes` of the result lists repairs.
     """
+    if dims is not None:
+        require_mapping("dims", dims, str, (int, np.integer), "variables to sizes")
+    if inputs is not None:
+        require_mapping("inputs", inputs, str, Sequence, "names to sizes")
+    if free is not None:
+        require_mapping("free", free, tuple, str, "an input and an axis to a variable")
     return set_dims_of(resolve_model(model), dims=dims, inputs=inputs, free=free)
 
 

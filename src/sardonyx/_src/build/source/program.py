@@ -188,6 +188,7 @@ class ProgramWriter:
         if keeps_names or len(outputs) > 1:
             keywords.append(f"outputs={outputs[0]!r}" if len(outputs) == 1 else f"outputs={outputs!r}")
         if key in self.model.functions:
+            inputs += ["None"] * (len(self.model.functions[key].body.inputs) - len(inputs))
             return f"{target} = {self.variables_of_functions[key]}({', '.join(inputs + keywords)})"
         if node.domain:
             keywords.append(f"domain={node.domain!r}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from sardonyx._src.build.operand import Operand, OperandLike
@@ -9,16 +10,17 @@ from sardonyx._src.schema import operators
 from sardonyx._src.suggestions import did_you_mean
 
 
-class NamedOperators:
+class NamedOperators(ABC):
     """Attribute access by names of operators; a class that inherits has `operator_domain` and `call`."""
 
     @property
+    @abstractmethod
     def operator_domain(self) -> str:
-        raise NotImplementedError
+        """The domain of the operators."""
 
+    @abstractmethod
     def call(self, op_type: str, *inputs: OperandLike | None, **options: object) -> Operand:
         """Adds a node of this operator."""
-        raise NotImplementedError
 
     def __getattr__(self, op_type: str) -> Callable[..., Operand]:
         known = operators(self.operator_domain) if not op_type.startswith("_") else ()

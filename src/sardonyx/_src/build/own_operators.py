@@ -120,7 +120,8 @@ def schema_of_function(
             raise InputError(f"{name} must have named attributes only; it has **{key}", name=key)
         else:
             kind = inputs.get(key, f"any {key}")
-            constraints.setdefault(kind, TENSORS) if kind.startswith("any ") else None
+            if key not in inputs:
+                constraints[kind] = TENSORS
             parameters.append(Parameter(key, kind, option_of(parameter), homogeneous=key in inputs))
     constraints.setdefault("any output", TENSORS)
     for kind in (*inputs.values(), *outputs.values()):

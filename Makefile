@@ -3,6 +3,8 @@ PYTHON ?= python3
 JOBS ?= 2
 VENV := .venv
 CLIENTS := .venv-clients
+SERVING := .venv-serving
+RAY := .venv-ray
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 STAMP := $(VENV)/.ready
@@ -14,8 +16,8 @@ FACTOR ?= 10
 T ?= tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test all format lint types tests test-fast test-without-llvmlite test-clients fuzz fuzz-sample coverage regen generated \
-	conversions bench lock hooks clean
+.PHONY: help demo test all format lint types tests test-fast test-without-llvmlite test-clients test-serve test-ray fuzz fuzz-sample coverage regen generated \
+	viewer test-viewer docs conversions bench lock hooks clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 24
@@ -63,7 +65,27 @@ test-without-llvmlite: $(STAMP)  ## import, load, check and run in a process tha
 test-clients:  ## clients of onnxruntime that others wrote, on Sardonyx in its place
 	$(PYTHON) -m venv $(CLIENTS)
 	$(CLIENTS)/bin/python -m pip install --quiet --no-deps --requirement clients/requirements.txt --editable .
-	$(CLIENTS)/bin/python -m pytest -q -s -c clients/pytest.ini clients
+	$(CLIENTS)/bin/python -m pytest -q -s -c clients/pytest.ini --ignore clients/serving --ignore clients/scoring_on_ray clients
+
+test-serve:  ## services with clients that others wrote, and the tutorial of scoring and serving
+	$(PYTHON) -m venv $(SERVING)
+	$(SERVING)/bin/python -m pip install --quiet --requirement clients/serving/requirements.txt --editable '.[score,serve]'
+	$(SERVING)/bin/python -m pytest -q -c clients/pytest.ini clients/serving
+
+test-ray:  ## scoring on a cluster of Ray, two nodes on this machine
+	$(PYTHON) -m venv $(RAY)
+	$(RAY)/bin/python -m pip install --quiet --requirement clients/scoring_on_ray/requirements.txt --editable '.[ray]'
+	RAY_raylet_start_wait_time_s=120 $(RAY)/bin/python -m pytest -q -c clients/pytest.ini clients/scoring_on_ray
+
+VIEWER := viewer/node_modules/.package-lock.json
+$(VIEWER): viewer/package.json viewer/package-lock.json
+	cd viewer && npm ci --no-audit --no-fund
+
+viewer: $(VIEWER)  ## the page of `sardonyx view`: lint, types, tests, and whether its bundles are those of its sources
+	cd viewer && npm run --silent lint && npm run --silent types && npm run --silent test && npm run --silent check
+
+test-viewer: $(VIEWER) $(STAMP)  ## the page in a browser, which CHROMIUM names; EVERY=1: with all official models, in some minutes
+	cd viewer && PYTHON=$(abspath $(BIN)/python) npm run --silent test-browser
 
 fuzz: $(STAMP)  ## the random tests with FACTOR times as many samples
 	SARDONYX_FUZZ_FACTOR=$(FACTOR) $(PYTEST) --timeout=3600 -m fuzz $(T)
@@ -85,6 +107,10 @@ regen: $(STAMP)  ## rewrite the generated files
 generated: $(STAMP)  ## check that the generated files are up to date
 	$(BIN)/python tools/regen.py --check
 
+docs: $(STAMP)  ## the documentation site, in build/site; a broken link is an error
+	$(PIP) install --quiet --constraint $(LOCK) --group docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
 conversions: $(STAMP)  ## every official case under every other version of its operator sets
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/conversions.py
 
@@ -98,10 +124,10 @@ lock: $(BIN)/python  ## write requirements-dev.lock from pyproject.toml
 	$(PIP) install --quiet --constraint $(LOCK) --group lock
 	$(BIN)/uv pip compile --quiet --no-config --default-index https://pypi.org/simple --universal \
 		--fork-strategy fewest --python-version 3.11 --no-annotate --no-header $(UPGRADE) \
-		--all-extras --group dev --group bench --group lock --output-file $(LOCK) pyproject.toml
+		--all-extras --group dev --group bench --group docs --group lock --output-file $(LOCK) pyproject.toml
 
 hooks: $(STAMP)  ## run lint before each commit, and check its subject
 	$(BIN)/pre-commit install --hook-type pre-commit --hook-type commit-msg
 
 clean:
-	rm -rf $(VENV) $(CLIENTS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .demo .coverage htmlcov
+	rm -rf $(VENV) $(CLIENTS) $(SERVING) $(RAY) .mypy_cache .ruff_cache .pytest_cache .hypothesis .demo .coverage htmlcov

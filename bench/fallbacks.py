@@ -1,7 +1,7 @@
 """Which nodes of the shared models run as reference kernels, and why?
 
 The models are in ../shared/models, with inputs.  Each is run a few times, so that its programs are specialised for the
-branches and ranks of the runs (docs/compiler.md); listed are the fallback operations of the program that ran last.
+branches and ranks of the runs (docs/architecture/compiler.md); listed are the fallback operations of the program that ran last.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RUNS = 3  # the second one is the first that can be specialised
 INTRODUCTION = """# Fallback operations of the shared models
 
 Written by `bench/fallbacks.py`. After three runs with the stored inputs: the nodes of each model that run as reference kernels, with their number, and the reason. "assumes" is what the
-program is specialised for ([compiler.md](../compiler.md#regions))."""
+program is specialised for ([compiler.md](../architecture/compiler.md#regions))."""
 
 
 def page(models: Iterable[str]) -> str:

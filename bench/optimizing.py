@@ -57,12 +57,10 @@ def measure_outcome(name: str, path: Path) -> Outcome:
     import onnx
 
     import sardonyx as sx
-    from sardonyx._src.rewrite.report import OptimizationReport
 
-    report = OptimizationReport()
-    result = sx.optimize(sx.load(path), verify=True, growth=UNLIMITED_GROWTH_BYTES, report=report)
-    again = OptimizationReport()
-    sx.optimize(result, growth=UNLIMITED_GROWTH_BYTES, report=again)
+    optimization = sx.tools.optimize_with_report(sx.load(path), verify=True, growth=UNLIMITED_GROWTH_BYTES)
+    result, report = optimization.model, optimization.report
+    again = sx.tools.optimize_with_report(result, growth=UNLIMITED_GROWTH_BYTES).report
     assert not again.edits, f"{name}: a second run must change nothing; got {again.edits[0]}"
     slim = run_onnxslim(onnx.load(path))
     theirs = None if slim is None else count_nodes(slim.graph) + sum(count_nodes(f) for f in slim.functions)

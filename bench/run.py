@@ -18,6 +18,7 @@ import loading
 import networks
 import operators
 import optimizing
+import precisions
 import products
 import recurrent
 import shared_models
@@ -64,6 +65,7 @@ SECTIONS: dict[str, tuple[ModuleType, Callable[[], str | None]]] = {
     "The native engine beside other engines": (latency, latency.section),
     "Recurrent layers": (recurrent, recurrent.section),
     "Operators of one node": (operators, operators.section),
+    "Products of bfloat16 and int8": (precisions, precisions.section),
     "Limits of one core": (limits, limits.section),
     "Models that others have made": (shared_models, shared_models.section),
     "Models of exporters": (exported, exported.section),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from sardonyx._src.ir.tensors import Array
 
-SEED = 0
+SEED, DATA = 0, "data.npz"
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,34 @@ class Network:
     words: int = 0
     trainable: str = "*"
 
-    def minibatch(self, seed: int) -> tuple[Array, Array]:
+
+@dataclass(frozen=True)
+class Minibatches:
+    """The data of a network apart from it.  count: of classes; words: how many numbers an input of whole numbers may have, or 0."""
+
+    x: Array
+    classes: Array
+    count: int
+    words: int
+
+    @staticmethod
+    def of(network: Network) -> Minibatches:
+        return Minibatches(network.x.numpy(), network.classes.numpy(), network.count, network.words)
+
+    def save(self, folder: Path) -> None:
+        np.savez(folder / DATA, x=self.x, classes=self.classes, limits=[self.count, self.words])
+
+    @staticmethod
+    def load(folder: Path) -> Minibatches:
+        with np.load(folder / DATA) as data:
+            count, words = data["limits"].tolist()
+            return Minibatches(data["x"], data["classes"], count, words)
+
+    def draw(self, seed: int) -> tuple[Array, Array]:
         """Another input and other classes, drawn at random, so that no network can learn them."""
-        draw = np.random.default_rng(seed)
-        shape = tuple(self.x.shape)
+        draw, shape = np.random.default_rng(seed), self.x.shape
         x = draw.integers(0, self.words, shape) if self.words else draw.normal(size=shape).astype(np.float32)
-        return x, draw.integers(0, self.count, tuple(self.classes.shape))
+        return x, draw.integers(0, self.count, self.classes.shape)
 
 
 def perceptron() -> Network:
@@ -182,3 +205,15 @@ def build(name: str) -> Network:
 
     torch.manual_seed(SEED)
     return NETWORKS[name]()
+
+
+def nudge(network: Network) -> Network:
+    """The network with each weight changed by at most a unit in the last place."""
+    import torch
+
+    noise = torch.Generator().manual_seed(SEED)
+    with torch.no_grad():
+        for weight in network.module.parameters():
+            change = 1 + 2.0**-23 * (torch.rand(weight.shape, generator=noise, dtype=torch.float64) - 0.5)
+            weight.copy_(weight.double() * change)
+    return network

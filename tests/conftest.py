@@ -22,9 +22,11 @@ CONFORMANCE = (
     "check/test_check_official",
     "rewrite/test_official",
     "rewrite/test_every_case",
+    "view/test_page_round_trip",
 )
 FUZZ = (
     "check/test_check_mutations",
+    "compile/test_oversized_sizes",
     "compile/test_native_fuzz",
     "rewrite/test_hostile_rewriting",
     "rewrite/test_random",

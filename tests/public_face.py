@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 import sardonyx as sx
 import sardonyx.backend as public_backend
@@ -60,6 +61,41 @@ def saved_operator_set() -> Path:
 
 def session() -> sx.Session:
     return sx.Session(model(), engine="reference")
+
+
+def table() -> pa.Table:
+    return pa.table({"a": [1.0, 2.0], "b": [3.0, 4.0]})
+
+
+def scorer_options() -> dict[str, object]:
+    return {
+        "model": saved_model(),
+        "columns": {"x": ["a", "b"]},
+        "outputs": ["y"],
+        "keep": ["a"],
+        "vectors": "lists",
+        "nulls": "raise",
+        "defaults": {"a": 1.0},
+        "engine": "reference",
+        "threads": 1,
+    }
+
+
+def score_options() -> dict[str, object]:
+    jobs = {"rejects": None, "sink_format": "json", "batch_rows": 1, "memory": 1 << 20, "workers": 1}
+    files = {
+        "source": table(),
+        "sink": "scored.jsonl",
+        "source_format": None,
+        "restart": False,
+        "report": None,
+        "ray": False,
+    }
+    return {**{name: value for name, value in scorer_options().items() if name != "threads"}, **jobs, **files}
+
+
+def scorer() -> sx.Scorer:
+    return sx.Scorer(model(), columns={"x": ["a", "b"]}, engine="reference")
 
 
 def training_model() -> sx.Model:
@@ -142,6 +178,7 @@ def session_options() -> dict[str, object]:
         "operator_sets": [saved_operator_set()],
         "verify_checksums": True,
         "shapes": "inputs",
+        "operators": [],
     }
 
 
@@ -157,7 +194,6 @@ def optimize_options() -> dict[str, object]:
         "result_growth": 100,
         "debug": False,
         "dims": {"N": 2},
-        "report": sx.OptimizationReport(),
         "progress": lambda edits: None,
     }
 
@@ -187,6 +223,22 @@ def check_options() -> dict[str, object]:
     }
 
 
+def view_options() -> dict[str, object]:
+    runs = {"feeds": {"x": X}, "dims": {"N": 1}, "seed": 0}
+    files = {"source": saved_model(), "other": saved_model()}
+    return {
+        **files,
+        **runs,
+        "profile": False,
+        "title": "a model",
+        "kind": "model",
+        "weights": False,
+        "policy": "hub",
+        "operator_sets": [saved_operator_set()],
+        "verify_checksums": True,
+    }
+
+
 def backend_options() -> dict[str, object]:
     """The options that `Backend.prepare` passes on, by way of its keywords."""
     return {"model": saved_model(), "device": "CPU", "engine": "reference"}
@@ -207,7 +259,18 @@ def built() -> sx.Operand:
 
 def operator_options() -> dict[str, object]:
     tables = {"inputs": {"x": "T"}, "outputs": {"y": "T"}, "types": {"T": ["float"]}}
-    return {"domain": "test.face", "name": "F", "version": 1, "infer": "same", "expression": None, **tables}
+    return {
+        "domain": "test.face",
+        "name": "F",
+        "version": 1,
+        "infer": "same",
+        "expression": None,
+        "gradient": None,
+        "native": None,
+        "units": "rows",
+        "register": True,
+        **tables,
+    }
 
 
 def run_async(feeds: object, outputs: object, **options: object) -> object:
@@ -254,13 +317,16 @@ CALLS: dict[str, Callable[[], Call]] = {
         sx.Builder(21).if_, {"condition": True, "then_branch": lambda: 1.0, "else_branch": lambda: 2.0}
     ),
     "sardonyx.Builder.loop": lambda: Call(
-        sx.Builder(21).loop, {"*body": loop_body, "*carried": 1.0, "trip_count": 2, "condition": True}
+        sx.Builder(21).loop,
+        {"*body": loop_body, "*carried": 1.0, "trip_count": 2, "condition": True, "initial": []},
     ),
     "sardonyx.Builder.scan": lambda: Call(
-        sx.Builder(21).scan, {"*body": scan_body, "*carried": np.zeros(2, np.float32), "scan_inputs": [X]}
+        sx.Builder(21).scan,
+        {"*body": scan_body, "*carried": np.zeros(2, np.float32), "scan_inputs": [X], "initial": []},
     ),
     "sardonyx.Builder.subgraph": lambda: Call(
-        sx.Builder(21).subgraph, {"*body": lambda x: x, "*types": public_ir.TensorType(FLOAT)}
+        sx.Builder(21).subgraph,
+        {"*body": lambda x: x, "*types": public_ir.TensorType(FLOAT), "taken": True},
     ),
     "sardonyx.Builder.function": lambda: Call(sx.Builder(21).function, {"domain": "local", "name": "f"}),
     "sardonyx.Builder.output": lambda: Call(
@@ -421,12 +487,12 @@ CALLS: dict[str, Callable[[], Call]] = {
     "sardonyx.TrainingSession.checkpoint": lambda: Call(training_session().checkpoint, {}),
     "sardonyx.check": lambda: Call(sx.check, check_options()),
     "sardonyx.convert": lambda: Call(
-        sx.convert, {"model": model(), "opset": 22, "sets": {"": 22}, "ir_version": 11, "errors": []}
+        sx.convert, {"model": model(), "opset": 22, "sets": {"": 22}, "ir_version": 11}
     ),
     "sardonyx.from_json": lambda: Call(sx.from_json, {"source": sx.to_json(model())}),
     "sardonyx.from_text": lambda: Call(sx.from_text, {"source": sx.to_text(model())}),
     "sardonyx.gradient": lambda: Call(sx.gradient, {"model": model(), "of": "y", "wrt": ["x"]}),
-    "sardonyx.infer": lambda: Call(sx.infer, {"model": model(), "errors": [], "observer": None}),
+    "sardonyx.infer": lambda: Call(sx.infer, {"model": model(), "observer": None}),
     "sardonyx.load": lambda: Call(sx.load, {"source": saved_model(), "copy": True, **options()}),
     "sardonyx.load_operator_set": lambda: Call(sx.load_operator_set, {"source": saved_operator_set()}),
     "sardonyx.operator": lambda: Call(sx.operator, operator_options()),
@@ -436,9 +502,22 @@ CALLS: dict[str, Callable[[], Call]] = {
         sx.save_operator_set, {"operator_set": operator_set(), "target": "saved.onnxops"}
     ),
     "sardonyx.from_onnx": lambda: Call(sx.from_onnx, {"message": sx.to_onnx(model())}),
+    "sardonyx.score": lambda: Call(sx.score, score_options()),
+    "sardonyx.Predictor": lambda: Call(
+        sx.Predictor,
+        {n: v for n, v in scorer_options().items() if n not in ("outputs", "keep", "vectors")},
+    ),
+    "sardonyx.Predictor.predict": lambda: Call(sx.Predictor(model()).predict, {"rows": X}),
+    "sardonyx.Predictor.predict_proba": lambda: Call(sx.Predictor(model()).predict_proba, {"rows": X}),
+    "sardonyx.Scorer": lambda: Call(sx.Scorer, scorer_options()),
+    "sardonyx.Scorer.score": lambda: Call(scorer().score, {"table": table()}),
     "sardonyx.to_onnx": lambda: Call(sx.to_onnx, {"model": model()}),
     "sardonyx.to_python": lambda: Call(sx.to_python, {"model": model(), "file": "m.onnx"}),
     "sardonyx.to_json": lambda: Call(sx.to_json, {"model": model(), "indent": 2, "drop_unknown": False}),
+    "sardonyx.view": lambda: Call(
+        sx.view,
+        view_options(),
+    ),
     "sardonyx.to_text": lambda: Call(
         sx.to_text, {"model": model(), "max_elements": 2, "drop_unknown": False}
     ),
@@ -491,6 +570,7 @@ CALLS: dict[str, Callable[[], Call]] = {
     "sardonyx.ir.Node.set_input": lambda: Call(node().set_input, {"slot": 0, "value": value()}),
     "sardonyx.ir.Node.set_inputs": lambda: Call(node().set_inputs, {"values": [value()]}),
     "sardonyx.ir.Node.take_output": lambda: node_of(graph()),
+    "sardonyx.ir.Node.add_output": lambda: Call(node().add_output, {"value": value("new")}),
     "sardonyx.ir.Node.drop_outputs": lambda: Call(node().drop_outputs, {"count": 0}),
     "sardonyx.ir.Node.set_attribute": lambda: Call(node().set_attribute, {"attribute": attribute()}),
     "sardonyx.ir.NodeDeviceConfiguration": lambda: Call(

@@ -10,12 +10,12 @@ from sardonyx._src import schema
 from source_facts import facts_of
 
 ORDER = (
-    "errors arguments suggestions docpages dtypes ir schema proto io ops infer interp convert build grad check rewrite tools "
-    "compile runtime train compat measure view cli"
-).split()
+    "errors arguments suggestions docpages formatters dtypes ir schema proto io ops infer interp convert build grad check rewrite tools "
+    "compile runtime train compat measure view score serve cli"
+).split()  # docs/architecture.md lists them so
 COMPILER_ORDER = (
     "codegen linker executor program llvm kernels prepare partition layouts lower printing".split()
-)  # docs/architecture.md lists them so
+)  # docs/architecture/compiler.md lists them so
 INDEPENDENT = {"ir", "schema", "proto"}  # do not import one another
 SRC = Path(sardonyx._src.__path__[0])
 NOT_AT_RUN_TIME = {"onnx", "google", "torch", "onnxruntime"}
@@ -32,12 +32,14 @@ NAMED_OPERATORS = (
     "train/optimizers/",
     "cli/",
     "build/",
+    "serve/batching/row_rules/",
 )
 IR_OPERATORS = {"Constant", "Identity"}  # a literal and a copy: part of the graph representation
 FILES_THAT_NAME_OPERATORS = {
     "compile/kernels/elementwise/operators.py": "the table of native elementwise operators, one line each",
     "compile/partition/attention_operands.py": "writes what a Transpose reads as it is read",
     "compile/partition/batch_norm.py": "folds one operator, BatchNormalization",
+    "compile/partition/block_quantized_operand.py": "recognizes one pattern, dequantized operands",
     "compile/partition/dequantized_operands.py": "recognizes one pattern, dequantized operands",
     "compile/partition/fusion.py": "operands per channel or axis of BatchNormalization and quantization",
     "compile/partition/recurrent_layer.py": "the cells of three operators, LSTM, GRU and RNN",
@@ -49,13 +51,15 @@ FILES_THAT_NAME_OPERATORS = {
     "grad/detection.py": "finds one operator, Gradient",
     "rewrite/support/attention.py": "the texts of one pattern, attention",
     "rewrite/support/splits.py": "emits Splits",
-    "measure/costs.py": "the table of the multiply-adds of products, one line each",
+    "score/zip_maps.py": "removes one operator, ZipMap",
+    "measure/products.py": "the table of the multiply-adds of products, one line each",
     "runtime/native_subgraphs.py": "runs the bodies of one operator, Loop",
     "train/adapters.py": "adapts two operators, MatMul and Gemm",
     "grad/active.py": "gradients of quantized integers flow between two operators alone",
     "train/prepare/gradients.py": "adds one operator, Gradient",
     "train/prepare/selection.py": "knows the running statistics of one operator, BatchNormalization",
     "train/prepare/training_mode.py": "sets the mode of two operators, Dropout and BatchNormalization",
+    "view/scopes/parts.py": "names parts by their operators, apart from those that only prepare sizes",
     "tools/set_dims/reshape_rule.py": "looks for the constant parts of a shape in a Concat",
 }
 

@@ -8,9 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from test_architecture import COMPILER_ORDER, ORDER
+
 ROOT = Path(__file__).resolve().parents[1]
 SRC = ROOT / "src/sardonyx/_src"
-DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [
+    *sorted(ROOT.glob("*.md")),
+    *(path for path in sorted((ROOT / "docs").rglob("*.md")) if "generated" not in path.parts),
+]
 CODE = re.compile(r"`([^`\n]+)`")
 FILE = re.compile(r"[\w./-]+\.(?:py|json|md|toml|lock)|[\w.-]+/(?:[\w.-]+/)*")
 FOLDERS = [path for path in SRC.rglob("*") if path.is_dir() and path.name != "__pycache__"]
@@ -28,6 +33,8 @@ PLACEHOLDERS = (
     "small.",
     "fixed.",
     "index.json",
+    "config.json",
+    "models/",
 )
 
 
@@ -64,3 +71,22 @@ def test_each_topic_has_one_ruling() -> None:
     topics = re.findall(r"^\| ([^|]+) \| ", (ROOT / "docs/rulings.md").read_text(), flags=re.MULTILINE)
     assert len(topics) > 100
     assert sorted(set(topics)) == sorted(topics)
+
+
+def test_the_overview_states_the_order_of_packages() -> None:
+    assert f"    {' '.join(ORDER)}\n" in (ROOT / "docs/architecture.md").read_text()
+
+
+def test_the_compiler_page_states_the_order_of_folders() -> None:
+    rows = re.findall(
+        r"^\| `(\w+)` \| ", (ROOT / "docs/architecture/compiler.md").read_text(), flags=re.MULTILINE
+    )
+    assert rows == COMPILER_ORDER
+
+
+@pytest.mark.parametrize(
+    "page", sorted((ROOT / "docs/architecture").glob("*.md")), ids=lambda path: path.stem
+)
+def test_a_page_of_the_architecture_has_a_diagram_and_is_listed(page: Path) -> None:
+    assert page.read_text().count("```mermaid\nflowchart ") == 1
+    assert f"](architecture/{page.name})" in (ROOT / "docs/architecture.md").read_text()

@@ -20,8 +20,8 @@ import sardonyx.train as public_train
 
 NAMES = """
     Builder CancellationToken CancelledError CompilationError CompilerWarning ConversionError DataType DecodeError Diagnostic DifferentiationError EvaluationError ExternalDataError FileChanged InferenceError InputError InvalidModel
-    JsonError LimitError Limits MissingPackage Model Operand OperatorSet OptimizationError OptimizationReport OutputError Policy Report RunLimits SardonyxError Session SessionStats ShapeWarning SparseTensor Tensor TextError TrainingDiverged TrainingSession UnsupportedOperator UnsupportedProcessor
-    check convert from_json from_onnx from_text gradient infer load load_operator_set operator optimize save save_operator_set to_json to_onnx to_python to_text
+    JsonError LimitError Limits MissingPackage Model Operand OperatorSet OptimizationError OptimizationReport OutputError Policy Predictor Report RunLimits SardonyxError Scorer Session SessionStats ShapeWarning SparseTensor Tensor TextError TrainingDiverged TrainingSession UnsupportedOperator UnsupportedProcessor
+    check convert from_json from_onnx from_text gradient infer load load_operator_set operator optimize save save_operator_set score to_json to_onnx to_python to_text view
 """.split()
 
 
@@ -64,7 +64,7 @@ def test_importing_loads_no_heavy_library() -> None:
 
 
 def test_public_modules_are_attributes_of_the_package() -> None:
-    names = ("backend", "compat", "errors", "ir", "tools", "train")
+    names = ("backend", "compat", "errors", "ir", "plugins", "tools", "train")
     code = f"import sardonyx as sx; print(*(getattr(sx, name).__name__ for name in {names}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == [f"sardonyx.{name}" for name in names]

@@ -57,7 +57,7 @@ def test_a_perceptron_keeps_the_size_of_its_activations(entries: Any, tmp_path: 
         x = np.maximum(x, 0) @ matrix.T + bias if x.shape[1] != 30 else x @ matrix.T + bias
     assert 0.1 < x.std() < 10
     # float32 rounds sums of at most 64 products: far below 1e-5 of their size
-    np.testing.assert_allclose(session.run(feeds)["logits"], x, rtol=1e-5, atol=1e-5)  # type: ignore[arg-type]
+    np.testing.assert_allclose(session.run(feeds)["logits"], x, rtol=1e-5, atol=1e-5)
 
 
 def test_a_stored_network_gets_weights_that_distinguish_classes(entries: Any, tmp_path: Path) -> None:

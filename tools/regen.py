@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import builder_stubs
+import command_line_page
 import conversions_page
 import gradients_page
 import import_schemas
@@ -15,6 +16,8 @@ import make_records
 import manual_page
 import onnxruntime_page
 import operators_page
+import passes_page
+import python_page
 import rules_pages
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -32,7 +35,10 @@ def generated_files() -> dict[Path, str]:
         onnxruntime_page,
         builder_stubs,
         rules_pages,
+        passes_page,
+        python_page,
         manual_page,
+        command_line_page,
     )
     return {path: content for writer in writers for path, content in writer.files().items()}
 

@@ -19,7 +19,13 @@ import sardonyx as sx
 from sardonyx.train import AdamW, CosineSchedule, TrainingStatus, WarmUp, fit, prepare
 
 ROOT = Path(__file__).resolve().parents[2]
-TEXTS = ("docs/rulings.md", "docs/architecture.md", "docs/glossary.md")
+TEXTS = (
+    "docs/rulings.md",
+    "docs/architecture.md",
+    "docs/architecture/compiler.md",
+    "docs/architecture/runtime.md",
+    "docs/glossary.md",
+)
 CONTEXT, EMBEDDING, HIDDEN = 24, 16, 256
 BATCH = 256
 Integers = NDArray[np.int64]
@@ -73,7 +79,7 @@ def show(status: TrainingStatus) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--epochs", type=int, default=6)
     parser.add_argument("--folder", help="keep checkpoints, metrics and curves here")
     parser.add_argument("--limit", type=int, help="characters of the text to use (all)")

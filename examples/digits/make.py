@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ HERE = Path(__file__).parent
 HIDDEN = (128, 64)
 TEST = 360  # images in the test split
 EPOCHS = 120
-Floats = NDArray[np.float32]
+Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.int64]
 
 
@@ -49,7 +50,7 @@ def shift(images: Floats, rng: np.random.Generator) -> Floats:
 
 def forward(x: Floats, weights: list[Floats]) -> list[Floats]:
     """The input of every layer, and the logits."""
-    layers = [x / 16]
+    layers: list[Floats] = [x / 16]
     for i in range(0, len(weights), 2):
         y = layers[-1] @ weights[i] + weights[i + 1]
         layers.append(np.maximum(y, 0) if i + 2 < len(weights) else y)

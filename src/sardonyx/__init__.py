@@ -1,7 +1,7 @@
 """Sardonyx: a complete, independent implementation of ONNX in Python.
 
 Public: the names of this package, `sardonyx.ir`, `sardonyx.backend`, `sardonyx.compat`, `sardonyx.errors`,
-`sardonyx.tools` and `sardonyx.train`.  Everything under `sardonyx._src` is internal and may change without notice.
+`sardonyx.plugins`, `sardonyx.tools` and `sardonyx.train`.  Everything under `sardonyx._src` is internal and may change without notice.
 
 The public names are imported at their first use: `import sardonyx` itself imports neither NumPy nor any other module
 of the package, and a process imports only what it uses.  `__init__.pyi` declares the same names for type checkers.
@@ -38,10 +38,12 @@ _HOMES = {
     "OptimizationError": "sardonyx._src.errors",
     "OptimizationReport": "sardonyx._src.rewrite.report",
     "OutputError": "sardonyx._src.errors",
+    "Predictor": "sardonyx._src.score.api",
     "Report": "sardonyx._src.check.engine.api",
     "Policy": "sardonyx._src.io.external",
     "RunLimits": "sardonyx._src.ops.api",
     "SardonyxError": "sardonyx._src.errors",
+    "Scorer": "sardonyx._src.score.api",
     "Session": "sardonyx._src.runtime.session",
     "SessionStats": "sardonyx._src.runtime.stats",
     "ShapeWarning": "sardonyx._src.errors",
@@ -64,13 +66,15 @@ _HOMES = {
     "operator": "sardonyx._src.build.own_operators",
     "optimize": "sardonyx._src.rewrite.optimize",
     "save": "sardonyx._src.io.saving.save",
+    "score": "sardonyx._src.score.api",
     "save_operator_set": "sardonyx._src.io.saving.operator_sets",
     "to_json": "sardonyx._src.io.text",
     "to_onnx": "sardonyx._src.compat.onnx.messages",
     "to_python": "sardonyx._src.build.source.program",
     "to_text": "sardonyx._src.io.text",
+    "view": "sardonyx._src.view.pages",
 }
-_MODULES = ("backend", "compat", "errors", "ir", "tools", "train")
+_MODULES = ("backend", "compat", "errors", "ir", "plugins", "tools", "train")
 __all__ = ["__version__", *_HOMES]
 
 

@@ -2,6 +2,7 @@ from sardonyx import backend as backend
 from sardonyx import compat as compat
 from sardonyx import errors as errors
 from sardonyx import ir as ir
+from sardonyx import plugins as plugins
 from sardonyx import tools as tools
 from sardonyx import train as train
 from sardonyx._src.build.builder import Builder as Builder
@@ -60,7 +61,11 @@ from sardonyx._src.rewrite.optimize import optimize as optimize
 from sardonyx._src.rewrite.report import OptimizationReport as OptimizationReport
 from sardonyx._src.runtime.session import Session as Session
 from sardonyx._src.runtime.stats import SessionStats as SessionStats
+from sardonyx._src.score.api import Predictor as Predictor
+from sardonyx._src.score.api import Scorer as Scorer
+from sardonyx._src.score.api import score as score
 from sardonyx._src.train.training_session import TrainingSession as TrainingSession
+from sardonyx._src.view.pages import view as view
 
 __version__: str
 __all__: list[str]

@@ -4,6 +4,10 @@ docs/tools.md has the Python and the command line spelling of each side by side.
 `optimize` are functions of the package itself.
 """
 
+from sardonyx._src.convert.partial_conversion import PartialConversion as PartialConversion
+from sardonyx._src.convert.partial_conversion import convert_partially as convert_partially
+from sardonyx._src.infer.walk import PartialInference as PartialInference
+from sardonyx._src.infer.walk import infer_partially as infer_partially
 from sardonyx._src.measure.compare.models import ModelComparison as ModelComparison
 from sardonyx._src.measure.compare.models import compare as compare
 from sardonyx._src.measure.compare.values import ValueComparison as ValueComparison
@@ -22,6 +26,8 @@ from sardonyx._src.measure.functions import set_dims as set_dims
 from sardonyx._src.measure.profiling import Profile as Profile
 from sardonyx._src.measure.profiling import profile as profile
 from sardonyx._src.measure.timing import EngineTiming as EngineTiming
+from sardonyx._src.rewrite.optimize import optimize_with_report as optimize_with_report
+from sardonyx._src.rewrite.report import Optimization as Optimization
 from sardonyx._src.tools.diff import Difference as Difference
 
 externalize, internalize = externalise, internalise
@@ -31,20 +37,26 @@ __all__ = [
     "EngineTiming",
     "ModelComparison",
     "NodeCost",
+    "Optimization",
+    "PartialConversion",
+    "PartialInference",
     "Profile",
     "ValueComparison",
     "bench",
     "compare",
     "compile",
+    "convert_partially",
     "diff",
     "externalise",
     "externalize",
     "extract",
+    "infer_partially",
     "inline",
     "internalise",
     "internalize",
     "merge",
     "node_costs",
+    "optimize_with_report",
     "profile",
     "rename",
     "set_dims",

@@ -17,8 +17,6 @@ from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import SparseTensor, Tensor
 from sardonyx._src.ops.bind import plain
 
-# Their functions have a branch that no run takes and that operators reject for these inputs; a builder refuses it.
-DEAD_BRANCHES = ("test_affine_grid_3d_align_corners_expanded", "test_affine_grid_3d_expanded")
 EVERY = 24  # of the official cases; the others differ from these in attributes and data
 
 
@@ -85,12 +83,7 @@ def assert_equivalent(result: Model, model: Model) -> None:
 @pytest.mark.parametrize("case", [c for c in official_cases() if c.kind == "node"][::EVERY], ids=str)
 def test_official_models_are_rebuilt(case: OfficialCase) -> None:
     model = case.load()
-    text = sx.to_python(model)
-    if case.name in DEAD_BRANCHES:
-        with pytest.raises(sx.InferenceError, match="num_outputs must split"):
-            build(text)
-    else:
-        assert_equivalent(build(text), model)
+    assert_equivalent(build(sx.to_python(model)), model)
 
 
 TEXTS = {
@@ -118,6 +111,32 @@ TEXTS = {
         "",
     ),
 }
+
+
+DEAD_BRANCH = """
+main (float[5] x) => (y) <bool c = {0}> {
+    y = If(c) <
+        then_branch = t () => (b) { a, b = Split <num_outputs = 4> (x) },
+        else_branch = e () => (b) { b = Neg(x) }
+    >
+}"""
+
+
+def test_a_branch_that_no_run_takes_is_rebuilt() -> None:
+    model = parse_model(DEAD_BRANCH, opset=21)
+    text = sx.to_python(model)
+    assert text.count("taken=False") == 1
+    result = build(text)
+    assert_equivalent(result, model)
+    assert sx.infer(result).graph.outputs[0].type == sx.Builder.tensor("float32", [5])
+
+
+def test_a_branch_that_runs_take_is_typed() -> None:
+    b = sx.Builder(21)
+    x = b.input("x", "float32", [5])
+    wrong = b.subgraph(lambda: b.Split(x, num_outputs=4)[0], taken=False)
+    with pytest.raises(sx.InferenceError, match="num_outputs must split"):
+        b.If(True, then_branch=wrong, else_branch=b.subgraph(lambda: x))
 
 
 @pytest.mark.parametrize("name", TEXTS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -12,9 +14,9 @@ X = np.arange(6, dtype=np.float32).reshape(2, 3)
 ENGINES = pytest.mark.parametrize("engine", ["reference", "native"])
 
 
-def run(model: sx.Model, engine: str, **feeds: object) -> dict[str, np.ndarray]:
+def run(model: sx.Model, engine: Any, **feeds: object) -> dict[str, np.ndarray]:
     assert_valid(model)
-    return sx.Session(model, engine=engine).run(feeds)  # type: ignore[arg-type, return-value]
+    return sx.Session(model, engine=engine).run(feeds)
 
 
 @ENGINES
@@ -155,3 +157,35 @@ def test_functions_do_not_call_themselves() -> None:
 
     with pytest.raises(sx.InputError, match="must not call themselves; endless does"):
         endless(b.input("x", "float32", [2]))
+
+
+def test_attributes_of_a_function_are_operands() -> None:
+    b = sx.Builder(21)
+    x = b.input("x", "float32", ["N"])
+
+    @b.function()
+    def scaled(x: sx.Operand, *, alpha: float = 0.5, shift: list[float]) -> sx.Operand:
+        return x * alpha + shift
+
+    model = b.model(y=scaled(x, shift=[1.0, 2.0]), z=scaled(x, alpha=3.0, shift=[0.0]))
+    assert sx.check(model).ok
+    results = sx.Session(model, engine="reference").run({"x": np.array([2, 4], np.float32)})
+    np.testing.assert_array_equal(results["y"], [2, 4])
+    np.testing.assert_array_equal(results["z"], [6, 12])
+
+
+def test_calls_of_a_function_have_shapes_of_their_own() -> None:
+    b = sx.Builder(21)
+
+    @b.function()
+    def halved(x: sx.Operand) -> sx.Operand:
+        return x / 2
+
+    @b.function()
+    def outer(x: sx.Operand) -> Any:
+        return halved(x) + 1
+
+    rows, matrix = b.input("rows", "float32", [2]), b.input("matrix", "float32", [5, 3])
+    model = b.model(y=outer(rows), z=outer(matrix), u=halved(matrix))
+    assert [str(value.type) for value in model.graph.outputs] == ["float[2]", "float[5,3]", "float[5,3]"]
+    assert sx.check(model).ok

@@ -13,6 +13,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
+from pages import stub_viewer
 from sardonyx._src.cli.main import SPELLINGS, main, verb_names, verb_parser
 from sardonyx._src.cli.output.destinations import OutputPath, output_actions
 
@@ -29,6 +30,7 @@ WORK = {
     "ops": ["export", "ai.onnx", "18"],
     "profile": [],
     "run": ["x=[[1, 2]]"],
+    "score": ["rows.jsonl", "--to", "json", "--engine", "reference"],
     "set-dims": ["--dim", "N=4"],
     "train": ["--data", "train.npz", "--engine", "reference", "--epochs", "1", "--loss", "mse"],
 }
@@ -74,12 +76,18 @@ def required_outputs(verb: str, but: str = "") -> list[str]:
     """The outputs that a verb requires, to a file."""
     required = [a.option_strings[-1] for a in output_actions(verb_parser(verb)) if a.required]
     required += ["--out"] if verb == "train" and but != "--checkpoint" else []
-    return [word for option in required if option != but for word in (option, "required.onnx")]
+    return [word for option in required if option != but for word in (option, required_file(verb, option))]
+
+
+def required_file(verb: str, option: str) -> str:
+    suffixes = kind_of((verb, option)).suffixes
+    return f"required{'.onnx' if '.onnx' in suffixes else suffixes[0]}"
 
 
 @pytest.fixture(autouse=True)
 def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    stub_viewer(monkeypatch)
     model = parse_model(MODEL)
     sx.save(model, "m.onnx")
     sx.save(parse_model(MODEL), "m.onnx")
@@ -88,6 +96,7 @@ def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "g (float[N,2] x) => (float[N,2] y) <float[2,2] w = {1, 2, 3, 4}> { y = MatMul(x, w) }"
     )
     sx.save(sx.train.add_adapters(dense, 1), "adapted.onnx")
+    Path("rows.jsonl").write_text('{"x": [1, 2]}\n')
     np.savez("train.npz", x=np.ones((4, 2), np.float32), target=np.ones((4, 2), np.float32))
     (tmp_path / "folder").mkdir()
 
@@ -107,7 +116,7 @@ def test_a_dash_is_standard_output(output: Output, capfdbinary: pytest.CaptureFi
     assert b"standard output" in streams.err and b"written" in streams.err
     assert files() - before <= {"required.onnx", "weights.bin"}
     Path("piped").write_bytes(streams.out)
-    if option == "--out" and verb not in ("run", "compile", "ops"):
+    if option == "--out" and verb not in ("run", "compile", "ops", "score", "view"):
         assert sx.load("piped", policy="hub").graph.inputs
     elif verb == "run":
         assert np.load("piped")["y"].tolist() == [[2, 4]]
@@ -117,8 +126,8 @@ def test_a_dash_is_standard_output(output: Output, capfdbinary: pytest.CaptureFi
 def test_an_unknown_suffix_is_refused(output: Output, capsys: Streams) -> None:
     verb, option = output
     before = files()
-    assert main([*command(verb), *required_outputs(verb, but=option), option, "new/out.csv"]) == 2
-    assert re.search(rf"{option}: must end in \..*; got 'new/out.csv'", capsys.readouterr().err)
+    assert main([*command(verb), *required_outputs(verb, but=option), option, "new/out.bogus"]) == 2
+    assert re.search(rf"{option}: must end in \..*; got 'new/out.bogus'", capsys.readouterr().err)
     assert files() == before
 
 

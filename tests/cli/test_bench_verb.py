@@ -16,12 +16,13 @@ import pytest
 import sardonyx as sx
 from models import parse_model
 from sardonyx._src.cli.main import main
+from sardonyx._src.compile.program.precision import Precision
 from sardonyx._src.measure import engines
 from sardonyx._src.measure.engines import Feeds, Run
 from sardonyx._src.measure.timing import interleave_calls, max_relative_difference
 
 TEXT = "g (float[N,2] x, int64[1] i) => (float[1,2] y) { y = Gather(x, i) }"
-Opened = Callable[[object, str, int], Run]
+Opened = Callable[[object, str, int, Precision], Run]
 Streams = pytest.CaptureFixture[str]
 
 
@@ -36,7 +37,7 @@ def other(monkeypatch: pytest.MonkeyPatch, open_engine: Opened) -> None:
     monkeypatch.setattr(engines, "OTHERS", {"json": open_engine})
 
 
-def off_by_a_quarter(package: object, path: str, threads: int) -> Run:
+def off_by_a_quarter(package: object, path: str, threads: int, precision: Precision) -> Run:
     session = sx.Session(path, engine="reference")
 
     def run(feeds: Feeds) -> list[np.ndarray[tuple[int, ...], np.dtype[np.float32]]]:
@@ -47,7 +48,7 @@ def off_by_a_quarter(package: object, path: str, threads: int) -> Run:
     return run
 
 
-def reject(package: object, path: str, threads: int) -> Run:
+def reject(package: object, path: str, threads: int, precision: Precision) -> Run:
     raise ValueError("no such operator")
 
 
@@ -84,9 +85,9 @@ def test_another_engine_gets_a_binary_file_whatever_the_form(
 ) -> None:
     seen = []
 
-    def open_engine(package: object, path: str, threads: int) -> Run:
+    def open_engine(package: object, path: str, threads: int, precision: Precision) -> Run:
         seen.append((Path(path).suffix, len(sx.load(path).graph.nodes)))
-        return off_by_a_quarter(package, path, threads)
+        return off_by_a_quarter(package, path, threads, precision)
 
     other(monkeypatch, open_engine)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(Path(path).read_bytes())))

@@ -67,6 +67,7 @@ def test_the_same_command_continues_and_another_one_is_refused(
         "metrics.jsonl",
         "events.out.tfevents.0.sardonyx",
         "curves.svg",
+        "curves.png",
     }
     capsys.readouterr()
     assert main(command) == 0
@@ -150,9 +151,9 @@ def test_adapters_are_trained_and_merged(folder: Path, capsys: pytest.CaptureFix
     assert sorted(merged.graph.initializers) == sorted(original.graph.initializers) and not merged.functions
     feeds = {"x": DATA["x"]}
     first, second = (sx.Session(m, engine="reference").run(feeds)["y"] for m in ("tuned.onnx", "merged.onnx"))
-    np.testing.assert_allclose(second, first, rtol=1e-4, atol=1e-5)  # type: ignore[arg-type]
+    np.testing.assert_allclose(second, first, rtol=1e-4, atol=1e-5)
     before = sx.Session(original, engine="reference").run(feeds)["y"]
-    assert not np.allclose(first, before)  # type: ignore[arg-type]
+    assert not np.allclose(first, before)
     assert main(["merge-adapters", "m.onnx", "-o", "merged.onnx"]) != 0
     assert "the model must have adapters" in capsys.readouterr().err
 

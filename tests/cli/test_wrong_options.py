@@ -18,6 +18,9 @@ FILES = ("missing.onnx", "folder", "damaged.onnx", "empty.onnx", "", "\udcff")
 EXIT_BREAKING = 3  # of `diff`
 SLOW = ("bench", "profile")  # verbs that measure: of these, options alone
 
+# Verbs that serve until a signal, and options with which they do not.
+SERVERS = {"view": ["-o", "o.html"], "serve": ["--certificate", "missing.pem"]}
+
 
 def actions_of(verb: str) -> tuple[list[argparse.Action], list[argparse.Action]]:
     """The positional arguments of a verb, and its options that take a value."""
@@ -33,6 +36,7 @@ def command_lines(verb: str) -> Iterator[list[str]]:
     required = [
         word for action in options if action.required for word in (action.option_strings[-1], "o.onnx")
     ]
+    required += SERVERS.get(verb, [])
     yield [verb]
     yield [verb, *models, "--bogus"]
     yield [verb, *models, *required, *models, *models]

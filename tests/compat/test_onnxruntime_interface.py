@@ -16,6 +16,9 @@ import pytest
 
 import sardonyx as sx
 import sardonyx.compat.onnxruntime as ours
+from sardonyx._src.compile.kernels.gemm.bf16 import has_bf16_products
+from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.runtime import precision
 
 MODULES = pytest.mark.parametrize("ort", [onnxruntime, ours], ids=["onnxruntime", "sardonyx"])
 MODEL = """
@@ -232,6 +235,8 @@ def test_profiles_are_chrome_traces(ort: ModuleType, path: str, tmp_path: Path) 
     events = json.loads(Path(file).read_text())
     names = {event["name"] for event in events if event["ph"] == "X" and event["dur"] >= 0}
     assert any(name.startswith("model_loading") for name in names) and "model_run" in names
+    nodes = [event for event in events if event["cat"] == "Node" and event["name"].endswith("_kernel_time")]
+    assert nodes and all(event["dur"] >= 0 and event["args"]["op_name"] for event in nodes)
 
 
 @MODULES
@@ -310,3 +315,19 @@ REFUSALS: dict[str, Callable[[], object]] = {
 def test_what_cannot_be_honoured_is_refused(name: str) -> None:
     with pytest.raises(ours.capi.onnxruntime_pybind11_state.NotImplemented):
         REFUSALS[name]()
+
+
+@pytest.mark.parametrize("is_available", [False, True])
+def test_entry_for_products_of_bfloat16(
+    is_available: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    if is_available and not has_bf16_products(host_target()):
+        pytest.skip("the processor has no products of bfloat16")
+    monkeypatch.setattr(precision, "has_bf16_products", lambda target: is_available)
+    options = ours.SessionOptions()
+    options.add_session_config_entry("mlas.enable_gemm_fastmath_arm64_bfloat16", "1")
+    weights = ", ".join(["0.1"] * 32)
+    graph = f"g (float[2,16] x) => (float[2,2] y) <float[16,2] w = {{{weights}}}> {{ y = MatMul(x, w) }}"
+    path = write_model(tmp_path, f'<ir_version: 8, opset_import: ["": 17]> {graph}')
+    session = ours.InferenceSession(path, options)
+    assert session.session.precision == ("bf16" if is_available else "float32")

@@ -7,7 +7,8 @@ as a fault and redirected to spare memory, so that a faulty kernel terminates an
 The table is an array of i64: the number of faults; address, bytes, 1 for a write, and line of the text, of the first one;
 the number of ranges; then for each range its begin, its end, and whether it is writable.  Arrays on the stack and
 constants of the module are checked against their own sizes where the text tells which one is accessed; arrays on the
-stack are in the table too, while their function runs.  Only the active lanes of a masked access are checked.
+stack are in the table too, while their function runs.  Only the active lanes of a masked access are checked;
+of a tile of AMX, whose size is not in the text, the first word.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ MASKED = re.compile(
 LANES = re.compile(
     rf"@llvm\.masked\.(gather|scatter)\.(v\d+\w\d+)\.[\w.]+\(.*?<(\d+) x ptr> ({NAME}), i32 \d+, <\d+ x i1> (.*)\)$"
 )
+TILE = re.compile(rf"@llvm\.x86\.(ldtilecfg|tileloadd64|tilestored64)\(.*?ptr ({NAME})")
 CALL = re.compile(r"\bcall .*?([%@][\w.]+)\(")
 CHOICE = re.compile(rf"^ ({NAME}) = select i1 {NAME}, ptr ({NAME}), ptr ({NAME})$")
 MASK = re.compile(rf"^({NAME}|<[^>]+>|splat \([^)]*\)|\w+)(?:, .*)?$")
@@ -121,6 +123,10 @@ class FunctionInstrumenter:
             yield from self.instrument_masked(line, number, masked)
         elif lanes := LANES.search(line):
             yield from self.instrument_lanes(line, number, lanes)
+        elif tile := TILE.search(line):
+            pointer, size = self.new_name(), 64 if tile[1] == "ldtilecfg" else 4
+            yield f" {pointer} = {self.format_check(tile[2], size, tile[1] == 'tilestored64', number)}"
+            yield line[: tile.start(2)] + pointer + line[tile.end(2) :]
         else:
             touches_nothing = name.startswith("@llvm.") and not re.search(r"\bptr\b", line)
             is_known = touches_nothing or name.startswith("@llvm.prefetch.") or name in self.functions

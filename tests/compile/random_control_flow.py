@@ -19,6 +19,9 @@ MakeBodies = Callable[[Sequence[Value], DataType], Mapping[str, object]]
 EXACT = ("Relu", "Neg", "Abs")
 ROUNDED = ("Tanh", "Sigmoid", "Softsign", "Sin")
 BINARY = ("Add", "Sub", "Max", "Min")
+MAX_SCAN_LENGTH = (
+    500  # iterations of a Scan, each of which takes a tenth of a millisecond on the reference engine
+)
 
 
 @dataclass
@@ -195,6 +198,8 @@ def add_scan(g: RandomGraphBuilder) -> object:
     if y is None:
         return None
     axis = g.draw_int(y.rank - 1)
+    if max(a.shape[axis] for a in y.arrays) > MAX_SCAN_LENGTH:
+        return None
     maxima = g.add_node("ReduceMax", y, g.add_ints(axis), keepdims=0, exact=True)
     if not maxima:
         return None

@@ -91,6 +91,11 @@ def broadcasts(a: Sequence[int], b: Sequence[int]) -> bool:
     return all(m == n or m == 1 or n == 1 for m, n in pairs)
 
 
+def can_keep_order(g: RandomGraphBuilder, *operands: RandomValue) -> bool:
+    """Whether sums and products of these values are rounded one by one: the constants of several are merged."""
+    return all(x in g.values and not x.is_constant for x in operands)
+
+
 def add_binary(g: RandomGraphBuilder) -> object:
     x = g.pick_value()
     if x is None:
@@ -99,7 +104,7 @@ def add_binary(g: RandomGraphBuilder) -> object:
     operands = [x, y] if g.flip() else [y, x]
     if g.flip(0.2):
         return g.add_node(g.choose_name("Max", "Min"), *operands, exact=True)
-    exact = y in g.values  # constants of several operators are merged
+    exact = can_keep_order(g, x, y)
     op_type = g.choose_name("Add", "Add", "Mul", "Sub", "Div", "PRelu")
     if op_type == "Div" and (has_signed_zeros(operands[1]) or is_rounded_near_zero(operands[1])):
         return None
@@ -111,7 +116,7 @@ def add_residual(g: RandomGraphBuilder) -> object:
     y = x and g.pick_value(
         lambda m: m is not x and [a.shape for a in m.arrays] == [a.shape for a in x.arrays]
     )
-    return x and y and g.add_node("Add", y, x, exact=True)
+    return x and y and g.add_node("Add", y, x, exact=can_keep_order(g, x, y))
 
 
 def add_variadic(g: RandomGraphBuilder) -> object:

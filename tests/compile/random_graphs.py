@@ -26,6 +26,8 @@ F, I64, B = DataType.FLOAT, DataType.INT64, DataType.BOOL
 MAX_VALUE_ELEMENTS = 60_000  # most elements of a value
 MAX_MAGNITUDE = 1e4  # of rounded values: sums of larger ones could overflow in one order and not in another
 MAX_RELATIVE_ERROR = 2e-4  # between float32 and float64, relative to the largest element
+LOGARITHMS = {"ReduceLogSum", "ReduceLogSumExp"}
+LEAST_LOGARITHM = 0.03  # of one, or of the largest exponent
 RUNS = 3  # sets of feeds
 
 
@@ -54,6 +56,11 @@ class RandomValue:
     def shape(self) -> tuple[int, ...]:
         """The shape with the first feeds."""
         return self.arrays[0].shape
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the value is the same with all feeds, as what is computed from constants and fixed shapes is."""
+        return all(a.shape == self.shape and a.tobytes() == self.arrays[0].tobytes() for a in self.arrays)
 
     @property
     def fixed(self) -> tuple[bool, ...]:
@@ -217,6 +224,9 @@ class RandomGraphBuilder:
         ]
         if not all(map(is_sound, results)):
             return None
+        exponents = inputs[0] if op_type == "ReduceLogSumExp" else None
+        if op_type in LOGARITHMS and not is_larger_than_its_error(results[0], exponents):
+            return None
         operands = [None if x is None else x.value for x in inputs]
         node = self.builder.node(op_type, operands, len(results), **attributes)  # type: ignore[arg-type]  # no attribute has the name of a parameter
         for result, value in zip(results, node.outputs, strict=True):
@@ -270,6 +280,21 @@ def to_float64(array: Array) -> Array:
 def is_sound(result: RandomValue) -> bool:
     """Whether a value is small enough, and nearly the same in both precisions."""
     return all(is_well_conditioned(a, p, result) for a, p in zip(result.arrays, result.precise, strict=True))
+
+
+def is_larger_than_its_error(logarithm: RandomValue, exponents: RandomValue | None) -> bool:
+    """Whether a logarithm of sums is not near zero, where the rounding of the sum decides it, which may by chance be none in
+    one order of terms; exponents: of a sum of exponentials."""
+    scales = [1.0] * RUNS if exponents is None else [max(1.0, magnitude(p)) for p in exponents.precise]
+    return all(
+        not np.isfinite(p).any() or magnitude(p) >= LEAST_LOGARITHM * scale
+        for p, scale in zip(logarithm.precise, scales, strict=True)
+    )
+
+
+def magnitude(array: Array) -> float:
+    """The largest absolute value of the finite elements."""
+    return float(np.abs(array[np.isfinite(array)]).max(initial=0.0))
 
 
 def is_well_conditioned(array: Array, precise: Array, result: RandomValue) -> bool:

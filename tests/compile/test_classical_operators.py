@@ -34,6 +34,7 @@ PAIR_SVC = (
     f"SVMClassifier<{KERNEL}, support_vectors = [{VECTORS}], coefficients = [1.0, 0.5, 0.25, -1.0, -0.75], "
     'vectors_per_class = [3, 2], rho = [0.1], classlabels_ints = [0, 1], post_transform = "%s">(x)'
 )
+PROBABILITIES = ", prob_a = [-2.0, -1.0, 0.5], prob_b = [0.25, 0.0, -0.5]>(x)"
 SVR = (
     f"SVMRegressor<{KERNEL}, support_vectors = [{VECTORS}], coefficients = [1.0, -0.5, 0.25, -1.0, 0.75], "
     "n_supports = 5, rho = [0.4], one_class = %d>(x)"
@@ -55,6 +56,9 @@ CLASSIFIERS = [
     *(SVC % (kernel, name) for kernel in ("RBF", "POLY") for name in TRANSFORMS),
     *(PAIR_SVC % ("RBF", name) for name in TRANSFORMS),
     PAIR_SVC % ("LINEAR", "NONE"),
+    *((SVC % (kernel, "NONE")).replace(">(x)", PROBABILITIES) for kernel in KERNELS),
+    *((SVC % ("RBF", name)).replace(">(x)", PROBABILITIES) for name in TRANSFORMS[1:]),
+    (PAIR_SVC % ("RBF", "NONE")).replace(">(x)", ", prob_a = [-1.5], prob_b = [0.25]>(x)"),
     'SVMClassifier<coefficients = [0.5, -1.0, 2.0, 1.0, 0.25, -0.75, 1.5, 0.5, -1.0], rho = [0.5, 9.0], kernel_type = "LINEAR", kernel_params = [0.0, 0.0, 0.0], classlabels_ints = [2, 4, 6]>(x)',
 ]
 REGRESSORS = [

@@ -52,7 +52,7 @@ def assert_native(model: Model, kernel: str) -> None:
         shapes["x"][2:] = [size, size + 3][: len(kernel.split(","))]
         feeds = {name: draw(i, *shape) for i, (name, shape) in enumerate(shapes.items())}
         actual, expected = native.run(feeds)["y"], reference.run(feeds)["y"]
-        np.testing.assert_allclose(actual, expected, 1e-4, 1e-4)  # type: ignore[arg-type]  # sums of 441 terms
+        np.testing.assert_allclose(actual, expected, 1e-4, 1e-4)  # sums of 441 terms
     assert native.stats.fallback_nodes == 0 and not native.stats.bailouts
 
 
@@ -84,7 +84,7 @@ def test_a_padding_of_zeros_hides_no_infinite_weight() -> None:
     assert not session.stats.bailouts
     feeds["w"][0, 0, 0, 0] = np.inf
     expected = sx.Session(model, engine="reference").run(feeds)["y"]
-    np.testing.assert_allclose(session.run(feeds)["y"], expected, 1e-4)  # type: ignore[arg-type]
+    np.testing.assert_allclose(session.run(feeds)["y"], expected, 1e-4)
     assert sum(session.stats.bailouts.values()) == 1
 
 

@@ -38,7 +38,7 @@ def test_training_mode(shape: tuple[int, ...]) -> None:
         "v": 0.75 * feeds["variance"] + 0.25 * variance.reshape(-1),
     }
     for name, array in expected.items():
-        np.testing.assert_allclose(actual[name], array, 1e-5, 1e-5)  # type: ignore[arg-type]
+        np.testing.assert_allclose(actual[name], array, 1e-5, 1e-5)
 
 
 def test_gradient_shares_the_statistics() -> None:
@@ -57,4 +57,4 @@ def test_gradient_shares_the_statistics() -> None:
     assert native.stats.fallback_nodes == 0
     actual, expected = native.run(feeds), reference.run(feeds)
     for name, array in expected.items():
-        np.testing.assert_allclose(actual[name], array, 1e-4, 1e-5)  # type: ignore[arg-type]
+        np.testing.assert_allclose(actual[name], array, 1e-4, 1e-5)

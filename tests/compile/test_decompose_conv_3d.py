@@ -45,13 +45,13 @@ def test_convolutions(attributes: str, kernel: tuple[int, ...], dims: str) -> No
     assert native.stats.fallback_nodes == 0
     feeds = {"x": np.random.default_rng(1).integers(-3, 4, (2, 4, 6, 7, 5)).astype(F)}
     actual, expected = native.run(feeds)["y"], reference.run(feeds)["y"]
-    np.testing.assert_allclose(actual, expected, atol=0.01)  # type: ignore[arg-type]
+    np.testing.assert_allclose(actual, expected, atol=0.01)
 
 
 def test_open_depths_are_left_to_the_reference_kernel() -> None:
     session = sx.Session(conv_model("strides = [1, 1, 1]", "N,4,D,H,W", (2, 4, 2, 2, 2)), engine="native")
     assert session.stats.fallback_nodes == 1
-    assert session.run({"x": np.zeros((1, 4, 2, 2, 2), F)})["y"].shape == (1, 2, 1, 1, 1)  # type: ignore[union-attr]
+    assert session.run({"x": np.zeros((1, 4, 2, 2, 2), F)})["y"].shape == (1, 2, 1, 1, 1)
 
 
 def test_results_without_slices() -> None:

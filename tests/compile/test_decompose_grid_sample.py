@@ -33,7 +33,7 @@ def assert_samples(text: str, sizes: tuple[int, ...], *, atol: float = 1e-5) -> 
         grid.reshape(-1)[:5] = [-1, 1, 0, 9, np.nan][: grid.size]
         feeds = {"x": draw.standard_normal((batch, channels, *sizes)).astype(F), "grid": grid}
         actual, expected = native.run(feeds)["y"], reference.run(feeds)["y"]
-        np.testing.assert_allclose(actual, expected, atol=atol)  # type: ignore[arg-type]
+        np.testing.assert_allclose(actual, expected, atol=atol)
     assert not native.stats.bailouts
 
 

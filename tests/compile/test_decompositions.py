@@ -26,7 +26,7 @@ def assert_native(text: str, feeds: Mapping[str, Array], opset: int = 24) -> Non
     assert native.stats.fallback_nodes == 0
     expected = reference.run(feeds)
     for name, actual in native.run(feeds).items():
-        np.testing.assert_allclose(actual, expected[name], rtol=2e-6, atol=1e-6)  # type: ignore[arg-type]
+        np.testing.assert_allclose(actual, expected[name], rtol=2e-6, atol=1e-6)
     assert not native.stats.bailouts
 
 
@@ -101,3 +101,26 @@ def test_eye_like(dims: str, attributes: str) -> None:
     text = f"g (float[{dims}] x) => ({to}[{dims}] y) {{ y = EyeLike <{attributes}> (x) }}".replace("<> ", "")
     constants = 1 if dims == "3,5" and to != "int64" else 0  # an output; one of int64 is written as sizes are
     assert_engines_agree(text, {"x": np.zeros((3, 5), F)}, opset=24, fallbacks=constants)
+
+
+BLOCKED = "g ({0}[{1}] x, float[{2}] s{3}) => (float[{1}] y) {{ y = DequantizeLinear <axis = {4}, block_size = {5}> (x, s{6}) }}"
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16"])
+@pytest.mark.parametrize("has_zero", [False, True])
+@pytest.mark.parametrize(("dims", "axis", "size"), [("M,12", 1, 4), ("8,M", -2, 8), ("2,6,M,3", 1, 2)])
+def test_blocked_dequantization(dims: str, axis: int, size: int, has_zero: bool, dtype: str) -> None:
+    shape = [int(dim.replace("M", "5")) for dim in dims.split(",")]
+    blocks = dims.split(",")
+    blocks[axis] = str(shape[axis] // size)
+    shape_of_blocks = [int(dim.replace("M", "5")) for dim in blocks]
+    limits = np.iinfo(np.dtype(dtype))
+    feeds = {
+        "x": DRAW.integers(limits.min, limits.max, shape).astype(dtype),
+        "s": DRAW.standard_normal(shape_of_blocks).astype(F),
+    }
+    if has_zero:
+        feeds["z"] = DRAW.integers(limits.min, limits.max, shape_of_blocks).astype(dtype)
+    zero = f", {dtype}[{','.join(blocks)}] z" if has_zero else ""
+    text = BLOCKED.format(dtype, dims, ",".join(blocks), zero, axis, size, ", z" if has_zero else "")
+    assert_native(text, feeds)

@@ -34,5 +34,5 @@ def test_results_are_those_of_the_reference_engine() -> None:
         arrays = {name: array.astype(np.float32) for name, array in feeds.items()}
         actual, expected = native.run(arrays), reference.run(arrays)
         for name, array in expected.items():
-            np.testing.assert_allclose(actual[name], array, 1e-5, 1e-6)  # type: ignore[arg-type]
+            np.testing.assert_allclose(actual[name], array, 1e-5, 1e-6)
     assert native.stats.fallback_nodes == 0 and not native.stats.bailouts

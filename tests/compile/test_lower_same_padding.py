@@ -44,7 +44,7 @@ def assert_native_and_equal(model: Model, channels: int) -> None:
     for batch, (height, width) in enumerate(SIZES, 1):
         feeds = {"x": draw.integers(-4, 5, (batch, channels, height, width)).astype(F)}
         actual, expected = native.run(feeds)["y"], reference.run(feeds)["y"]
-        np.testing.assert_allclose(actual, expected, atol=0.01)  # type: ignore[arg-type]
+        np.testing.assert_allclose(actual, expected, atol=0.01)
     assert not native.stats.bailouts
 
 
@@ -78,7 +78,7 @@ def test_sequences_of_any_length() -> None:
     assert native.stats.fallback_nodes == 0
     for length in (1, 2, 5, 8):
         feeds = {"x": np.arange(2 * length, dtype=F).reshape(1, 2, length)}
-        np.testing.assert_allclose(native.run(feeds)["y"], reference.run(feeds)["y"], rtol=1e-6)  # type: ignore[arg-type]
+        np.testing.assert_allclose(native.run(feeds)["y"], reference.run(feeds)["y"], rtol=1e-6)
 
 
 def test_quantized_convolutions() -> None:

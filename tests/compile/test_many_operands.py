@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
 import sardonyx as sx
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
+from sardonyx._src.compile.prepare.bound_node import is_typed
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.build import GraphBuilder
-from sardonyx._src.ir.graph import Graph, Value
+from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.model import Model
+from sardonyx._src.schema import OpSchema
 
 SUMS = ("Sum", "Max", "Min", "Mean")
 X = np.arange(2, dtype=np.float32)
@@ -80,3 +84,21 @@ def test_has_input_follows_edits() -> None:
     graph.remove_input(a)
     assert list(graph.inputs) == [c, b]
     assert [graph.has_input(value) for value in (a, b, c)] == [False, True, True]
+
+
+def test_a_node_is_bound_once_for_the_producers_of_all_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each product looks at its consumer, to which the types of all products belong."""
+    b = GraphBuilder(23)
+    x = b.input("x", DataType.FLOAT, [2, 2])
+    weights = [b.constant(f"w{i}", np.full((2, 2), i, np.float32)) for i in range(50)]
+    products = [b.node("MatMul", [x, w], [f"p{i}"]).outputs[0] for i, w in enumerate(weights)]
+    model = b.model(y=b.node("Concat", products, ["y"], axis=0).outputs[0])
+    bound: Counter[str] = Counter()
+
+    def record(node: Node, schema: OpSchema) -> bool:
+        bound[node.op_type] += 1
+        return is_typed(node, schema)
+
+    monkeypatch.setattr("sardonyx._src.compile.prepare.graph_info.is_typed", record)
+    compile_model(model, host_target())
+    assert 0 < bound["Concat"] < 5

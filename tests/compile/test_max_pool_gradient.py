@@ -51,7 +51,7 @@ def test_gradients_are_those_of_the_reference_engine(
     assert native.stats.fallback_nodes == 0
     x = draw(1, 2, channels, *sizes)
     pooled = sx.Session(gradient_pool(window, x)).run({"x": x})["p"]
-    feeds = {"x": x, "q": np.random.default_rng(2).integers(-3, 4, np.shape(pooled)).astype(np.float32)}  # type: ignore[arg-type]
+    feeds = {"x": x, "q": np.random.default_rng(2).integers(-3, 4, np.shape(pooled)).astype(np.float32)}
     actual, expected = native.run(feeds), reference.run(feeds)
     assert set(actual) == set(expected)
     for name, array in expected.items():

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 import pytest
@@ -12,7 +15,14 @@ import sardonyx as sx
 from compile.small_programs import NOTHING, X, plan, program, step, tensor
 from models import parse_record
 from sardonyx._src.compile.program.lazy_constants import CACHE_LINE_BYTES
-from sardonyx._src.compile.program.memory_plan import LiveRange, MemoryPlan, pack_offsets, share_slots
+from sardonyx._src.compile.program.memory_plan import (
+    MAX_PACKED_BY_SIZE,
+    LiveRange,
+    MemoryPlan,
+    pack_in_order,
+    pack_offsets,
+    share_slots,
+)
 from sardonyx._src.compile.program.step import Jump, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView
 from sardonyx._src.compile.program.verify import verify_memory_plan, verify_program
@@ -20,6 +30,8 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import symbol
 from sardonyx._src.runtime.engine import NativeEngine
 from sardonyx._src.runtime.native_program import NativeProgram
+
+Packing: TypeAlias = Callable[[Sequence[LiveRange]], tuple[dict[Buffer, int], int]]
 
 
 def offset_of(memory_plan: MemoryPlan, tensor: TensorView) -> int:
@@ -125,14 +137,15 @@ def overlaps(a: LiveRange, b: LiveRange) -> bool:
     return a.first <= b.last and b.first <= a.last
 
 
+@pytest.mark.parametrize("pack", [pack_offsets, pack_in_order])
 @pytest.mark.parametrize("seed", range(20))
-def test_live_buffers_do_not_overlap(seed: int) -> None:
+def test_live_buffers_do_not_overlap(seed: int, pack: Packing) -> None:
     rng = random.Random(seed)
     live_ranges = []
     for i in range(40):
         first, size = rng.randrange(30), rng.choice([0, 1, 64, 100, 4096])
         live_ranges.append(LiveRange(Buffer("arena", size, str(i)), first, first + rng.randrange(8), size))
-    offsets, total = pack_offsets(live_ranges)
+    offsets, total = pack(live_ranges)
     _, slots = share_slots(sorted(live_ranges, key=lambda r: r.first), {})
     for i, a in enumerate(live_ranges):
         start, end = offsets[a.buffer], offsets[a.buffer] + a.size
@@ -143,6 +156,17 @@ def test_live_buffers_do_not_overlap(seed: int) -> None:
                 other = offsets[b.buffer]
                 assert end <= other or other + b.size <= start or not a.size or not b.size
                 assert slots[a.buffer] != slots[b.buffer]
+
+
+def test_long_chains_take_the_memory_of_two_buffers() -> None:
+    """Many buffers are packed in the order of use, which takes time proportional to their number."""
+    count = MAX_PACKED_BY_SIZE + 2
+    tensors = [tensor(f"t{i}", 2, 3 + i % 2) for i in range(count)]
+    steps = [step([a], b, in_place=False) for a, b in pairwise([X, *tensors])]
+    memory_plan = plan(*steps)
+    assert memory_plan.size == 2 * CACHE_LINE_BYTES
+    assert len(memory_plan.live_ranges) == count
+    verify_memory_plan(program(steps), memory_plan)
 
 
 # --- random programs -------------------------------------------------------------------------
@@ -239,7 +263,7 @@ def test_a_network_of_in_place_steps_computes_the_same_results() -> None:
     feeds = {"x": draw.standard_normal((50, 96), np.float32), "w": draw.standard_normal(96, np.float32)}
     expected = sx.Session(parse_record(text), engine="reference").run(feeds)["y"]
     for _ in range(3):  # softmax and exp are accurate to some ulp
-        np.testing.assert_allclose(session.run(feeds)["y"], expected, rtol=2e-6)  # type: ignore[arg-type]
+        np.testing.assert_allclose(session.run(feeds)["y"], expected, rtol=2e-6)
 
 
 def test_an_arena_grows_by_at_least_half() -> None:

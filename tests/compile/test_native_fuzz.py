@@ -24,6 +24,19 @@ def test_random_graphs_agree_with_the_reference_engine(first: int) -> None:
         assert_agrees(sample(seed))
 
 
+@pytest.mark.parametrize(
+    "seed",
+    [
+        pytest.param(3688, id="a step reads the broadcast slice beside the one that it writes"),
+        pytest.param(9174, id="a slice beside it of symbolic size"),
+        pytest.param(3082, id="a logarithm that is zero but for rounding"),
+        pytest.param(7918, id="a constant that is computed from a fixed shape"),
+    ],
+)
+def test_graphs_of_campaigns_agree(seed: int) -> None:
+    assert_agrees(sample(seed, 14), (1,))
+
+
 @pytest.mark.parametrize("first", seed_range(10_000, 40, GROUP))
 def test_invalid_lengths_are_rejected_as_by_the_reference_engine(first: int) -> None:
     """Lengths that the sample was not generated for: both engines return results, or both raise the same error.

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 
+import replay_corpus
 import sardonyx as sx
-from compile.stages import AVX2
+from compile.stages import AVX2, no_compilation
 from models import parse_model
+from sampling import FACTOR
 from sardonyx._src.compile.pipeline import compile_model, compile_stages
+from sardonyx._src.errors import SardonyxError
+from sardonyx._src.infer.memo_cache import MEMO_CACHE
+from sardonyx._src.io.loading.load import load
+from sardonyx._src.ir.dims import polynomials
 from sardonyx._src.ir.tensors import Array
 
 NEAREST = '<mode = "nearest", coordinate_transformation_mode = "asymmetric", nearest_mode = "floor">'
@@ -31,6 +41,40 @@ def test_an_upsampling_to_a_size_of_another_spelling(sizes: str, tail: str) -> N
         x = np.random.default_rng(height).standard_normal((2, 3, height, width)).astype(np.float32)
         np.testing.assert_array_equal(session.run({"x": x})["y"], reference.run({"x": x})["y"])
     assert session.stats.bailouts == {}
+
+
+# Where no proof is possible that sizes are equal, as of a map and the coarser one upsampled, the larger is the result's.
+PYRAMID = """g (float[N,3,H,W] x) => (float[N,3,A,B] y) <float[4] twice = {{1, 1, 2, {factor}}}, float[1,3,1,1] c = {{1, 2, 3}}> {{
+  c2 = MaxPool <{window}, strides = [4, 4]> (x)   c3 = MaxPool <{window}, strides = [2, 2]> (c2)
+  c4 = MaxPool <{window}, strides = [2, 2]> (c3)  c5 = MaxPool <{window}, strides = [2, 2]> (c4)
+  u5 = Resize <mode = "nearest"> (c5, , twice)  p4 = Add(c4, u5)
+  u4 = Resize <mode = "nearest"> (p4, , twice)  p3 = Add(u4, c3)
+  u3 = Resize <mode = "nearest"> (p3, , twice)  p2 = {tail}  y = Relu(p2) }}"""
+POINT, WINDOW = "kernel_shape = [1, 1]", "kernel_shape = [3, 3], pads = [1, 1, 1, 1]"
+
+
+@pytest.mark.parametrize("window", [POINT, WINDOW], ids=["1x1", "3x3"])
+@pytest.mark.parametrize("factor", [2, 1])
+@pytest.mark.parametrize("tail", ["Add(u3, c2)", "Mul(c, u3)", "Sub(x, u3)"])
+def test_a_pyramid_of_maps_whose_sizes_are_not_known_to_be_equal(tail: str, factor: int, window: str) -> None:
+    model = parse_model(PYRAMID.format(tail=tail, factor=factor, window=window), opset=19)
+    assert "2*max((H-1)//8+1,2*max((H-1)//16+1,2*((H-1)//32)+2))" in str(sx.infer(model).graph.value("u3"))
+    compile_model(model, AVX2, verify=True)
+    native, reference = sx.Session(model, engine="native"), sx.Session(model, engine="reference")
+    for height, width in ((64, 64), (1, 1), (32, 1), (33, 31), (2, 3)):
+        x = np.random.default_rng(height).integers(-4, 5, (2, 3, height, width)).astype(np.float32)
+        expected, actual = outcome(reference, x), outcome(native, x)
+        assert type(actual) is type(expected)
+        if isinstance(expected, np.ndarray):
+            np.testing.assert_array_equal(actual, expected)
+
+
+def outcome(session: sx.Session, x: Array) -> object:
+    """The output y, or the error of a run."""
+    try:
+        return session.run({"x": x})["y"]
+    except sx.EvaluationError as error:
+        return error
 
 
 def sum_of_sizes(inputs: int, rank: int, nodes: str) -> str:
@@ -64,6 +108,17 @@ OVERSIZED = {
            y = If (k) <then_branch = p () => (t) { s = Softmax(d)  t = MatMul(s, d) }, else_branch = q () => (e) { e = Neg(d) }>""",
     ),
 }
+# The number of elements is a polynomial of as many terms as there may be, and has no room for an address.
+FULL = {
+    "read by a caller": "y = Shape(c)",
+    "read by a kernel": "s = Shape(c)  f = Cast <to = 1> (s)  y = Mul(c, f)",
+    "read as a shape": "s = Shape(c)  q = ConstantOfShape(s)  y = Add(q, c)",
+    "read by a fallback": "s = Shape(c)  q = NonZero(s)  y = Add(q, s)",
+    "computed with": "s = Shape(c)  one = Constant <value_ints = [1]> ()  y = Sub(s, one)",
+}
+OVERSIZED |= {
+    f"a full size {reader}": sum_of_sizes(polynomials.MAX_TERMS, 1, nodes) for reader, nodes in FULL.items()
+}
 
 
 def feeds_of(model: sx.Model) -> dict[str, Array]:
@@ -81,7 +136,7 @@ def test_sizes_that_no_expression_holds(text: str) -> None:
     session = sx.Session(model, engine="native")
     for _ in range(2):
         expected = sx.Session(model, engine="reference").run(feeds)["y"]
-        np.testing.assert_allclose(session.run(feeds)["y"], expected, 1e-5, 1e-6)  # type: ignore[arg-type]
+        np.testing.assert_allclose(session.run(feeds)["y"], expected, 1e-5, 1e-6)
 
 
 def test_a_node_whose_step_is_oversized_becomes_a_fallback() -> None:
@@ -89,3 +144,43 @@ def test_a_node_whose_step_is_oversized_becomes_a_fallback() -> None:
     fallbacks = [region.anchor.op_type for region in laid_out.graph.regions if region.kind == "Fallback"]
     assert fallbacks == ["Conv"]
     assert [step.kernel.key for step in executable.program.steps]  # the other nodes are native
+
+
+@contextmanager
+def limits_of_expressions(terms: int, size: int) -> Iterator[None]:
+    """Smaller limits, which many models exceed; nothing that is inferred within them is remembered, and no kernel compiled."""
+    limits = patch.multiple(polynomials, MAX_TERMS=terms, MAX_SIZE=size)
+    MEMO_CACHE.clear()
+    try:
+        with limits, no_compilation():
+            yield
+    finally:
+        MEMO_CACHE.clear()
+
+
+@pytest.mark.parametrize(("terms", "size"), [(1, 2), (2, 8), (4, 12)])
+def test_official_cases_compile_whatever_sizes_are_oversized(
+    terms: int, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replay_corpus, "CASES_PER_OPERATOR", FACTOR)
+    models = list(models_of(replay_corpus.node_cases()))
+    assert len(models) > 300
+    with limits_of_expressions(terms, size):
+        for model in models:
+            compile_model(model, AVX2, verify=True)
+
+
+def models_of(cases: Iterator[replay_corpus.Case]) -> Iterator[sx.Model]:
+    """The models of the cases that are valid."""
+    for case in cases:
+        with suppress(SardonyxError):
+            yield load(case.model)
+
+
+def test_a_refused_node_is_no_part_of_the_region_of_another_one() -> None:
+    """The copy of the result to the caller's layout is oversized, so that the last node is refused."""
+    text = "g (float[2,3,32,W] x) => (y) { v = MaxPool <kernel_shape = [1, 1], strides = [2, 2]> (x)  y = Relu(v) }"
+    with limits_of_expressions(4, 12):
+        laid_out, _ = compile_stages(parse_model(text, opset=19), AVX2)
+    regions = {region.anchor.op_type: region.kind for region in laid_out.graph.regions}
+    assert regions == {"MaxPool": "Pool", "Relu": "Fallback"}

@@ -13,6 +13,8 @@ from compile.half_precision_copies import convert_to_half, half_feeds
 from compile.random_layers import sample
 from compile.reference_comparison import normal
 from models import parse_model
+from sardonyx._src.compile.kernels.gemm.bf16 import has_bf16_products
+from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.partition.registry import is_supported
 from sardonyx._src.compile.prepare.prepare import prepare_model
 from sardonyx._src.compile.program.program import FallbackOp
@@ -306,7 +308,13 @@ def test_large_weights_stay_in_half_precision(kind: str, transposed: int) -> Non
     (product,) = (
         step for step in compile_for_host(graph).program.steps if step.kernel.key.startswith("matmul")
     )
-    assert product.reads[1].dtype is (DataType.FLOAT if transposed else DataType.of(HALF_DTYPES[kind]))
+    half = DataType.of(HALF_DTYPES[kind])
+    if half is DataType.BFLOAT16 and has_bf16_products(host_target()) and not transposed:
+        assert (
+            product.kernel.key.startswith("matmul_bf16") and product.reads[1].dtype is DataType.INT32
+        )  # words
+    else:
+        assert product.reads[1].dtype is (DataType.FLOAT if transposed else half)
 
 
 @all_half_types
@@ -378,3 +386,23 @@ def assert_as_accurate(result: Array, expected: Array, exact: Array, where: str)
     reference_error = float(np.abs(expected64[finite] - exact[finite]).max(initial=0))
     tolerance = 4 * EPSILON[expected.dtype.name] * largest + 2 * reference_error
     np.testing.assert_allclose(result64[finite], exact[finite], 0, tolerance, err_msg=where)
+
+
+@pytest.mark.skipif(not has_bf16_products(host_target()), reason="the processor has no products of bfloat16")
+@pytest.mark.parametrize("before", ["Relu", "Neg", "Exp"])
+def test_products_of_bfloat16_multiply_it_as_it_is(before: str) -> None:
+    """Results of the operator before are rounded to bfloat16, whether it needs that or not."""
+    graph = parse_model(
+        f"g (bfloat16[N,256] x, bfloat16[256,512] w) => (bfloat16[] y) {{ a = {before}(x) y = MatMul(a, w) }}",
+        opset=28,
+    )
+    w = graph.graph.inputs[1]
+    w.initializer = Tensor.of(random_half("bfloat16", 256, 512))
+    graph.graph.remove_input(w)
+    graph.graph.add_initializer(w)
+    ((result, expected),) = run_both(graph, {"x": random_half("bfloat16", 3, 256, seed=1)})
+    np.testing.assert_allclose(
+        result.astype(np.float64), expected.astype(np.float64), EPSILON["bfloat16"], EPSILON["bfloat16"]
+    )
+    steps = compile_for_host(graph).program.steps
+    assert any(step.kernel.key.startswith("matmul_bf16") for step in steps)

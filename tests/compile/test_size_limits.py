@@ -14,8 +14,8 @@ from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.dims import symbol
 from sardonyx._src.ir.graph import Attribute
 from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.runtime.context_memory import are_sizes
 from sardonyx._src.runtime.engine import NativeEngine
-from sardonyx._src.runtime.execution_context import are_sizes
 from sardonyx._src.runtime.native_program import NativeProgram
 from sardonyx._src.runtime.session import ENGINES, Engine
 

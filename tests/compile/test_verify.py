@@ -249,6 +249,25 @@ def test_a_step_in_place_may_read_what_is_beside_its_output(axis: int, perm: tup
     verify_program(program([fill, step([second], first)], sizes=["N", "H"]))
 
 
+@pytest.mark.parametrize(
+    ("shape", "strides"),
+    [
+        ((7, 1, 1, 3), (12, 0, 0, 1)),  # the strides of unit dims, where views are broadcast
+        ((7, 4, 1, 3), (12, 0, 0, 1)),  # a slice that is repeated
+        ((7, 1, 1, 1), (12, 0, 0, 0)),
+    ],
+)
+def test_what_is_beside_an_output_may_be_broadcast(shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
+    whole = tensor("a", 7, 4, 1, 3)
+    operand = replace(whole, shape=shape, strides=strides)
+    output = replace(whole, shape=(7, 1, 1, 3), offset=3)
+    fill = step([X], whole, in_place=False)
+    verify_program(program([fill, step([operand], output)]))
+    overlapping = step([replace(operand, offset=4)], output)
+    with pytest.raises(AssertionError, match="overwrites a and reads other elements of it"):
+        verify_program(program([fill, overlapping]))
+
+
 @pytest.mark.parametrize("axis", range(4))
 def test_a_step_in_place_reads_no_other_elements_of_its_output(axis: int) -> None:
     whole = tensor("a", 4, 8, 6, 8)

@@ -93,7 +93,7 @@ def test_gradients_are_native(inputs: str, attributes: str) -> None:
     }
     actual, expected = native.run(feeds), reference.run(feeds)
     for name, array in expected.items():
-        np.testing.assert_allclose(actual[name], array, 1e-4, 1e-4)  # type: ignore[arg-type]
+        np.testing.assert_allclose(actual[name], array, 1e-4, 1e-4)
 
 
 def test_gradients_by_weights_are_one_kernel() -> None:

@@ -8,6 +8,7 @@ import pytest
 import sardonyx as sx
 from models import only, parse_model, parse_record
 from sardonyx._src.convert.converter import convert
+from sardonyx._src.convert.partial_conversion import convert_partially
 from sardonyx._src.errors import ConversionError, InputError
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.ir.model import Model
@@ -142,8 +143,8 @@ def test_a_reference_that_decides_is_refused() -> None:
 
 def test_what_cannot_be_expressed_is_outlined_and_computes_the_same() -> None:
     text = "g (bfloat16[2] x, float[2] z) => (bfloat16[2] y, float[2] w) { y = Identity(x) w = Relu(z) }"
-    errors: list[ConversionError] = []
-    converted = convert(parse_model(text, opset=14), 12, errors=errors)
+    conversion = convert_partially(parse_model(text, opset=14), 12)
+    converted, errors = conversion.model, conversion.errors
     verify(converted)
     assert [e.op_type for e in errors] == ["Identity"]
     assert converted.opset_imports[""] == 12

@@ -8,6 +8,7 @@ import pytest
 import sardonyx as sx
 from models import only, parse_model
 from sardonyx._src.convert.converter import convert
+from sardonyx._src.convert.partial_conversion import convert_partially
 from sardonyx._src.errors import ConversionError
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.ir.model import Model
@@ -119,8 +120,8 @@ def test_an_outlined_node_forwards_a_parameter_that_calls_may_omit() -> None:
     text = """g (float[2] x) => (float[2] y) { y = my.f(x) }
     <opset_import: ["": 12], domain: "my"> f <p> (x) => (y) { y = Celu<alpha: float = @p>(x) }"""
     model = parse_model(text, opset=12, more='"my": 1')
-    errors: list[ConversionError] = []
-    converted = convert(model, 11, errors=errors)
+    conversion = convert_partially(model, 11)
+    converted, errors = conversion.model, conversion.errors
     assert [error.op_type for error in errors] == ["Celu"]
     (y,) = Interpreter(converted).run({"x": np.array([-1, 2], np.float32)}).values()
     np.testing.assert_allclose(np.asarray(y), [np.expm1(-1), 2], rtol=1e-6)  # alpha is 1

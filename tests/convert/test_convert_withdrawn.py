@@ -8,6 +8,7 @@ import pytest
 import sardonyx as sx
 from models import parse_model
 from sardonyx._src.convert.converter import convert
+from sardonyx._src.convert.partial_conversion import convert_partially
 from sardonyx._src.errors import ConversionError
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.ir.walk import nodes
@@ -92,10 +93,10 @@ def test_an_operator_without_a_substitute_is_refused(name: str) -> None:
         convert(model, 23)
 
 
-def test_a_refused_operator_is_outlined_if_errors_are_collected() -> None:
-    errors: list[ConversionError] = []
+def test_a_refused_operator_is_outlined_in_a_partial_conversion() -> None:
     model = parse_model("g (float[2] x) => (float[2] y) { y = ATen (x) }", opset=9)
-    converted = convert(model, 23, errors=errors)
+    conversion = convert_partially(model, 23)
+    converted, errors = conversion.model, conversion.errors
     (function,) = converted.functions.values()
     assert [error.op_type for error in errors] == ["ATen"]
     assert function.opset_imports == {"": 9}

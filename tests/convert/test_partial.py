@@ -7,7 +7,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.convert.converter import convert
+from sardonyx._src.convert.partial_conversion import convert_partially
 from sardonyx._src.errors import ConversionError
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.ir.model import Model
@@ -22,14 +22,14 @@ SEQUENCES = """g (float[1,2] x, bool c) => (float[N,M] y) {
 }"""
 
 
-def convert_listing_errors(original: Model, target: int) -> tuple[Model, list[ConversionError]]:
+def convert_listing_errors(original: Model, target: int) -> tuple[Model, tuple[ConversionError, ...]]:
     """Converts as much of the model as possible, asserts that the result is well formed, and returns it with the errors."""
-    errors: list[ConversionError] = []
     before = {d.rule for d in sx.check(original).of("error")}
-    result = convert(original, target, errors=errors)
+    conversion = convert_partially(original, target)
+    result = conversion.model
     verify(result)
     assert [str(d) for d in sx.check(result).of("error") if d.rule not in before] == []
-    return result, errors
+    return result, conversion.errors
 
 
 @pytest.mark.parametrize("c", [True, False])

@@ -23,9 +23,9 @@ def test_a_source_version_below_one_is_refused(version: int) -> None:
         sx.convert(parse_model(TEXT, opset=version), 21)
 
 
-def test_errors_to_collect_do_not_make_it_convertible() -> None:
+def test_a_partial_conversion_does_not_make_it_convertible() -> None:
     with pytest.raises(ConversionError, match="the newest known version"):
-        sx.convert(parse_model(TEXT, opset=1 << 40), 21, errors=[])
+        sx.tools.convert_partially(parse_model(TEXT, opset=1 << 40), 21)
 
 
 def test_a_target_version_that_is_not_known_is_refused() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 
 import ml_dtypes
@@ -180,3 +181,12 @@ def test_parse_lists_all_names_when_none_is_near() -> None:
 def test_members_survive_pickle_and_copy() -> None:
     assert pickle.loads(pickle.dumps(DataType.INT4)) is DataType.INT4
     assert copy.deepcopy(DataType.INT4) is DataType.INT4
+
+
+def test_texts_are_names_and_formats_of_numbers_are_numbers() -> None:
+    assert str(DataType.FLOAT) == f"{DataType.FLOAT}" == "FLOAT"
+    assert f"{DataType.BOOL:>6}" == "  BOOL"
+    assert f"{DataType.BOOL:d}" == f"{DataType.BOOL:3d}".strip() == "9"
+    assert f"{DataType.FLOAT:.1f}" == "1.0"
+    assert json.dumps([DataType.FLOAT]) == "[1]"
+    assert repr(DataType.FLOAT) == "<DataType.FLOAT: 1>"

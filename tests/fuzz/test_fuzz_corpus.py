@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import sardonyx as sx
 from models import parse_record
 from sardonyx._src.proto.binary import encode
 
@@ -143,3 +144,15 @@ def test_a_mutant_is_a_function_of_its_number() -> None:
         models = [mutants(subjects)(number).model for number in range(60)]
         assert models == [mutants(subjects)(number).model for number in range(60)]
         assert len({*models}) > 10
+
+
+def test_what_onnxruntime_dies_of_ends_alike_in_both_engines() -> None:
+    from fuzz.engines import compare_engines
+    from fuzz.known_ends import known_ends
+    from fuzz.workers import judge_cases
+
+    ends = known_ends()
+    judged = judge_cases(
+        lambda number: compare_engines(sx.from_text(ends[number].text), ends[number].feeds), range(len(ends))
+    )
+    assert {ends[case.number].what: case.verdict for case in judged if case.verdict.fault} == {}

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import sardonyx as sx
+from sardonyx._src.cli.main import main
 from sardonyx._src.errors import InvalidModel
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.runtime.session import Engine
@@ -95,6 +98,18 @@ def test_optimized_models_compute_the_same() -> None:
     model = sx.from_text(f"{HEADER} {CUBE}")
     results = outputs(sx.optimize(model, verify=True), "reference", x=X, w=W)
     np.testing.assert_allclose(results["dx"], 2 * X * W)
+
+
+def test_profiles_time_what_gradient_nodes_compute() -> None:
+    profile = sx.tools.profile(sx.from_text(f"{HEADER} {CUBE}"), {"x": X, "w": W})
+    assert profile.stats.fallback_nodes == 0
+    assert profile.actions
+
+
+def test_stages_of_the_compiler_can_be_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sx.save(sx.from_text(f"{HEADER} {CUBE}"), tmp_path / "m.onnx")
+    assert main(["run", str(tmp_path / "m.onnx"), "--show", "steps"]) == 0
+    assert "elementwise" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

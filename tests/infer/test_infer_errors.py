@@ -7,7 +7,7 @@ import pytest
 import sardonyx as sx
 from models import only, parse_function, parse_model, parse_record
 from sardonyx._src.errors import InferenceError
-from sardonyx._src.infer.walk import infer
+from sardonyx._src.infer.walk import infer_partially
 from sardonyx._src.ir.build import GraphBuilder
 from sardonyx._src.ir.model import Model
 from sardonyx._src.proto import messages as m
@@ -15,9 +15,7 @@ from sardonyx._src.proto.binary import encode
 
 
 def inference_errors(model: Model) -> list[str]:
-    errors: list[InferenceError] = []
-    infer(model, errors=errors)
-    return [str(error) for error in errors]
+    return [str(error) for error in infer_partially(model).errors]
 
 
 # --- errors ----------------------------------------------------------------------------------

@@ -152,6 +152,20 @@ def test_entries_follow_renamed_values() -> None:
     assert graph_of(saved(renamed)).value_info == [m.ValueInfoProto(name="z", doc_string="again"), info("u")]
 
 
+def test_each_of_repeated_imports_is_spelled_as_it_was() -> None:
+    record = identity_model()
+    record.opset_import = [
+        m.OperatorSetIdProto(domain="", version=13),
+        m.OperatorSetIdProto(version=13),
+        m.OperatorSetIdProto(domain="ai.onnx", version=13),
+    ]
+    record.opset_import[1].add_unknown_fields([UNKNOWN])
+    model = sx.load(record)
+    assert encode(to_proto.model(model)) == encode(record)
+    model.opset_imports[""] = 14
+    assert saved(model).opset_import == [m.OperatorSetIdProto(domain="ai.onnx", version=14)]
+
+
 def test_repeated_imports_give_way_to_a_new_version() -> None:
     record = identity_model()
     record.opset_import = [m.OperatorSetIdProto(version=13), m.OperatorSetIdProto(version=13)]

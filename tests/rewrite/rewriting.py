@@ -11,8 +11,7 @@ from sardonyx._src.ir.graph import Attribute, Graph, Value
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ir.verify import verify
-from sardonyx._src.rewrite.optimize import optimize
-from sardonyx._src.rewrite.report import OptimizationReport
+from sardonyx._src.rewrite.optimize import optimize_with_report
 
 CLEAN = ("remove-dead-code",)
 
@@ -23,13 +22,12 @@ def apply_passes(
     """Run passes and dead code removal on a model; assert equal results and a fixpoint."""
     original = parse_model(before, opset=opset, ir=ir, more=more) if isinstance(before, str) else before
     text = to_text(original)
-    report = OptimizationReport()
-    result = optimize(original, passes=[*passes, *CLEAN], verify=proof, debug=True, report=report)
+    optimization = optimize_with_report(original, passes=[*passes, *CLEAN], verify=proof, debug=True)
+    result, report = optimization.model, optimization.report
     verify(result)
     assert to_text(original) == text, "passes must not change their input"
     assert not proof or report.proved, f"nothing was proved: {report.unproved}"
-    again = OptimizationReport()
-    optimize(result, passes=[*passes, *CLEAN], report=again)
+    again = optimize_with_report(result, passes=[*passes, *CLEAN]).report
     assert not again.edits, f"a second run must change nothing; got {again.edits[0]}"
     return result
 
@@ -97,6 +95,7 @@ def attribute_structure(attribute: Attribute, seen: dict[Value, object], depth: 
 
 def edits(before: str, *passes: str, opset: int = 21, ir: int = 10, more: str = "") -> Sequence[str]:
     """The names of the passes that change a model, in order."""
-    report = OptimizationReport()
-    optimize(parse_model(before, opset=opset, ir=ir, more=more), passes=passes or None, report=report)
+    report = optimize_with_report(
+        parse_model(before, opset=opset, ir=ir, more=more), passes=passes or None
+    ).report
     return [original.name for original in report.edits]

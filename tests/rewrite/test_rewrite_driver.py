@@ -30,16 +30,16 @@ MIXED = """g (float[N,6] x) => (float[] y) <int64[2] k = {3, 2}, int64[1] o = {0
 
 def test_it_stops_after_n_edits() -> None:
     for count in range(4):
-        report = sx.OptimizationReport()
-        result = sx.optimize(parse_model(CHAIN), stop_after=count, report=report)
+        optimization = sx.tools.optimize_with_report(parse_model(CHAIN), stop_after=count)
+        result, report = optimization.model, optimization.report
         verify(result)
         assert len(result.graph.nodes) == 4 - count and len(report.edits) == count
         assert report.stopped == f"after {count} edits"
 
 
 def test_it_stops_when_time_is_up() -> None:
-    report = sx.OptimizationReport()
-    result = sx.optimize(parse_model(CHAIN), seconds=0.0, report=report)
+    optimization = sx.tools.optimize_with_report(parse_model(CHAIN), seconds=0.0)
+    result, report = optimization.model, optimization.report
     assert len(result.graph.nodes) == 4 and report.stopped == "after 0.0 seconds"
 
 
@@ -47,15 +47,15 @@ def test_every_number_of_edits_leaves_a_model_with_the_same_results() -> None:
     total = len(edits(MIXED))
     assert total >= 8
     for count in range(total + 1):
-        report = sx.OptimizationReport()
-        sx.optimize(parse_model(MIXED), stop_after=count, verify=True, debug=True, report=report)
+        report = sx.tools.optimize_with_report(
+            parse_model(MIXED), stop_after=count, verify=True, debug=True
+        ).report
         assert report.proved == 4
 
 
 def test_a_second_run_finds_nothing() -> None:
     once = sx.optimize(parse_model(MIXED))
-    report = sx.OptimizationReport()
-    sx.optimize(once, report=report)
+    report = sx.tools.optimize_with_report(once).report
     assert report.edits == [] and [n.op_type for n in once.graph.nodes] == ["Reshape", "Exp", "Add"]
 
 
@@ -144,7 +144,6 @@ def test_passes_that_undo_each_other_come_to_an_end(monkeypatch: pytest.MonkeyPa
     endless = replace(passes()["drop-identity"], on_node=swap, roots=())
     monkeypatch.setattr(driver, "find", lambda name: endless)
     monkeypatch.setattr(driver, "root_operators", lambda name: ())
-    report = sx.OptimizationReport()
     original = parse_model("g (float[2] x) => (float[2] y) { y = Neg(x) }")
-    sx.optimize(original, passes=["drop-identity"], report=report)
+    report = sx.tools.optimize_with_report(original, passes=["drop-identity"]).report
     assert "passes undo each other" in report.stopped

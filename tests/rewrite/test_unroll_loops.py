@@ -87,6 +87,6 @@ def test_nothing_inside_a_loop_is_taken_for_what_it_is_in_one_iteration() -> Non
         "bool d, float[2] q) { d = Identity(c) k = Cast<to = 1>(i) q = Add(p, k) }", count="int64 n = {5}"
     )
     original = parse_model(text)
-    report = sx.OptimizationReport()
-    result = sx.optimize(original, skip=[PASS], verify=True, report=report)
+    optimization = sx.tools.optimize_with_report(original, skip=[PASS], verify=True)
+    result, report = optimization.model, optimization.report
     assert report.proved and [n.op_type for n in result.graph.nodes] == ["Loop"]

@@ -21,6 +21,7 @@ from models import parse_model
 from sardonyx._src.compile.linker import features
 from sardonyx._src.compile.llvm.cache import WARNED_OF
 from sardonyx._src.compile.program.executable import Executable
+from sardonyx._src.compile.program.precision import EXACT, Precision
 from sardonyx._src.io import file_stamps, mapped_files
 from sardonyx._src.io.external import contents
 from sardonyx._src.io.memory_release import mapped_file_of
@@ -66,9 +67,11 @@ COMPILED: list[Model] = []  # the models that were compiled, in order
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache folder for the test, for which no file is racily clean."""
 
-    def record_compilation(model: Model, *, tolerant: bool = False) -> Executable:
+    def record_compilation(
+        model: Model, *, tolerant: bool = False, precision: Precision = EXACT
+    ) -> Executable:
         COMPILED.append(model)
-        return compile_releasing_weights(model, tolerant=tolerant)
+        return compile_releasing_weights(model, tolerant=tolerant, precision=precision)
 
     COMPILED.clear()
     for module in (disk_cache, engine):
@@ -98,6 +101,11 @@ def is_cached(session: sx.Session) -> bool:
     """Whether a session runs a program that an earlier session compiled."""
     assert isinstance(session._runner, NativeEngine)
     return isinstance(session._runner, CachedEngine) and session.model not in COMPILED
+
+
+def entry_of(path: Path) -> Path | None:
+    stamp = shared_programs.stamp_source(path)
+    return None if stamp is None else entry_path(stamp)
 
 
 def run_product(session: sx.Session, rows: int = 3) -> np.ndarray[tuple[int, ...], np.dtype[np.generic]]:
@@ -141,15 +149,40 @@ def test_a_changed_file_is_recompiled(tmp_path: Path) -> None:
     start_session(save_product(tmp_path, 2))
     session = start_session(save_product(tmp_path, 3))
     assert not is_cached(session)
-    assert np.array_equal(session.run({"x": np.ones((1, 2), F)})["y"], [[3, 3]])  # type: ignore[arg-type]
+    assert np.array_equal(session.run({"x": np.ones((1, 2), F)})["y"], [[3, 3]])
 
 
 def test_a_racily_clean_file_is_not_cached(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(shared_programs, "MAX_HASHED_FILE", 0)
     monkeypatch.setattr(file_stamps, "RACY_WINDOW", 1 << 62)
     start_session(save_product(tmp_path))
     assert not folder.exists()
+
+
+@pytest.mark.parametrize("is_racy", [False, True])
+def test_a_small_file_is_known_by_its_content(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, *, is_racy: bool
+) -> None:
+    if is_racy:
+        monkeypatch.setattr(file_stamps, "RACY_WINDOW", 1 << 62)
+    path = save_product(tmp_path)
+    start_session(path)
+    save_product(tmp_path)
+    copy = shutil.copy(path, tmp_path / "copy.onnx")
+    for source in (path, Path(copy), path.read_bytes()):
+        assert is_cached(start_session(source))
+    assert len([*folder.iterdir()]) == 1
+    assert not is_cached(start_session(save_product(tmp_path, 3)))
+
+
+def test_a_large_file_is_known_by_its_stamp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared_programs, "MAX_HASHED_FILE", 16)
+    start_session(save_product(tmp_path))
+    path = save_product(tmp_path)
+    assert not is_cached(start_session(path))
+    assert is_cached(start_session(path))
 
 
 @pytest.mark.parametrize("place", [0, 40, 5000, -1])
@@ -242,13 +275,13 @@ def test_a_copied_entry_does_not_answer_for_another_model(
     paths = [save_model(tmp_path / f"{i}.onnx", PRODUCT % (i, i)) for i in (2, 3)]
     for path in paths:
         start_session(path)
-    entries = [entry_path(file_stamps.FileStamp.from_path(str(path))) for path in paths]
+    entries = [entry_of(path) for path in paths]
     assert entries[0] is not None and entries[1] is not None
     entries[1].write_bytes(entries[0].read_bytes())
     with caplog.at_level(logging.WARNING):
         session = start_session(paths[1])
     assert not is_cached(session) and f"it is the entry '{entries[0].stem}'" in caplog.text
-    assert np.array_equal(session.run({"x": np.ones((1, 2), F)})["y"], [[3, 3]])  # type: ignore[arg-type]
+    assert np.array_equal(session.run({"x": np.ones((1, 2), F)})["y"], [[3, 3]])
 
 
 def test_entries_are_written_for_the_user_alone(tmp_path: Path, folder: Path) -> None:
@@ -437,8 +470,8 @@ def test_an_initializer_is_overridden(tmp_path: Path) -> None:
     session = start_session(path)
     assert is_cached(session) and [port.has_default for port in session.inputs] == [False, True]
     x = np.array([1, 1], F)
-    assert np.array_equal(session.run({"x": x})["y"], [2, 3])  # type: ignore[arg-type]
-    assert np.array_equal(session.run({"x": x, "b": x})["y"], [2, 2])  # type: ignore[arg-type]
+    assert np.array_equal(session.run({"x": x})["y"], [2, 3])
+    assert np.array_equal(session.run({"x": x, "b": x})["y"], [2, 2])
 
 
 def test_random_numbers_are_those_of_the_seed(tmp_path: Path) -> None:
@@ -503,7 +536,7 @@ def test_a_full_disk_leaves_weights_in_memory(
         session = start_session(path)
     assert not isinstance(session._runner, CachedEngine) and "no room" in caplog.text
     assert len(COMPILED) == 1
-    assert np.array_equal(session.run({"x": np.ones((1, 2), F)})["y"], [[2, 2]])  # type: ignore[arg-type]
+    assert np.array_equal(session.run({"x": np.ones((1, 2), F)})["y"], [[2, 2]])
 
 
 def test_two_processes_may_write_one_entry_at_once(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ PIPELINE = "sardonyx._src.compile.pipeline."
 STAGES = {
     "prepare": PIPELINE + "prepare_model",
     "convert": "sardonyx._src.compile.prepare.prepare.upgrade_opset",
-    "optimize": "sardonyx._src.rewrite.optimize.run_passes",
+    "optimize": "sardonyx._src.compile.prepare.prepare.run_passes",
     "infer": "sardonyx._src.compile.prepare.prepare.infer_types",
     "promote": "sardonyx._src.compile.prepare.prepare.promote_half_precision",
     "partition": PIPELINE + "partition",

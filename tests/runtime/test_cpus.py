@@ -61,11 +61,11 @@ def test_no_control_groups_are_no_bound(tmp_path: Path) -> None:
 
 def test_there_are_at_most_as_many_as_the_affinity_says(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(5)), raising=False)
-    monkeypatch.setattr(cpus, "cgroup_quota", lambda: None)
+    monkeypatch.setattr(cpus, "quota_of_process", lambda: None)
     assert cpus.available_cpus() == 5
-    monkeypatch.setattr(cpus, "cgroup_quota", lambda: 3)
+    monkeypatch.setattr(cpus, "quota_of_process", lambda: 3)
     assert cpus.available_cpus() == 3
-    monkeypatch.setattr(cpus, "cgroup_quota", lambda: 9)
+    monkeypatch.setattr(cpus, "quota_of_process", lambda: 9)
     assert cpus.available_cpus() == 5
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(), raising=False)
     assert cpus.available_cpus() == 1

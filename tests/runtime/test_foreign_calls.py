@@ -112,6 +112,29 @@ def test_missing_texts_name_their_cure(missing: object) -> None:
         sx.Session(model).run({"x": np.array(["a", missing], object)})
 
 
+def test_an_input_has_one_column(session: sx.Session) -> None:
+    frame = Frame({"x": pa.array([1.0])})
+    frame.columns = ["x", "x"]
+    with pytest.raises(sx.InputError, match="the table must have one column 'x'; got 2"):
+        session.run(frame)  # type: ignore[arg-type]  # not in the static types
+
+
+@pytest.mark.parametrize(
+    ("dtype", "values", "fill"),
+    [
+        ("int64", np.array([1, np.nan]), r"fillna\(0\).astype\('int64'\)"),
+        ("int64", np.array([1, None], object), r"fillna\(0\).astype\('int64'\)"),
+        ("bool", np.array([True, None], object), r"fillna\(False\).astype\('bool'\)"),
+        ("float32", np.array([1.5, None], object), r"fillna\(float\('nan'\)\).astype\('float32'\)"),
+    ],
+)
+def test_missing_numbers_name_their_cure(dtype: str, values: Any, fill: str) -> None:
+    b = sx.Builder(21)
+    session = sx.Session(b.model(y=b.Identity(b.input("x", dtype, ["N"]))))
+    with pytest.raises(sx.InputError, match=rf"element 1 is missing \((nan|None)\).*{fill}"):
+        session.run({"x": values})
+
+
 class OnAnotherDevice:
     """A tensor in the memory of a graphics card."""
 

@@ -17,6 +17,7 @@ from sardonyx._src.ir.model import Model
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.ops.control.growing_sequences import growing_sequences
 from sardonyx._src.ops.sequence import sequence_insert
+from sardonyx._src.runtime.declared_dims import DeclaredDims
 from sardonyx._src.runtime.session import Engine
 from sardonyx._src.runtime.shape_policy import ShapePolicy
 
@@ -33,11 +34,15 @@ GROWING = {  # bodies: extended in place
     "two insertions": "t = SequenceInsert(a, x)  o = SequenceInsert(t, x)",
     "read before": "k = SequenceLength(a)  o = SequenceInsert(a, x)",
     "read after": "o = SequenceInsert(a, x)  k = SequenceLength(o)  z = SequenceAt(o, i)",
+    "a name for the earlier sequence": "p = Identity(a)  k = SequenceLength(p)  o = SequenceInsert(a, x)",
+    "another name inserted into": "p = Identity(a)  q = Identity(p)  o = SequenceInsert(q, x)",
+    "a name for the next sequence": "q = SequenceInsert(a, x)  o = Identity(q)  k = SequenceLength(q)",
 }
 COPIED = {  # bodies: copied
     "read too late": "o = SequenceInsert(a, x)  k = SequenceLength(a)",
-    "a name for the earlier sequence": "p = Identity(a)  o = SequenceInsert(a, x)  k = SequenceLength(p)",
-    "a name for the next sequence": "q = SequenceInsert(a, x)  o = Identity(q)",
+    "an earlier name read too late": "p = Identity(a)  o = SequenceInsert(a, x)  k = SequenceLength(p)",
+    "a name given too late": "o = SequenceInsert(a, x)  p = Identity(a)",
+    "insertions under two names": "p = Identity(a)  t = SequenceInsert(p, x)  o = SequenceInsert(a, x)",
     "two insertions into one": "t = SequenceInsert(a, x)  o = SequenceInsert(a, x)",
     "read in a branch": "o = SequenceInsert(a, x)  k = If(c) <then_branch = t () => (u) { u = SequenceLength(a) }, else_branch = g2 () => (v) { v = SequenceLength(a) }>",
     "another sequence": "w = SequenceEmpty()  o = SequenceInsert(w, x)",
@@ -130,3 +135,38 @@ def test_elements_of_growing_sequences_are_compared_with_their_declaration(shape
     else:
         with pytest.warns(sx.ShapeWarning, match=r"must have length 2"):
             session.run(feeds)
+
+
+@pytest.mark.parametrize("shapes", ["inputs", "strict"])
+def test_elements_with_named_sizes_are_compared_once(shapes: ShapePolicy) -> None:
+    """The comparisons of a sequence that n iterations extend are proportional to n, not to n * n."""
+    text = TEXT.replace("float[2]", "float[N]").format(
+        body=GROWING["an insertion"], more="", states="", formals="", results=""
+    )
+    session = sx.Session(parse_model(text, opset=21), engine="reference", shapes=shapes)
+    with patch.object(DeclaredDims, "check", autospec=True, side_effect=DeclaredDims.check) as checks:
+        session.run({"n": np.array(100), "x": X, "e": []})
+    assert 100 < checks.call_count < 1500
+
+
+NAMED = """b = Constant <value = bool {1}> ()  zero = Constant <value = int64[1] {0}> ()
+  one = Constant <value = int64[1] {1}> ()  three = Constant <value = int64 {3}> ()
+  s = Loop(n, b, e) <body = f (int64 i, bool c, seq(float[K]) a) => (bool d, seq(float[K]) o) {
+    d = Identity(c)  k = Equal(i, three)  h = Cast <to = 7> (k)  z = Add(h, one)  r = Slice(x, zero, z)
+    o = SequenceInsert(a, r)
+  }>"""
+HEAD = "g (int64 n, float[2] x, seq(float[M]) e) => (s)"
+FUNCTION = '<opset_import: ["": 21], domain: "my"> call (n, x, e) => (s)'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [f"{HEAD} {{ {NAMED} }}", f"{HEAD} {{ s = my.call(n, x, e) }} {FUNCTION} {{ {NAMED} }}"],
+    ids=["graph", "function"],
+)
+def test_the_last_element_is_compared_with_the_size_of_the_first(text: str) -> None:
+    """A name in a function means something of its own in each call."""
+    session = sx.Session(parse_model(text, more='"my": 1'), engine="reference", shapes="strict")
+    session.run({"n": np.array(3), "x": X, "e": []})
+    with pytest.raises(sx.SardonyxError, match=r"dimension 'K' must have one length; got 1 in .* and 2 in"):
+        session.run({"n": np.array(4), "x": X, "e": []})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -108,3 +109,23 @@ def test_a_forked_child_has_helpers_of_its_own() -> None:
         os._exit(0 if call_interruptibly(lambda: 2, control) == 2 else 1)
     assert os.waitpid(child, 0)[1] == 0
     assert sys.platform != "win32"
+
+
+ABANDONING = """
+import numpy as np, sardonyx as sx
+from sardonyx._src.errors import LimitError
+product = '<ir_version: 10, opset_import: ["": 21]> g (float[N,N] x) => (y) { y = MatMul(x, x) }'
+session = sx.Session(sx.from_text(product), engine="reference")
+try:
+    session.run({"x": np.ones((3000, 3000), np.float32)}, timeout=0.05)
+except LimitError:
+    print("abandoned")
+"""
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_a_process_ends_after_the_kernels_that_it_abandoned(threads: str) -> None:
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": threads}
+    command = [sys.executable, "-c", ABANDONING]
+    process = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert (process.returncode, process.stdout) == (0, "abandoned\n"), process.stderr

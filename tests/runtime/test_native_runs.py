@@ -66,7 +66,7 @@ def test_results_of_the_fast_path_are_owned_by_the_caller() -> None:
     first = session.run(fed)
     copies = {name: np.array(result) for name, result in first.items()}
     session.run(feeds(2, 1))
-    assert all(np.array_equal(first[name], copies[name]) for name in copies)  # type: ignore[arg-type]
+    assert all(np.array_equal(first[name], copies[name]) for name in copies)
     assert all(
         isinstance(value, np.ndarray) and value.flags.writeable and value.base is None
         for value in first.values()
@@ -146,11 +146,11 @@ def test_outputs_are_checked_against_their_declaration_in_every_run() -> None:
 def test_an_index_out_of_range_is_refused_in_every_run() -> None:
     session, x = make_session(PICK), np.arange(6, dtype=F).reshape(2, 3)
     for _ in range(3):
-        assert np.array_equal(session.run({"x": x, "i": np.array([1, -2])})["y"], x[[1, 0]])  # type: ignore[arg-type]
+        assert np.array_equal(session.run({"x": x, "i": np.array([1, -2])})["y"], x[[1, 0]])
     for _ in range(3):
         with pytest.raises(EvaluationError):
             session.run({"x": x, "i": np.array([1, 2])})
-        assert np.array_equal(session.run({"x": x, "i": np.array([1, -2])})["y"], x[[1, 0]])  # type: ignore[arg-type]
+        assert np.array_equal(session.run({"x": x, "i": np.array([1, -2])})["y"], x[[1, 0]])
 
 
 def test_outputs_can_be_selected_on_the_fast_path() -> None:
@@ -161,10 +161,10 @@ def test_a_default_may_be_fed_between_fast_path_runs() -> None:
     text = "g (float[2] x, float[2] w = {1, 2}) => (float[2] y) { y = Add(x, w) }"
     session, x = make_session(text), np.zeros(2, F)
     for _ in range(4):
-        assert np.array_equal(session.run({"x": x})["y"], [1, 2])  # type: ignore[arg-type]
+        assert np.array_equal(session.run({"x": x})["y"], [1, 2])
     for _ in range(3):
-        assert np.array_equal(session.run({"x": x, "w": np.ones(2, F)})["y"], [1, 1])  # type: ignore[arg-type]
-        assert np.array_equal(session.run({"x": x})["y"], [1, 2])  # type: ignore[arg-type]
+        assert np.array_equal(session.run({"x": x, "w": np.ones(2, F)})["y"], [1, 1])
+        assert np.array_equal(session.run({"x": x})["y"], [1, 2])
 
 
 @pytest.mark.parametrize("threads", [1, 2])

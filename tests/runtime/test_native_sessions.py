@@ -155,7 +155,7 @@ def test_a_pickled_session_is_its_model(engine: sx.Engine) -> None:  # type: ign
     assert restored.engine == engine
     y, expected = restored.run(fed)["y"], session.run(fed)["y"]
     assert isinstance(y, np.ndarray)
-    assert np.array_equal(y, expected)  # type: ignore[arg-type]
+    assert np.array_equal(y, expected)
 
 
 def test_a_pickled_session_of_a_file_is_the_files_path(
@@ -282,7 +282,7 @@ def test_a_model_changed_in_memory_is_recompiled() -> None:
     next(node for node in model.graph.nodes if node.op_type == "Sin").op_type = "Cos"
     second = sx.Session(model, engine="native", threads=1)
     fed = {"x": np.ones((1, 64), F) * np.arange(64, dtype=F)}
-    assert not np.allclose(first.run(fed)["y"], second.run(fed)["y"])  # type: ignore[arg-type]
+    assert not np.allclose(first.run(fed)["y"], second.run(fed)["y"])
 
 
 def test_weights_are_stored_once() -> None:
@@ -295,7 +295,7 @@ def test_weights_are_stored_once() -> None:
     fed = {"x": np.eye(2, dtype=F)}
     for _ in range(3):
         results = session.run(fed)
-        assert np.array_equal(results["y"], results["w"])  # type: ignore[arg-type]
+        assert np.array_equal(results["y"], results["w"])
     plain = sx.Session(parse_model(text.replace(", float[2,2] w)", ")", 1)), engine="native", threads=1)
     assert isinstance(plain._runner, NativeEngine)
     assert not plain._runner.native.program.model.graph.initializers

@@ -94,8 +94,8 @@ def test_an_initializer_is_a_default_that_a_feed_replaces() -> None:
         "g (float[2] x, float[2] w) => (float[2] y) <float[2] w = {1, 2}> { y = Identity(w) }", ir=3
     )
     assert [p.has_default for p in session.inputs] == [False, True]
-    assert session.run({"x": zeros(2)})["y"].tolist() == [1, 2]  # type: ignore[union-attr]
-    assert session.run({"x": zeros(2), "w": zeros(2)})["y"].tolist() == [0, 0]  # type: ignore[union-attr]
+    assert session.run({"x": zeros(2)})["y"].tolist() == [1, 2]
+    assert session.run({"x": zeros(2), "w": zeros(2)})["y"].tolist() == [0, 0]
 
 
 def test_a_constant_cannot_be_fed() -> None:
@@ -267,7 +267,7 @@ def test_sequences_are_lists() -> None:
 def test_optionals_are_a_value_or_none() -> None:
     session = make_session("g (optional(float[2]) x) => (optional(float[2]) y) { y = Identity(x) }")
     assert session.run({"x": None})["y"] is None
-    assert np.array_equal(session.run({"x": zeros(2)})["y"], zeros(2))  # type: ignore[arg-type]
+    assert np.array_equal(session.run({"x": zeros(2)})["y"], zeros(2))
 
 
 @pytest.mark.parametrize("engine", ["reference", "native"])
@@ -298,7 +298,7 @@ def test_runs_are_independent() -> None:
     session = make_session(IDENTITY)
     first = session.run({"x": zeros(1, 2)})
     session.run({"x": np.ones((1, 2), F)})
-    assert np.array_equal(first["y"], zeros(1, 2))  # type: ignore[arg-type]
+    assert np.array_equal(first["y"], zeros(1, 2))
 
 
 def test_a_trace_shows_every_node() -> None:

@@ -21,7 +21,7 @@ from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.saved_programs.disk_cache import CachedEngine
 from sardonyx._src.runtime.session import Engine
-from sardonyx._src.runtime.shape_policy import ShapePolicy
+from sardonyx._src.runtime.shape_policy import MAX_OBSERVED, ShapePolicy
 
 F = np.float32
 ENGINES: list[Engine] = ["reference", "native"]
@@ -43,6 +43,9 @@ BRANCH = """g (bool c, float[2] x) => (float[M] y) {
 }"""
 LOOP = """g (int64 n, bool c, float[N] x) => (float[M] y, int64[K,1] z) { y, z = Loop (n, c, x) <
     body = b (int64 i, bool k, float[3] v) => (bool l, float[3] w, int64[1] s) { l = Identity(k)  w = Add(v, v)  s = Shape(v) }
+>}"""
+LOOP_OF_INPUTS = """g (int64 n, bool c, float[N] x) => (float[M] y) { y = Loop (n, c, x) <
+    body = b (int64 i, bool k, float[N] v) => (bool l, float[N] u) <float[3] w> { l = Identity(k)  w = Exp(x)  u = Add(v, w) }
 >}"""
 LISTS = """g (seq(float[N]) x) => (seq(float[N]) y, float[M] z) {
     i = Constant<value_int = 1>()  y = Identity(x)  z = SequenceAt(x, i)
@@ -391,10 +394,63 @@ def test_the_native_engine_reports_what_no_run_can_satisfy() -> None:
     assert session.stats.fast_path_runs > 0 and session.stats.bailouts == {}
 
 
-def test_the_native_engine_does_not_observe_what_depends_on_the_run() -> None:
+def test_the_native_engine_reports_what_sizes_of_the_inputs_contradict() -> None:
     session = make_session(STALE.replace("5", "8"))  # which holds for N = 4
-    assert shape_of(session.run({"x": counted(3)})["y"]) == (6,)
-    assert session.stats.bailouts == {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert shape_of(session.run({"x": counted(4)})["y"]) == (8,)
+    message = r"value 'h' \(node\[0\] \(Concat\)\) axis 0 must have length 8 \(float\[8\]\); got 6"
+    with pytest.warns(ShapeWarning, match=message):
+        assert shape_of(session.run({"x": counted(3)})["y"]) == (6,)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for length in (2, 3, 3, 3):
+            session.run({"x": counted(length)})
+    assert session.stats.bailouts == {} and session.stats.fast_path_runs > 0
+
+
+def test_the_native_engine_observes_a_run_whose_branch_may_contradict_its_declaration() -> None:
+    session = make_session(BRANCH.replace("float[2]", "float[N]"))
+    not_taken, taken = ({"c": np.array(c), "x": counted(2)} for c in (False, True))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        session.run({"c": np.array(True), "x": counted(3)})
+        assert session.stats.bailouts == {}
+        for _ in range(3):
+            assert shape_of(session.run(not_taken)["y"]) == (2,)
+    assert list(session.stats.bailouts.values()) == [1]
+    with pytest.warns(ShapeWarning, match=INNER[1][2]):
+        assert shape_of(session.run(taken | {"x": counted(4)})["y"]) == (4,)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for length in (5, 6, 7, 7, 7):
+            session.run(taken | {"x": counted(length)})
+    assert list(session.stats.bailouts.values()) == [2] and session.stats.fast_path_runs > 0
+
+
+def test_the_native_engine_observes_few_runs() -> None:
+    session = make_session(BRANCH.replace("float[2]", "float[N]"))
+    for length in range(4, 30):
+        session.run({"c": np.array(False), "x": counted(length)})
+    assert list(session.stats.bailouts.values()) == [MAX_OBSERVED]
+
+
+def test_the_native_engine_observes_a_loop_that_may_contradict_its_declaration() -> None:
+    session = make_session(LOOP_OF_INPUTS)
+    feeds = {"n": np.array(2), "c": np.array(True)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        session.run(feeds | {"x": counted(3)})
+    with pytest.warns(ShapeWarning, match=r"value 'w' .* axis 0 must have length 3 \(float\[3\]\); got 4"):
+        session.run(feeds | {"x": counted(4)})
+
+
+@needs_saved_programs
+def test_a_saved_program_reports_what_sizes_of_the_inputs_contradict(tmp_path: Path) -> None:
+    model, path = parse_model(STALE.replace("5", "8").replace("[N]", "[batch]")), tmp_path / "m.sdx"
+    sx.tools.compile(model, path)
+    with pytest.warns(ShapeWarning, match="must have length 8"):
+        assert shape_of(sx.Session(path).run({"x": counted(3)})["y"]) == (6,)
 
 
 def test_under_strict_the_native_engine_runs_what_inference_proves() -> None:

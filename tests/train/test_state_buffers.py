@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import sardonyx as sx
+from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.runtime.session import Engine
 
 ENGINES = pytest.mark.parametrize("engine", ["reference", "native"])
@@ -36,6 +39,20 @@ def test_states_that_a_caller_holds_do_not_change(engine: Engine) -> None:
         held.append((session.state["w"], session.state["w"].copy()))
     for view, copy in held:
         np.testing.assert_array_equal(view, copy)
+
+
+@ENGINES
+def test_the_first_state_is_apart_from_the_model(engine: Engine, tmp_path: Path) -> None:
+    """A file of a few bytes more or less, so that the tensor is aligned in some of them only."""
+    for length in range(4):
+        model = make_model()
+        model.producer_name = "n" * (length + 1)
+        sx.save(model, tmp_path / "m.onnx")
+        session = sx.TrainingSession(tmp_path / "m.onnx", engine=engine)
+        (initializer,) = (v.initializer for v in session.model.graph.initializers.values() if v.name == "w")
+        assert isinstance(initializer, Tensor)
+        assert session.state["w"].flags.aligned
+        assert not np.shares_memory(session.state["w"], initializer.numpy())
 
 
 def test_states_alternate_between_two_arrays() -> None:

@@ -12,7 +12,7 @@ import sardonyx as sx
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.session import Engine
-from train.training_texts import DESCENT, MOMENTUM, PAIR, REGRESSION, SWAP, training_text
+from train.training_texts import DESCENT, MOMENTUM, PAIR, REGRESSION, SWAP, start_text, training_text
 
 ENGINES: tuple[Engine, ...] = ("reference", "native")
 DRAW = np.random.default_rng(3)
@@ -59,6 +59,22 @@ def test_initialization_assigns_its_outputs(engine: Engine) -> None:
     np.testing.assert_allclose(session.state["w"], drawn, rtol=1e-6)
     np.testing.assert_array_equal(session.state["b"], [0.5])
     assert session.state["count"] == 0
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_initializations_of_several_steps_run_in_their_order(engine: Engine) -> None:
+    starts = [{"a": (5, 6), "b": (7, 8)}, {"b": (9, 10)}, {"a": (11, 12)}]
+    for order, expected in (
+        ((0, 1, 2), {"a": (11, 12), "b": (9, 10)}),
+        ((2, 0, 1), {"a": (5, 6), "b": (9, 10)}),
+        ((2, 1, 0), {"a": (5, 6), "b": (7, 8)}),
+    ):
+        session = sx.TrainingSession(
+            model(*(start_text(starts[i]) for i in order), graph=PAIR), engine=engine
+        )
+        session.initialize()
+        assert {name: tuple(value) for name, value in session.state.items()} == expected
+        np.testing.assert_array_equal(session.infer()["sum"], np.add(expected["a"], expected["b"]))
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -74,6 +74,7 @@ def prepare_options() -> dict[str, object]:
         "loss_scale": None,
         "initialization": None,
         "seed": 0,
+        "checkpointing": "auto",
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 TRAINING = "ai.onnx.preview.training"
 
@@ -53,3 +53,16 @@ SWAP = """{
   update_binding: ["a": "from_b", "b": "from_a"]
 }"""
 PAIR = "pair () => (float[2] sum) <float[2] a = {1, 2}, float[2] b = {3, 4}> { sum = Add(a, b) }"
+
+
+def start_text(assignments: Mapping[str, Sequence[int]]) -> str:
+    """A training step without an algorithm, whose initialization graph assigns pairs of numbers to states."""
+    outputs = ", ".join(f"float[2] first_{name}" for name in assignments)
+    nodes = " ".join(
+        f"first_{name} = Constant<value = float[2] {{{numbers[0]}, {numbers[1]}}}>()"
+        for name, numbers in assignments.items()
+    )
+    bindings = ", ".join(f'"{name}": "first_{name}"' for name in assignments)
+    return (
+        f"{{ initialization: start () => ({outputs}) {{ {nodes} }}, initialization_binding: [{bindings}] }}"
+    )

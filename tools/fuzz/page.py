@@ -7,6 +7,7 @@ from pathlib import Path
 
 from fuzz.campaigns import CAMPAIGNS, Campaign
 from fuzz.fault_corpus import corpus_entries
+from fuzz.known_ends import known_end_rows
 from fuzz.paths import ROOT
 from fuzz.rulings import RULINGS
 from fuzz.state import CampaignState
@@ -52,6 +53,14 @@ reference engine, by the tolerance that the engines are held to; it is not alway
 | campaign | cases | loaded by both | equal results | both fail | only onnxruntime fails | only Sardonyx refuses | results differ | signals | over the time limit |
 |---|---|---|---|---|---|---|---|---|---|
 """
+KNOWN_ENDS = """
+## Models of which onnxruntime dies
+
+Run when this page is written, in processes with the same limits: how a run of each ends.
+
+| model | onnxruntime | native engine | reference engine |
+|---|---|---|---|
+"""
 CORPUS = """
 ## Corpus
 
@@ -87,9 +96,13 @@ def page_text(states: list[tuple[Campaign, CampaignState]]) -> Iterator[str]:
         yield f"| {name} | {reason} | {count:,} |\n"
     yield FOUND
     yield from fault_rows([state for _, state in ours])
+    if not any(state.faults for _, state in ours):
+        yield "\nNone.\n"
     yield OTHER_PACKAGE
     yield from (peer_row(campaign, state) for campaign, state in states if campaign.name.endswith(PEER))
     yield f"\n{peer_signals(states)}\n"
+    yield KNOWN_ENDS
+    yield from (f"| {' | '.join(row)} |\n" for row in known_end_rows())
     entries = corpus_entries()
     yield CORPUS.format(count=len(entries))
     yield from (f"| {entry.name} | {cell(entry.what)} |\n" for entry in entries)

@@ -45,6 +45,15 @@ def prefix(place: str) -> str:
 class SardonyxError(Exception):
     """The base class: catch it to handle every problem of a model, a file or an input."""
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickled without a call of the constructor, whose parameters differ; workers of other processes raise errors, too."""
+        return restore_error, (type(self), self.args), self.__dict__
+
+
+def restore_error(kind: type[SardonyxError], arguments: tuple[object, ...]) -> SardonyxError:
+    """An error whose attributes are set afterwards."""
+    return kind.__new__(kind, *arguments)
+
 
 class DecodeError(SardonyxError):
     """Bytes that are not a valid encoding of the expected message."""
@@ -207,7 +216,7 @@ def are_defects_fatal() -> bool:
 
 
 class UnsupportedProcessor(SardonyxError):
-    """A compiled program that this processor cannot run."""
+    """A compiled program, or a precision of products, for which this processor lacks features."""
 
     def __init__(self, why: str, *, features: tuple[str, ...]) -> None:
         """features: required features that this processor lacks, by their names in Linux."""

@@ -4,6 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import sardonyx as sx
 from cases import Case, assert_case
 from ops.tensor.operator_facets import (
     FLOAT,
@@ -19,9 +20,11 @@ from ops.tensor.operator_facets import (
     make_inference,
     samples,
 )
+from sardonyx._src.ir.build import GraphBuilder
 from sardonyx._src.ir.dims import dim_max
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
+from sardonyx._src.runtime.session import Engine
 
 A = f32([[1, 2], [3, 4]])
 B = f32([[5, 6, 7], [8, 9, 10]])
@@ -146,3 +149,32 @@ def test_inputs_of_unknown_rank_keep_what_the_others_determine() -> None:
     assert inferred_shape("...i->...", unknown) is None
     assert inferred_shape("...i->i", unknown) == (None,)
     assert inferred_shape("...i,...->i", floats(N, 3), None) == (3,)
+
+
+@pytest.mark.parametrize("engine", ["reference", "native"])
+def test_more_operands_than_numpy_takes(engine: Engine) -> None:
+    """Pairs of matrices between vectors: axes that are summed at once, later, and never."""
+    rng = np.random.default_rng(1)
+    equation = ",".join(["i"] * 40 + ["ij", "jk"] + ["k"] * 40) + "->ik"
+    shapes = [(2,)] * 40 + [(2, 3), (3, 4)] + [(4,)] * 40
+    arrays = [rng.uniform(0.9, 1.1, shape).astype(np.float32) for shape in shapes]
+    b = GraphBuilder(23)
+    inputs = [b.input(f"x{i}", FLOAT, shape) for i, shape in enumerate(shapes)]
+    model = b.model(y=b.node("Einsum", inputs, ["y"], equation=equation).outputs[0])
+    feeds = {f"x{i}": array for i, array in enumerate(arrays)}
+    left, right = np.prod(arrays[:40], axis=0), np.prod(arrays[42:], axis=0)
+    expected = left[:, None] * (arrays[40] @ arrays[41]) * right
+    y = sx.Session(model, engine=engine).run(feeds)["y"]
+    np.testing.assert_allclose(y, expected, rtol=1e-4)
+
+
+def test_products_of_many_operands_are_held_to_the_limit() -> None:
+    count = 20
+    letters = "abcdefghijklmnopqrst"
+    b = GraphBuilder(23)
+    inputs = [b.input(f"x{i}", FLOAT, [10]) for i in range(2 * count)]
+    equation = ",".join([*letters, *letters]) + "->"
+    model = b.model(y=b.node("Einsum", inputs, ["y"], equation=equation).outputs[0])
+    feeds = {f"x{i}": np.ones(10, np.float32) for i in range(2 * count)}
+    with pytest.raises(sx.LimitError, match="a product of Einsum of shape"):
+        sx.Session(model, engine="reference").run(feeds)

@@ -16,6 +16,7 @@ from sardonyx._src.arguments import (
     type_name,
 )
 from sardonyx._src.build.attributes import element_type_of
+from sardonyx._src.build.blocks import IfBlock, LoopBlock, ScanBlock
 from sardonyx._src.build.calls import add_call, add_constant, add_sparse
 from sardonyx._src.build.evaluation import compute_value
 from sardonyx._src.build.functions import FunctionMaker
@@ -26,7 +27,7 @@ from sardonyx._src.build.operator_methods import NamedOperators, OperatorMethods
 from sardonyx._src.build.outputs import add_output, finish_model
 from sardonyx._src.build.scopes import Scopes
 from sardonyx._src.build.state import BuilderState
-from sardonyx._src.build.subgraphs import add_if, add_loop, add_scan, build_graph
+from sardonyx._src.build.subgraphs import add_if, add_loop, add_scan, build_graph, build_untaken_graph
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 from sardonyx._src.ir.build import DIM_KINDS, dim_of
@@ -35,7 +36,7 @@ from sardonyx._src.ir.graph import Graph, Node
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import SparseTensor
 from sardonyx._src.ir.types import TensorType, Type
-from sardonyx._src.schema import domains, latest, vendor_domains
+from sardonyx._src.schema import canonical, domains, latest, vendor_domains
 
 DEFAULT_IR_VERSION = 10  # what current tools read; models that need more get more
 DTypeLike = DataType | str | np.dtype | type
@@ -190,7 +191,7 @@ class Builder(OperatorMethods):
         """
         for what, text in (("op_type", op_type), ("domain", domain), ("name", name)):
             require_text(what, text)
-        node = add_call(self._state, op_type, inputs, outputs, canonical_domain(domain), name, attributes)
+        node = add_call(self._state, op_type, inputs, outputs, canonical(domain), name, attributes)
         return results_of(node)
 
     def call(self, op_type: str, *inputs: OperandLike | None, **options: object) -> Operand:
@@ -199,7 +200,7 @@ class Builder(OperatorMethods):
     def domain(self, name: str) -> DomainMethods:
         """The operators of a domain as methods."""
         require_text("name", name)
-        return DomainMethods(self, canonical_domain(name))
+        return DomainMethods(self, canonical(name))
 
     @overload
     def if_(  # type: ignore[overload-overlap]  # a tuple is a list of numbers, too
@@ -217,51 +218,128 @@ class Builder(OperatorMethods):
         else_branch: Callable[[], OperandLike],
     ) -> Operand: ...
 
+    @overload
+    def if_(self, condition: OperandLike) -> IfBlock: ...
+
     def if_(
-        self, condition: OperandLike, then_branch: Callable[[], object], else_branch: Callable[[], object]
-    ) -> Operand | tuple[Operand, ...]:
+        self,
+        condition: OperandLike,
+        then_branch: Callable[[], object] | None = None,
+        else_branch: Callable[[], object] | None = None,
+    ) -> Operand | tuple[Operand, ...] | IfBlock:
         """An If node; each branch is a function without arguments that returns an operand or a tuple of them.
+
+        Without functions it is a `with` block that has a block for each branch:
+
+            with b.if_(condition) as branches:
+                with branches.then:
+                    branches.then.set_results(x / 2)
+                with branches.else_:
+                    branches.else_.set_results(x)
+            y = branches.results
 
         Branches may read all operands around them.
         """
+        if then_branch is None and else_branch is None:
+            return IfBlock(self._state, condition)
         return results_of(add_if(self._state, condition, then_branch, else_branch))
 
+    @overload
     def loop(
         self,
         body: Callable[..., object],
         *carried: OperandLike,
         trip_count: OperandLike | None = None,
         condition: OperandLike | None = None,
+    ) -> Results: ...
+
+    @overload
+    def loop(
+        self,
+        *,
+        trip_count: OperandLike | None = None,
+        condition: OperandLike | None = None,
+        initial: Sequence[OperandLike] = (),
+    ) -> LoopBlock: ...
+
+    def loop(
+        self,
+        body: Callable[..., object] | None = None,
+        *carried: OperandLike,
+        trip_count: OperandLike | None = None,
+        condition: OperandLike | None = None,
+        initial: Sequence[OperandLike] = (),
     ) -> Results:
         """A Loop node; `body(iteration, condition, *carried)` returns the next condition, the next carried values, and what
         each iteration adds to the scan outputs.
 
         The results are the final carried values and the scan outputs.  The body is called again where an iteration changes
-        the type of a carried value.
+        the type of a carried value.  Without a function it is a `with` block, whose carried values keep their types:
+
+            with b.loop(initial=[x], trip_count=4) as loop:
+                (total,) = loop.carried
+                loop.set_next(total + x)  # condition=...: whether there is a next iteration
+                loop.collect(total)
+            final, totals = loop.results
         """
+        values = items_of("initial", initial, object, "operands")
+        if body is None:
+            return LoopBlock(self._state, values, trip_count, condition)
+        refuse_initial(values)
         return results_of(add_loop(self._state, body, carried, trip_count, condition))
 
+    @overload
     def scan(
         self,
         body: Callable[..., object],
         *carried: OperandLike,
         scan_inputs: Sequence[OperandLike],
         **attributes: object,
+    ) -> Results: ...
+
+    @overload
+    def scan(
+        self,
+        *,
+        scan_inputs: Sequence[OperandLike],
+        initial: Sequence[OperandLike] = (),
+        **attributes: object,
+    ) -> ScanBlock: ...
+
+    def scan(  # type: ignore[misc]  # attributes have other names
+        self,
+        body: Callable[..., object] | None = None,
+        *carried: OperandLike,
+        scan_inputs: Sequence[OperandLike],
+        initial: Sequence[OperandLike] = (),
+        **attributes: object,
     ) -> Results:
         """A Scan node; `body(*carried, *slices)` returns the next carried values and the slices of the scan outputs.
 
-        attributes: those of Scan, as `scan_input_axes`.
+        attributes: those of Scan, as `scan_input_axes`.  Without a function it is a `with` block:
+
+            with b.scan(initial=[zeros], scan_inputs=[x]) as scan:
+                (total,), (row,) = scan.carried, scan.slices
+                scan.set_next(total + row)
+                scan.collect(total + row)
+            final, partial = scan.results
         """
+        values = items_of("initial", initial, object, "operands")
+        if body is None:
+            return ScanBlock(self._state, values, scan_inputs, attributes)
+        refuse_initial(values)
         return results_of(add_scan(self._state, body, carried, scan_inputs, attributes))
 
-    def subgraph(self, body: Callable[..., object], *types: Type | None) -> Graph:
+    def subgraph(self, body: Callable[..., object], *types: Type | None, taken: bool = True) -> Graph:
         """A subgraph for an attribute of `op`: what `body` appends, a function of as many operands as there are types.
 
-        The subgraphs of If, Loop and Scan are simpler to write with `if_`, `loop` and `scan`.
+        The subgraphs of If, Loop and Scan are simpler to write with `if_`, `loop` and `scan`.  taken: False for a branch that
+        no run takes, whose values get no types, so that its operators may reject what they read.
         """
         for type in types:
             require_type_or_none("types", type)
-        return build_graph(self._state, "body", body, types)
+        require_type("taken", taken, bool, "a bool")
+        return (build_graph if taken else build_untaken_graph)(self._state, "body", body, types)
 
     def function(self, *, domain: str = "local", name: str = "") -> Callable[[F], FunctionMaker]:
         """A decorator that makes a model-local function of a Python function.
@@ -324,6 +402,13 @@ def results_of(node: Node) -> Operand | tuple[Operand, ...]:
     """The output of a node, or the tuple of its outputs with None for those left out, which have names to callers who know."""
     results = tuple(value if value.name else None for value in node.outputs)
     return results[0] if len(results) == 1 else results  # type: ignore[return-value]
+
+
+def refuse_initial(values: Sequence[object]) -> None:
+    if values:
+        raise InputError(
+            "initial belongs to a `with` block; pass carried values after the function", name="initial"
+        )
 
 
 def canonical_domain(domain: str) -> str:

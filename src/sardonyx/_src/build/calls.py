@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sardonyx._src.arguments import require_integer, texts_of
-from sardonyx._src.build.attributes import attributes_of_call
+from sardonyx._src.build.attributes import AttributeParameter, attributes_of_call
 from sardonyx._src.build.literals import literal_tensor
 from sardonyx._src.build.operand import Operand
 from sardonyx._src.build.signatures import check_inputs, check_output_count, signature_of
@@ -56,14 +56,16 @@ def add_call(
         check_attribute_values_of(node, schema)
         refuse_mixed_types(node, schema)
     state.scopes.current.append(node)
-    infer_types(state, node, imports)
+    if state.is_typing:
+        infer_types(state, node, imports)
     return node
 
 
 def convert_operands(
     state: BuilderState, op: str, schema: OpSchema | None, inputs: Sequence[object]
 ) -> list[Value | None]:
-    """The inputs as values; literals become constants of the types that the other operands imply."""
+    """The inputs as values; literals become constants of the types that the other operands imply, attributes of a function
+    constants of their own types."""
     bound: dict[str, DataType] = {}
     for position, value in enumerate(inputs):
         parameter = None if schema is None else schema.input(position)
@@ -75,6 +77,9 @@ def convert_operands(
     for position, value in enumerate(inputs):
         if value is None or isinstance(value, Value):
             result.append(value)
+        elif isinstance(value, AttributeParameter):
+            constant = {f"value_{value.type.name.lower()}": value}
+            result.append(add_call(state, "Constant", (), None, "", "", constant).outputs[0])
         elif isinstance(value, SparseTensor):
             result.append(add_sparse(state, value, state.fresh_name("constant")))
         else:
@@ -185,7 +190,7 @@ def infer_types(state: BuilderState, node: Node, imports: Mapping[str, int]) -> 
     for graph in node.subgraphs:
         forget_types(state, graph)
     try:
-        run_walk(InferenceScope(state.inference, imports).node(node, None))
+        run_walk(InferenceScope(state.inference, imports, state.bindings).node(node, None))
     except (InferenceError, InvalidModel):
         graph = state.scopes.current
         graph.remove(node)

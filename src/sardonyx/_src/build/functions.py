@@ -9,7 +9,7 @@ from typing import Any, get_type_hints
 
 from sardonyx._src.arguments import require_type, shown
 from sardonyx._src.build.attributes import AttributeParameter
-from sardonyx._src.build.calls import add_call, convert_operands
+from sardonyx._src.build.calls import add_call, convert_operands, forget_types
 from sardonyx._src.build.operand import Operand, OperandLike
 from sardonyx._src.build.signatures import count_text
 from sardonyx._src.build.state import BuilderState
@@ -19,6 +19,8 @@ from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.build import attribute
 from sardonyx._src.ir.graph import Attribute, Graph, Value
 from sardonyx._src.ir.model import Function
+from sardonyx._src.ir.parameters import resolve_reference
+from sardonyx._src.ir.walk import nodes
 
 ATTRIBUTE_TYPES: Mapping[object, AttributeType] = {
     int: AttributeType.INT,
@@ -56,11 +58,13 @@ class FunctionMaker:
         """Calls the function.  The results are those of the Python function; outputs: their names.  name: of the node."""
         self.check_arguments(inputs, attributes)
         operands = convert_operands(self.state, self.name, None, inputs)
-        if self.function is None:
-            self.function = self.build(operands)
-        count = len(self.function.body.outputs)
         converted = {key: self.convert(key, value) for key, value in attributes.items()}
+        if self.function is None:
+            self.function = self.build(operands, converted)
+        count = len(self.function.body.outputs)
+        forget_call_types(self.state, self.function)  # those of the first build, or of another call
         node = add_call(self.state, self.name, operands, outputs or count, self.domain, name, converted)
+        forget_call_types(self.state, self.function)
         return node.outputs[0] if count == 1 else node.outputs
 
     def check_arguments(self, inputs: Sequence[object], attributes: Mapping[str, object]) -> None:
@@ -92,7 +96,7 @@ class FunctionMaker:
             )
         return result
 
-    def build(self, operands: Sequence[Value | None]) -> Function:
+    def build(self, operands: Sequence[Value | None], arguments: Mapping[str, Attribute]) -> Function:
         """The function with the body that its Python function appends for these arguments."""
         state, graph = self.state, Graph(self.name)
         for i, name in enumerate(self.inputs):
@@ -102,15 +106,32 @@ class FunctionMaker:
         function = Function(self.domain, self.name, graph)
         function.attributes = {key: default for key, (_, default) in self.attributes.items()}
         outer, state.names = state.names, set(self.inputs)  # the body has names of its own
+        bindings = state.bindings
+        bound = {key: resolve_reference(argument, bindings) for key, argument in arguments.items()}
+        state.bindings = {**function.attributes, **bound}
         self.is_being_built = True
         try:
             with state.scopes.enter(graph, is_function=True):
                 add_results(state, graph, self.name, self.body(*graph.inputs, **parameters))
         finally:
-            state.names, self.is_being_built = outer, False
+            state.names, state.bindings, self.is_being_built = outer, bindings, False
         function.opset_imports = dict(state.model.opset_imports)
         state.model.functions[function.key] = function
         return function
+
+
+def forget_call_types(state: BuilderState, function: Function) -> None:
+    """Forgets the types inside a function and those that it calls, which were inferred for one call."""
+    pending, functions = [function], state.model.functions
+    seen = {function}
+    while pending:
+        body = pending.pop().body
+        forget_types(state, body)
+        for node in nodes(body):
+            callee = functions.get((node.domain, node.op_type, node.overload))
+            if callee is not None and callee not in seen:
+                seen.add(callee)
+                pending.append(callee)
 
 
 def count_required(body: Callable[..., object]) -> int:

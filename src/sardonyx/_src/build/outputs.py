@@ -48,6 +48,9 @@ def declare_type(operand: Operand, type: Type) -> None:
 def finish_model(state: BuilderState, ir_version: int | None, producer: str) -> Model:
     """The model, without the constants that nothing reads; see `Builder.model`."""
     model = state.model
+    if state.pending:
+        what = next(iter(state.pending.values()))
+        raise InputError(f"{what} must be complete; enter and leave its `with` block first", name=what)
     if not model.graph.outputs:
         raise InputError(
             "a model must have an output; pass operands by keyword, as b.model(y=y)", name="outputs"

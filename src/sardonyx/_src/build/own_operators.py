@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import FunctionType
 from typing import Literal, TypeAlias, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 from sardonyx._src.arguments import (
+    require_flag,
     require_integer,
     require_mapping,
     require_text,
@@ -18,11 +21,14 @@ from sardonyx._src.arguments import (
 from sardonyx._src.build.attributes import element_type_of
 from sardonyx._src.build.expressions import body_text
 from sardonyx._src.build.functions import ATTRIBUTE_TYPES, attribute_kind
+from sardonyx._src.build.gradient_functions import GradientFunction, gradient_facet
+from sardonyx._src.build.native_kernels import native_kernel
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 from sardonyx._src.ir.types import Type
-from sardonyx._src.ops.api import OPERATORS, Operator
+from sardonyx._src.ops.api import GRADIENTS, OPERATORS, Operator
 from sardonyx._src.ops.inference import Inference, Result
+from sardonyx._src.ops.native_kernel import NativeKernel, UnitsOfWork
 from sardonyx._src.schema import OpSchema, domains, latest, vendor_domains
 from sardonyx._src.schema.signature import AttributeSchema, AttributeTypeName, Default, Option, Parameter
 
@@ -42,6 +48,10 @@ def operator(
     types: Mapping[str, Sequence[str]] | None = None,
     infer: TypeRule = None,
     expression: Callable[..., object] | None = None,
+    gradient: GradientFunction | None = None,
+    native: object = None,
+    units: UnitsOfWork = "elements",
+    register: bool = True,
 ) -> Callable[[F], F]:
     """A decorator that makes an operator of a function over arrays.
 
@@ -58,7 +68,13 @@ def operator(
     type variable.  infer: `"same"`, where the output has the type of the first input, or a function from the types of the inputs
     (None: unknown) and the attributes to the type of the output, or those of the outputs.  expression: the operator in terms
     of others, `expression(b, *operands, **attributes)` with a builder `b`: what the native engine compiles, `sx.gradient`
-    differentiates and `sx.convert` inlines.
+    differentiates and `sx.convert` inlines.  gradient: the gradients of the inputs, `gradient(b, inputs, outputs, gradients,
+    **attributes)` with a builder, lists of operands, and the gradients of the outputs; it returns one for each input, None for
+    those without, and is used instead of the expression.  native: a kernel for the native engine: a function that writes it
+    (`sardonyx.plugins.KernelWriter`), or a C function, as its address or as ctypes has it.  units: what of the first output is
+    divided among threads: its "elements", its "rows" along the last axis, or "call", which divides nothing.
+    register: whether the process knows the operator from then on; if not, only sessions that are given the function do
+    (`sx.Session(model, operators=[Shift])`).
 
     Raises InputError for a domain of ONNX or of a vendor, for a name that other code has registered there, and for parameters
     without a type.  A second definition by this decorator replaces the first.
@@ -72,7 +88,9 @@ def operator(
     require_mapping("types", {} if types is None else types, str, Sequence, "type variables to element types")
     if not (infer is None or callable(infer) or (isinstance(infer, str) and infer == "same")):
         raise TypeError(f"infer must be 'same', a function or None; got {type_name(infer)}")
+    require_flag("register", register)
     require_type("expression", expression, (FunctionType, type(None)), "a function or None")
+    require_type("gradient", gradient, (FunctionType, type(None)), "a function or None")
     variables = {key: tensor_types(key, value) for key, value in (types or {}).items()}
     if not domain or domain in (*domains(), *vendor_domains()):
         raise InputError(f"domain must be one of your own; got {domain!r}", name="domain")
@@ -86,7 +104,11 @@ def operator(
         schema = schema_of_function(
             function, domain, title, version, dict(inputs or {}), output_types, variables
         )
-        register(function, schema, infer, expression)
+        kernel = None if native is None else native_kernel(native, units, schema)
+        definition = OwnOperator(function, schema, infer, expression, gradient, kernel)
+        DEFINITIONS[function] = definition
+        if register:
+            register_definition(definition)
         return function
 
     return define
@@ -160,20 +182,35 @@ def attribute_schema(
     return AttributeSchema(key, cast(AttributeTypeName, kind.name), required=default is None, default=value)
 
 
-def register(
-    function: Callable[..., object],
-    schema: OpSchema,
-    infer: TypeRule,
-    expression: Callable[..., object] | None,
-) -> None:
+@dataclass(frozen=True, slots=True, eq=False)
+class OwnOperator:
+    """An operator that a caller has defined: its kernel, its signature, and the arguments of `operator`."""
+
+    function: Callable[..., object]
+    schema: OpSchema
+    infer: TypeRule
+    expression: Callable[..., object] | None
+    gradient: GradientFunction | None
+    native: NativeKernel | None
+
+
+DEFINITIONS: WeakKeyDictionary[Callable[..., object], OwnOperator] = WeakKeyDictionary()
+
+
+def register_definition(definition: OwnOperator) -> None:
     """Registers the operator, in the place of an earlier definition by `operator`."""
+    function, schema = definition.function, definition.schema
     claim(schema.domain, schema.name)
     about = (inspect.getdoc(function) or "").partition("\n")[0]
     op = Operator(schema.name, schema.domain, (schema,), module=function.__module__, about=about)
     op.eval(schema.since_version)(function)
-    op.infer(schema.since_version)(type_facet(infer))
-    if expression is not None:
-        facet = expression
+    op.infer(schema.since_version)(type_facet(definition.infer))
+    if definition.native is not None:
+        op.natives[schema.since_version] = definition.native
+    if definition.gradient is not None:
+        op.gradient(schema.since_version)(gradient_facet(definition.gradient, schema))
+    if definition.expression is not None:
+        facet = definition.expression
         op.body(schema.since_version, opset=latest(""))(
             lambda inference: body_text(facet, schema, inference, latest(""))
         )
@@ -186,7 +223,9 @@ def claim(domain: str, name: str) -> None:
     key = domain, name
     if key in OPERATORS and key not in OWN:
         raise InputError(f"{domain}.{name} is registered already, by other code", name="name")
-    OPERATORS.pop(key, None)
+    if (old := OPERATORS.pop(key, None)) is not None:
+        for schema in old.schema:
+            GRADIENTS.pop((*key, schema.since_version), None)
     OWN.add(key)
 
 

@@ -11,6 +11,7 @@ from sardonyx._src.errors import InputError
 from sardonyx._src.infer.state import InferenceState
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.parameters import Bindings
 from sardonyx._src.schema import domains, latest, vendor_domains
 
 
@@ -25,6 +26,11 @@ class BuilderState:
     names: set[str] = field(default_factory=set)
     literals: dict[Hashable, Value] = field(default_factory=dict)  # small ones, by type and bytes
     automatic: set[Value] = field(default_factory=set)  # constants that literals became
+    pending: dict[object, str] = field(
+        default_factory=dict
+    )  # `with` blocks that no statement has left, and what makes them
+    bindings: Bindings = field(default_factory=dict)  # of the function under construction, in its first call
+    is_typing: bool = True  # False in a subgraph that no run takes
     count: int = 0
 
     def __post_init__(self) -> None:

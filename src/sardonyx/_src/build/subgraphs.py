@@ -24,8 +24,8 @@ MAX_ATTEMPTS = 8  # calls of a body until the types of carried values no longer 
 def add_if(
     state: BuilderState,
     condition: object,
-    then_branch: Callable[[], object],
-    else_branch: Callable[[], object],
+    then_branch: Callable[[], object] | None,
+    else_branch: Callable[[], object] | None,
 ) -> Node:
     branches = {
         "then_branch": build_graph(state, "then_branch", then_branch, []),
@@ -63,8 +63,20 @@ def add_loop(
             name="body",
         )
     trips = None if trip_count is None else convert_operands(state, "Loop", None, [trip_count])[0]
-    keeps = None if condition is None else convert_operands(state, "Loop", None, [condition])[0]
-    return add_call(state, "Loop", [trips, keeps, *initial], count, "", "", {"body": graph})
+    first = first_condition(state, graph, condition)
+    return add_call(state, "Loop", [trips, first, *initial], count, "", "", {"body": graph})
+
+
+def first_condition(state: BuilderState, body: Graph, condition: object) -> Value | None:
+    """The condition in front of the first iteration: true for a body that computes conditions, which Loop ignores without it."""
+    if condition is None:
+        result = body.outputs[0]
+        copied = result.producer is not None and result.producer.op_type == "Identity"
+        source = result.producer.inputs[0] if copied and result.producer is not None else result
+        if source is body.inputs[1] or (source is not None and source.initializer is not None):
+            return None
+        condition = True
+    return convert_operands(state, "Loop", None, [condition])[0]
 
 
 def add_scan(
@@ -74,14 +86,8 @@ def add_scan(
     scan_inputs: Sequence[object],
     attributes: Mapping[str, object],
 ) -> Node:
-    if state.model.opset_imports[""] < 9:
-        raise InputError("b.scan needs operator set 9; Scan-8 has another form: use b.op", name="opset")
-    items = items_of("scan_inputs", scan_inputs, object, "operands")
     initial = convert_operands(state, "Scan", None, carried)
-    sequences = convert_operands(state, "Scan", None, items)
-    axes = attributes.get("scan_input_axes")
-    axes = axes if isinstance(axes, Sequence) else [0] * len(sequences)
-    slices = [slice_type(value, axis) for value, axis in zip(sequences, axes, strict=False)]
+    sequences, slices = scan_operands(state, scan_inputs, attributes)
     types = [None if value is None else value.type for value in initial]
 
     def build(types: Sequence[Type | None]) -> Graph:
@@ -97,6 +103,19 @@ def add_scan(
         "",
         {"body": graph, "num_scan_inputs": len(sequences), **attributes},
     )
+
+
+def scan_operands(
+    state: BuilderState, scan_inputs: Sequence[object], attributes: Mapping[str, object]
+) -> tuple[list[Value | None], list[Type | None]]:
+    """The scanned values, and the types of their slices."""
+    if state.model.opset_imports[""] < 9:
+        raise InputError("b.scan needs operator set 9; Scan-8 has another form: use b.op", name="opset")
+    items = items_of("scan_inputs", scan_inputs, object, "operands")
+    sequences = convert_operands(state, "Scan", None, items)
+    axes = attributes.get("scan_input_axes")
+    axes = axes if isinstance(axes, Sequence) else [0] * len(sequences)
+    return sequences, [slice_type(value, axis) for value, axis in zip(sequences, axes, strict=False)]
 
 
 def slice_type(value: Value | None, axis: object) -> Type | None:
@@ -131,25 +150,49 @@ def settle_types(
 
 
 def build_graph(
-    state: BuilderState, name: str, function: Callable[..., object], types: Sequence[Type | None]
+    state: BuilderState, name: str, function: Callable[..., object] | None, types: Sequence[Type | None]
 ) -> Graph:
     """The subgraph that a function of as many operands appends."""
-    require_function(name, function, len(types))
-    graph = Graph(state.fresh_name(name))
-    for i, type in enumerate(types):
-        graph.add_input(Operand(state.owner, state.fresh_name(f"{name}_input_{i}"), type))
-    with state.scopes.enter(graph):
-        results = function(*graph.inputs)
-        add_results(state, graph, name, results)
+    append = require_function(name, function, len(types))
+    graph = new_graph(state, name, types)
+    try:
+        with state.scopes.enter(graph):
+            add_results(state, graph, name, append(*graph.inputs))
+    except BaseException:
+        graph.clear()  # its nodes are no uses of the values around it
+        raise
     return graph
 
 
-def require_function(name: str, function: object, count: int) -> None:
-    """Raises TypeError for anything but a function that takes `count` operands."""
+def build_untaken_graph(
+    state: BuilderState, name: str, function: Callable[..., object], types: Sequence[Type | None]
+) -> Graph:
+    """As `build_graph`, of a subgraph that no run takes: its values have no types, so that operators may reject them."""
+    before, state.is_typing = state.is_typing, False
     try:
-        inspect.signature(function).bind(*range(count))  # type: ignore[arg-type]  # others raise
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a function of {count} operands; got {shown(function)}") from None
+        return build_graph(state, name, function, types)
+    finally:
+        state.is_typing = before
+
+
+def new_graph(state: BuilderState, name: str, types: Sequence[Type | None]) -> Graph:
+    """An empty subgraph with inputs of these types."""
+    graph = Graph(state.fresh_name(name))
+    for i, type in enumerate(types):
+        graph.add_input(Operand(state.owner, state.fresh_name(f"{name}_input_{i}"), type))
+    return graph
+
+
+def require_function(name: str, function: object, count: int) -> Callable[..., object]:
+    """Raises TypeError for anything but a function that takes `count` operands."""
+    if callable(function):
+        try:
+            inspect.signature(function).bind(*range(count))
+        except (TypeError, ValueError):
+            pass
+        else:
+            return function
+    raise TypeError(f"{name} must be a function of {count} operands; got {shown(function)}")
 
 
 def add_results(state: BuilderState, graph: Graph, name: str, results: object) -> None:

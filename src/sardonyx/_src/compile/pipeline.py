@@ -5,7 +5,7 @@ Each stage is a function from one value to the next; every value can be verified
 1. prepare: a copy of the model, converted to the newest opset, optimized, promoted from half precision.
 2. partition: the graph as regions, each an anchor node with what is fused into its kernel, and guards.
 3. assign_layouts: the tensors that each region reads and writes; copies between layouts.
-4. lower: the kernel calls of each region.
+4. lower: the kernel calls of each region.  Those of models that ask for it are then divided into segments, which are computed twice.
 5. plan_memory: live ranges, in-place aliases, and where the buffers of the arena are.
 6. encode_program: i64 slots, size functions and relocations for the executor.
 
@@ -31,6 +31,8 @@ from sardonyx._src.compile.program.defects import RefusedRegions
 from sardonyx._src.compile.program.encoding import encode_program
 from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.memory_plan import plan_memory
+from sardonyx._src.compile.program.precision import EXACT, Precision
+from sardonyx._src.compile.program.recomputation import goal_of, recompute
 from sardonyx._src.compile.program.verify import verify_memory_plan, verify_program
 from sardonyx._src.errors import CompilationError, are_defects_fatal
 from sardonyx._src.ir.graph import Node
@@ -44,16 +46,20 @@ def compile_model(
     verify: bool = False,
     tolerant: bool = False,
     assumptions: Assumptions = (),
+    precision: Precision = EXACT,
 ) -> Executable:
     """Compiles a model, under the assumption that callers override no initializer.
 
     verify: whether to verify the result of each stage.  tolerant: whether a node that the compiler fails at is left to its
     reference kernel, and a failing optimisation is left out; `Executable.defects` then lists the failures.  assumptions: what the
     program may rely on; it checks the ranks, and its additional outputs are the conditions (`Program.assumed_branches`).
+    precision: of the factors of float32 products, if the target has such products.
 
     Raises CompilationError, naming the node, unless `tolerant`; and whatever a failure raises that no node is to blame for.
     """
-    return compile_stages(model, target, verify=verify, tolerant=tolerant, assumptions=assumptions)[1]
+    return compile_stages(
+        model, target, verify=verify, tolerant=tolerant, assumptions=assumptions, precision=precision
+    )[1]
 
 
 def compile_stages(
@@ -63,6 +69,7 @@ def compile_stages(
     verify: bool = False,
     tolerant: bool = False,
     assumptions: Assumptions = (),
+    precision: Precision = EXACT,
 ) -> tuple[LaidOutGraph, Executable]:
     """All stages of a model: the regions with their layouts, and the executable.
 
@@ -72,6 +79,7 @@ def compile_stages(
     """
     defects: list[CompilationError] | None = [] if tolerant else None
     prepared = prepare_model(model, is_supported, defects, assumptions=assumptions)
+    prepared = replace(prepared, precision=precision)
     refused: frozenset[Node] = frozenset()
     while True:
         try:
@@ -101,6 +109,9 @@ def compile_prepared(
     if verify:
         verify_layouts(laid_out)
     program = lower(laid_out, target)
+    goal = goal_of(prepared.model.metadata)
+    if goal is not None:
+        program = recompute(program, goal)
     plan = plan_memory(program)
     executable = Executable(program, plan, encode_program(program, plan))
     if verify:

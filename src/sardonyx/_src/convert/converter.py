@@ -56,7 +56,7 @@ from sardonyx._src.ops.control.joins import drop_shape
 from sardonyx._src.ops.function_bodies import body_of
 from sardonyx._src.ops.registry import find, has_registered_operators
 from sardonyx._src.ops.version_adapter import Adapter, Attributes
-from sardonyx._src.schema import OpSchema, domains, last_version, latest, vendor_domains
+from sardonyx._src.schema import OpSchema, canonical, domains, last_version, latest, vendor_domains
 
 # The errors by which facets, inference and bodies reject a node.
 CONVERSION_ERRORS = (ConversionError, InferenceError, EvaluationError)
@@ -68,7 +68,6 @@ def convert(
     *,
     sets: Mapping[str, int] | None = None,
     ir_version: int | str | None = None,
-    errors: list[ConversionError] | None = None,
 ) -> Model:
     """Return a copy of the model with other versions of its operator sets and of the IR.
 
@@ -77,17 +76,26 @@ def convert(
     number, "auto" for the lowest possible, or None to raise it only if necessary.  Main graph, training graphs,
     subgraphs and functions are converted; names, documentation, metadata and weights are kept.
 
-    Raises ConversionError, naming node, operator, version and reason, if a version cannot express a node.  With
-    `errors` the error is appended to that list instead, and the node is kept in its old version, outlined into a
-    function.  Raises InputError for an unknown version or a domain that is not imported, LimitError for graphs nested
-    too deep.
+    Raises ConversionError, naming node, operator, version and reason, if a version cannot express a node;
+    `sx.tools.convert_partially` keeps such nodes.  Raises InputError for an unknown version or a domain that is not
+    imported, LimitError for graphs nested too deep.
     """
+    return convert_model(model, opset, sets, ir_version, None)
+
+
+def convert_model(
+    model: ModelSource,
+    opset: int | None,
+    sets: Mapping[str, int] | None,
+    ir_version: int | str | None,
+    errors: list[ConversionError] | None,
+) -> Model:
+    """The converted copy; errors of nodes are appended to the list, and the nodes outlined, or else they are raised."""
     model = resolve_model(model)
     require_integer("opset", opset, optional=True)
     if sets is not None:
         require_mapping("sets", sets, str, (int, np.integer), "domains to versions")
     require_type("ir_version", ir_version, (int, str, type(None)), 'an integer, "auto" or None')
-    require_type("errors", errors, (list, type(None)), "a list to append to, or None")
     versions_by_domain = targets(opset, sets or {})
     for domain in versions_by_domain:
         if domain not in domains():
@@ -167,7 +175,7 @@ def convert_domains(
 
 def targets(opset: int | None, sets: Mapping[str, int]) -> dict[str, int]:
     """The target version of each domain; raises InputError for versions that do not exist."""
-    versions_by_domain = {"" if domain == "ai.onnx" else domain: v for domain, v in sets.items()}
+    versions_by_domain = {canonical(domain): v for domain, v in sets.items()}
     if opset is not None and versions_by_domain.setdefault("", opset) != opset:
         raise InputError(
             f"one version of ai.onnx must be requested; got {opset} and {versions_by_domain['']}",

@@ -14,6 +14,7 @@ from sardonyx._src.arguments import require_integer, require_text, shown
 from sardonyx._src.suggestions import did_you_mean
 
 Kind = Literal["float", "signed", "unsigned", "complex", "other"]
+NUMBER_FORMATS = tuple("bcdoxXeEfFgGn%")  # the last letter of what formats a number, and not a text
 
 
 class DataType(enum.IntEnum):
@@ -84,6 +85,14 @@ class DataType(enum.IntEnum):
         self.is_signed = kind in ("float", "signed", "complex") and self._name_ != "FLOAT8E8M0"
         self.is_complex = kind == "complex"
         self.ir_version = ir_version
+
+    def __str__(self) -> str:
+        """The name, as in onnx.proto: "FLOAT"."""
+        return self._name_
+
+    def __format__(self, spec: str) -> str:
+        """The name; the number for the specifications of numbers, as `f"{dtype:d}"`."""
+        return format(int(self) if spec[-1:] in NUMBER_FORMATS else self._name_, spec)
 
     @property
     def bits(self) -> int:

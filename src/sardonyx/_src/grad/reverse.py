@@ -104,6 +104,13 @@ class BackwardNodes:
         path = active_nodes(self.graph.nodes, sources, seeds.keys())
         return ReverseSweep(self).run(path, sources, seeds)
 
+    def gradient_terms(self, sources: Sequence[Value], seeds: Mapping[Value, Value]) -> list[Sequence[Value]]:
+        """The same, as the terms of which each gradient is the sum."""
+        path = active_nodes(self.graph.nodes, sources, seeds.keys())
+        sweep = ReverseSweep(self)
+        sweep.visit_path(path, sources, seeds)
+        return [sweep.contributions.get(source, []) for source in sources]
+
 
 @dataclass(slots=True)
 class ReverseSweep:
@@ -119,13 +126,19 @@ class ReverseSweep:
 
         path: the nodes between sources and targets.  seeds: the gradients of the targets.
         """
+        self.visit_path(path, sources, seeds)
+        return [self.total(source) for source in sources]
+
+    def visit_path(
+        self, path: Sequence[Node], sources: Sequence[Value], seeds: Mapping[Value, Value]
+    ) -> None:
+        """Collects the contributions to the gradients of the sources."""
         active = active_values(path, sources)
         self.contributions = {target: [seed] for target, seed in seeds.items()}
         for node in reversed(path):
             gradients = [self.total(value) for value in node.outputs]
             if any(gradient is not None for gradient in gradients):
                 self.visit(node, gradients, active)
-        return [self.total(source) for source in sources]
 
     def visit(self, node: Node, gradients: Sequence[Value | None], active: Collection[Value]) -> None:
         """Adds the gradients of what a node reads to their contributions."""

@@ -14,7 +14,7 @@ from sardonyx._src.infer.memo_cache import OutputTypes
 from sardonyx._src.infer.plan import InferencePlan
 from sardonyx._src.ir.graph import Graph, Node
 from sardonyx._src.ir.types import Type
-from sardonyx._src.ops.api import OPERAND_ERRORS, ReferenceKernel, RunLimits, RuntimeValue
+from sardonyx._src.ops.api import OPERAND_ERRORS, GraphCall, ReferenceKernel, RunLimits, RuntimeValue
 from sardonyx._src.ops.inference import Known
 from sardonyx._src.ops.tensor.elements import MAX_KNOWN_ELEMENTS
 
@@ -27,7 +27,7 @@ class FoldingRunContext:
     requested_outputs: tuple[bool, ...]
     limits: RunLimits = field(default_factory=lambda: RunLimits(bytes=1 << 24, iterations=1 << 16))
 
-    def run(self, graph: Graph, inputs: Sequence[RuntimeValue]) -> list[RuntimeValue]:
+    def bind(self, graph: Graph) -> GraphCall:
         raise AssertionError("nodes with subgraphs are not folded")
 
     def check(self) -> None:

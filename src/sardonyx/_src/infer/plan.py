@@ -32,6 +32,7 @@ class InferencePlan:
         "infers_elements",
         "kernel",
         "key_attributes",
+        "maps_elements",
         "op",
         "schema",
         "value",
@@ -51,6 +52,7 @@ class InferencePlan:
         if not op.is_random and not self.has_subgraphs:
             self.kernel = op.kernels.get(version)  # run where all inputs are few numbers
         self.infers_elements = self.value is not None or self.kernel is not None
+        self.maps_elements = self.value is not None and op.elementwise  # those of input 0
         self.cache_token = cache_token_of(infer or op.bodies[version].text, schema)
 
     def accepts(self, types: Sequence[Type | None], is_given: Sequence[bool]) -> bool:

@@ -31,6 +31,7 @@ from sardonyx._src.ops.element_types import find_type_mismatch
 from sardonyx._src.ops.function_bodies import body_of
 from sardonyx._src.ops.inference import Iteration, Known
 from sardonyx._src.ops.registry import find
+from sardonyx._src.ops.tensor.elements import COUNTED_TYPES
 
 Walk: TypeAlias = "Generator[Walk, None, None]"
 # One that returns the types of a node's outputs.
@@ -273,9 +274,18 @@ class InferenceScope:
         if plan.has_subgraphs:
             inputs = [*inputs, *(value for graph in node.subgraphs for value in graph.outputs)]
         try:
+            if plan.maps_elements and inputs and inputs[0] is not None and self.is_opaque(inputs[0]):
+                return
             self.state.elements.put_lazy(node.outputs, inputs, compute, needs_all=plan.value is None)
         except InvalidModel as error:  # a tensor whose data are invalid for its element type
             self.state.report(InferenceError(error.why, location=error.location))
+
+    def is_opaque(self, value: Value) -> bool:
+        """Whether nothing is known of the elements of a value, not even how many unknown ones there are."""
+        type_ = value.type
+        if not isinstance(type_, TensorType) or type_.dtype in COUNTED_TYPES:
+            return False
+        return self.state.elements.peek(value) is None
 
     # --- subgraphs and functions --------------------------------------------------------------
 

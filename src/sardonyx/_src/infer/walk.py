@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from sardonyx._src.arguments import require_type
 from sardonyx._src.errors import InferenceError
 from sardonyx._src.infer.observer import InferenceObserver
@@ -12,25 +14,51 @@ from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ir.model import Model
 
 
-def infer(
-    model: ModelSource,
-    *,
-    errors: list[InferenceError] | None = None,
-    observer: InferenceObserver | None = None,
-) -> Model:
+@dataclass(frozen=True, slots=True)
+class PartialInference:
+    """A model with all types that could be inferred, and the contradictions on the way; true if there are none."""
+
+    model: Model
+    errors: tuple[InferenceError, ...]
+
+    @property
+    def ok(self) -> bool:
+        return not self.errors
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+
+def infer(model: ModelSource, *, observer: InferenceObserver | None = None) -> Model:
     """Types every value of the model, including subgraphs and function bodies, and returns the model.
 
     Sizes are numbers, or expressions over the dimension variables of the inputs.  Declared types are kept
-    where nothing more precise can be inferred, as for the outputs of unknown operators.  Raises
-    InferenceError, naming the node, where declared or inferred types contradict each other or an operator, or
-    where a node cannot be called; with
-    `errors` it is appended to that list instead, and inference continues with the declared types.  A model
-    for which it raises is left unchanged.  The `observer` is called for every node and every declared type.
+    where nothing more precise can be inferred, as for the outputs of unknown operators.  The `observer` is called for
+    every node and every declared type.
+
+    Raises InferenceError, naming the node, where declared or inferred types contradict each other or an operator, or
+    where a node cannot be called, and leaves the model unchanged then.  `sx.tools.infer_partially` lists such errors
+    instead.
 
     Output types of operators are cached for later models of the process (`infer.memo_cache`).
     """
+    return infer_types(model, None, observer)
+
+
+def infer_partially(model: ModelSource, *, observer: InferenceObserver | None = None) -> PartialInference:
+    """Types the values of the model like `sx.infer`, continues with the declared types after an error, and lists the errors.
+
+    Raises what loading raises, and LimitError for graphs nested too deep.
+    """
+    errors: list[InferenceError] = []
+    return PartialInference(infer_types(model, errors, observer), tuple(errors))
+
+
+def infer_types(
+    model: ModelSource, errors: list[InferenceError] | None, observer: InferenceObserver | None
+) -> Model:
+    """The model with inferred types; errors are appended to the list, or else raised."""
     model = resolve_model(model)
-    require_type("errors", errors, (list, type(None)), "a list to append to, or None")
     require_type("observer", observer, (InferenceObserver, type(None)), "an InferenceObserver or None")
     state = InferenceState(model, errors, observer=observer)
     done = False

@@ -70,10 +70,10 @@ class Interpreter:
         inputs = [feeds.get(v.name, self.program.constants.get(v)) for v in graph.inputs]
         control = control or RunControl(Cancellation())
         run = RunState(self.limits, self.random_source, control, observe, observe_inputs=observe_inputs)
-        run.extends_sequences = observe is None or not observer_keeps_results
+        run.edits_sequences = observe is None or not observer_keeps_results
         with np.errstate(all="ignore"), limit_nesting():
             try:
-                results = self.program.run(inputs, run)
+                results = self.program.bind(run)(inputs)
             finally:
                 run.memory.clear()
         return {value.name: result for value, result in zip(graph.outputs, results, strict=True)}

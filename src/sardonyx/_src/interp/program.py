@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from functools import partial
 
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.errors import EvaluationError, InvalidModel, LimitError
+from sardonyx._src.errors import InvalidModel, LimitError
+from sardonyx._src.interp.calls import execute_body
 from sardonyx._src.interp.run_memory import UNLIMITED
 from sardonyx._src.interp.run_state import Frame, RunState, seeded_state
 from sardonyx._src.interp.signature import check_counts
-from sardonyx._src.interp.steps import NodeStep, as_value
+from sardonyx._src.interp.steps import CalledBody, NodeStep, as_value
 from sardonyx._src.ir.call_counts import count_calls
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.model import Function, Model
@@ -22,7 +23,15 @@ from sardonyx._src.ir.parameters import Bindings, bind_parameters, bound_attribu
 from sardonyx._src.ir.tensors import SparseTensor
 from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ir.walk import captures, graphs, location, nodes, roots
-from sardonyx._src.ops.api import Eval, Evaluated, Operator, ReferenceKernel, RunLimits, RuntimeValue
+from sardonyx._src.ops.api import (
+    Eval,
+    Evaluated,
+    GraphCall,
+    Operator,
+    ReferenceKernel,
+    RunLimits,
+    RuntimeValue,
+)
 from sardonyx._src.ops.bind import (
     attributes_of,
     body_operator,
@@ -34,7 +43,8 @@ from sardonyx._src.ops.bind import (
 from sardonyx._src.ops.control.growing_sequences import growing_sequences
 from sardonyx._src.ops.function_bodies import body_of
 from sardonyx._src.ops.inference import Inference
-from sardonyx._src.ops.sequence.sequence_insert import insert_in_place
+from sardonyx._src.ops.sequence.edits import SEQUENCE_EDITS
+from sardonyx._src.ops.sequence.owned_sequence import OwnedSequence
 from sardonyx._src.schema import OpSchema
 
 MAX_BODIES = 64  # bodies of one node that are kept, by the types of its inputs
@@ -50,9 +60,9 @@ class NodeRunContext:
     requested_outputs: tuple[bool, ...]
     limits: RunLimits
 
-    def run(self, graph: Graph, inputs: Sequence[RuntimeValue]) -> list[RuntimeValue]:
-        outer = self.frame.defining_frame(graph)
-        return self.program.inner(graph).run(list(map(as_value, inputs)), self.frame.run, outer)
+    def bind(self, graph: Graph) -> GraphCall:
+        call = self.program.inner(graph).bind(self.frame.run, self.frame.defining_frame(graph))
+        return lambda inputs: call(list(map(as_value, inputs)))  # elements of vectors are scalars of NumPy
 
     def check(self) -> None:
         self.frame.run.control.check()
@@ -84,7 +94,7 @@ class FunctionBodies:
 class InterpreterProgram:
     """A graph with its operator set imports and, in a function, the attributes of the call.
 
-    scopes: the defining program of each subgraph passed as an attribute.
+    scopes: the defining program of each subgraph passed as an attribute.  captured: values of outer graphs that are read.
     """
 
     graph: Graph
@@ -94,7 +104,9 @@ class InterpreterProgram:
     scopes: Mapping[Graph, InterpreterProgram] = field(default_factory=dict)
     steps: list[NodeStep] = field(default_factory=list)
     constants: dict[Value, RuntimeValue] = field(default_factory=dict)
+    captured: Sequence[Value] = ()
     subprograms: dict[Graph, InterpreterProgram] = field(default_factory=dict)
+    calls_functions: bool = False
     shared: InitVar[FunctionBodies | None] = None
     functions: FunctionBodies = field(init=False)
 
@@ -105,7 +117,9 @@ class InterpreterProgram:
     def prepare(self) -> InterpreterProgram:
         """Raises UnsupportedOperator or InvalidModel for a node that cannot be called."""
         self.constants = {v: constant_value(v) for v in self.graph.initializers.values()}
+        self.captured = () if self.graph.parent is None else captures(self.graph)
         self.steps = [step_of(node, self) for node in self.graph.nodes]
+        self.calls_functions = any(step.enter is not None for step in self.steps)
         bind_growing_sequences(self)
         mark_last_uses(self)
         return self
@@ -122,23 +136,32 @@ class InterpreterProgram:
             self.subprograms[graph] = program
         return program
 
-    def run(
-        self, inputs: Sequence[RuntimeValue], run: RunState, outer: Frame | None = None
-    ) -> list[RuntimeValue]:
-        """The outputs for values of the graph's inputs, in order."""
-        formals = self.graph.inputs
-        if len(inputs) > len(formals):
-            limit = f"graph {self.graph.name!r} must be called with at most {len(formals)} inputs"
-            raise EvaluationError(f"{limit}; got {len(inputs)}")
-        return self.run_in(Frame(dict(self.constants), outer, run), inputs)
+    def bind(self, run: RunState, outer: Frame | None = None) -> GraphCall:
+        """The graph as a function of at most as many values as it has inputs, for any number of calls in one run, during
+        which the values of enclosing graphs stay the same."""
+        known = self.constants if outer is None else self.constants | outer.find(self.captured)
+        return lambda inputs: self.run_in(Frame(known.copy(), outer, run), inputs)
 
     def run_in(self, frame: Frame, inputs: Sequence[RuntimeValue]) -> list[RuntimeValue]:
-        frame.values.update(zip(self.graph.inputs, inputs, strict=False))
+        """The outputs, in a frame that has no values yet but those that are known before a call."""
+        if self.calls_functions:
+            body = self.enter(frame, inputs)
+            execute_body(body)
+            return body.results()
+        values = frame.values
+        values.update(zip(self.graph.inputs, inputs, strict=False))
         if frame.run.observe_inputs is not None:
             frame.run.observe_inputs(self.graph, inputs)
         for step in self.steps:
             step.execute(frame)
-        return [frame[value] for value in self.graph.outputs]
+        return [values[value] if value in values else frame[value] for value in self.graph.outputs]
+
+    def enter(self, frame: Frame, inputs: Sequence[RuntimeValue]) -> CalledBody:
+        """The graph with a frame that has its inputs."""
+        frame.values.update(zip(self.graph.inputs, inputs, strict=False))
+        if frame.run.observe_inputs is not None:
+            frame.run.observe_inputs(self.graph, inputs)
+        return CalledBody(frame, self.steps, self.graph.outputs)
 
 
 def constant_value(value: Value) -> RuntimeValue:
@@ -164,6 +187,7 @@ def step_of(node: Node, program: InterpreterProgram) -> NodeStep:
 def bind_kernel(step: NodeStep, program: InterpreterProgram) -> None:
     node = step.node
     schema = step.schema = schema_of(node, program.imports)
+    step.types = (None,) * len(step.reads)  # no types: the first inputs are checked
     check_counts(node, schema)
     if (op := body_operator(node, schema)) is not None:
         bind_body(step, op, schema, program)
@@ -190,16 +214,21 @@ def bind_kernel(step: NodeStep, program: InterpreterProgram) -> None:
 
 
 def bind_growing_sequences(program: InterpreterProgram) -> None:
-    """Has the insertions of a Loop's body extend the sequences that nothing else refers to, where the run allows it."""
-    insertions = {node for chain in growing_sequences(program.graph).values() for node in chain}
+    """Has the nodes of a Loop's body edit the sequences that nothing else refers to, where the run allows it."""
+    editors = {node for nodes in growing_sequences(program.graph).values() for node in nodes}
     for step in program.steps:
-        if step.node in insertions and step.kernel is not None:
-            step.call, step.kernel = partial(insert_owned, step.kernel), None
+        if step.node in editors and step.kernel is not None:
+            step.call, step.kernel = partial(edit_owned, step.kernel, SEQUENCE_EDITS[step.node.op_type]), None
 
 
-def insert_owned(kernel: Eval, frame: Frame, inputs: list[RuntimeValue]) -> Evaluated:
-    """Extends the sequence in place unless an observer of the run may have kept it."""
-    return insert_in_place(*inputs) if frame.run.extends_sequences else kernel(*inputs)  # type: ignore[arg-type]  # as kernels are called
+def edit_owned(
+    kernel: Eval, edit: Callable[..., OwnedSequence], frame: Frame, inputs: list[RuntimeValue]
+) -> Evaluated:
+    """Edits the sequence in place unless an observer of the run may have kept it."""
+    sequence, *others = inputs
+    if not (frame.run.edits_sequences and isinstance(sequence, list)):
+        return kernel(*inputs)
+    return edit(sequence if isinstance(sequence, OwnedSequence) else OwnedSequence(sequence), *others)
 
 
 def bind_body(step: NodeStep, op: Operator, schema: OpSchema, program: InterpreterProgram) -> None:
@@ -262,7 +291,7 @@ def bind_function(step: NodeStep, function: Function, program: InterpreterProgra
     formals, nodes_called = len(function.body.inputs), program.functions.calls[function]
     programs: dict[Function, InterpreterProgram] = {} if bindings else program.functions.programs
 
-    def call(frame: Frame, inputs: list[RuntimeValue]) -> Evaluated:
+    def prepare(frame: Frame) -> tuple[InterpreterProgram, Frame]:
         frame.run.check_nodes(nodes_called)
         body = programs.get(function)
         if body is None:
@@ -272,10 +301,17 @@ def bind_function(step: NodeStep, function: Function, program: InterpreterProgra
             ).prepare()
             programs[function] = body
         frames = {graph: frame.defining_frame(graph) for graph in subgraphs}
-        inner = Frame(dict(body.constants), None, frame.run, frames)
+        return body, Frame(dict(body.constants), None, frame.run, frames)
+
+    def enter(frame: Frame, inputs: list[RuntimeValue]) -> CalledBody:
+        body, inner = prepare(frame)
+        return body.enter(inner, inputs + [None] * (formals - len(inputs)))
+
+    def call(frame: Frame, inputs: list[RuntimeValue]) -> Evaluated:
+        body, inner = prepare(frame)
         return tuple(body.run_in(inner, inputs + [None] * (formals - len(inputs))))
 
-    step.call = call
+    step.call, step.enter = call, enter
 
 
 def check_call(step: NodeStep, function: Function) -> None:

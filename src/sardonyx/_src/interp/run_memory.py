@@ -8,10 +8,11 @@ from weakref import ref
 import numpy as np
 
 from sardonyx._src.errors import LimitError
-from sardonyx._src.ir.tensors import Array, SparseTensor
+from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import ARRAY_OVERHEAD, RuntimeValue
 
 MIN_TRACKED_BYTES = 1 << 10  # of an array; smaller ones are counted only where they are collected
+CONTAINERS = (list, dict)  # sparse tensors are of the model: no kernel returns one
 UNLIMITED = 1 << 62
 
 
@@ -46,20 +47,18 @@ class RunMemory:
             if type(result) is np.ndarray:
                 if result.nbytes >= MIN_TRACKED_BYTES:
                     self.track(result)
-            elif isinstance(result, list | dict | SparseTensor):
+            elif isinstance(result, CONTAINERS):
                 self.add_container(result, takes_sequences=takes_sequences)
         if self.used > self.limit:
             self.refuse(self.used)
 
     def add_container(
         self,
-        value: list[RuntimeValue] | dict[int, RuntimeValue] | dict[str, RuntimeValue] | SparseTensor,
+        value: list[RuntimeValue] | dict[int, RuntimeValue] | dict[str, RuntimeValue],
         *,
         takes_sequences: bool,
     ) -> None:
         """Counts the arrays in a container, and checks the size of the container itself."""
-        if isinstance(value, SparseTensor):
-            return  # of the model: no kernel makes one
         count = len(value)
         if self.used + count * ARRAY_OVERHEAD > self.limit:
             self.refuse(self.used + count * ARRAY_OVERHEAD)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 
@@ -64,7 +64,7 @@ class RunState:
 
     random_source: of the random operators that have no seed of their own.  control: whether the run must end.  observe:
     called with each node and its results; observe_inputs: with each graph and its arguments before its nodes run.
-    memory: what the run holds.  extends_sequences: whether loops may extend sequences of earlier iterations in place.
+    memory: what the run holds.  edits_sequences: whether loops may edit sequences of earlier iterations in place.
     """
 
     limits: RunLimits
@@ -73,7 +73,7 @@ class RunState:
     observe: Callable[[Node, Sequence[RuntimeValue]], None] | None = None
     nodes: int = 0
     observe_inputs: Callable[[Graph, Sequence[RuntimeValue]], None] | None = None
-    extends_sequences: bool = True
+    edits_sequences: bool = True
     memory: RunMemory = field(init=False)
 
     def __post_init__(self) -> None:
@@ -103,7 +103,7 @@ class Frame:
     values: dict[Value, RuntimeValue]
     outer: Frame | None
     run: RunState
-    scopes: Mapping[Graph, Frame] = field(default_factory=dict)
+    scopes: Mapping[Graph, Frame] | None = None
 
     def __getitem__(self, value: Value) -> RuntimeValue:
         frame: Frame | None = self
@@ -116,11 +116,22 @@ class Frame:
             f"input {value.name!r} of the subgraph is read, but the operator passes no value for it"
         )
 
+    def find(self, values: Iterable[Value]) -> dict[Value, RuntimeValue]:
+        """Those of the values that this frame or an enclosing one has."""
+        results: dict[Value, RuntimeValue] = {}
+        for value in values:
+            frame: Frame | None = self
+            while frame is not None and value not in frame.values:
+                frame = frame.outer
+            if frame is not None:
+                results[value] = frame.values[value]
+        return results
+
     def defining_frame(self, graph: Graph) -> Frame:
         """The frame that encloses a subgraph called from this frame."""
         frame: Frame | None = self
         while frame is not None:
-            if graph in frame.scopes:
+            if frame.scopes is not None and graph in frame.scopes:
                 return frame.scopes[graph]
             frame = frame.outer
         return self

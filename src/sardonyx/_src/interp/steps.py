@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from typing import NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError, LimitError, Located
-from sardonyx._src.interp.run_state import Frame
+from sardonyx._src.interp.run_memory import MIN_TRACKED_BYTES
+from sardonyx._src.interp.run_state import Frame, RunState
 from sardonyx._src.interp.signature import find_mismatch, takes_containers
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.walk import location
@@ -17,8 +18,20 @@ from sardonyx._src.schema import OpSchema
 
 # Raised by kernels for inputs of types that the operator does not accept; bugs if the types are right.
 INTERNAL_ERRORS = (AttributeError, AssertionError)
+TRANSLATED_ERRORS = (Located, MemoryError, *OPERAND_ERRORS, *INTERNAL_ERRORS)
 
 StepCall: TypeAlias = Callable[[Frame, list[RuntimeValue]], Evaluated]
+
+
+class CalledBody(NamedTuple):
+    """The body of a function, with the frame of a call, which has the arguments."""
+
+    frame: Frame
+    steps: Sequence[NodeStep]
+    outputs: Sequence[Value]
+
+    def results(self) -> list[RuntimeValue]:
+        return [self.frame[value] for value in self.outputs]
 
 
 class NodeStep:
@@ -30,25 +43,31 @@ class NodeStep:
         "bind",
         "call",
         "dead",
+        "enter",
         "kernel",
         "node",
         "reads",
         "schema",
+        "types",
+        "write",
         "writes",
     )
 
     def __init__(self, node: Node) -> None:
         """The caller sets the rest: `kernel`, if it needs nothing but inputs and attributes, else `call`;
+        `enter`, besides `call`, of a call of a function: the body that `call` runs;
         `bind`, of a kernel with a run context: the kernel with the context of a frame, for many calls;
         `schema` of an operator, against which inputs are checked; `dead`, the values of the frame whose last use is
         this step."""
         self.node = node
         self.kernel: Eval | None = None
         self.call: StepCall | None = None
+        self.enter: Callable[[Frame, list[RuntimeValue]], CalledBody] | None = None
         self.bind: Callable[[Frame], Eval] | None = None
         self.attributes: Mapping[str, object] = {}
         self.schema: OpSchema | None = None
         self.accepted: set[tuple[object, ...]] = set()  # what `types_of` gave for inputs that fit the schema
+        self.types: tuple[object, ...] = ()  # the last of them; empty without schema
         self.dead: tuple[Value, ...] = ()
         reads, writes = list(node.inputs), [v if v.name else None for v in node.outputs]
         while reads and reads[-1] is None:
@@ -56,54 +75,85 @@ class NodeStep:
         while writes and writes[-1] is None:
             writes.pop()
         self.reads, self.writes = tuple(reads), tuple(writes)
+        self.write = self.writes[0] if len(self.writes) == 1 else None  # the only output
 
     def execute(self, frame: Frame) -> None:
-        run, values = frame.run, frame.values
-        run.count_node()
-        inputs = [None if v is None else values[v] if v in values else frame[v] for v in self.reads]
-        if self.schema is not None and (types := types_of(inputs)) not in self.accepted:
-            self.accept(self.schema, inputs, types)
+        inputs = self.take_inputs(frame)
         try:
             if self.kernel is not None:
                 result = self.kernel(*inputs, **self.attributes)
             else:
                 assert self.call is not None, f"{self.node!r} has neither kernel nor call"
                 result = self.call(frame, inputs)
-        except (Located, MemoryError, *OPERAND_ERRORS, *INTERNAL_ERRORS) as error:
-            if (translated := self.translate_error(error, inputs)) is error:
-                raise
-            raise translated from error
-        results = [as_value(item) for item in (result if isinstance(result, tuple) else (result,))]
-        if len(results) < len(self.writes):
-            raise self.missing_outputs(len(results))
-        try:
-            run.memory.add(results, takes_sequences=any(type(item) is list for item in inputs))
-        except LimitError as error:
-            raise LimitError(f"{location(self.node)}: {error.why}", limit=error.limit) from None
-        for value, item in zip(self.writes, results, strict=False):
-            if value is not None:
-                values[value] = item
+        except TRANSLATED_ERRORS as error:
+            self.raise_translated(error, inputs)
+        self.store_results(frame, inputs, result)
+
+    def take_inputs(self, frame: Frame) -> list[RuntimeValue]:
+        """The inputs, checked against the schema; counts the node, which is about to run."""
+        values = frame.values
+        frame.run.count_node()
+        inputs = [values[v] if v in values else None if v is None else frame[v] for v in self.reads]
+        for x, expected in zip(inputs, self.types, strict=False):
+            if (x.dtype if type(x) is np.ndarray else type(x)) is not expected:
+                self.check_types(inputs)
+                break
+        return inputs
+
+    def store_results(self, frame: Frame, inputs: Sequence[RuntimeValue], result: Evaluated) -> None:
+        """Stores what the kernel or body returned, and drops the values whose last use was this step."""
+        run, values = frame.run, frame.values
+        if type(result) is not np.ndarray or self.write is None or result.nbytes >= MIN_TRACKED_BYTES:
+            results = list(map(as_value, result)) if isinstance(result, tuple) else [as_value(result)]
+            self.count_results(run, inputs, results)
+            for value, item in zip(self.writes, results, strict=False):
+                if value is not None:
+                    values[value] = item
+        else:
+            values[self.write], results = result, [result]
         if run.observe is not None:
             run.observe(self.node, results)
         for value in self.dead:
             values.pop(value, None)  # absent when a subgraph was called with fewer inputs than it lists
 
-    def accept(self, schema: OpSchema, inputs: Sequence[RuntimeValue], types: tuple[object, ...]) -> None:
+    def count_results(
+        self, run: RunState, inputs: Sequence[RuntimeValue], results: Sequence[RuntimeValue]
+    ) -> None:
+        """Counts the memory of results; raises EvaluationError for too few of them."""
+        if len(results) < len(self.writes):
+            raise self.missing_outputs(len(results))
+        try:
+            run.memory.add(results, takes_sequences=any(isinstance(x, list) for x in inputs))
+        except LimitError as error:
+            raise LimitError(f"{location(self.node)}: {error.why}", limit=error.limit) from None
+
+    def check_types(self, inputs: Sequence[RuntimeValue]) -> None:
         """Raises EvaluationError for inputs of types that the schema does not allow; remembers those that it does.
 
         Operators that move any value also move maps, which their signatures do not list.
         """
-        if any(isinstance(x, dict) for x in inputs) and not takes_containers(schema):
-            return
-        if why := find_mismatch(schema, inputs):
-            raise EvaluationError(why, location=location(self.node))
-        self.accepted.add(types)
+        schema = self.schema
+        assert schema is not None, f"{self.node!r} has no schema"
+        types = types_of(inputs)
+        if types not in self.accepted:
+            if any(isinstance(x, dict) for x in inputs) and not takes_containers(schema):
+                return
+            if why := find_mismatch(schema, inputs):
+                raise EvaluationError(why, location=location(self.node))
+            self.accepted.add(types)
+        self.types = types
 
     def missing_outputs(self, count: int) -> EvaluationError:
         what = f"the number of outputs must be at most {count}, the number of results; got {len(self.writes)}"
         is_variadic = self.schema is not None and any(p.option == "variadic" for p in self.schema.outputs)
         assert is_variadic, f"{self.node!r}: {what}"  # else the kernel omits an output
         return EvaluationError(what, location=location(self.node))
+
+    def raise_translated(self, error: Exception, inputs: Sequence[RuntimeValue]) -> NoReturn:
+        """Raises the error to raise for a failed call."""
+        if (translated := self.translate_error(error, inputs)) is error:
+            raise error
+        raise translated from error
 
     def translate_error(self, error: Exception, inputs: Sequence[RuntimeValue]) -> Exception:
         """The error to raise for a failed call: one at this node, or `error` itself if it has a location or

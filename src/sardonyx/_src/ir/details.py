@@ -15,11 +15,15 @@ Stated: TypeAlias = "Scalar | SourceDetails | tuple[SourceDetails, ...]"
 
 
 class PartKey(NamedTuple):
-    """A message inside a record: a field, and the position or key of the entry if the field is repeated."""
+    """A message inside a record: a field, and the position or key of the entry if the field is repeated.
+
+    Keys may repeat, as domains do among imports; where one of the entries is kept, it is the last.
+    """
 
     field: str
     entry: int | str = 0
     entries: int = 1  # of the field; a position holds only while their number is the same
+    later: int = 0  # entries of the same key that follow
 
 
 @dataclass(frozen=True, slots=True)

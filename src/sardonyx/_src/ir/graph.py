@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from sardonyx._src.arguments import items_of, require_integer, require_text, require_type
 from sardonyx._src.errors import InputError
+from sardonyx._src.formatters import format_html
 from sardonyx._src.ir.node import Attribute, AttributeScalar, AttributeValue, NestedGraph, Node
 from sardonyx._src.ir.node_list import NodeList
 from sardonyx._src.ir.value import Value
@@ -245,6 +246,10 @@ class Graph(NestedGraph):
         yield from self._initializers.values()
         for node in self.nodes:
             yield from node.outputs
+
+    def _repr_html_(self) -> str:
+        """The object as a table, in notebooks."""
+        return format_html(self)
 
     def __repr__(self) -> str:
         """`Graph('g', 2 nodes, x: float[N,2] -> y: float[N,2])`."""

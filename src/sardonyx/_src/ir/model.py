@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from sardonyx._src.arguments import require_type
+from sardonyx._src.formatters import format_html
 from sardonyx._src.ir.details import SourceDetails
 from sardonyx._src.ir.graph import Attribute, Graph, Value, describe_graph
 from sardonyx._src.ir.metadata import Metadata
@@ -53,6 +54,10 @@ class Function:
     def label(self) -> str:
         """The name as printed in messages: `domain.name`, and `:overload` where there is one."""
         return f"{self.domain or 'ai.onnx'}.{self.name}{':' + self.overload if self.overload else ''}"
+
+    def _repr_html_(self) -> str:
+        """The object as a table, in notebooks."""
+        return format_html(self)
 
     def __repr__(self) -> str:
         return f"Function({self.label})"
@@ -129,6 +134,10 @@ class Model:
         """A copy that shares its tensors, which are never written to, and nothing else."""
         copier = importlib.import_module("sardonyx._src.ir.clone")  # by name: it imports this module
         return cast(Model, copier.clone(self))
+
+    def _repr_html_(self) -> str:
+        """The object as a table, in notebooks."""
+        return format_html(self)
 
     def __repr__(self) -> str:
         """`Model('g', 2 nodes, x: float[N,2] -> y: float[N,2], ai.onnx 21, IR version 10)`."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from sardonyx._src.arguments import items_of, require_integer, require_mapping, require_type
+from sardonyx._src.formatters import format_html
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.metadata import WithMetadata
 from sardonyx._src.ir.tensors import SparseTensor, Tensor
@@ -196,6 +197,15 @@ class Node(WithMetadata):
         value.producer, value.index = self, slot
         self._outputs = (*self._outputs[:slot], value, *self._outputs[slot + 1 :])
 
+    def add_output(self, value: Value) -> Value:
+        """Makes this node the producer of `value`, a further output."""
+        require_type("value", value, Value, "a Value")
+        if value.owner is not None or value.producer is not None:
+            raise ValueError(f"a further output must have no owner; got {value!r}")
+        value.producer, value.index = self, len(self._outputs)
+        self._outputs = (*self._outputs, value)
+        return value
+
     def drop_outputs(self, count: int) -> None:
         """Removes all outputs but the first `count`; the others must have no uses."""
         require_integer("count", count, 0)
@@ -211,6 +221,10 @@ class Node(WithMetadata):
         self.attributes[attribute.name] = attribute
         for graph in attribute.graphs:
             graph.parent = self
+
+    def _repr_html_(self) -> str:
+        """The object as a table, in notebooks."""
+        return format_html(self)
 
     def __repr__(self) -> str:
         """`Node('Conv_1', y = Conv(x, w, _))`, without attributes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -16,9 +16,8 @@ from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.tensors import SparseTensor
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ir.walk import location, nodes
+from sardonyx._src.measure.products import Shape, is_product, product_operations
 from sardonyx._src.ops.registry import find
-
-Shape = Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +42,15 @@ class NodeCost:
 def node_costs(model: ModelSource, dims: Mapping[str, int] | None = None) -> list[NodeCost]:
     """The costs of all nodes of the main graph and its subgraphs, in order, for these lengths of dimension variables.
 
-    Other variables are 1.  Products (MatMul, Gemm, convolutions, recurrent layers) count their multiply-adds, operators
+    Other variables are 1.  Products (MatMul, Gemm, Einsum, convolutions, recurrent layers, attention,
+    chosen experts, Fourier transforms) count their operations, operators
     that only move data nothing, and others one operation for each element of their largest tensor.  Raises
     InferenceError for a model whose types contradict each other.
     """
-    require_mapping("dims", dims or {}, str, (int, np.integer), "names of dims to lengths")
+    dims = {} if dims is None else dims
+    require_mapping("dims", dims, str, (int, np.integer), "names of dims to lengths")
     typed = infer(resolve_model(model).copy())
-    return [cost_of(node, dims or {}) for node in nodes(typed.graph)]
+    return [cost_of(node, dims) for node in nodes(typed.graph)]
 
 
 def cost_of(node: Node, dims: Mapping[str, int]) -> NodeCost:
@@ -98,51 +99,10 @@ def operations(node: Node, inputs: Sequence[Shape | None], outputs: Sequence[Sha
     """The operations of a node; None where its sizes are unknown, and for the nodes that hold subgraphs."""
     if node.subgraphs:
         return None
-    if not node.domain and node.op_type in PRODUCTS:
-        positions, count = PRODUCTS[node.op_type]
-        shapes = [inputs[i] if i < len(inputs) else None for i in positions]
-        result = outputs[0] if outputs else None
-        if result is None or any(shape is None for shape in shapes):
-            return None
-        return 2 * count(result, *[shape for shape in shapes if shape is not None])
+    if is_product(node):
+        return product_operations(node, inputs, outputs)
     operator = find(node.domain, node.op_type)
     if operator is not None and operator.moves_data:
         return 0
     known = [math.prod(shape) for shape in (*inputs, *outputs) if shape is not None]
     return max(known) if known and outputs[:1] != [None] else None
-
-
-def matmul(out: Shape, a: Shape) -> int:
-    return math.prod(out) * a[-1]
-
-
-def gemm(out: Shape, a: Shape) -> int:
-    return math.prod(out) * (math.prod(a) // max(out[0], 1))
-
-
-def conv(out: Shape, weight: Shape) -> int:
-    return math.prod(out) * math.prod(weight[1:])
-
-
-def conv_transpose(out: Shape, x: Shape, weight: Shape) -> int:
-    return math.prod(x) * math.prod(weight[1:])
-
-
-def recurrent(out: Shape, x: Shape, weight: Shape, recurrence: Shape) -> int:
-    return math.prod(x[:2]) * (math.prod(weight) + math.prod(recurrence))
-
-
-# Multiply-adds of products, from the shapes of the result and of some inputs.
-PRODUCTS: dict[str, tuple[tuple[int, ...], Callable[..., int]]] = {
-    "MatMul": ((0,), matmul),
-    "MatMulInteger": ((0,), matmul),
-    "QLinearMatMul": ((0,), matmul),
-    "Gemm": ((0,), gemm),
-    "Conv": ((1,), conv),
-    "ConvInteger": ((1,), conv),
-    "QLinearConv": ((3,), conv),
-    "ConvTranspose": ((0, 1), conv_transpose),
-    "LSTM": ((0, 1, 2), recurrent),
-    "GRU": ((0, 1, 2), recurrent),
-    "RNN": ((0, 1, 2), recurrent),
-}

@@ -6,6 +6,7 @@ import importlib.util
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from sardonyx._src.compile.program.precision import EXACT, Precision
 from sardonyx._src.errors import InputError, SardonyxError
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.session import Engine, Session
@@ -17,18 +18,18 @@ Feeds = Mapping[str, object]
 Run = Callable[[Feeds], Iterable[RuntimeValue]]
 
 
-def open_engine(name: str, path: str, threads: int) -> Run:
+def open_engine(name: str, path: str, threads: int, precision: Precision = EXACT) -> Run:
     """A function that runs a model file on `threads` threads and returns the outputs in the order of the model.
 
-    Raises InputError for an engine that is unknown or not installed.  Both this function and the returned one raise
+    precision: of products; onnxruntime has float32 only.  Raises InputError for an engine that is unknown or not installed.  Both this function and the returned one raise
     SardonyxError for a model that the engine rejects.
     """
     if name == OURS:
-        session = Session(path, engine=ENGINE, threads=threads)
+        session = Session(path, engine=ENGINE, threads=threads, precision=precision)
         return lambda feeds: session.run(feeds).values()
     package = importlib.import_module(require_engine(name))
     try:
-        run = OTHERS[name](package, path, threads)
+        run = OTHERS[name](package, path, threads, precision)
     except Exception as error:  # exceptions of engines have no other common base
         raise engine_error(name, error) from error
     return wrap_errors(name, run)
@@ -60,7 +61,7 @@ def engine_error(name: str, error: Exception) -> SardonyxError:
     return SardonyxError(f"{name} rejects the model: {' '.join(str(error).split())}")
 
 
-def onnxruntime(package: Any, path: str, threads: int) -> Run:
+def onnxruntime(package: Any, path: str, threads: int, _precision: Precision) -> Run:
     options = package.SessionOptions()
     options.intra_op_num_threads = threads
     options.graph_optimization_level = package.GraphOptimizationLevel.ORT_ENABLE_ALL
@@ -69,14 +70,17 @@ def onnxruntime(package: Any, path: str, threads: int) -> Run:
     return lambda feeds: session.run(None, feeds)
 
 
-def openvino(package: Any, path: str, threads: int) -> Run:
+def openvino(package: Any, path: str, threads: int, precision: Precision) -> Run:
     config = {
         "PERFORMANCE_HINT": "LATENCY",
         "INFERENCE_NUM_THREADS": threads,
-        "INFERENCE_PRECISION_HINT": "f32",
+        "INFERENCE_PRECISION_HINT": "f32" if precision == EXACT else precision,
     }
     model = package.Core().compile_model(path, "CPU", config)
     return lambda feeds: model(feeds).values()
 
 
-OTHERS: dict[str, Callable[[Any, str, int], Run]] = {"onnxruntime": onnxruntime, "openvino": openvino}
+OTHERS: dict[str, Callable[[Any, str, int, Precision], Run]] = {
+    "onnxruntime": onnxruntime,
+    "openvino": openvino,
+}

@@ -22,9 +22,10 @@ def ports_of(model: Model) -> list[SessionValue]:
 
 
 def choose_feeds(
-    model: Model, feeds: Mapping[str, object], seed: int, dims: Mapping[str, int]
+    model: Model, feeds: Mapping[str, object] | None, seed: int, dims: Mapping[str, int] | None
 ) -> tuple[dict[str, RuntimeValue], RandomFeeds]:
     """The checked feeds, with random values for the inputs that they lack, and what was random."""
+    feeds, dims = {} if feeds is None else feeds, {} if dims is None else dims
     require_integer("seed", seed, 0)
     require_mapping("feeds", feeds, str, object, "names of inputs to values")
     require_mapping("dims", dims, str, (int, np.integer), "names of dims to lengths")
@@ -35,7 +36,7 @@ def choose_feeds(
 
 
 def complete_feeds(
-    model: Model, feeds: Mapping[str, object], seed: int, dims: Mapping[str, int]
+    model: Model, feeds: Mapping[str, object] | None, seed: int, dims: Mapping[str, int] | None
 ) -> dict[str, RuntimeValue]:
     """The feeds of `choose_feeds` alone."""
     return choose_feeds(model, feeds, seed, dims)[0]

@@ -11,11 +11,15 @@ import numpy as np
 
 from sardonyx._src.arguments import (
     items_of,
+    require_flag,
     require_integer,
     require_mapping,
+    require_number,
     require_path,
+    require_text,
     texts_of,
 )
+from sardonyx._src.compile.program.precision import EXACT, Precision
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.loading.load import ModelSource, load, resolve_model
 from sardonyx._src.io.saving.save import save
@@ -65,6 +69,9 @@ def merge(
 
     connect: pairs of an output and an input; by default those with equal names, or the only ones.
     """
+    require_text("prefix", prefix)
+    require_flag("prefix_public", prefix_public)
+    require_flag("keep_connected", keep_connected)
     if connect is not None:
         connect = items_of("connect", connect, tuple, "pairs of names")
         for pair in connect:
@@ -84,6 +91,7 @@ def merge(
 
 def diff(first: ModelSource, second: ModelSource, *, weights_tolerance: float = 0.0) -> list[Difference]:
     """The differences of two models; empty if they are equal."""
+    require_number("weights_tolerance", weights_tolerance)
     return list(diff_models(resolve_model(first), resolve_model(second), weights_tolerance=weights_tolerance))
 
 
@@ -117,6 +125,8 @@ def rename(
     for key, table in tables.items():
         if table is not None:
             require_mapping(key, table, str, str, "old names to new names")
+    require_text("graph", graph)
+    require_flag("regex", regex)
     names = renaming.Renaming(
         inputs=inputs or {},
         outputs=outputs or {},
@@ -153,7 +163,8 @@ def set_dims(
 
 def inline(model: ModelSource, functions: Iterable[str] | None = None) -> Model:
     """A copy of a model with calls of functions, all or those named, replaced by their bodies."""
-    return inlining.inline(resolve_model(model), functions)
+    names = None if functions is None else texts_of("functions", functions)
+    return inlining.inline(resolve_model(model), names)
 
 
 def externalise(
@@ -168,6 +179,9 @@ def externalise(
 ) -> Model:
     """Writes a model with its weights in external data files, and returns the model that was written."""
     require_path("target", target)
+    require_flag("one_file_per_tensor", one_file_per_tensor)
+    if location is not None:
+        require_text("location", location)
     write_externalised(
         resolve_model(model),
         target,
@@ -186,6 +200,7 @@ def internalise(model: ModelSource, target: str | os.PathLike[str], *, limit: in
     Raises LimitError for a model of more than `limit` bytes.
     """
     require_path("target", target)
+    require_integer("limit", limit, 0)
     write_internalised(resolve_model(model), target, limit=limit)
     return load(target)
 
@@ -199,26 +214,27 @@ def bench(
     turns: int = 15,
     seed: int = 0,
     dims: Mapping[str, int] | None = None,
+    precision: Precision = EXACT,
 ) -> list[EngineTiming]:
     """The latency of Sardonyx and of other installed engines on a model, measured in one process with interleaved calls.
 
     feeds: inputs by name; missing ones are random, with the lengths `dims` of dimension variables.  against: "onnxruntime"
-    and "openvino".  turns: rounds of measurement.  Raises InputError for engines that are unknown or not installed.
+    and "openvino".  turns: rounds of measurement.  precision: of products, of the engines that have it (as of `Session`).  Raises InputError for engines that are unknown or not installed.
     """
     require_integer("threads", threads, 1)
     require_integer("turns", turns, 1)
     engines = [OURS, *(require_engine(name) for name in texts_of("against", against))]
     resolved = resolve_model(model)
-    values = complete_feeds(resolved, feeds or {}, seed, dims or {})
+    values = complete_feeds(resolved, feeds, seed, dims)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "model.onnx")
         save(resolved, path)
-        return measure_engines(path, engines, threads, values, turns)
+        return measure_engines(path, engines, threads, values, turns, precision=precision)
 
 
-def compile(model: ModelSource, target: str | os.PathLike[str]) -> Path:
-    """Compiles a model into a `.sdx` file for machines like this one, and returns its path."""
+def compile(model: ModelSource, target: str | os.PathLike[str], *, precision: Precision = EXACT) -> Path:
+    """Compiles a model into a `.sdx` file for machines like this one, and returns its path; precision: as of `Session`."""
     require_path("target", target)
     path = Path(target)
-    save_compiled(resolve_model(model), path)
+    save_compiled(resolve_model(model), path, precision)
     return path

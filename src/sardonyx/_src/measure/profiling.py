@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from sardonyx._src.arguments import require_integer
 from sardonyx._src.compile.printing.steps import action_kind, action_name
 from sardonyx._src.compile.program.defects import typed_defects
+from sardonyx._src.compile.program.precision import EXACT, Precision
+from sardonyx._src.grad.runnable import without_gradient_nodes
 from sardonyx._src.io.loading.load import ModelSource, resolve_model
 from sardonyx._src.measure.feeds import complete_feeds
 from sardonyx._src.measure.time_shares import TimeShare, by_kernel, by_step
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.engine import NativeEngine
+from sardonyx._src.runtime.precision import require_precision
 from sardonyx._src.runtime.profile import MachinePeak, TimedAction, measure_peaks, profile_program
 from sardonyx._src.runtime.stats import SessionStats
 
@@ -76,21 +79,26 @@ def profile(
     threads: int = 1,
     seed: int = 0,
     dims: Mapping[str, int] | None = None,
+    precision: Precision = EXACT,
 ) -> Profile:
     """Measures each step of the native engine on these feeds; missing ones are random, with the lengths `dims`.
+
+    precision: as of `Session`.
 
     Raises what a session with engine="native" raises.
     """
     require_integer("threads", threads, 1)
     resolved = resolve_model(model)
-    values = complete_feeds(resolved, feeds or {}, seed, dims or {})
-    return profile_engine(open_native(resolved, threads), values)
+    values = complete_feeds(resolved, feeds, seed, dims)
+    return profile_engine(open_native(resolved, threads, precision), values)
 
 
-def open_native(model: ModelSource, threads: int) -> NativeEngine:
+def open_native(model: ModelSource, threads: int, precision: Precision = EXACT) -> NativeEngine:
     """The compiled model."""
+    require_precision(precision)
     with typed_defects("compile"):
-        return NativeEngine(resolve_model(model), threads=threads)
+        resolved = without_gradient_nodes(resolve_model(model))
+        return NativeEngine(resolved, threads=threads, precision=precision)
 
 
 def profile_engine(engine: NativeEngine, feeds: Mapping[str, RuntimeValue]) -> Profile:

@@ -11,6 +11,7 @@ from functools import partial
 
 import numpy as np
 
+from sardonyx._src.compile.program.precision import EXACT, Precision
 from sardonyx._src.measure.engines import Feeds, Run, open_engine
 from sardonyx._src.ops.api import RuntimeValue
 
@@ -52,15 +53,16 @@ def measure_engines(
     rounds: int,
     advance: Callable[[], None] = lambda: None,
     clock: Clock = time.perf_counter,
+    precision: Precision = EXACT,
 ) -> list[EngineTiming]:
     """The run times of each engine over `rounds` rounds; the outputs of the first engine are the reference.
 
     `advance` is called after every round, and once when all engines are loaded.  On a busy machine,
-    `time.process_time` is the better `clock` for one thread.
+    `time.process_time` is the better `clock` for one thread.  precision: as of `open_engine`.
     """
     calls: dict[str, Callable[[], Sequence[RuntimeValue]]] = {}
     for engine in engines:
-        calls[engine] = partial(collect_outputs, open_engine(engine, path, threads), feeds)
+        calls[engine] = partial(collect_outputs, open_engine(engine, path, threads, precision), feeds)
     outputs = {engine: call() for engine, call in calls.items()}
     advance()
     samples = interleave_calls(calls, rounds, advance, clock)

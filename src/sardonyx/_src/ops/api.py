@@ -16,7 +16,7 @@ import inspect
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias, TypeVar, cast
+from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from sardonyx._src.ir.graph import Graph
 from sardonyx._src.ir.tensors import Array, SparseTensor
 from sardonyx._src.ops.backward_step import BackwardStep, Gradients
 from sardonyx._src.ops.inference import Inference, Known, Result
+from sardonyx._src.ops.native_kernel import NativeKernel
 from sardonyx._src.ops.traits import OperatorTraits
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 from sardonyx._src.schema import OpSchema
@@ -34,10 +35,15 @@ from sardonyx._src.schema import OpSchema
 RuntimeValue: TypeAlias = (
     "Array | SparseTensor | list[RuntimeValue] | dict[int, RuntimeValue] | dict[str, RuntimeValue] | None"
 )
+# An output of a run, as callers see it.  The model alone decides which outputs are arrays, so that code which expects an
+# array needs no test that it has one; type checkers still know the attributes of arrays, and `isinstance` narrows the others.
+RunResult: TypeAlias = "Array | Any"
 Evaluated: TypeAlias = "RuntimeValue | tuple[RuntimeValue, ...]"
 # Raised by kernels and facets, mostly from NumPy, for operands that do not fit together.
 OPERAND_ERRORS = (ValueError, IndexError, TypeError, KeyError, ArithmeticError)
 ARRAY_OVERHEAD = 128  # bytes of a NumPy array besides its elements
+# A subgraph as a function of its inputs, in order.
+GraphCall: TypeAlias = "Callable[[Sequence[RuntimeValue]], list[RuntimeValue]]"
 F = TypeVar("F", bound=Callable[..., object])
 K = TypeVar("K")
 T = TypeVar("T")
@@ -93,8 +99,8 @@ class RunContext(Protocol):
         """What is left of `limits.run_bytes`."""
         ...
 
-    def run(self, graph: Graph, inputs: Sequence[RuntimeValue]) -> list[RuntimeValue]:
-        """Runs a subgraph of the node on `inputs`, in order; the values of outer graphs are visible to it."""
+    def bind(self, graph: Graph) -> GraphCall:
+        """A subgraph of the node, for any number of calls during this one; the values of outer graphs are visible to it."""
         ...
 
     def random_state(self, seed: int | float | None) -> np.random.RandomState:
@@ -170,6 +176,7 @@ class Operator(OperatorTraits):
     bodies: dict[int, FunctionBody] = field(default_factory=dict)
     conversions: dict[VersionStep, ConvertFacet] = field(default_factory=dict)
     module: str = ""
+    natives: dict[int, NativeKernel] = field(default_factory=dict)  # of operators of callers
     parts: set[str] = field(default_factory=set)  # the modules that define it or a facet of it
     about: str = ""  # one line on what it computes; default: the first line of its module, after the name
 

@@ -88,7 +88,7 @@ def integer_domain(schema: OpSchema, attribute: str) -> IntegerDomain | None:
     if declared is None or declared.type not in ("INT", "INTS") or schema.domain not in domains():
         return None
     if attribute in ELEMENT_TYPE_ATTRIBUTES:
-        return IntegerDomain(0 if declared.default == 0 else 1, max(DataType))  # 0: not specified
+        return IntegerDomain(0 if declared.default == 0 else 1, int(max(DataType)))  # 0: not specified
     key = (schema.name, attribute)
     return BY_OPERATOR[key] if key in BY_OPERATOR else BY_NAME.get(attribute)
 

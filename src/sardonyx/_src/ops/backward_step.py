@@ -66,6 +66,10 @@ class BackwardGraph(Protocol):
         """The gradients of the sources, computed by new nodes of the graph from the gradients `seeds` of its values."""
         ...
 
+    def gradient_terms(self, sources: Sequence[Value], seeds: Mapping[Value, Value]) -> list[Sequence[Value]]:
+        """The same, as the terms of which each gradient is the sum; none for a source on which no target depends."""
+        ...
+
 
 @dataclass(slots=True)
 class BackwardStep(NodeContext):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from sardonyx._src.ops.api import OPERATORS, Operator
 from sardonyx._src.ops.index import Index, qualified_name
-from sardonyx._src.schema import OpSchema, lookup
+from sardonyx._src.ops.installed_plugins import import_plugins
+from sardonyx._src.schema import OpSchema, domains, lookup, vendor_domains
 
+SPECIFIED_DOMAINS = frozenset((*domains(), *vendor_domains()))
 INDEX = Index(__name__.rpartition(".")[0], Path(__file__).parent)
 FIELDS_AT_LOOKUP: dict[tuple[str, str], dict[str, object]] = {}  # of operators at their first look-up
 
@@ -17,6 +19,8 @@ def find(domain: str, op_type: str) -> Operator | None:
     """The operator of that domain ("" for ai.onnx) and name, or None."""
     is_new = INDEX.import_for(qualified_name(domain, op_type))
     op = OPERATORS.get((domain, op_type))
+    if op is None and domain not in SPECIFIED_DOMAINS and import_plugins(domain):
+        op = OPERATORS.get((domain, op_type))
     if op is not None and is_new:
         FIELDS_AT_LOOKUP[domain, op_type] = copy_fields(op)
     return op
@@ -43,6 +47,13 @@ def registered_signature(domain: str, op_type: str, version: int) -> OpSchema | 
     op = OPERATORS.get((domain, op_type))
     fitting = [s for s in op.schema if s.since_version <= version] if op is not None else []
     return fitting[-1] if fitting else None
+
+
+def uses_own_operators(names: Iterable[tuple[str, str]]) -> bool:
+    """Whether one of these operators, by domain and name, was registered by a caller."""
+    ours = f"{INDEX.package}."
+    operators = (OPERATORS.get(name) for name in names)
+    return any(op is not None and not op.module.startswith(ours) for op in operators)
 
 
 def has_registered_operators(domain: str) -> bool:

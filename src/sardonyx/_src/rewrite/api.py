@@ -39,9 +39,13 @@ NodeCallback: TypeAlias = Callable[[Node, Edit], bool]
 ModelCallback: TypeAlias = Callable[[Edit], Iterator[str]]
 
 
+# Domain and operator -> the versions that a pass supports.
+Versions: TypeAlias = Mapping[tuple[str, str], frozenset[int]]
+
+
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """A registered pass; its name and page are those of its module.
+    """A registered pass; its name and page are those of its module, or its own if a caller registered it.
 
     `roots`: the operators of the default domain to whose nodes it applies; empty for all nodes.
     """
@@ -53,11 +57,24 @@ class Pass:
     on_match: MatchCallback | None = None
     on_node: NodeCallback | None = None
     on_model: ModelCallback | None = None
+    own_name: str = ""
 
     @property
     def name(self) -> str:
-        """The pass's name, which is that of its file."""
-        return self.module.rpartition(".")[2].replace("_", "-")
+        """The pass's name, which is that of its file unless a caller registered it."""
+        return self.own_name or self.module.rpartition(".")[2].replace("_", "-")
+
+
+@dataclass(frozen=True, slots=True)
+class PassPage:
+    """The parsed documentation of a pass; `before` has one text per alternative."""
+
+    name: str
+    title: str
+    versions: Versions
+    before: tuple[str, ...]
+    after: str
+    keeps: str
 
 
 REGISTERED_PASSES: list[Pass] = []

@@ -12,7 +12,6 @@ from sardonyx._src.arguments import (
     require_integer,
     require_mapping,
     require_number,
-    require_type,
     type_name,
 )
 from sardonyx._src.grad.gradient_nodes import expand_gradients
@@ -21,9 +20,10 @@ from sardonyx._src.ir.clone import clone
 from sardonyx._src.ir.model import Model
 from sardonyx._src.rewrite.engine.driver import Budget, Driver
 from sardonyx._src.rewrite.engine.edit import DEFAULT_GROWTH_BYTES, Edit
+from sardonyx._src.rewrite.own_passes import drop_imports, import_domains
 from sardonyx._src.rewrite.pages import select_passes
 from sardonyx._src.rewrite.proof.prove import prove
-from sardonyx._src.rewrite.report import OptimizationReport, count_nodes
+from sardonyx._src.rewrite.report import Optimization, OptimizationReport, count_nodes
 
 
 def optimize(
@@ -38,7 +38,6 @@ def optimize(
     result_growth: int | None = None,
     debug: bool = False,
     dims: Mapping[str, int] | None = None,
-    report: OptimizationReport | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Model:
     """Return an equivalent copy of the model with fewer and cheaper nodes; the model itself is unchanged.
@@ -51,25 +50,55 @@ def optimize(
 
     `verify` runs both models on generated inputs (`dims` fixes dimension variables) and raises OptimizationError,
     naming the first wrong edit, if results differ.  `debug` verifies the model's invariants after every edit.
-    `report` is filled in; `progress` is called with the number of edits so far.
+    `progress` is called with the number of edits so far.  `sx.tools.optimize_with_report` also returns what was done.
 
     Raises InputError for a pass that does not exist, and what `infer` raises.
     """
+    return optimize_with_report(
+        model,
+        passes=passes,
+        skip=skip,
+        verify=verify,
+        stop_after=stop_after,
+        seconds=seconds,
+        growth=growth,
+        result_growth=result_growth,
+        debug=debug,
+        dims=dims,
+        progress=progress,
+    ).model
+
+
+def optimize_with_report(
+    model: ModelSource,
+    *,
+    passes: Iterable[str] | None = None,
+    skip: Iterable[str] = (),
+    verify: bool = False,
+    stop_after: int | None = None,
+    seconds: float | None = None,
+    growth: int = DEFAULT_GROWTH_BYTES,
+    result_growth: int | None = None,
+    debug: bool = False,
+    dims: Mapping[str, int] | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Optimization:
+    """`sx.optimize`, with the edits of each pass, their times and the extent of the verification."""
     model = resolve_model(model)
-    check_options(verify, stop_after, seconds, growth, result_growth, debug, dims, report, progress)
+    check_options(verify, stop_after, seconds, growth, result_growth, debug, dims, progress)
     model = expand_gradients(model)
-    filled_report = OptimizationReport() if report is None else report
+    report = OptimizationReport()
     selected = select_passes(passes, skip)
     budget = Budget(stop_after, seconds, growth, result_growth)
-    result = run_passes(model, selected, budget, filled_report, debug=debug, progress=progress)
+    result = run_passes(model, selected, budget, report, debug=debug, progress=progress)
     if verify:
 
         def rebuild(edits: int) -> Model:
             limits = Budget(edits, growth=growth, result_growth=result_growth)
             return run_passes(model, selected, limits, OptimizationReport())
 
-        prove(model, result, rebuild, filled_report, dims or {})
-    return result
+        prove(model, result, rebuild, report, dims or {})
+    return Optimization(result, report)
 
 
 def check_options(
@@ -80,7 +109,6 @@ def check_options(
     result_growth: int | None,
     debug: bool,
     dims: Mapping[str, int] | None,
-    report: OptimizationReport | None,
     progress: Callable[[int], None] | None,
 ) -> None:
     """Raises TypeError or InputError for an argument of `optimize` that is none."""
@@ -94,7 +122,6 @@ def check_options(
         require_mapping("dims", dims, str, (int, np.integer), "names of dims to lengths")
         for name, length in dims.items():
             require_integer(f"dims[{name!r}]", length, 0)
-    require_type("report", report, (OptimizationReport, type(None)), "sx.OptimizationReport or None")
     if progress is not None and not callable(progress):
         raise TypeError(f"progress must be a function of the number of edits; got {type_name(progress)}")
 
@@ -113,9 +140,11 @@ def run_passes(
     report.nodes_before = count_nodes(model)
     result = clone(model)
     with pause_gc():
+        added = import_domains(result, passes)
         edit = Edit(result, budget.growth, budget.result_growth)
         Driver(edit, report, budget, debug, progress).run(passes)
         edit.facts.restore()
+        drop_imports(result, added)
     report.nodes_after = count_nodes(result)
     report.seconds = time.perf_counter() - start
     return result

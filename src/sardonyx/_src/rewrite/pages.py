@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 from sardonyx._src.arguments import texts_of
 from sardonyx._src.docpages import load_page
 from sardonyx._src.errors import InputError
-from sardonyx._src.ops.index import Index, module_names, qualified_name
-from sardonyx._src.rewrite.api import REGISTERED_PASSES, Pass
+from sardonyx._src.ops.index import Index, qualified_name
+from sardonyx._src.rewrite.api import REGISTERED_PASSES, Pass, PassPage, Versions
 from sardonyx._src.rewrite.engine.pattern import parse_pattern
+from sardonyx._src.rewrite.own_passes import OWN_PASSES
+from sardonyx._src.rewrite.shipped_passes import PASSES_FOLDER, shipped_names
+from sardonyx._src.schema import canonical
 from sardonyx._src.suggestions import suggest
 
-PASSES_FOLDER = Path(__file__).parent / "passes"
 PASSES_PACKAGE = f"{__name__.rpartition('.')[0]}.passes"
 PASS_MENTION = re.compile(
     rb"""\b([A-Z]\w*)(?=["'<(]| <| \()"""
@@ -25,31 +25,20 @@ INDEX = Index(PASSES_PACKAGE, PASSES_FOLDER, PASS_MENTION)
 PASS_HEADINGS = ("Spec", "Before", "After", "Keeps")
 PASS_TITLE = re.compile(r"([a-z0-9-]+): (.+)\Z")
 SPEC_OPERATOR = re.compile(r"(?:([a-z.]+) )?(\w+)((?: ?-\d+)+)\Z")
-Versions = Mapping[
-    tuple[str, str], frozenset[int]
-]  # domain and operator -> the versions that the pass supports
 
 
-@dataclass(frozen=True, slots=True)
-class PassPage:
-    """The parsed docstring of a pass; `before` has one text per alternative."""
-
-    name: str
-    title: str
-    versions: Versions
-    before: tuple[str, ...]
-    after: str
-    keeps: str
-
-
-@cache
 def names() -> tuple[str, ...]:
-    """The names of all passes, sorted."""
-    return tuple(sorted(module.replace("_", "-") for module in module_names(PASSES_FOLDER)))
+    """The names of all passes, sorted, those of callers included."""
+    return tuple(sorted((*shipped_names(), *OWN_PASSES)))
+
+
+def find(name: str) -> Pass:
+    """The pass of a name."""
+    return OWN_PASSES[name].declaration if name in OWN_PASSES else import_pass(name)
 
 
 @cache
-def find(name: str) -> Pass:
+def import_pass(name: str) -> Pass:
     """Import the pass of a name; an assertion names a file that does not register exactly one."""
     module = name.replace("-", "_")
     INDEX.import_module(module)
@@ -59,12 +48,14 @@ def find(name: str) -> Pass:
 
 
 def passes() -> Mapping[str, Pass]:
-    """Every pass by its name."""
-    return {name: find(name) for name in names()}
+    """Every pass of this package by its name."""
+    return {name: find(name) for name in shipped_names()}
 
 
 def root_operators(name: str) -> frozenset[str]:
     """The operators at whose nodes a pass starts, as qualified names; empty for all."""
+    if name in OWN_PASSES:
+        return roots_of(OWN_PASSES[name].declaration)
     module = name.replace("-", "_")
     if INDEX.entries is not None and not INDEX.is_stale(module):
         return frozenset(INDEX.entries[module]["names"])
@@ -79,9 +70,14 @@ def roots_of(declaration: Pass) -> frozenset[str]:
     return frozenset(qualified_name(node.domain, node.op_type) for node in last)
 
 
-@cache
 def page(name: str) -> PassPage:
-    """The page of a pass; an assertion names what its docstring lacks."""
+    """The page of a pass."""
+    return OWN_PASSES[name].page if name in OWN_PASSES else parse_page(name)
+
+
+@cache
+def parse_page(name: str) -> PassPage:
+    """The page of a pass of this package; an assertion names what its docstring lacks."""
     module = find(name).module
     doc = load_page(module, PASS_TITLE, PASS_HEADINGS, optional=("Spec",))
     assert doc.title[1] == name, f"the title of {module} must begin with {name}; got {doc.title[1]}"
@@ -100,8 +96,7 @@ def versions_in(spec: str) -> Versions:
         assert match is not None, (
             f"a Spec entry must be an operator with versions, as in `Div-7 -13 -14`; got {text!r}"
         )
-        domain = "" if match[1] in (None, "ai.onnx") else match[1]
-        result[domain, match[2]] = frozenset(int(v) for v in re.findall(r"\d+", match[3]))
+        result[canonical(match[1] or ""), match[2]] = frozenset(int(v) for v in re.findall(r"\d+", match[3]))
     return result
 
 

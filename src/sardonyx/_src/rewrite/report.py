@@ -86,6 +86,14 @@ class OptimizationReport:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Optimization:
+    """An optimised model with the report of its passes."""
+
+    model: Model
+    report: OptimizationReport
+
+
 def count_nodes(model: Model) -> int:
     """The number of nodes in all graphs of a model."""
     return sum(1 for root in roots(model) for _ in nodes(root))

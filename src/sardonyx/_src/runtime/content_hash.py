@@ -32,6 +32,7 @@ from sardonyx._src.runtime.shared_programs import (
     SHARED_PROGRAMS,
     ModelDigest,
     ModelStamp,
+    ProgramKey,
     SharedProgram,
 )
 
@@ -129,7 +130,7 @@ def borrowed_constants(program: Program) -> tuple[Array | Tensor, ...]:
     return *arrays, *model_tensors(program.model)
 
 
-def find_shared_program(key: ModelStamp | ModelDigest | None) -> SharedProgram | None:
+def find_shared_program(key: ProgramKey | None) -> SharedProgram | None:
     """The program that other engines share for a key, if its borrowed constants have not changed."""
     shared = None if key is None else SHARED_PROGRAMS.get(key)
     if shared is None or (shared.borrowed and digest_tensors(shared.borrowed) != shared.digest):
@@ -138,10 +139,10 @@ def find_shared_program(key: ModelStamp | ModelDigest | None) -> SharedProgram |
 
 
 def share_program(
-    executable: Executable, declarations: StaticDeclarations, key: ModelStamp | ModelDigest | None
+    executable: Executable, declarations: StaticDeclarations, content: ModelStamp | ModelDigest | None
 ) -> SharedProgram:
-    """An executable to share; its borrowed constants are compared later unless the key is the stamp of a file."""
-    if not isinstance(key, ModelDigest):
+    """An executable to share; its borrowed constants are compared later unless the content is the stamp of a file."""
+    if not isinstance(content, ModelDigest):
         return SharedProgram(executable, declarations)
     borrowed = borrowed_constants(executable.program)
     return SharedProgram(executable, declarations, borrowed, digest_tensors(borrowed))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from sardonyx._src.runtime.control_groups import ROOT, read_group_limits
@@ -12,7 +13,7 @@ from sardonyx._src.runtime.control_groups import ROOT, read_group_limits
 def available_cpus() -> int:
     """The number of threads that can run at the same time, at least 1."""
     count = affinity_count()
-    limit = cgroup_quota()
+    limit = quota_of_process()
     return max(1, count if limit is None else min(count, limit))
 
 
@@ -21,6 +22,12 @@ def affinity_count() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+@cache
+def quota_of_process() -> int | None:
+    """The quota as it was at the first call: reading it takes longer than opening a small program."""
+    return cgroup_quota()
 
 
 def cgroup_quota(root: Path = ROOT) -> int | None:

@@ -12,12 +12,17 @@ from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ir.clone import clone
 from sardonyx._src.ir.dims import Dim, Expr, known_equal
 from sardonyx._src.ir.dims.atoms import Symbol, lone_atom
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir.graph import Graph, Value
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.types import SparseTensorType, TensorType, Type
 from sardonyx._src.ir.walk import graphs, values
 from sardonyx._src.runtime.declared_dims import FIRST_IR_WITH_GLOBAL_NAMES
-from sardonyx._src.runtime.inner_declarations import InnerDeclaration, StaticDeclarations, find_declarations
+from sardonyx._src.runtime.inner_declarations import (
+    InnerDeclaration,
+    OpenDim,
+    StaticDeclarations,
+    find_declarations,
+)
 
 
 def analyze_declarations(model: Model) -> StaticDeclarations:
@@ -33,10 +38,16 @@ def analyze_declarations(model: Model) -> StaticDeclarations:
         frozenset(lone_names(symbolic_dims(model.graph.inputs))),
         frozenset(map(str, symbolic_dims(model.graph.outputs))),
         has_global_names=model.ir_version >= FIRST_IR_WITH_GLOBAL_NAMES,
+        main_graph=model.graph,
     )
     for value, declaration in declarations.items():
         analysis.compare(declaration, inferred.get(value))
-    return StaticDeclarations(analysis.hold, tuple(analysis.contradictions))
+    return StaticDeclarations(
+        analysis.hold,
+        tuple(analysis.contradictions),
+        tuple(analysis.open_dims),
+        tuple(analysis.conditional_dims),
+    )
 
 
 def infer_inner_types(model: Model) -> dict[Value, Type | None]:
@@ -87,8 +98,11 @@ class DeclarationAnalysis:
     names: frozenset[str]
     output_names: frozenset[str]
     has_global_names: bool
+    main_graph: Graph  # whose values every run computes
     hold: bool = True
     contradictions: list[tuple[str, str]] = field(default_factory=list)
+    open_dims: list[OpenDim] = field(default_factory=list)
+    conditional_dims: list[OpenDim] = field(default_factory=list)
     meanings: dict[str, Dim] = field(default_factory=dict)
 
     def compare(self, declaration: InnerDeclaration, inferred: Type | None) -> None:
@@ -127,3 +141,6 @@ class DeclarationAnalysis:
         if equal is False:
             what = f"{where} must have length {dim} ({declaration.sizes.type}); got {actual}, as inferred"
             self.contradictions.append((where, what))
+        elif equal is None and actual is not None:
+            dims = self.open_dims if declaration.graph is self.main_graph else self.conditional_dims
+            dims.append(OpenDim(where, str(declaration.sizes.type), dim, actual))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, cast
 
@@ -11,6 +12,7 @@ from sardonyx._src.errors import InputError, OutputError
 from sardonyx._src.ir.dims import Expr, evaluate
 from sardonyx._src.ir.tensors import Array, SparseTensor
 from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.ops.sequence.owned_sequence import OwnedSequence
 from sardonyx._src.runtime.declared_sizes import Declaration, DeclaredSizes, Place
 from sardonyx._src.runtime.shape_policy import Kind, ShapePolicy, ShapeReports, response
 
@@ -49,7 +51,7 @@ class DeclaredDims:
     pending: list[tuple[Expr, Binding]] = field(default_factory=list)
     findings: list[tuple[str, str]] = field(default_factory=list)
     input_contradicted: bool = False
-    last_lists: dict[int, tuple[list[RuntimeValue], int]] = field(default_factory=dict)  # by the id of sizes
+    last_lists: dict[int, list[RuntimeValue]] = field(default_factory=dict)  # by the id of sizes
     of_one_value: DeclaredDims | None = None  # for values whose names are their own
 
     # --- values ------------------------------------------------------------------------------
@@ -103,7 +105,7 @@ class DeclaredDims:
             ):
                 self.check_shape(value.shape, sizes, place)
         elif isinstance(value, list):
-            for i in range(self.count_checked(value, sizes), len(value)):
+            for i in self.unchecked_elements(value, sizes):
                 self.check(value[i], elements, place.element(i))
         elif isinstance(value, dict):
             for key, element in value.items():
@@ -112,14 +114,46 @@ class DeclaredDims:
                 if not (elements.is_one_element and is_number):
                     self.check(element, elements, place.element(key))
 
-    def count_checked(self, value: list[RuntimeValue], sizes: DeclaredSizes) -> int:
-        """The number of elements at the start of a list that the last check against these sizes has seen: those of a list
-        that a loop extends, unless names of dims may mean something else by now."""
-        if sizes.elements is None or any(isinstance(dim, str | Expr) for dim in sizes.elements.dims):
-            return 0
-        last, count = self.last_lists.get(id(sizes), (None, 0))
-        self.last_lists[id(sizes)] = value, len(value)
-        return min(count, len(value)) if last is value else 0
+    def extends(self, value: RuntimeValue, sizes: DeclaredSizes) -> bool:
+        """Whether a value is a list that an earlier check against these sizes has seen, with no more than new elements that
+        have exactly these sizes: what most iterations of a loop do to a sequence."""
+        elements = sizes.elements
+        if elements is None or not isinstance(value, list):
+            return False
+        new = self.new_elements(value, sizes)
+        if new is None:
+            return False
+        for i in new:
+            element = value[i]
+            if type(element) is not np.ndarray or element.shape != elements.dims:
+                return False
+        self.record_check(value, sizes)
+        return True
+
+    def unchecked_elements(self, value: list[RuntimeValue], sizes: DeclaredSizes) -> Iterable[int]:
+        """The numbers of the elements that no earlier check against these sizes has seen, which are few if a loop edits the
+        list; and, if names are declared, of the first other one, which stands for all that were compared with it."""
+        new = self.new_elements(value, sizes)
+        self.record_check(value, sizes)
+        if new is None:
+            return range(len(value))
+        if sizes.elements is None or not sizes.elements.has_names:
+            return new
+        first = next((i for i in range(len(value)) if i not in new), None)
+        return sorted(new if first is None else [first, *new])
+
+    def new_elements(self, value: list[RuntimeValue], sizes: DeclaredSizes) -> Sequence[int] | None:
+        """The numbers of the elements that the last check against these sizes has not seen; None if it saw another list."""
+        if isinstance(value, OwnedSequence):
+            version = value.versions_seen.get(id(sizes))
+            return None if version is None else value.inserted_since(version)
+        return () if self.last_lists.get(id(sizes)) is value else None
+
+    def record_check(self, value: list[RuntimeValue], sizes: DeclaredSizes) -> None:
+        if isinstance(value, OwnedSequence):
+            value.versions_seen[id(sizes)] = value.version
+        else:
+            self.last_lists[id(sizes)] = value
 
     # --- shapes ------------------------------------------------------------------------------
 

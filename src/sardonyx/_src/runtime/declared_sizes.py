@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from sardonyx._src.ir.dims import Dim, Expr
@@ -33,12 +33,19 @@ class Place(NamedTuple):
 class DeclaredSizes:
     """What a type says about ranks and sizes.
 
-    dims: of a tensor.  elements: of a sequence, or values of a map; None for a tensor.
+    dims: of a tensor.  elements: of a sequence, or values of a map; None for a tensor.  has_names: whether some dims, those
+    of elements included, are variables or expressions.
     """
 
     type: Type
     dims: tuple[DeclaredDim, ...] = ()
     elements: DeclaredSizes | None = None
+    has_names: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        has_names = any(isinstance(dim, str | Expr) for dim in self.dims)
+        has_names |= self.elements is not None and self.elements.has_names
+        object.__setattr__(self, "has_names", has_names)
 
     @property
     def is_one_element(self) -> bool:

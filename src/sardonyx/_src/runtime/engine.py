@@ -12,6 +12,7 @@ import numpy as np
 from sardonyx._src.compile.program.assumptions import Assumptions, format_assumptions
 from sardonyx._src.compile.program.defects import DEFECTS, typed_defects
 from sardonyx._src.compile.program.executable import Executable
+from sardonyx._src.compile.program.precision import EXACT, Precision
 from sardonyx._src.compile.program.program import FallbackOp, Program
 from sardonyx._src.errors import CompilationError, are_defects_fatal
 from sardonyx._src.interp.interpreter import Interpreter
@@ -30,7 +31,7 @@ from sardonyx._src.runtime.interruptible_calls import call_interruptibly
 from sardonyx._src.runtime.lazy_model import LazyModel
 from sardonyx._src.runtime.native_program import NativeProgram, compile_for_host
 from sardonyx._src.runtime.run_limits import MEMORY_LIMIT, OVERRIDDEN_INITIALIZER, Bailout
-from sardonyx._src.runtime.shared_programs import SHARED_PROGRAMS, ModelStamp
+from sardonyx._src.runtime.shared_programs import SHARED_PROGRAMS, ModelStamp, ProgramKey
 from sardonyx._src.runtime.specialization import Specializations, SpecializedPrograms
 from sardonyx._src.runtime.stats import RunCounters, SessionStats
 
@@ -59,9 +60,10 @@ class NativeEngine:
         stamp: ModelStamp | None = None,
         executable: Executable | None = None,
         counters: RunCounters | None = None,
+        precision: Precision = EXACT,
     ) -> None:
         """stamp: of the files in which all data of the model are; engines of one stamp share a program, and so do
-        those of models with equal content.  executable: the model's, if it is compiled already.
+        those of models with equal content and precision.  executable: the model's, if it is compiled already.
 
         Raises, before anything runs, what the reference engine raises for a model that cannot be run.
         """
@@ -72,9 +74,10 @@ class NativeEngine:
         from sardonyx._src.runtime.declaration_analysis import analyze_declarations
 
         with async_compilation(), limit_nesting(), pause_gc():
-            key = stamp or digest_model(model)
+            content = stamp or digest_model(model)
+            key = None if content is None else ProgramKey(content, precision)
             self.shared_program = find_shared_program(key) or share_program(
-                executable or self.compile(model), analyze_declarations(model), key
+                executable or self.compile(model, precision), analyze_declarations(model), content
             )
             self.declarations = self.shared_program.declarations
             self.native = NativeProgram(self.shared_program.executable, threads, self.counters)
@@ -85,17 +88,17 @@ class NativeEngine:
             SHARED_PROGRAMS[key] = self.shared_program
         self.specialize_runs(self.shared_program.specializations, threads)
 
-    def compile(self, model: Model) -> Executable:
+    def compile(self, model: Model, precision: Precision) -> Executable:
         """The executable of a model."""
         self.counters.count_compilation()
-        return compile_releasing_weights(model, tolerant=self.counters.tolerates_faults)
+        return compile_releasing_weights(model, tolerant=self.counters.tolerates_faults, precision=precision)
 
     def specialize_runs(self, shared: Specializations, threads: int | None) -> None:
         """Prepares runs of the native program, and others that are specialised for what its runs tell, if they do."""
         self.try_run = self.native.try_run
         if self.native.observations:
             self.specialized = SpecializedPrograms(
-                self.native, shared, partial(compile_specialized, self.source), threads
+                self.native, shared, partial(compile_specialized, self.source, self.precision), threads
             )
             self.try_run = self.specialized.try_run
 
@@ -117,6 +120,11 @@ class NativeEngine:
     @property
     def model(self) -> Model:
         return self.source if isinstance(self.source, Model) else self.source.model
+
+    @property
+    def precision(self) -> Precision:
+        """That of the factors of float32 products."""
+        return self.native.program.precision
 
     @property
     def reference(self) -> Interpreter:
@@ -210,6 +218,7 @@ class NativeEngine:
             fast_path_runs=sum(native.fast_path_runs for native in natives) - discarded,
             fallback_nodes=natives[0].fallback_nodes,
             specializations=len(natives) - 1,
+            precision=self.precision,
         )
 
 
@@ -236,13 +245,13 @@ def run_interruptibly(
 
 
 def compile_releasing_weights(
-    model: Model, *, tolerant: bool = False, assumptions: Assumptions = ()
+    model: Model, *, tolerant: bool = False, assumptions: Assumptions = (), precision: Precision = EXACT
 ) -> Executable:
     """Compiles a model, its weights not packed yet; nothing else keeps copies of them in memory.
 
-    tolerant, assumptions: as of `compile_model`.
+    tolerant, assumptions, precision: as of `compile_model`.
     """
-    executable = compile_for_host(model, tolerant=tolerant, assumptions=assumptions)
+    executable = compile_for_host(model, tolerant=tolerant, assumptions=assumptions, precision=precision)
     release_weights(executable.program)
     gc.collect(0)  # lowering's facts about weights form reference cycles, all of them young
     release_file_pages(
@@ -251,11 +260,13 @@ def compile_releasing_weights(
     return executable
 
 
-def compile_specialized(source: Model | LazyModel, assumptions: Assumptions) -> Executable:
+def compile_specialized(
+    source: Model | LazyModel, precision: Precision, assumptions: Assumptions
+) -> Executable:
     """A model compiled for assumptions about its runs; raises CompilationError for any defect of the compiler."""
     model = source if isinstance(source, Model) else source.model
     with limit_nesting(), pause_gc():
-        return compile_releasing_weights(model, assumptions=assumptions)
+        return compile_releasing_weights(model, assumptions=assumptions, precision=precision)
 
 
 def release_weights(program: Program) -> None:

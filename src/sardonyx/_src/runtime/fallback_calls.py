@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 import numpy as np
 
 from sardonyx._src.compile.executor import status
-from sardonyx._src.compile.program.program import Action, CopyIn, FallbackOp, Program
+from sardonyx._src.compile.program.program import Action, BindSizes, CopyIn, FallbackOp, Program
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.dtypes import DataType
@@ -74,6 +74,31 @@ class TensorCopy:
         self.tensor[...] = array
 
 
+@dataclass(frozen=True, slots=True)
+class SizeCheck:
+    """The comparison of data-dependent sizes with those of the runs before.
+
+    shape: of the value, None where any length will do.  count: where a native step has written the number `length`, instead.
+    """
+
+    value: Value
+    shape: tuple[int | None, ...]
+    count: Array | None
+    length: int
+
+    def perform(self, values: Mapping[Value, RuntimeValue]) -> None:
+        """Raises ChangedResult for other sizes."""
+        if self.count is not None:
+            if int(self.count[0]) != self.length:
+                raise ChangedResult
+            return
+        array = values[self.value]
+        if not isinstance(array, np.ndarray) or array.ndim != len(self.shape):
+            raise ChangedResult
+        if any(n is not None and n != size for n, size in zip(self.shape, array.shape, strict=True)):
+            raise ChangedResult
+
+
 class FallbackCalls:
     """The actions of a program that are not kernel steps, bound for the input sizes that a context is specialized for."""
 
@@ -123,7 +148,7 @@ class FallbackCalls:
                 if action is None:
                     record = context.run_tape(record, control, arrays)
                     continue
-                if isinstance(action, TensorCopy):
+                if isinstance(action, TensorCopy | SizeCheck):
                     action.perform(values)
                 else:
                     control.check()
@@ -175,14 +200,17 @@ def has_direct_calls(native: NativeProgram) -> bool:
 
 
 def is_direct(action: Action, fallback: FallbackRunner) -> bool:
-    """Whether an action is a kernel step, a copy, or a fallback operation that needs its inputs and attributes alone."""
+    """Whether an action is a kernel step, a copy, a binding of sizes, or a fallback operation that needs its inputs and
+    attributes alone."""
     if isinstance(action, FallbackOp):
         if action.node.subgraphs:
             return False
         op, step = find(action.node.domain, action.node.op_type), fallback.steps[action.node]
         is_plain = op is not None and not op.is_random and step.schema is not None
         return is_plain and (step.kernel is not None or step.bind is not None)
-    return isinstance(action, Step) or (isinstance(action, CopyIn) and action.tensor.buffer.role == "arena")
+    if isinstance(action, CopyIn):
+        return action.tensor.buffer.role == "arena"
+    return isinstance(action, Step | BindSizes)
 
 
 def python_inputs(program: Program) -> list[Value]:
@@ -194,8 +222,10 @@ def is_string_tensor(value: Value) -> bool:
     return isinstance(value.type, TensorType) and value.type.dtype is DataType.STRING
 
 
-def bind_action(action: Action, context: ExecutionContext) -> FallbackCall | TensorCopy:
-    """A fallback operation or a copy, with the views that it reads or writes."""
+def bind_action(action: Action, context: ExecutionContext) -> FallbackCall | TensorCopy | SizeCheck:
+    """A fallback operation, a copy or a binding of sizes, with the views that it reads or writes."""
+    if isinstance(action, BindSizes):
+        return bind_size_check(action, context)
     if isinstance(action, CopyIn):
         view = context.view(action.tensor, writeable=True)
         return TensorCopy(action.value, view, view.shape)
@@ -205,6 +235,16 @@ def bind_action(action: Action, context: ExecutionContext) -> FallbackCall | Ten
     arrays = [read for read in reads if isinstance(read, np.ndarray)]
     inputs = arrays if len(arrays) == len(reads) else None
     return FallbackCall(bind_kernel(step, context), reads, inputs, step.writes, returns_copies(action.node))
+
+
+def bind_size_check(action: BindSizes, context: ExecutionContext) -> SizeCheck:
+    """The comparison with the sizes that a context is specialized for."""
+    lengths = {axis: context.lengths[context.native.symbol_indices[s]] for axis, s in action.symbols.items()}
+    shape = tuple(lengths.get(axis) for axis in range(action.rank))
+    if action.count is None:
+        return SizeCheck(action.value, shape, None, 0)
+    (length,) = lengths.values()
+    return SizeCheck(action.value, shape, context.view(action.count), length)
 
 
 def bind_kernel(step: NodeStep, context: ExecutionContext) -> Eval:

@@ -116,7 +116,9 @@ def copy_if_shared(result: RuntimeValue, native_inputs: Mapping[Value, Array]) -
             is_shared = any(np.may_share_memory(result, array) for array in native_inputs.values())
             return result.copy() if is_shared else result
         case list():
-            return [copy_if_shared(element, native_inputs) for element in result]
+            distinct = {id(element): element for element in result}
+            copies = {key: copy_if_shared(element, native_inputs) for key, element in distinct.items()}
+            return [copies[id(element)] for element in result]
         case dict():
             return cast(
                 RuntimeValue, {key: copy_if_shared(value, native_inputs) for key, value in result.items()}

@@ -154,12 +154,31 @@ def convert_tensor(value: object, dtype: DataType | None, name: str, cast: Cast 
     if dtype is DataType.STRING or (dtype is None and array.dtype.kind in "OSU"):
         array = convert_strings(array, name)
     elif dtype is not None and array.dtype != dtype.numpy and not is_castable(array, dtype, cast):
+        refuse_gaps(array, dtype, name)
         cure = f"pass x.astype({dtype.numpy.name!r}) to convert it{cast_hint(array, dtype)}"
         raise InputError(f"input {name!r} must be {dtype.text}; got {array.dtype}: {cure}", name=name)
     elif dtype is not None and array.dtype != dtype.numpy:
         array = array.astype(dtype.numpy)
     array.flags.writeable = False
     return array
+
+
+def refuse_gaps(array: Array, dtype: DataType, name: str) -> None:
+    """Raises InputError for missing values, as columns with gaps have them, for which a conversion would invent numbers."""
+    if array.dtype.kind == "O":
+        missing = [is_missing(element) for element in array.reshape(-1).tolist()]
+    elif array.dtype.kind == "f" and not (dtype.is_float or dtype.is_complex):
+        missing = np.isnan(array.reshape(-1)).tolist()
+    else:
+        return
+    if any(missing):
+        i = missing.index(True)
+        fill = "float('nan')" if dtype.is_float else "False" if dtype is DataType.BOOL else "0"
+        raise InputError(
+            f"input {name!r} must be {dtype.text}; element {i} is missing ({array.reshape(-1).tolist()[i]!r}): replace missing values "
+            f"first, as by column.fillna({fill}).astype({dtype.numpy.name!r})",
+            name=name,
+        )
 
 
 def is_castable(array: Array, dtype: DataType, cast: Cast) -> bool:

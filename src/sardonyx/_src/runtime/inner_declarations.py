@@ -2,7 +2,8 @@
 
 Many files have stale ones.  Nothing computes with them; a session compares them with the truth.  The reference
 engine observes every value.  Compiled programs do not keep most of these values, so that for the native engine type
-inference decides beforehand which declarations hold in every run, and which in none (`declaration_analysis`).
+inference decides beforehand which declarations hold in every run, which in none, and on which sizes of the inputs the others
+depend (`declaration_analysis`).
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from sardonyx._src.ir.dims import Known, evaluate
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.walk import graph_path, graphs, location, values
@@ -42,15 +46,48 @@ class InnerDeclaration:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenDim:
+    """A declared dim of an inner value that holds in some runs.
+
+    place: the value and the axis.  actual: what the dim is, by the names of the inputs' sizes.
+    """
+
+    place: str
+    type: str
+    declared: Known
+    actual: Known
+
+    def finding(self, lengths: Mapping[str, int]) -> tuple[str, str] | None:
+        """The key of the place and a message, if the dim is another than declared in a run with these lengths."""
+        declared, actual = evaluate(self.declared, lengths), evaluate(self.actual, lengths)
+        if declared is None or actual is None or declared == actual:
+            return None
+        return self.place, f"{self.place} must have length {self.declared} ({self.type}); got {actual}"
+
+
+@dataclass(frozen=True, slots=True)
 class StaticDeclarations:
     """What type inference knows about the declarations of a model's inner values.
 
     hold: whether all of them hold in every run whose inputs are as declared.  contradictions: those that hold in no run
-    that computes the value, each with the key of its place and a message.
+    that computes the value, each with the key of its place and a message.  open_dims: those of which the sizes of the inputs
+    tell, of values that every run computes.  conditional_dims: of values in branches and bodies of loops.
     """
 
     hold: bool = True
     contradictions: tuple[tuple[str, str], ...] = ()
+    open_dims: tuple[OpenDim, ...] = ()
+    conditional_dims: tuple[OpenDim, ...] = ()
+
+    def findings(self, lengths: Mapping[str, int]) -> list[tuple[str, str]]:
+        """What a run contradicts whose inputs have these lengths by name, each with the key of its place and a message."""
+        false = [dim.finding(lengths) for dim in self.open_dims]
+        return [*self.contradictions, *(finding for finding in false if finding is not None)]
+
+    def doubtful_places(self, lengths: Mapping[str, int]) -> list[str]:
+        """The places that a run contradicts whose inputs have these lengths, if it computes the values there."""
+        findings = [dim.finding(lengths) for dim in self.conditional_dims]
+        return [finding[0] for finding in findings if finding is not None]
 
 
 def find_declarations(model: Model) -> InnerDeclarations:
@@ -90,5 +127,7 @@ class DeclarationObserver:
     def observe_values(self, formals: Sequence[Value], actuals: Sequence[RuntimeValue]) -> None:
         for value, actual in zip(formals, actuals, strict=False):
             declared = self.declarations.get(value)
-            if declared is not None:
+            if declared is None or (type(actual) is np.ndarray and actual.shape == declared.sizes.dims):
+                continue
+            if not self.dims.extends(actual, declared.sizes):
                 self.dims.check_inner(actual, declared.sizes, declared.place, is_local=declared.is_local)

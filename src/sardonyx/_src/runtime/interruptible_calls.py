@@ -2,13 +2,16 @@
 
 Python handles signals between bytecodes of the main thread, and a NumPy function or a native kernel may take minutes.  So such
 a call is executed by a helper thread, while its caller waits in short intervals.  A caller that gives up abandons the
-helper: its call goes on to the end of the kernel that it is in, its result is dropped, and then the thread ends.
+helper: its call goes on to the end of the kernel that it is in, its result is dropped, and then the thread ends.  A process
+that exits waits for it, since libraries of linear algebra crash or wait for ever if they are unloaded during a call.
 """
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import os
+import signal
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -58,15 +61,21 @@ class HelperThread:
 
     def serve(self) -> None:
         """Executes calls until its caller leaves it."""
-        with suppress(SystemExit):  # from `leave`, at any place
-            while True:
-                self.has_call.acquire()
-                call = self.call
-                if call is None:
-                    return
-                call.execute()
-                del call
-                self.is_done.release()
+        try:
+            with suppress(SystemExit):  # from `leave`, at any place
+                self.execute_calls()
+        finally:
+            ABANDONED.pop(self, None)
+
+    def execute_calls(self) -> None:
+        while True:
+            self.has_call.acquire()
+            call = self.call
+            if call is None:
+                return
+            call.execute()
+            del call
+            self.is_done.release()
 
     def start(self, call: PendingCall[Result]) -> None:
         self.call = call  # type: ignore[assignment]  # only its caller reads the result
@@ -81,6 +90,8 @@ class HelperThread:
     def leave(self) -> None:
         """Lets the thread end after its call, and ends a call that executes Python code."""
         is_busy, self.call = self.call is not None, None
+        if is_busy:
+            ABANDONED[self] = self.thread
         if self.has_call.locked():  # not if the thread has yet to take the call: it finds none now, and ends
             self.has_call.release()
         if is_busy and self.thread.ident is not None:
@@ -89,6 +100,7 @@ class HelperThread:
 
 
 IDLE_HELPERS: list[HelperThread] = []
+ABANDONED: dict[HelperThread, threading.Thread] = {}  # until they end
 
 
 def call_interruptibly(function: Callable[[], Result], control: RunControl) -> Result:
@@ -113,5 +125,21 @@ def call_interruptibly(function: Callable[[], Result], control: RunControl) -> R
     return call.take_result()
 
 
+def wait_for_abandoned_calls() -> None:
+    """Returns when no helper is in a kernel.  A signal to interrupt ends the process meanwhile."""
+    threads = [thread for thread in list(ABANDONED.values()) if thread.is_alive()]
+    if threads and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    for thread in threads:
+        thread.join()
+
+
+def forget_threads() -> None:
+    """Forgets the threads of the process that a child was forked from: they do not exist in it."""
+    IDLE_HELPERS.clear()
+    ABANDONED.clear()
+
+
+atexit.register(wait_for_abandoned_calls)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=IDLE_HELPERS.clear)
+    os.register_at_fork(after_in_child=forget_threads)

@@ -18,6 +18,7 @@ from sardonyx._src.compile.program.program import (
 )
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.errors import InputError
+from sardonyx._src.formatters import format_html
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,10 @@ class MemoryReport:
         """The report as numbers, strings, lists and dicts."""
         return {**asdict(self), "held": [asdict(memory) for memory in self.held]}
 
+    def _repr_html_(self) -> str:
+        """The object as a table, in notebooks."""
+        return format_html(self)
+
     def __str__(self) -> str:
         sizes = ((name, format_bytes(getattr(self, name))) for name in ("arena", "weights", "scratch"))
         head = (
@@ -71,7 +76,7 @@ def build_memory_report(executable: Executable, threads: int, lengths: Mapping[s
     _, arena, scratch, faults = sizes_of.evaluate_sizes(program, executable.encoding, list(known.values()))
     if faults:
         raise InputError(f"the dims must satisfy the model's constraints; got {known}", name="lengths")
-    held = [measure_live_range(live_range, known) for live_range in executable.plan.alias_sets]
+    held = held_memory(executable, known)
     totals = [
         sum(memory.bytes for memory in held if memory.first <= i <= memory.last)
         for i in range(len(program.actions))
@@ -84,6 +89,12 @@ def build_memory_report(executable: Executable, threads: int, lengths: Mapping[s
     return MemoryReport(
         arena, peak, peak_step, node, tuple(largest), program.constant_bytes, scratch * threads
     )
+
+
+def held_memory(executable: Executable, lengths: Mapping[str, int]) -> list[HeldMemory]:
+    """The ranges of the arena with their live ranges, for runs with these dims.  Raises InputError as `check_lengths` does."""
+    known = check_lengths(executable.program, lengths)
+    return [measure_live_range(live_range, known) for live_range in executable.plan.alias_sets]
 
 
 def check_lengths(program: Program, lengths: Mapping[str, int]) -> dict[str, int]:

@@ -17,6 +17,7 @@ from sardonyx._src.compile.program.assumptions import Assumption, Assumptions
 from sardonyx._src.compile.program.defects import typed_defects
 from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.memory_plan import MemoryPlan
+from sardonyx._src.compile.program.precision import EXACT, Precision
 from sardonyx._src.compile.program.program import FallbackOp, Program, stage_of
 from sardonyx._src.compile.program.tensor import Buffer
 from sardonyx._src.errors import CompilationError
@@ -59,7 +60,7 @@ class NativeProgram:
         self.executable, program, encoding = executable, executable.program, executable.encoding
         self.initialize(program, executable.plan, counters)
         size_function = SizeFunctionLoader(program, encoding)
-        self.fallback = FallbackRunner(program, subgraph_compiler(threads, self.counters))
+        self.fallback = FallbackRunner(program, subgraph_compiler(threads, self.counters, program.precision))
         self.pool = get_thread_pool(threads)
         self.fixed_slots = np.array([v if isinstance(v, int) else 0 for v in encoding.values], np.int64)
         self.base_indices = np.array(encoding.bases, np.int64)
@@ -257,10 +258,12 @@ def dim_size(value: RuntimeValue, axis: int) -> int:
     return int(value.shape[axis])
 
 
-def compile_for_host(model: Model, *, tolerant: bool = False, assumptions: Assumptions = ()) -> Executable:
+def compile_for_host(
+    model: Model, *, tolerant: bool = False, assumptions: Assumptions = (), precision: Precision = EXACT
+) -> Executable:
     """Compiles a model for this machine, under the assumption that callers override no initializer.
 
-    tolerant, assumptions: as of `compile_model`.
+    tolerant, assumptions, precision: as of `compile_model`.
     """
     # Lazy imports: cached and saved programs run without the compiler, which takes time to import.
     from sardonyx._src.compile.pipeline import compile_model
@@ -268,17 +271,17 @@ def compile_for_host(model: Model, *, tolerant: bool = False, assumptions: Assum
 
     target = host_target()
     compile_runner_async(target)
-    return compile_model(model, target, tolerant=tolerant, assumptions=assumptions)
+    return compile_model(model, target, tolerant=tolerant, assumptions=assumptions, precision=precision)
 
 
-def subgraph_compiler(threads: int | None, counters: RunCounters) -> SubgraphCompiler:
+def subgraph_compiler(threads: int | None, counters: RunCounters, precision: Precision) -> SubgraphCompiler:
     """Compiles subgraphs that fallback ops call; None instead of a program if the compiler fails and that is tolerated."""
 
     def compile_subgraph(model: Model) -> NativeProgram | None:
         try:
             with typed_defects("compile a subgraph"):
                 counters.count_compilation()
-                executable = compile_for_host(model, tolerant=counters.tolerates_faults)
+                executable = compile_for_host(model, tolerant=counters.tolerates_faults, precision=precision)
                 native = NativeProgram(executable, threads, counters)
         except CompilationError as error:
             if not counters.tolerates_faults:

@@ -26,7 +26,7 @@ from sardonyx._src.ir.dims import Expr, Known, evaluate
 from sardonyx._src.ir.graph import Graph, Value
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.types import TensorType
-from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.ops.api import GraphCall, RuntimeValue
 
 MAX_SPECIALIZATIONS = 8  # of a subgraph; calls with further element types and ranks are interpreted
 MAX_NESTED_GRAPHS = 4  # levels of graphs inside each other
@@ -121,26 +121,27 @@ class NativeSubgraphProgram(InterpreterProgram):
         program.outer = outer_inputs(graph)
         return self.subprograms.setdefault(graph, program.prepare())
 
-    def run(
-        self, inputs: Sequence[RuntimeValue], run: RunState, outer: Frame | None = None
-    ) -> list[RuntimeValue]:
-        results = None
-        if outer is not None and len(inputs) == len(self.graph.inputs):
-            arguments = [*inputs, *map(outer.__getitem__, self.outer)]
-            compiled = self.specialize(arguments)
-            results = None if compiled is None else compiled.run(arguments, run)
-        if results is not None:
-            return results
-        if len(inputs) > len(self.graph.inputs):
-            return InterpreterProgram.run(self, inputs, run, outer)  # which raises an error
-        # Not `InterpreterProgram.run`: nested graphs would need one more Python frame each.
-        return self.run_in(Frame(dict(self.constants), outer, run), inputs)
+    def bind(self, run: RunState, outer: Frame | None = None) -> GraphCall:
+        interpret = InterpreterProgram.bind(self, run, outer)
+        if self.compiler is None or outer is None:
+            return interpret
+        formals, captured = len(self.graph.inputs), [outer[value] for value in self.outer]
+        compiled: CompiledSubgraph | None = None
+        types: TypeKey = ()  # of the inputs of the last call
 
-    def specialize(self, arguments: Sequence[RuntimeValue]) -> CompiledSubgraph | None:
+        def call(inputs: Sequence[RuntimeValue]) -> list[RuntimeValue]:
+            nonlocal compiled, types
+            if len(inputs) != formals:
+                return interpret(inputs)
+            if types != (types := tuple(map(type_key, inputs))) or not types:
+                compiled = self.specialize([*inputs, *captured], (*types, *map(type_key, captured)))
+            results = None if compiled is None else compiled.run([*inputs, *captured], run)
+            return interpret(inputs) if results is None else results
+
+        return call
+
+    def specialize(self, arguments: Sequence[RuntimeValue], key: TypeKey) -> CompiledSubgraph | None:
         """The subgraph compiled for arguments of these types; None if it is interpreted for them."""
-        if self.compiler is None:
-            return None
-        key = tuple((x.dtype, x.ndim) if isinstance(x, np.ndarray) else type(x) for x in arguments)
         if key not in self.specializations:
             with self.lock:
                 if key not in self.specializations and len(self.specializations) < MAX_SPECIALIZATIONS:
@@ -156,6 +157,11 @@ class NativeSubgraphProgram(InterpreterProgram):
         except CompilationError:
             self.specializations[key] = None
             raise
+
+
+def type_key(x: RuntimeValue) -> tuple[object, int] | type:
+    """The part of a `TypeKey` for one argument."""
+    return (x.dtype, x.ndim) if isinstance(x, np.ndarray) else type(x)
 
 
 def specialize_subgraph(

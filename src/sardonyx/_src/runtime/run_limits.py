@@ -23,6 +23,7 @@ EMPTY_SCAN_OUTPUT = "scan output of a loop without iterations"
 OVERRIDDEN_INITIALIZER = "overridden initializer"
 INPUT_SIZES = "sizes of inputs other than declared"
 INNER_SIZES = 'declared sizes of inner values, to be compared (shapes="strict")'
+BRANCH_SIZES = "declared sizes of values in branches or loops, to be compared"
 
 
 class Bailout(Exception):

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 import numpy as np
 
 from sardonyx._src.arguments import require_choice, require_integer, require_mapping, require_type
+from sardonyx._src.compile.program.precision import EXACT, Precision
 from sardonyx._src.errors import InputError, SardonyxError, are_defects_fatal, typed_memory_errors
+from sardonyx._src.formatters import format_html
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.interp.run_control import CancellationToken, RunControl
 from sardonyx._src.io.external import Policy
@@ -21,7 +23,7 @@ from sardonyx._src.io.loading.operator_set_path import sources_of
 from sardonyx._src.io.loading.operator_sets import OperatorSetSource
 from sardonyx._src.ir.graph import Node
 from sardonyx._src.ir.model import Model
-from sardonyx._src.ops.api import RunLimits, RuntimeValue, is_number
+from sardonyx._src.ops.api import RunLimits, RunResult, RuntimeValue, is_number
 from sardonyx._src.runtime.async_runs import submit, wait_for
 from sardonyx._src.runtime.calling_conventions import refuse_other_convention
 from sardonyx._src.runtime.closed_session import ClosedSession
@@ -37,13 +39,15 @@ from sardonyx._src.runtime.inner_declarations import (
 from sardonyx._src.runtime.memory_limits import limits_of_process
 from sardonyx._src.runtime.output_arrays import OutputArrays, check_output_arrays, copy_outputs
 from sardonyx._src.runtime.results import check_results, copy_if_read_only, select_outputs
-from sardonyx._src.runtime.run_limits import INNER_SIZES, INPUT_SIZES
+from sardonyx._src.runtime.run_limits import BRANCH_SIZES, INNER_SIZES, INPUT_SIZES
 from sardonyx._src.runtime.session_opening import SessionOpener
 from sardonyx._src.runtime.session_origin import (
     ENGINES,
     Engine,
+    Functions,
     SessionOrigin,
     check_options,
+    has_definitions,
     saved_program_path,
 )
 from sardonyx._src.runtime.session_values import SessionValue
@@ -92,6 +96,15 @@ class Session:
     contradict the declared sizes, on which compiled programs rely (`stats.bailouts` counts both).  A `.sdx` file has no
     reference engine: such a run is an EvaluationError, and opening such a file under "strict" a SardonyxError.
 
+    `operators`: functions that `sx.operator` decorates, which this session uses whatever else is registered; the domain of
+    their nodes in `session.model` ends in a number.
+
+    `precision`: "bf16" rounds the factors of float32 products by constant weights (MatMul, Gemm, Conv) to bfloat16, whose processors
+    multiply them several times as fast; sums and all other operators stay in float32. A sum of n products then differs from the float32 one
+    by at most 2**-7 of the sum of their magnitudes, and by about 2**-8 of that divided by the square root of n in practice.
+    Raises UnsupportedProcessor on a processor without products of bfloat16. A `.sdx` file has the precision that it was compiled
+    with. What the reference engine runs is not rounded; `session.precision` has the precision in effect.
+
     Several threads may run one session at the same time, and so may forked children.  Sessions of one unchanged file,
     or of models with equal content, share compiled programs and weights.  The native engine also caches the programs
     of files and bytes for the next process, in the folder `SARDONYX_CACHE` or else the user's cache folder; an empty
@@ -117,12 +130,20 @@ class Session:
         operator_sets: Iterable[OperatorSetSource] = (),
         verify_checksums: bool = True,
         shapes: ShapePolicy = "inputs",
+        operators: Functions = (),
+        precision: Precision = EXACT,
     ) -> None:
-        check_options(engine, shapes, threads, limits, verify_checksums)
+        check_options(engine, shapes, threads, limits, verify_checksums, precision)
         saved = saved_program_path(source, engine)
         self._counters = RunCounters(tolerates_faults=engine == "auto" and not are_defects_fatal())
         sets, policy = sources_of(operator_sets), policy_of(policy)
-        self._origin = SessionOrigin.of(source, threads, seed, limits, policy, sets, verify_checksums, shapes)
+        if has_definitions(operators) and saved:
+            raise SardonyxError(
+                f"{saved} holds a compiled program, whose operators are fixed: open its model instead"
+            )
+        self._origin = SessionOrigin.of(
+            source, threads, seed, limits, policy, sets, verify_checksums, shapes, operators, precision
+        )
         self._limits = limits_of_process(limits or RunLimits())
         self._is_timed = self._limits.seconds != math.inf
         with typed_memory_errors("open the session"):
@@ -133,6 +154,7 @@ class Session:
         self.engine: Engine = "native" if isinstance(opened.runner, NativeEngine) else "reference"
         self._try_run = opened.runner.try_run if isinstance(opened.runner, NativeEngine) else None
         self._ir_version, self._shapes = opened.interface.ir_version, shapes
+        self._is_saved = saved is not None  # then there is no reference engine
         self._observes = self._must_observe(saved)
         self._inputs = declarations_of(opened.interface.graph.inputs, "input")
         self._outputs = declarations_of(opened.interface.graph.outputs, "result")
@@ -165,6 +187,11 @@ class Session:
         return self._source_model if isinstance(self._source_model, Model) else self._source_model.model
 
     @property
+    def precision(self) -> Precision:
+        """The precision of products: "float32", or "bf16" if a compiled program rounds their factors."""
+        return self.stats.precision
+
+    @property
     def stats(self) -> SessionStats:
         """The runs so far, and what made them slower than native code: see `SessionStats`."""
         if isinstance(self._runner, NativeEngine):
@@ -178,10 +205,15 @@ class Session:
         """
         self._try_run, self._runner = None, ClosedSession(self.stats)
 
+    def _repr_html_(self) -> str:
+        """The object as a table, in notebooks."""
+        return format_html(self)
+
     def __repr__(self) -> str:
         """`<Session: x: float[N,2] -> y: float[N,2], engine native>`."""
         inputs, outputs = (", ".join(map(repr, values)) for values in (self.inputs, self.outputs))
-        return f"<Session: {inputs or '()'} -> {outputs or '()'}, engine {self.engine}>"
+        precision = "" if self.precision == EXACT else f", precision {self.precision}"
+        return f"<Session: {inputs or '()'} -> {outputs or '()'}, engine {self.engine}{precision}>"
 
     def __enter__(self) -> Session:
         return self
@@ -212,8 +244,11 @@ class Session:
         cancellation: CancellationToken | None = None,
         out: OutputArrays | None = None,
         cast: Cast = "no",
-    ) -> dict[str, RuntimeValue]:
+    ) -> dict[str, RunResult]:
         """The outputs by name, or those of them that `outputs` names: arrays, lists, dicts, None.
+
+        Type checkers take an output for an array, so that `run(feeds)["y"] + 1` needs no cast, without insisting on it: an
+        output that is a sequence, a map or an optional is narrowed by `isinstance(outputs["y"], list)`.
 
         `feeds` takes NumPy and ml_dtypes arrays, anything with `__array__` or `__dlpack__`, Python numbers, strings
         and lists where the declared type leaves nothing open, lists for sequences, dicts for maps, None for an
@@ -263,7 +298,7 @@ class Session:
         feeds: Mapping[str, object] | None = None,
         outputs: Sequence[str] | None = None,
         **options: Unpack[RunKeywords],
-    ) -> Future[dict[str, RuntimeValue]]:
+    ) -> Future[dict[str, RunResult]]:
         """`run` in a thread of the process's pool; the future has its results, or raises what it raises.
 
         To end the run, pass a `cancellation` token.  Do not write to what was fed before the future is done.
@@ -275,7 +310,7 @@ class Session:
         feeds: Mapping[str, object] | None = None,
         outputs: Sequence[str] | None = None,
         **options: Unpack[RunKeywords],
-    ) -> dict[str, RuntimeValue]:
+    ) -> dict[str, RunResult]:
         """`run` for coroutines: other tasks of the event loop go on meanwhile, and a task that is cancelled ends its run."""
         token = options.pop("cancellation", None)
         return await wait_for(partial(self.run, feeds, outputs, **options), token)
@@ -332,9 +367,9 @@ class Session:
         """
         self._counters.cancellation.cancel()
 
-    def trace(self, feeds: Mapping[str, object] | None = None) -> list[tuple[Node, list[RuntimeValue]]]:
+    def trace(self, feeds: Mapping[str, object] | None = None) -> list[tuple[Node, list[RunResult]]]:
         """Every node that the reference engine runs, with its results, in order; those of subgraphs and functions too."""
-        trace: list[tuple[Node, list[RuntimeValue]]] = []
+        trace: list[tuple[Node, list[RunResult]]] = []
         dims = DeclaredDims(self._ir_version, self._shapes, self._counters.shape_reports)
         try:
             values = check_feeds({} if feeds is None else feeds, self._inputs, dims)
@@ -360,7 +395,11 @@ class Session:
             guard = INNER_SIZES if self._observes else INPUT_SIZES
             return runner.run_reference(feeds, guard, observer, control)
         if self._shapes != "off":
-            dims.findings += runner.declarations.contradictions
+            dims.findings += runner.declarations.findings(dims.lengths)
+            places = runner.declarations.doubtful_places(dims.lengths)
+            if places and not self._is_saved and dims.reports.must_observe(places, dims.lengths):
+                observer = DeclarationObserver(self._declarations, dims)
+                return runner.run_reference(feeds, BRANCH_SIZES, observer, control)
         return runner.run(feeds, control)
 
     def _observe(
@@ -408,4 +447,6 @@ def restore_session(origin: SessionOrigin, engine: Engine) -> Session:
         operator_sets=origin.operator_sets,
         verify_checksums=origin.verify_checksums,
         shapes=origin.shapes,
+        operators=origin.operators,
+        precision=EXACT if engine == "reference" else origin.precision,
     )

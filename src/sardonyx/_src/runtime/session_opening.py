@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import cast
 
 from sardonyx._src.compile.program.defects import typed_defects
+from sardonyx._src.compile.program.precision import EXACT
 from sardonyx._src.errors import CompilationError, LimitError, MissingPackage, SardonyxError
 from sardonyx._src.grad.runnable import without_gradient_nodes
 from sardonyx._src.interp.interpreter import Interpreter
@@ -49,8 +50,8 @@ class SessionOpener:
     def open(self, source: ModelSource, saved: Path | None) -> OpenedModel:
         """The engine for a model.  saved: the path of a compiled program, if the source is one."""
         origin = self.origin
-        has_sets = origin.operator_sets or environment_folders()
-        stamp = None if saved or has_sets else stamp_source(source)
+        is_changed = origin.operators or origin.operator_sets or environment_folders()
+        stamp = None if saved or is_changed else stamp_source(source)
         compiled = self.open_compiled(source, saved, stamp)
         if compiled is not None:
             return OpenedModel(compiled, compiled.source, compiled.interface)
@@ -60,9 +61,13 @@ class SessionOpener:
             operator_sets=origin.operator_sets,
             verify_checksums=origin.verify_checksums,
         )
+        if origin.operators:
+            from sardonyx._src.build.session_operators import with_operators  # lazy: few sessions have any
+
+            stored = with_operators(stored, origin.operators)
         verify_checksums(model_tensors(stored))
         model = without_gradient_nodes(stored)
-        is_unchanged = isinstance(stamp, BytesStamp) or stamp == stamp_source(source)
+        is_unchanged = isinstance(source, bytes) or stamp == stamp_source(source)
         has_stamp = is_unchanged and model is stored
         model_stamp = stamp_model(stamp, stored) if stamp is not None and has_stamp else None
         return OpenedModel(self.make_engine(model, model_stamp), model, model)
@@ -78,13 +83,17 @@ class SessionOpener:
             )
 
             with typed_defects("open a saved program"):
-                return SavedEngine(
+                engine = SavedEngine(
                     saved,
                     threads=origin.threads,
                     limits=self.limits,
                     seed=origin.seed,
                     counters=self.counters,
                 )
+            if origin.precision not in (EXACT, engine.precision):
+                what = f"{saved} must be compiled with precision={origin.precision!r}"
+                raise SardonyxError(f"{what}; got a program with precision={engine.precision!r}")
+            return engine
         if stamp is None or self.engine == "reference":
             return None
         return open_cached_engine(
@@ -94,6 +103,7 @@ class SessionOpener:
             limits=self.limits,
             seed=origin.seed,
             counters=self.counters,
+            precision=origin.precision,
         )
 
     def make_engine(self, model: Model, stamp: ModelStamp | None) -> Interpreter | NativeEngine:
@@ -109,6 +119,7 @@ class SessionOpener:
                         seed=origin.seed,
                         stamp=stamp,
                         counters=self.counters,
+                        precision=origin.precision,
                     )
         except SardonyxError as error:
             if self.engine == "native":

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from sardonyx._src.arguments import require_choice, require_flag, require_integer, require_type
+from sardonyx._src.compile.program.precision import EXACT, PRECISIONS, Precision
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.io.external import Policy
 from sardonyx._src.io.loading.load import ModelSource
@@ -17,9 +19,19 @@ from sardonyx._src.ir.model import Model
 from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.runtime.shape_policy import SHAPE_POLICIES, ShapePolicy
 
+Functions = Sequence[Callable[..., object]]
 Engine = Literal["auto", "reference", "native"]
 ENGINES: tuple[Engine, ...] = ("auto", "reference", "native")
 MAX_THREADS = 1 << 16
+
+
+def has_definitions(operators: Functions) -> bool:
+    """Whether there are operators for one session; raises InputError for a function that defines none."""
+    if isinstance(operators, tuple) and not operators:
+        return False
+    from sardonyx._src.build.session_operators import definitions_of  # lazy: few sessions have any
+
+    return bool(definitions_of(operators))
 
 
 def check_options(
@@ -28,13 +40,23 @@ def check_options(
     threads: int | None,
     limits: RunLimits | None,
     verify_checksums: bool,
+    precision: Precision,
 ) -> None:
-    """Raises TypeError or InputError for an argument of `Session` that is none."""
+    """Raises TypeError or InputError for an argument of `Session` that is none, and for a precision that is not available."""
     require_choice("engine", engine, ENGINES)
     require_choice("shapes", shapes, SHAPE_POLICIES)
     require_integer("threads", threads, 1, MAX_THREADS, optional=True)
     require_type("limits", limits, (RunLimits, type(None)), "sx.RunLimits or None")
     require_flag("verify_checksums", verify_checksums)
+    require_choice("precision", precision, PRECISIONS)
+    if precision != EXACT:
+        if engine == "reference":
+            raise SardonyxError(
+                f'precision="{precision}" must be of the native engine; got engine="reference", which computes in float32'
+            )
+        from sardonyx._src.runtime.precision import require_precision  # lazy: few sessions need the target
+
+        require_precision(precision)
 
 
 def saved_program_path(source: ModelSource, engine: Engine) -> Path | None:
@@ -58,6 +80,8 @@ class SessionOrigin:
     operator_sets: tuple[OperatorSetSource, ...]
     verify_checksums: bool
     shapes: ShapePolicy
+    operators: Functions = ()
+    precision: Precision = EXACT
 
     @classmethod
     def of(
@@ -70,9 +94,22 @@ class SessionOrigin:
         operator_sets: tuple[OperatorSetSource, ...],
         verify_checksums: bool,
         shapes: ShapePolicy,
+        operators: Functions = (),
+        precision: Precision = EXACT,
     ) -> SessionOrigin:
         path = os.path.abspath(os.fspath(source)) if isinstance(source, str | os.PathLike) else None
-        return cls(path, threads, seed, limits, policy, operator_sets, verify_checksums, shapes)
+        return cls(
+            path,
+            threads,
+            seed,
+            limits,
+            policy,
+            operator_sets,
+            verify_checksums,
+            shapes,
+            tuple(operators),
+            precision,
+        )
 
     def stored(self, model: Model) -> SessionOrigin:
         """The same with the model's bytes as source, and operator sets merged in."""

@@ -19,7 +19,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from threading import Lock, local
 from typing import Protocol
-from weakref import WeakSet
 
 import numpy as np
 
@@ -31,6 +30,7 @@ from sardonyx._src.compile.program.assumptions import (
 )
 from sardonyx._src.compile.program.defects import typed_defects
 from sardonyx._src.compile.program.executable import Executable
+from sardonyx._src.compile.program.live_objects import LiveObjects
 from sardonyx._src.errors import CompilationError, EvaluationError, SardonyxError
 from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.interp.run_state import RandomSource
@@ -90,7 +90,7 @@ class LockOwner(Protocol):
         ...
 
 
-LOCK_OWNERS: WeakSet[LockOwner] = WeakSet()
+LOCK_OWNERS: LiveObjects[LockOwner] = LiveObjects()
 
 
 @dataclass(slots=True, weakref_slot=True, eq=False)

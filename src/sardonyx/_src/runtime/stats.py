@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from sardonyx._src.compile.program.precision import EXACT, Precision
 from sardonyx._src.errors import CompilationError, CompilerWarning
 from sardonyx._src.interp.run_control import Cancellation
 from sardonyx._src.runtime.shape_policy import ShapeReports
@@ -33,7 +34,7 @@ class SessionStats:
     that are specialised for branches and ranks of runs (at most 4), of which a failed assumption is a bailout, too, after which
     another program repeats the run.  compilations: how often a model, a specialised program of it or a subgraph was compiled;
     0 where other sessions or the disk cache had all programs.  shape_warnings: places of which a
-    ShapeWarning has said that a size contradicts the model's declaration.
+    ShapeWarning has said that a size contradicts the model's declaration.  precision: of the factors of float32 products by weights.
     """
 
     runs: int
@@ -45,6 +46,7 @@ class SessionStats:
     shape_warnings: int = 0
     specializations: int = 0
     compilations: int = 0
+    precision: Precision = EXACT
 
 
 class RunCounters:
@@ -117,7 +119,12 @@ class RunCounters:
             warnings.warn(CompilerWarning(message), stacklevel=stacklevel + 1)
 
     def stats(
-        self, *, fast_path_runs: int = 0, fallback_nodes: int = 0, specializations: int = 0
+        self,
+        *,
+        fast_path_runs: int = 0,
+        fallback_nodes: int = 0,
+        specializations: int = 0,
+        precision: Precision = EXACT,
     ) -> SessionStats:
         """The counts now, with those that a native program has."""
         with STATS_LOCK:
@@ -131,6 +138,7 @@ class RunCounters:
                 shape_warnings=len(self.shape_reports.places),
                 specializations=specializations,
                 compilations=self.compilations,
+                precision=precision,
             )
 
 

@@ -50,11 +50,13 @@ def feeds_of_table(table: FeedTable, inputs: Mapping[str, Declaration]) -> dict[
     """A feed for each input that the table has a column for.
 
     A column of N values is fed as [N], or as [N, 1] where the input has two axes, as in models of scikit-learn; other columns
-    are not read.  Raises InputError if an input without default has no column.
+    are not read.  Raises InputError if an input without default has no column, or an input several.
     """
     names = column_names(table) or []
     feeds: dict[str, object] = {}
     for name, declaration in inputs.items():
+        if names.count(name) > 1:
+            raise InputError(f"the table must have one column {name!r}; got {names.count(name)}", name=name)
         if name in names:
             feeds[name] = fit_rank(values_of(table[name]), declaration)
         elif declaration.value.initializer is None:

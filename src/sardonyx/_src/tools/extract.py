@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sardonyx._src.errors import InferenceError, InputError
-from sardonyx._src.infer.walk import infer
+from sardonyx._src.errors import InputError
+from sardonyx._src.infer.walk import infer_partially
 from sardonyx._src.ir.clone import clone
 from sardonyx._src.ir.graph import Graph, Node, QuantizationAnnotation, Value
 from sardonyx._src.ir.model import Model, Note, TrainingInfo
@@ -63,12 +63,12 @@ def type_borders(model: Model, borders: Sequence[Value]) -> None:
     untyped = [v for v in borders if v.type is None]
     if not untyped:
         return
-    errors: list[InferenceError] = []
-    types = {v.name: v.type for v in values(infer(clone(model), errors=errors).graph)}
+    inference = infer_partially(clone(model))
+    types = {v.name: v.type for v in values(inference.model.graph)}
     for value in untyped:
         value.type = types[value.name]
         if value.type is None:
-            why = f", since the model is inconsistent ({errors[0]})" if errors else ""
+            why = f", since the model is inconsistent ({inference.errors[0]})" if inference.errors else ""
             what = f"the type of {value.name!r} is unknown{why}"
             raise InputError(f"{what}; declare it in value_info, or choose another value", name=value.name)
 

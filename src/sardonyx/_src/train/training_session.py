@@ -10,15 +10,18 @@ from types import MappingProxyType
 import numpy as np
 
 from sardonyx._src.arguments import require_flag, require_integer, require_mapping, require_path
+from sardonyx._src.compile.program.recomputation import MemoryGoal
 from sardonyx._src.errors import InputError, OutputError
 from sardonyx._src.io.loading.load import ModelSource, load
+from sardonyx._src.io.memory_release import release_pages
 from sardonyx._src.io.saving.save import save
 from sardonyx._src.ir.clone import clone
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.model import Model, TrainingInfo
 from sardonyx._src.ir.tensors import Array, Tensor
-from sardonyx._src.ops.api import RunLimits, RuntimeValue
+from sardonyx._src.ops.api import RunLimits, RunResult, RuntimeValue
 from sardonyx._src.runtime.session import Engine, Session
+from sardonyx._src.train.checkpointing import check_goal, read_goal, write_goal
 from sardonyx._src.train.evaluation import evaluation_model
 from sardonyx._src.train.state_buffers import StateBuffers
 from sardonyx._src.train.training_models import (
@@ -39,7 +42,8 @@ class TrainingSession:
     training step for each entry of its training information; the caller decides about their order.
 
     `engine`, `threads`, `seed` and `limits` are those of `sx.Session`.  A session is not meant for several threads at
-    once.
+    once.  `checkpointing`: "auto", or the bytes that the results of nodes should need at most; by default what the model was prepared
+    with.  The native engine then keeps fewer of them for the gradients, and computes the others again, to the same bits.
 
     Raises what `load` and `sx.Session` raise; InputError for a model without training information, or with a state that
     is not a dense tensor.
@@ -53,7 +57,9 @@ class TrainingSession:
         threads: int | None = None,
         seed: int | None = None,
         limits: RunLimits | None = None,
+        checkpointing: MemoryGoal | None = None,
     ) -> None:
+        check_goal(checkpointing)
         self.model = load(source)
         if not self.model.training:
             raise InputError("the model must have training information; it has none", name="source")
@@ -61,6 +67,7 @@ class TrainingSession:
         self._states = {value: value.name for value in state_values(self.model)}
         self._values = {value: initial_value(value) for value in self._states}
         self._buffers = StateBuffers()
+        self._goal = read_goal(self.model) if checkpointing is None else checkpointing
         self._inference: Session | None = None
         self._algorithms: dict[tuple[int, bool], Session] = {}
         self._evaluations: dict[int, Session] = {}
@@ -90,7 +97,7 @@ class TrainingSession:
         *,
         seed: int | None = None,
         inference_outputs: bool = True,
-    ) -> dict[str, RuntimeValue]:
+    ) -> dict[str, RunResult]:
         """Performs training step `index`: evaluates inference graph and algorithm, then assigns all updates at once.
 
         `feeds`: the inputs of both graphs by name, as `sx.Session.run` takes them.  `seed`: of the random operators of this
@@ -103,6 +110,7 @@ class TrainingSession:
         require_flag("inference_outputs", inference_outputs)
         if key not in self._algorithms:
             model = algorithm_model(self.model, step, self._states, inference_outputs=inference_outputs)
+            write_goal(model, self._goal)
             self._algorithms[key] = self._open(model)
         if seed is not None:
             self._algorithms[key].reseed(seed)
@@ -112,7 +120,7 @@ class TrainingSession:
         self._buffers.keep(sources, results)
         return results
 
-    def evaluate(self, feeds: Mapping[str, object] | None = None, index: int = 0) -> dict[str, RuntimeValue]:
+    def evaluate(self, feeds: Mapping[str, object] | None = None, index: int = 0) -> dict[str, RunResult]:
         """The loss and other metrics of training step `index` with the present state, which does not change.
 
         These are the outputs of the algorithm that are floating-point scalars and that no binding assigns.  Dropout does not
@@ -130,7 +138,7 @@ class TrainingSession:
 
     def infer(
         self, feeds: Mapping[str, object] | None = None, outputs: Sequence[str] | None = None
-    ) -> dict[str, RuntimeValue]:
+    ) -> dict[str, RunResult]:
         """The outputs of the inference graph with the present state, which does not change; as `sx.Session.run`."""
         if self._inference is None:
             self._inference = self._open(inference_model(self.model, self._states))
@@ -158,7 +166,7 @@ class TrainingSession:
         feeds: Mapping[str, object] | None,
         outputs: Sequence[str] | None = None,
         out: Mapping[str, Array] | None = None,
-    ) -> dict[str, RuntimeValue]:
+    ) -> dict[str, RunResult]:
         """A run with the present state; out: arrays for outputs."""
         if feeds is not None:
             require_mapping("feeds", feeds, str, object, "names of inputs to values")
@@ -180,9 +188,15 @@ class TrainingSession:
 
 
 def initial_value(state: Value) -> Array:
-    """The stored value of a state variable."""
+    """A copy of the stored value of a state variable, whose pages of a mapped file are released.
+
+    Each run would copy a value that is not aligned, as few in a file are.
+    """
     assert isinstance(state.initializer, Tensor), f"{state!r} has no tensor"
-    return read_only(state.initializer.numpy())
+    stored = state.initializer.numpy()
+    value = stored.copy()
+    release_pages(stored)
+    return read_only(value)
 
 
 def checked_update(state: Value, old: Array, new: RuntimeValue) -> Array:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from sardonyx._src.arguments import require_type
+from sardonyx._src.build.source.untaken import untaken_branches
 from sardonyx._src.build.source.values import (
     PythonNames,
     dtype_text,
@@ -48,7 +49,7 @@ def to_python(model: Model, *, file: str | None = None) -> str:
     require_model(model)
     require_type("file", file, (str, type(None)), "a path of type str or None")
     refuse_unsupported(model)
-    writer = ProgramWriter(model, file)
+    writer = ProgramWriter(model, file, untaken_branches(model))
     body = list(writer.lines())
     head = ["import numpy as np", "", "import sardonyx as sx"]
     text = "\n".join(body)
@@ -74,10 +75,14 @@ def refuse_unsupported(model: Model) -> None:
 
 @dataclass(slots=True)
 class ProgramWriter:
-    """Writes the statements in order."""
+    """Writes the statements in order.
+
+    untaken: the subgraphs that no run takes, whose operators a builder need not accept.
+    """
 
     model: Model
     file: str | None
+    untaken: Container[Graph]
     names: PythonNames = field(default_factory=PythonNames)
     variables: dict[Value, str] = field(default_factory=dict)
     variables_of_functions: dict[FunctionKey, str] = field(default_factory=dict)
@@ -221,7 +226,8 @@ class ProgramWriter:
 
     def graph_text(self, graph: Graph, name: str) -> str:
         types = [type_text(value.type) for value in graph.inputs]
-        return f"b.subgraph({', '.join([name, *types])})"
+        untaken = ["taken=False"] if graph in self.untaken else []
+        return f"b.subgraph({', '.join([name, *types, *untaken])})"
 
     # --- functions ----------------------------------------------------------------------------
 

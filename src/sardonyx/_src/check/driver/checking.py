@@ -16,7 +16,7 @@ from sardonyx._src.check.engine.location import location
 from sardonyx._src.check.engine.registry import rules
 from sardonyx._src.check.engine.suppression import drop_suppressed
 from sardonyx._src.check.engine.walk import MAX_FINDINGS, Walk, group_by_class
-from sardonyx._src.check.type_rules.runner import find_type_violations
+from sardonyx._src.check.type_rules.runner import ModelObserver, find_type_violations
 from sardonyx._src.errors import (
     DecodeError,
     InputError,
@@ -87,6 +87,7 @@ class DocumentOptions(NamedTuple):
     limits: Limits | None
     verify_checksums: bool
     pedantic: bool  # whether findings of the group "strict" of other rules are reported
+    observe: ModelObserver | None = None  # receives the model whose types the type rules have inferred
 
 
 def check_document(
@@ -101,6 +102,17 @@ def check_document(
         record, path = read(source, kind, options.limits)
     except (DecodeError, TextError, JsonError, LimitError) as error:
         return Report((diagnose_decoding(error),))
+    return check_record(record, path, selected, operator_sets, options)
+
+
+def check_record(
+    record: Record,
+    path: Path | None,
+    selected: frozenset[str],
+    operator_sets: Iterable[OperatorSetSource],
+    options: DocumentOptions,
+) -> Report:
+    """The report of a record whose values fit their fields; path: its file, if it has one."""
     base = path if options.base is None else Path(options.base) / "model"
     document = Document(record, base, options.policy, declared_operators(record, operator_sets))
     enabled = [rule for rule in rules().values() if rule.code in selected or rule.group == "default"]
@@ -108,7 +120,8 @@ def check_document(
         enabled = [rule for rule in enabled if rule.code != CHECKSUM_RULE]
     walk = Walk(document, group_by_class(enabled, document.ir_version))
     findings = walk.run()
-    if not walk.is_full and (of_types := find_type_violations(document, selected, findings)):
+    of_types = [] if walk.is_full else find_type_violations(document, selected, findings, options.observe)
+    if of_types:
         findings = drop_suppressed([*findings, *of_types])
     reported = [
         diagnostic(located)

@@ -46,12 +46,14 @@ class RulePage:
         """The page for a terminal."""
         rows = [
             f"{self.code} {self.name} ({self.severity}): {self.title}",
-            f"Clause: {self.clause}",
+            *([f"Clause: {self.clause}"] if self.clause else ()),
             f"Why: {self.why}",
             *([f"Reported: {self.selection}"] if self.selection else ()),
             *([f"Fix: {self.fix}"] if self.fix else ()),
         ]
-        return "\n\n".join([*rows, f"Bad:\n\n{indent(self.bad)}", f"Good:\n\n{indent(self.good)}"]) + "\n"
+        examples = [("Bad", self.bad), ("Good", self.good)]
+        rows += [f"{label}:\n\n{indent(text)}" for label, text in examples if text]
+        return "\n\n".join(rows) + "\n"
 
     def markdown(self) -> str:
         """The page in Markdown, without its title."""
@@ -66,9 +68,17 @@ class RulePage:
         return "\n\n".join(rows) + "\n"
 
 
-@cache
+OWN_PAGES: dict[str, RulePage] = {}  # of the rules of callers
+
+
 def page(code: str) -> RulePage:
-    """The page of a rule; asserts that its docstring is complete."""
+    """The page of a rule."""
+    return OWN_PAGES[code] if code in OWN_PAGES else parse_page(code)
+
+
+@cache
+def parse_page(code: str) -> RulePage:
+    """The page of a rule of this package; asserts that its docstring is complete."""
     rule = rules()[code]
     doc = load_page(rule.module, RULE_TITLE, PAGE_HEADINGS)
     match, parts = doc.title, doc.sections

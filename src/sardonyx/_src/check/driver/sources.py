@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
-from typing import BinaryIO, Literal, TypeAlias, cast, get_args
+from typing import BinaryIO, Literal, Protocol, TypeAlias, cast, get_args
 
 from sardonyx._src.arguments import require_choice, require_path, type_name
 from sardonyx._src.errors import DecodeError, TextError
@@ -16,7 +16,7 @@ from sardonyx._src.io.serde import to_proto
 from sardonyx._src.ir.model import Model
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import chunks, decode
-from sardonyx._src.proto.record import Payload, Record
+from sardonyx._src.proto.record import Record
 from sardonyx._src.proto.wire import Limits
 
 Source: TypeAlias = "PathSource | bytes | bytearray | memoryview | BinaryIO | Serializable | Record | Model"
@@ -36,13 +36,24 @@ OPERATOR_SET_PREFIX = b"\x0a\x09ONNXOPSET"  # field 1 of an OperatorSetProto
 assert set(get_args(DocumentKind)) == set(RECORD_CLASSES)
 
 
-def read(source: Source, kind: DocumentKind | None, limits: Limits | None) -> tuple[Record, Path | None]:
+class DataDecoder(Protocol):
+    """Returns the record that encoded data of a kind hold; None: the data tell it."""
+
+    def __call__(self, data: FileData, kind: DocumentKind | None, limits: Limits | None, /) -> Record: ...
+
+
+def read(
+    source: Source, kind: DocumentKind | None, limits: Limits | None, decoder: DataDecoder | None = None
+) -> tuple[Record, Path | None]:
     """Returns the record and its file, if any.
+
+    decoder: `decode_as`, or a function in its place.
 
     Raises DecodeError, TextError, JsonError and LimitError for documents that do not decode, OSError for files that
     cannot be read, TypeError for an object that is not a document, InvalidModel for a record with a value that its
     field cannot hold.
     """
+    decode_data = decoder or decode_as
     if kind is not None:
         require_choice("kind", kind, list(RECORD_CLASSES))
     if isinstance(source, Record):
@@ -56,18 +67,18 @@ def read(source: Source, kind: DocumentKind | None, limits: Limits | None) -> tu
     if isinstance(source, str | os.PathLike):
         require_path("source", source)
         path = Path(source)
-        return read_file(path, kind, limits), path
+        return read_file(path, kind, limits, decode_data), path
     if isinstance(source, Serializable):
-        return decode_as(
+        return decode_data(
             source.SerializeToString(), kind or KINDS_BY_CLASS_NAME.get(type(source).__name__), limits
         ), None
     if isinstance(source, bytes | bytearray | memoryview):
-        return decode_as(bytes(source) if isinstance(source, bytearray) else source, kind, limits), None
+        return decode_data(bytes(source) if isinstance(source, bytearray) else source, kind, limits), None
     if not hasattr(source, "read"):
         raise TypeError(
             f"the source must be a path, bytes, a file, a model or a record; got {type_name(source)}"
         )
-    return decode_as(read_stream(source)[0], kind, limits), None
+    return decode_data(read_stream(source)[0], kind, limits), None
 
 
 def validate_record(record: Record) -> Record:
@@ -85,11 +96,10 @@ def validate_record(record: Record) -> Record:
     return record
 
 
-def decode_as(data: Payload | FileData, kind: DocumentKind | None, limits: Limits | None) -> Record:
-    if kind is None:
-        kind = "operator-set" if data[: len(OPERATOR_SET_PREFIX)] == OPERATOR_SET_PREFIX else "model"
+def decode_as(data: FileData, kind: DocumentKind | None, limits: Limits | None) -> Record:
+    """The record in encoded data.  Raises DecodeError, which names the format of data that have another one, and LimitError."""
     try:
-        record = decode(data, RECORD_CLASSES[kind], limits)
+        record = decode(data, message_in(data, kind), limits)
     except DecodeError as error:
         raise explain_failure(error, data) from None
     if isinstance(record, m.ModelProto):
@@ -97,7 +107,16 @@ def decode_as(data: Payload | FileData, kind: DocumentKind | None, limits: Limit
     return record
 
 
-def read_file(path: Path, kind: DocumentKind | None, limits: Limits | None) -> Record:
+def message_in(data: FileData, kind: DocumentKind | None) -> type[Record]:
+    """The class of the record in encoded data: that of the kind, or the one that the first bytes tell."""
+    if kind is None:
+        kind = "operator-set" if data[: len(OPERATOR_SET_PREFIX)] == OPERATOR_SET_PREFIX else "model"
+    return RECORD_CLASSES[kind]
+
+
+def read_file(
+    path: Path, kind: DocumentKind | None, limits: Limits | None, decode_data: DataDecoder
+) -> Record:
     """The record in a file; the suffixes `.json`, `.onnxtxt` and `.txt` select text formats, all others binary."""
     message = RECORD_CLASSES[kind or attribute_type_of(path)]
     if path.suffix == ".json":
@@ -113,7 +132,7 @@ def read_file(path: Path, kind: DocumentKind | None, limits: Limits | None) -> R
         if stat.S_ISREG((status := os.fstat(file.fileno())).st_mode) and status.st_size == 0:
             return decode(b"", message)
     data = map_or_read(path)
-    return decode_as(data, kind or ("tensor" if path.suffix == ".pb" else None), limits)
+    return decode_data(data, kind or ("tensor" if path.suffix == ".pb" else None), limits)
 
 
 def text_of(path: Path) -> str:

@@ -9,6 +9,7 @@ from typing import Literal, TypeVar, cast, get_args
 
 from sardonyx._src.arguments import require_choice, require_integer
 from sardonyx._src.check.engine.context import RuleContext
+from sardonyx._src.formatters import format_html
 from sardonyx._src.proto.record import Record
 
 Severity = Literal["error", "warning", "info"]
@@ -147,6 +148,10 @@ class Report:
             lines.append(str(diagnostic))
         lines += [f"{rule} {name}: {count} more" for (rule, name), count in self.omitted(MAX_LISTED).items()]
         return "\n".join([*lines, self.counts()])
+
+    def _repr_html_(self) -> str:
+        """The object as a table, in notebooks."""
+        return format_html(self)
 
     def __repr__(self) -> str:
         return f"<Report: {self.counts()}>"

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from sardonyx._src.check.analysis.declared_types import element_of
 from sardonyx._src.check.records.tensors import TYPED_DATA_FIELDS
+from sardonyx._src.io.serde.types import MAX_RANK
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.record import Record
 
@@ -123,7 +124,7 @@ def tensor_fingerprint(tensor: m.TensorProto) -> RecordFingerprint | None:
 
 
 def value_fingerprint(value: m.ValueInfoProto) -> RecordFingerprint | None:
-    """The fields that are set and the whole type; None if it is not a tensor type."""
+    """The fields that are set and the whole type; None if it is not a tensor type, or one of too many dims."""
     values = value.__dict__
     if not (values.get("name", "") + values.get("doc_string", "")).isascii():
         return None
@@ -132,6 +133,8 @@ def value_fingerprint(value: m.ValueInfoProto) -> RecordFingerprint | None:
     if holders is None:
         return None
     shapes = holders["shape"].__dict__ if "shape" in holders else {}
+    if len(shapes.get("dim") or ()) > MAX_RANK:
+        return None
     dims = [tuple(dim.__dict__.items()) for dim in shapes.get("dim") or ()]
     if "_unknown" in shapes or any("_unknown" in dim.__dict__ for dim in shapes.get("dim") or ()):
         return None
@@ -151,8 +154,8 @@ def tensor_type_fingerprint(type_: m.TypeProtoTensor) -> RecordFingerprint | Non
 
 
 def shape_fingerprint(shape: m.TensorShapeProto) -> RecordFingerprint | None:
-    """The fields that are set."""
-    return tuple(shape.__dict__)
+    """The fields that are set; None for too many dims."""
+    return tuple(shape.__dict__) if len(shape.__dict__.get("dim") or ()) <= MAX_RANK else None
 
 
 def dimension_fingerprint(dim: m.TensorShapeProtoDimension) -> RecordFingerprint | None:

@@ -10,10 +10,17 @@ from functools import cache
 from sardonyx._src.check import rules as rules_package
 from sardonyx._src.check.engine.api import REGISTERED_RULES, Rule
 
+OWN_RULES: dict[str, Rule] = {}  # those of callers
+
+
+def rules() -> Mapping[str, Rule]:
+    """Every rule by its code, those of callers last."""
+    return {**shipped_rules(), **OWN_RULES} if OWN_RULES else shipped_rules()
+
 
 @cache
-def rules() -> Mapping[str, Rule]:
-    """Every rule by its code; asserts that no two modules share a code."""
+def shipped_rules() -> Mapping[str, Rule]:
+    """Every rule of this package by its code; asserts that no two modules share a code."""
     for module in pkgutil.walk_packages(rules_package.__path__, f"{rules_package.__name__}."):
         importlib.import_module(module.name)
     by_code: dict[str, Rule] = {}

@@ -22,6 +22,7 @@ from sardonyx._src.check.engine.fingerprints import (
     node_fingerprints,
 )
 from sardonyx._src.check.engine.suppression import drop_suppressed
+from sardonyx._src.io.serde.types import MAX_RANK
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.record import Field, Record
 
@@ -94,6 +95,8 @@ class Walk:
                 value = values[child_field.name]
                 if value is not None:
                     children = cast("list[Record]", value if child_field.repeated else (value,))
+                    if len(children) > MAX_RANK and child_field.message is m.TensorShapeProtoDimension:
+                        continue  # the shape itself is reported
                     stack += self.visit_children(children, child_field, record_path, context)
 
     def visit_children(

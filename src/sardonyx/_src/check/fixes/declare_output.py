@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from sardonyx._src.check.fixing.api import Violation, fix
 from sardonyx._src.check.records.names import variables_in
-from sardonyx._src.errors import InferenceError, SardonyxError
-from sardonyx._src.infer.walk import infer
+from sardonyx._src.errors import SardonyxError
+from sardonyx._src.infer.walk import infer_partially
 from sardonyx._src.io.external import ExternalFiles
 from sardonyx._src.io.serde import from_proto
 from sardonyx._src.io.serde.types import type_to
@@ -44,18 +44,17 @@ def types_of(violation: Violation, record: ModelProto) -> dict[str, TensorType]:
     known = violation.fix_pass.outputs
     if known is None:
         known = violation.fix_pass.outputs = {}
-        errors: list[InferenceError] = []
         try:
             model = from_proto.model(
                 record, ExternalFiles(violation.document.path, violation.document.policy)
             )
-            infer(model, errors=errors)
+            inference = infer_partially(model)
         except SardonyxError:  # the model cannot be loaded, which other rules report
             return known
         inputs = {
             name for value in violation.visited_record(GraphProto).input for name in variables_in(value.type)
         }
-        for value in model.graph.outputs if not errors else ():
+        for value in model.graph.outputs if inference else ():
             if isinstance(value.type, TensorType) and value.type.shape is not None:
                 shape = tuple(close_dim(dim, inputs) for dim in value.type.shape)
                 known[value.name] = replace(value.type, shape=shape)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from sardonyx._src.check.fixing.api import Violation, fix
 from sardonyx._src.proto.messages import FunctionProto, GraphProto, NodeProto
+from sardonyx._src.schema import canonical
 
 
 @fix("SX110")
@@ -30,4 +31,4 @@ def last_index(violation: Violation) -> int:
 
 def is_constant(node: NodeProto) -> bool:
     """Whether a node is a Constant with one output."""
-    return node.op_type == "Constant" and node.domain in ("", "ai.onnx") and len(node.output) == 1
+    return node.op_type == "Constant" and not canonical(node.domain) and len(node.output) == 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import TypeAlias, cast
 
 from sardonyx._src.check.engine.api import Finding, Rule
 from sardonyx._src.check.engine.context import RecordPath
@@ -27,7 +27,7 @@ from sardonyx._src.errors import InferenceError, InvalidModel, SardonyxError
 from sardonyx._src.infer.context import NodeInferenceContext
 from sardonyx._src.infer.observer import ContextFactory
 from sardonyx._src.infer.plan import InferencePlan
-from sardonyx._src.infer.walk import infer
+from sardonyx._src.infer.walk import infer_partially
 from sardonyx._src.io.external import ExternalFiles
 from sardonyx._src.io.serde import from_proto
 from sardonyx._src.ir.dims import Dim
@@ -39,6 +39,7 @@ from sardonyx._src.ir.walk import roots
 from sardonyx._src.proto import messages as m
 
 RulesBySubject = Mapping[Subject, Sequence[Rule]]
+ModelObserver: TypeAlias = Callable[[Model], None]
 AnySubject = TypedNode | RefusedCall | OutputDeclaration | TypedModel
 
 
@@ -54,11 +55,15 @@ def select_type_rules(selected: Collection[str], ir_version: int) -> RulesBySubj
 
 
 def find_type_violations(
-    document: Document, selected: Collection[str], findings: Iterable[LocatedFinding]
+    document: Document,
+    selected: Collection[str],
+    findings: Iterable[LocatedFinding],
+    observe: ModelObserver | None = None,
 ) -> list[LocatedFinding]:
     """The findings of type rules, as far as the structure is sound; `findings` are those about the structure.
 
-    Nodes with a structural error, and whatever depends on them, have no findings.
+    Nodes with a structural error, and whatever depends on them, have no findings.  `observe` receives the typed model,
+    which it must not keep.
     """
     by_subject = select_type_rules(selected, document.ir_version)
     record = document.model
@@ -71,10 +76,12 @@ def find_type_violations(
         densify(model)
         erase_operators(model, paths, broken)
         runner = TypedRuleRunner(by_subject)
-        infer(model, errors=[], observer=runner)
+        infer_partially(model, observer=runner)
     except SardonyxError:  # the model cannot be built, or is nested too deeply
         return []
     result = list(runner.locate_findings(record, model, paths))
+    if observe is not None:
+        observe(model)
     for graph in roots(model):
         dismantle(graph)
     return result

@@ -48,7 +48,7 @@ def add_operator_sets(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="MODULE",
-        help="import this Python module first, which defines operators with sx.operator; may be repeated",
+        help="import this Python module first, which defines operators, passes or rules; may be repeated",
     )
     parser.add_argument(
         "--operator-set-path",
@@ -73,10 +73,18 @@ def load_plugin(name: str) -> str:
     return name
 
 
-def operator_sets(args: argparse.Namespace) -> list[str]:
-    """The documents and folders that the options name, after importing plugins; raises InputError for what does not exist."""
+def import_plugins(args: argparse.Namespace) -> None:
+    """Imports the plugins of installed packages, and those that the options name."""
+    from sardonyx._src.ops.installed_plugins import load_installed  # lazy: `--help` needs no operators
+
+    load_installed()
     for name in args.plugin:
         load_plugin(name)
+
+
+def operator_sets(args: argparse.Namespace) -> list[str]:
+    """The documents and folders that the options name, after importing plugins; raises InputError for what does not exist."""
+    import_plugins(args)
     folders = [folder for word in args.operator_set_path for folder in word.split(os.pathsep) if folder]
     for folder in folders:
         if not os.path.isdir(folder):

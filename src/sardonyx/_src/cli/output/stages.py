@@ -17,25 +17,32 @@ from sardonyx._src.compile.printing.regions import format_regions
 from sardonyx._src.compile.printing.steps import format_steps
 from sardonyx._src.compile.program.defects import typed_defects
 from sardonyx._src.compile.program.executable import Executable
+from sardonyx._src.compile.program.precision import EXACT, Precision
+from sardonyx._src.grad.runnable import without_gradient_nodes
 from sardonyx._src.interp.program import check_kernels
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ir.model import Model
+from sardonyx._src.runtime.precision import require_precision
 
 
-def print_stage(stage: str, model: Model, lengths: Mapping[str, int]) -> None:
+def print_stage(stage: str, model: Model, lengths: Mapping[str, int], precision: Precision = EXACT) -> None:
     """Prints a stage of compilation, with `lengths` substituted for dimension variables.
 
     Raises the errors of a session for a model that cannot be run.
     """
+    require_precision(precision)
+    model = without_gradient_nodes(model)
     check_kernels(model)
     with typed_defects("compile"), limit_nesting():
-        lines = format_stage(stage, model, ProgramFormatter(lengths))
+        lines = format_stage(stage, model, ProgramFormatter(lengths), precision)
         write_out(f"{line if stage == 'llvm' else printable(line)}\n" for line in lines)
 
 
-def format_stage(stage: str, model: Model, formatter: ProgramFormatter) -> Iterator[str]:
+def format_stage(
+    stage: str, model: Model, formatter: ProgramFormatter, precision: Precision = EXACT
+) -> Iterator[str]:
     """The lines of a stage."""
-    laid_out, executable = compile_stages(model, host_target())
+    laid_out, executable = compile_stages(model, host_target(), precision=precision)
     if stage == "regions":
         return format_regions(laid_out.graph, formatter)
     if stage == "layouts":

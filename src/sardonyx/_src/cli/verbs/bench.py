@@ -25,6 +25,7 @@ import numpy as np
 from sardonyx._src.cli.inputs.arguments import parse_dims, parse_positive
 from sardonyx._src.cli.inputs.feeds import read_feeds
 from sardonyx._src.cli.inputs.models import add_model, load_model, operator_sets
+from sardonyx._src.cli.inputs.precision import add_precision
 from sardonyx._src.cli.output.models import add_json
 from sardonyx._src.cli.output.progress import progress
 from sardonyx._src.cli.output.random_inputs import sizes_reported
@@ -82,6 +83,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="number of measurement rounds per engine (%(default)s)",
     )
     parser.add_argument("--seed", type=int, default=0, help="seed for the random inputs (%(default)s)")
+    add_precision(parser)
     add_json(parser, "the measurements")
 
 
@@ -101,7 +103,11 @@ def run(args: argparse.Namespace) -> int:
         sizes_reported(random),
     ):
         timings = [
-            timing for n in counts for timing in measure_engines(path, engines, n, feeds, args.turns, advance)
+            timing
+            for n in counts
+            for timing in measure_engines(
+                path, engines, n, feeds, args.turns, advance, precision=args.precision
+            )
         ]
     sys.stdout.write(as_json(feeds, timings) if args.json else as_text(feeds, timings))
     return 0

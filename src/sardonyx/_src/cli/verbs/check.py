@@ -26,7 +26,7 @@ from sardonyx._src.check.driver.sources import RECORD_CLASSES
 from sardonyx._src.check.engine.api import MAX_LISTED
 from sardonyx._src.check.engine.registry import rules
 from sardonyx._src.check.fixing.writing import write_document
-from sardonyx._src.cli.inputs.models import add_checksums, add_operator_sets, operator_sets
+from sardonyx._src.cli.inputs.models import add_checksums, add_operator_sets, import_plugins, operator_sets
 from sardonyx._src.cli.output import streams
 from sardonyx._src.cli.output.destinations import (
     MODEL_SUFFIXES,
@@ -181,6 +181,7 @@ def refuse_wrong_use(args: argparse.Namespace) -> None:
                     f"a file to fix in place must not be a symbolic link; got {name}; name the file to write by --out",
                     name="--fix",
                 )
+    import_plugins(args)
     select_codes(split_rules(args.select), split_rules(args.ignore))
 
 

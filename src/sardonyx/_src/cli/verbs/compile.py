@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 
 from sardonyx._src.cli.inputs.models import add_model, load_model
+from sardonyx._src.cli.inputs.precision import add_precision
 from sardonyx._src.cli.output.destinations import add_output, report_written, write_file
 from sardonyx._src.cli.output.models import add_json
 from sardonyx._src.cli.output.progress import progress
@@ -32,6 +33,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE.sdx",
         help="write the program to FILE.sdx (default: the model's name with suffix .sdx)",
     )
+    add_precision(parser)
     add_json(parser, "a summary of the program")
 
 
@@ -43,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     model = load_model(args)  # first: a path that names no file has no suffix to replace
     out = str(Path(args.model).with_suffix(".sdx")) if args.out is None else args.out
     with progress(1, "compiling", kernels=True):
-        write_file(out, lambda path: save_compiled(model, Path(path)))
+        write_file(out, lambda path: save_compiled(model, Path(path), args.precision))
     if args.json:
         sys.stdout.write(json.dumps({"path": out, "bytes": os.path.getsize(out)}, indent=1) + "\n")
     report_written(args, out)

@@ -14,17 +14,18 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from sardonyx._src.cli.inputs.models import add_model, load_model
 from sardonyx._src.cli.output.destinations import report_to
 from sardonyx._src.cli.output.models import add_json, add_out, set_model_version, write_model
 from sardonyx._src.cli.output.streams import printable
-from sardonyx._src.convert.converter import convert
+from sardonyx._src.convert.partial_conversion import convert_partially
 from sardonyx._src.errors import ConversionError, InputError
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.walk import nodes, roots
 from sardonyx._src.measure.quantities import pluralize
+from sardonyx._src.schema import canonical
 
 HELP = "convert a model to other operator-set or IR versions"
 
@@ -58,8 +59,8 @@ def run(args: argparse.Namespace) -> int:
             name="opset",
         )
     model = load_model(args)
-    refused: list[ConversionError] = []
-    result = set_model_version(convert(model, sets=sets, ir_version=ir_version, errors=refused), args)
+    conversion = convert_partially(model, sets=sets, ir_version=ir_version)
+    result, refused = set_model_version(conversion.model, args), conversion.errors
     if args.json:
         sys.stdout.write(json.dumps(report(model, result, refused), indent=1) + "\n")
     else:
@@ -75,7 +76,7 @@ def parse_opset_targets(args: argparse.Namespace) -> dict[str, int]:
         name, _, version = word.rpartition("=")
         if not name or not version.isdecimal():
             raise InputError(f"--domain must be NAME=N, as in ai.onnx.ml=3; got {word!r}", name="domain")
-        domain = "" if name == "ai.onnx" else name
+        domain = canonical(name)
         if sets.setdefault(domain, int(version)) != int(version):
             raise InputError(
                 f"{name} must have one target version; got {sets[domain]} and {version}", name="domain"
@@ -91,7 +92,7 @@ def parse_ir_version(word: str | None) -> int | str | None:
     return int(word)
 
 
-def report(model: Model, result: Model, refused: list[ConversionError]) -> Mapping[str, object]:
+def report(model: Model, result: Model, refused: Sequence[ConversionError]) -> Mapping[str, object]:
     return {
         "from": versions(model),
         "to": versions(result),
@@ -119,7 +120,7 @@ def count(model: Model) -> int:
 
 
 def print_report(
-    model: Model, result: Model, refused: list[ConversionError], args: argparse.Namespace
+    model: Model, result: Model, refused: Sequence[ConversionError], args: argparse.Namespace
 ) -> None:
     for error in refused:
         sys.stderr.write(f"sardonyx: {args.model}: {printable(str(error))}\n")

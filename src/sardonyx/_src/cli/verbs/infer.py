@@ -15,8 +15,7 @@ from itertools import groupby
 from sardonyx._src.cli.inputs.models import add_model, load_model
 from sardonyx._src.cli.output.models import add_json, add_out, set_model_version, write_model
 from sardonyx._src.cli.output.streams import printable
-from sardonyx._src.errors import InferenceError
-from sardonyx._src.infer.walk import infer
+from sardonyx._src.infer.walk import infer_partially
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.walk import graph_path, graphs, roots, values
@@ -32,8 +31,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     model = set_model_version(load_model(args), args)
-    errors: list[InferenceError] = []
-    infer(model, errors=errors)
+    errors = infer_partially(model).errors
     if args.out is not None and not errors:
         write_model(model, args)
     if args.json:

@@ -27,6 +27,7 @@ from sardonyx._src.schema import (
     AttributeSchema,
     OpSchema,
     Parameter,
+    canonical,
     domains,
     exact,
     operators,
@@ -89,7 +90,7 @@ def export(args: argparse.Namespace) -> int:
 def resolve_operator(text: str) -> tuple[str, str]:
     """Domain and name of the operator that the user named; raises InputError if there is none."""
     domain, _, name = text.rpartition(".")
-    places = known_domains() if not domain else ("" if domain == "ai.onnx" else domain,)
+    places = known_domains() if not domain else (canonical(domain),)
     for place in places:
         if place in known_domains() and name in operators(place):
             return place, name
@@ -111,7 +112,7 @@ def kernels(domain: str, name: str) -> list[int]:
 
 
 def listing(domain: str | None, *, missing: bool, as_json: bool) -> int:
-    places = domains() if domain is None else ("" if domain == "ai.onnx" else domain,)
+    places = domains() if domain is None else (canonical(domain),)
     if domain is not None and places[0] not in known_domains():
         known = ", ".join(name or "ai.onnx" for name in known_domains())
         raise InputError(f"--domain must be one of {known}; got {domain!r}", name="domain")

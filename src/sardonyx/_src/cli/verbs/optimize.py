@@ -21,9 +21,8 @@ from sardonyx._src.cli.output.models import add_json, add_out, set_model_version
 from sardonyx._src.cli.output.progress import progress
 from sardonyx._src.cli.output.streams import printable
 from sardonyx._src.rewrite.engine.edit import DEFAULT_GROWTH_BYTES
-from sardonyx._src.rewrite.optimize import optimize
+from sardonyx._src.rewrite.optimize import optimize_with_report
 from sardonyx._src.rewrite.pages import names, page
-from sardonyx._src.rewrite.report import OptimizationReport
 
 HELP = "optimise a model"
 
@@ -75,9 +74,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     model = load_model(args)
-    report = OptimizationReport()
     with progress(1):
-        result = optimize(
+        optimization = optimize_with_report(
             model,
             passes=None if args.passes is None else words([args.passes]),
             skip=words(args.skip),
@@ -88,8 +86,8 @@ def run(args: argparse.Namespace) -> int:
             result_growth=args.result_growth,
             debug=args.debug,
             dims=parse_dims(args.dim),
-            report=report,
         )
+    result, report = optimization.model, optimization.report
     set_model_version(result, args)
     if args.json:
         sys.stdout.write(json.dumps(report.as_json(), indent=1) + "\n")

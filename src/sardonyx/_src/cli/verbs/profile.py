@@ -21,6 +21,7 @@ from pathlib import Path
 
 from sardonyx._src.cli.inputs.arguments import parse_positive
 from sardonyx._src.cli.inputs.models import add_model, load_model
+from sardonyx._src.cli.inputs.precision import add_precision
 from sardonyx._src.cli.output.destinations import add_output, report_to, report_written, write_file
 from sardonyx._src.cli.output.models import add_json
 from sardonyx._src.cli.output.progress import progress
@@ -64,6 +65,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--most", type=int, default=40, metavar="N", help="maximum number of rows per table (%(default)s)"
     )
     parser.add_argument("--seed", type=int, default=0, help="seed for the random inputs (%(default)s)")
+    add_precision(parser)
     add_output(
         parser,
         "--trace",
@@ -78,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     model = load_model(args)
     feeds, random = make_feeds(model, args)
     with progress(1, "compiling", kernels=True):
-        engine = open_native(model, threads)
+        engine = open_native(model, threads, args.precision)
     with progress(1, "measuring"), sizes_reported(random):
         result = profile_engine(engine, feeds)
     peak, timed, whole = result.peak, result.actions, result.seconds

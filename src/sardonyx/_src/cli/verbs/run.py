@@ -24,6 +24,7 @@ from sardonyx._src.cli.inputs.arguments import parse_dims
 from sardonyx._src.cli.inputs.feeds import read_feeds
 from sardonyx._src.cli.inputs.limits import add_limits, read_limits
 from sardonyx._src.cli.inputs.models import add_model, load_model
+from sardonyx._src.cli.inputs.precision import add_precision
 from sardonyx._src.cli.output import results
 from sardonyx._src.cli.output.destinations import add_output, report_written
 from sardonyx._src.cli.output.models import add_json
@@ -94,6 +95,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "copies between them, the steps with their arguments, the loop nests of their kernels, the memory plan, "
         "the kernels, or their LLVM IR",
     )
+    add_precision(parser)
     parser.add_argument("--seed", type=int, help="seed for random operators that have no seed attribute")
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="run N times and report latency")
     add_json(parser, "the outputs")
@@ -106,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
             print_stage,  # lazy: other engines do not need the compiler
         )
 
-        print_stage(args.show, load_model(args), parse_dims(args.dim))
+        print_stage(args.show, load_model(args), parse_dims(args.dim), args.precision)
         return 0
     if args.dim and args.random is None:
         raise InputError("--dim requires --random or --show; add --random SEED", name="--dim")
@@ -115,7 +117,12 @@ def run(args: argparse.Namespace) -> int:
     source = args.model if args.model.endswith(".sdx") else load_model(args)
     with progress(1, "compiling", kernels=True), warnings_printed(CompilerWarning):
         session = Session(
-            source, engine=args.engine, seed=args.seed, shapes=args.shapes, limits=read_limits(args)
+            source,
+            engine=args.engine,
+            seed=args.seed,
+            shapes=args.shapes,
+            limits=read_limits(args),
+            precision=args.precision,
         )
     refuse_unknown(args.output or (), [port.name for port in session.outputs])
     feeds = read_feeds(args.inputs, session.inputs)

@@ -4,6 +4,8 @@ sardonyx show m.onnx
 sardonyx show m.onnx --text
 sardonyx show m.onnx --stats --dim N=8
 sardonyx show m.onnx --python
+sardonyx show m.onnx --mermaid
+sardonyx show m.onnx --dot --graph loop.body
 sardonyx show ai.onnx.18.onnxopset --text
 sardonyx show input_0.pb --text --kind sequence
 
@@ -49,8 +51,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--text", action="store_true", help="print the whole document in ONNX textual syntax")
     form.add_argument("--python", action="store_true", help="print a program that builds the model")
     form.add_argument(
+        "--mermaid", action="store_true", help="print a graph as a Mermaid flowchart, for Markdown"
+    )
+    form.add_argument("--dot", action="store_true", help="print a graph in DOT, for Graphviz")
+    form.add_argument(
         "--json", action="store_true", help="print the summary, or with --stats the costs, as JSON"
     )
+    add_graph(parser, "with --mermaid and --dot")
     parser.add_argument(
         "--stats",
         action="store_true",
@@ -77,7 +84,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_graph(parser: argparse.ArgumentParser, purpose: str) -> None:
+    """Adds the option that names one of the graphs of a model."""
+    parser.add_argument(
+        "--graph",
+        metavar="NAME",
+        help=f"{purpose}: a function by domain.name, a nested graph by node and attribute, as in loop.body, or by its "
+        "own name (default: the main graph)",
+    )
+
+
 def run(args: argparse.Namespace) -> int:
+    if args.graph is not None and not (args.mermaid or args.dot):
+        raise InputError("--graph requires --mermaid or --dot; got neither", name="graph")
     if args.text:
         return print_document(args)
     if args.kind not in (None, "model"):
@@ -90,6 +109,8 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if args.stats:
         return print_costs(args)
+    if args.mermaid or args.dot:
+        return print_picture(args)
     facts = summary(load_model(args))
     if args.json:
         sys.stdout.write(json.dumps(facts, indent=2) + "\n")
@@ -98,6 +119,25 @@ def run(args: argparse.Namespace) -> int:
     width = max(len(label) for label, _ in table)
     for label, line in table:
         sys.stdout.write(f"{label:{width}}  {printable(line)}\n")
+    return 0
+
+
+def print_picture(args: argparse.Namespace) -> int:
+    """Prints the outline of a graph, whose scopes are folded as far as the program that draws it requires."""
+    # The checker imports operators, which a summary does not need.
+    from sardonyx._src.cli.inputs.documents import DocumentSource
+    from sardonyx._src.view.documents import ReadingOptions, open_document
+    from sardonyx._src.view.graph_labels import find_graph
+    from sardonyx._src.view.outline import outline_of
+    from sardonyx._src.view.text import dot, mermaid
+
+    options = ReadingOptions(False, args.policy, operator_sets(args), args.verify_checksums)
+    document = open_document(DocumentSource(args.model, "model").source, "model", options)
+    number = find_graph(document.data, args.graph or "main")
+    if args.mermaid:
+        write_text(mermaid.mermaid(outline_of(document.data, number, mermaid.MAX_BOXES)))
+    else:
+        write_text(dot.dot(outline_of(document.data, number, dot.MAX_BOXES)))
     return 0
 
 

@@ -59,6 +59,7 @@ PARAMETERS = (
     "accumulate",
     "initialization",
     "loss_scale",
+    "checkpointing",
 )
 ADAPTERS = ("adapters", "adapter_alpha", "adapter_targets")
 PREPARATION = (*PARAMETERS, *ADAPTERS, "optimizer", "rate", "schedule", "warm_up", "weight_decay", "group")
@@ -157,10 +158,21 @@ def add_preparation(parser: argparse.ArgumentParser) -> None:
         "--accumulate", type=int, metavar="N", help="steps whose mean gradient makes one update (1)"
     )
     group.add_argument(
+        "--checkpointing",
+        type=memory_goal,
+        metavar="auto|BYTES",
+        help="compute results of nodes again for the gradients, instead of keeping them: as little memory as possible, or at most BYTES",
+    )
+    group.add_argument(
         "--initialization",
         choices=DISTRIBUTIONS,
         help="begin with weight matrices drawn from this distribution instead of those of the model",
     )
+
+
+def memory_goal(text: str) -> int | str:
+    """A number of bytes, or the text, which `prepare` checks."""
+    return int(text) if text.isdecimal() else text
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:

@@ -8,7 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from sardonyx._src.arguments import require_integer, require_type, texts_of
+from sardonyx._src.arguments import (
+    items_of,
+    require_flag,
+    require_integer,
+    require_mapping,
+    require_type,
+    texts_of,
+)
 from sardonyx._src.compat.onnx.new_operators import define_operators
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.loading.load import ModelSource, load
@@ -42,11 +49,15 @@ class ReferenceEvaluator:
         check_shape_annotations: bool = False,
     ) -> None:
         require_integer("verbose", verbose, 0)
-        if opsets is not None or functions:
+        require_flag("check_shape_annotations", check_shape_annotations)
+        if opsets is not None or (
+            functions is not None and items_of("functions", functions, object, "functions")
+        ):
             what = "opsets and functions belong to evaluators of nodes and functions; only models are evaluated here"
             raise InputError(what, name="opsets" if opsets is not None else "functions")
         model = load(proto)
-        define_operators(new_ops or (), model)
+        classes = () if new_ops is None else items_of("new_ops", new_ops, type, "classes")
+        define_operators(classes, model)
         self.verbose = verbose
         shapes: ShapePolicy = "strict" if check_shape_annotations else "off"
         self.session = Session(model, engine="reference", shapes=shapes)
@@ -84,6 +95,9 @@ class ReferenceEvaluator:
         intermediate: a dict of all values that the run computes instead, by name, with feeds and outputs.  attributes: of
         functions, which are not evaluated here.
         """
+        require_flag("intermediate", intermediate)
+        if attributes is not None:
+            require_mapping("attributes", attributes, str, object, "names to values")
         if attributes:
             raise InputError(
                 "attributes belong to evaluators of functions; only models are evaluated here",

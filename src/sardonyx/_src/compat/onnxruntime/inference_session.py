@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from sardonyx._src.arguments import require_type, texts_of
 from sardonyx._src.compat.notices import note_once
 from sardonyx._src.compat.onnxruntime.enums import ExecutionMode, GraphOptimizationLevel
 from sardonyx._src.compat.onnxruntime.exceptions import Fail, InvalidArgument, loading_errors, running_errors
@@ -16,15 +17,20 @@ from sardonyx._src.compat.onnxruntime.io_binding import IOBinding
 from sardonyx._src.compat.onnxruntime.library import default_seed
 from sardonyx._src.compat.onnxruntime.model_changes import apply_options
 from sardonyx._src.compat.onnxruntime.node_args import NodeArg
+from sardonyx._src.compat.onnxruntime.node_times import measure_nodes
 from sardonyx._src.compat.onnxruntime.options import RunOptions, SessionOptions
 from sardonyx._src.compat.onnxruntime.ort_value import OrtValue
 from sardonyx._src.compat.onnxruntime.profiling import SessionProfile
 from sardonyx._src.compat.onnxruntime.providers import AVAILABLE, check_providers
-from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.compile.program.precision import EXACT, Precision
+from sardonyx._src.errors import UnsupportedProcessor
+from sardonyx._src.ops.api import RunResult
+from sardonyx._src.runtime.precision import require_precision
 from sardonyx._src.runtime.session import Session
 
 Provider: TypeAlias = "str | tuple[str, dict[str, object]]"
-AsyncCallback: TypeAlias = "Callable[[list[RuntimeValue], object, str], object]"
+AsyncCallback: TypeAlias = "Callable[[list[RunResult], object, str], object]"
+BF16_ENTRY = "mlas.enable_gemm_fastmath_arm64_bfloat16"  # "1": products may round their factors to bfloat16
 HINTS: tuple[tuple[str, object, str], ...] = (
     ("execution_mode", ExecutionMode.ORT_SEQUENTIAL, "independent nodes run one after the other"),
     ("graph_optimization_level", GraphOptimizationLevel.ORT_ENABLE_ALL, "the compiler has one level"),
@@ -62,8 +68,10 @@ class InferenceSession:
     ) -> None:
         if not isinstance(path_or_bytes, str | bytes | bytearray | memoryview | os.PathLike):
             raise TypeError(f"path_or_bytes must be a path or bytes; got {type(path_or_bytes).__name__}")
-        check_providers(providers or ())
-        self._options = sess_options or SessionOptions()
+        check_providers(providers)
+        if sess_options is not None:
+            require_type("sess_options", sess_options, SessionOptions, "a SessionOptions")
+        self._options = SessionOptions() if sess_options is None else sess_options
         for name in kwargs:
             note_once(f"InferenceSession({name}=) has no effect")
         note_hints(self._options)
@@ -80,6 +88,7 @@ class InferenceSession:
                 apply_options(source, self._options),
                 threads=threads if threads > 0 else None,
                 seed=default_seed(),
+                precision=chosen_precision(self._options),
             )
         if self._profile is not None:
             self._profile.add("model_loading", start)
@@ -130,7 +139,7 @@ class InferenceSession:
         providers: Sequence[Provider] | None = None,
         provider_options: Sequence[dict[str, object]] | None = None,
     ) -> None:
-        check_providers(providers or ())
+        check_providers(providers)
 
     def enable_fallback(self) -> None:
         """No effect: there is one provider."""
@@ -145,10 +154,14 @@ class InferenceSession:
         output_names: Sequence[str] | None,
         input_feed: Mapping[str, object],
         run_options: RunOptions | None = None,
-    ) -> list[RuntimeValue]:
+    ) -> list[RunResult]:
         """The outputs in the order of `output_names`; None or []: all of them."""
+        names = [] if output_names is None else list(texts_of("output_names", output_names))
+        require_type("input_feed", input_feed, Mapping, "a dict from input names to values")
+        if run_options is not None:
+            require_type("run_options", run_options, RunOptions, "a RunOptions")
         self._require_inputs(input_feed)
-        for name in output_names or ():
+        for name in names:
             if name not in self._output_names:
                 raise InvalidArgument.of(f"the model has no output {name!r}")
         feeds = {
@@ -158,12 +171,11 @@ class InferenceSession:
         start = time.perf_counter_ns()
         token = run_options.token if run_options is not None else None
         with running_errors():
-            results = self.session.run(
-                feeds, list(output_names) if output_names else None, cancellation=token
-            )
+            results = self.session.run(feeds, names or None, cancellation=token)
         if self._profile is not None:
             self._profile.add("model_run", start)
-        return list(results.values()) if not output_names else [results[name] for name in output_names]
+            self._profile.last_run = start, feeds
+        return [results[name] for name in names] if names else list(results.values())
 
     def run_with_ort_values(
         self,
@@ -176,6 +188,7 @@ class InferenceSession:
 
     def run_with_iobinding(self, iobinding: IOBinding, run_options: RunOptions | None = None) -> None:
         """A run of what `iobinding` binds, which keeps the results."""
+        require_type("iobinding", iobinding, IOBinding, "an IOBinding")
         names = iobinding.names()
         iobinding.store(dict(zip(names, self.run(names, iobinding.feeds(), run_options), strict=True)))
 
@@ -188,9 +201,11 @@ class InferenceSession:
         run_options: RunOptions | None = None,
     ) -> None:
         """A run in another thread, which calls `callback(results, user_data, message)`; the message is "" on success."""
+        if not callable(callback):
+            raise TypeError(f"callback must be a function; got {type(callback).__name__}")
 
         def execute() -> None:
-            results: list[RuntimeValue] = []
+            results: list[RunResult] = []
             message = ""
             try:
                 results = self.run(output_names, input_feed, run_options)
@@ -217,13 +232,16 @@ class InferenceSession:
     def end_profiling(self) -> str:
         """Writes the profile of the session and of its runs so far; returns the file's name.
 
-        The profile has no events of single nodes: `sardonyx profile` measures them.
+        The events of nodes are those of the last run, measured by further runs on one thread now; nodes that one kernel computes
+        are one event.  Sessions on the reference engine have none.
         """
         if self._profile is None:
             raise Fail.of(
                 "the session has no profile: set SessionOptions.enable_profiling before it is opened"
             )
         profile, self._profile = self._profile, None
+        if profile.last_run is not None:
+            profile.add_nodes(measure_nodes(self.session, profile.last_run[1]))
         return profile.write()
 
 
@@ -233,4 +251,17 @@ def note_hints(options: SessionOptions) -> None:
         if getattr(options, name) != default:
             note_once(f"SessionOptions.{name} has no effect: {why}")
     for key in options.config_entries:
-        note_once(f"the session configuration entry {key!r} has no effect")
+        if key != BF16_ENTRY:
+            note_once(f"the session configuration entry {key!r} has no effect")
+
+
+def chosen_precision(options: SessionOptions) -> Precision:
+    """The precision of products that the options ask for, if this processor has it."""
+    if options.config_entries.get(BF16_ENTRY, "0") != "1":
+        return EXACT
+    try:
+        require_precision("bf16")
+    except UnsupportedProcessor as refusal:
+        note_once(f"the session configuration entry {BF16_ENTRY!r} has no effect: {refusal}")
+        return EXACT
+    return "bf16"

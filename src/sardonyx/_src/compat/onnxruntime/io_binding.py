@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from sardonyx._src.compat.onnxruntime.exceptions import InvalidArgument
-from sardonyx._src.compat.onnxruntime.ort_value import CPU, OrtValue, data_type_of, require_cpu
+from sardonyx._src.arguments import require_integer, require_text, require_type
+from sardonyx._src.compat.onnxruntime.exceptions import InvalidArgument, running_errors
+from sardonyx._src.compat.onnxruntime.ort_value import CPU, OrtValue, data_type_of, require_cpu, sizes_of
 from sardonyx._src.dtypes import Array
-from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.ops.api import RunResult, RuntimeValue
+
+ADDRESSES = 1 << 47  # of a process
 
 
 class IOBinding:
@@ -24,6 +28,7 @@ class IOBinding:
         self._results: list[OrtValue] = []
 
     def bind_cpu_input(self, name: str, arr_on_cpu: Array) -> None:
+        require_text("name", name)
         self._inputs[name] = OrtValue(np.asarray(arr_on_cpu))
 
     def bind_input(
@@ -36,10 +41,13 @@ class IOBinding:
         buffer_ptr: int,
     ) -> None:
         """Binds an input to memory at an address, which must stay in place."""
+        require_text("name", name)
         require_cpu(device_type)
         self._inputs[name] = OrtValue(array_at(buffer_ptr, element_type, shape))
 
     def bind_ortvalue_input(self, name: str, ortvalue: OrtValue) -> None:
+        require_text("name", name)
+        require_type("ortvalue", ortvalue, OrtValue, "an OrtValue")
         self._inputs[name] = ortvalue
 
     def bind_output(
@@ -52,6 +60,7 @@ class IOBinding:
         buffer_ptr: int | None = None,
     ) -> None:
         """Binds an output to memory at an address, or to a new tensor in each run."""
+        require_text("name", name)
         require_cpu(device_type)
         if buffer_ptr is None:
             self._outputs[name] = None
@@ -61,6 +70,8 @@ class IOBinding:
             self._outputs[name] = OrtValue(array_at(buffer_ptr, element_type, shape))
 
     def bind_ortvalue_output(self, name: str, ortvalue: OrtValue) -> None:
+        require_text("name", name)
+        require_type("ortvalue", ortvalue, OrtValue, "an OrtValue")
         self._outputs[name] = ortvalue
 
     def clear_binding_inputs(self) -> None:
@@ -79,7 +90,7 @@ class IOBinding:
         """The outputs of the last run, in the order in which they were bound."""
         return list(self._results)
 
-    def copy_outputs_to_cpu(self) -> list[RuntimeValue]:
+    def copy_outputs_to_cpu(self) -> list[RunResult]:
         """The same as arrays, lists and dicts."""
         return [result.value() for result in self._results]
 
@@ -113,7 +124,11 @@ class IOBinding:
 
 def array_at(address: int, element_type: object, shape: Sequence[int]) -> Array:
     """The array at an address of this process."""
-    dtype = data_type_of(element_type).numpy
-    count = int(np.prod(shape, dtype=np.int64))
-    memory = (ctypes.c_uint8 * (count * dtype.itemsize)).from_address(address)
-    return np.ctypeslib.as_array(memory).view(dtype).reshape(tuple(shape))
+    dtype, sizes = data_type_of(element_type).numpy, sizes_of(shape)
+    count = math.prod(sizes) * dtype.itemsize
+    with running_errors():
+        require_integer("buffer_ptr", address, 1, ADDRESSES - 1)
+    if count > ADDRESSES - address:
+        raise InvalidArgument.of(f"a tensor must end below address {ADDRESSES}; got shape {list(sizes)}")
+    memory = (ctypes.c_uint8 * count).from_address(address)
+    return np.ctypeslib.as_array(memory).view(dtype).reshape(sizes)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
+from sardonyx._src.arguments import require_integer
+
 VERSION = "1.31.1"  # of onnxruntime: the interface here is that of this release
 SEVERITIES = (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR, logging.CRITICAL)
 
@@ -21,6 +23,7 @@ DEFAULTS = Defaults()
 
 def set_seed(seed: int) -> None:
     """The seed of random operators, for sessions that are opened later."""
+    require_integer("seed", seed)
     DEFAULTS.seed = int(seed)
 
 
@@ -30,6 +33,7 @@ def default_seed() -> int | None:
 
 def set_default_logger_severity(severity: int) -> None:
     """0: verbose, 1: information, 2: warnings, 3: errors, 4: fatal errors."""
+    require_integer("severity", severity)
     if not 0 <= severity < len(SEVERITIES):
         raise ValueError(f"the severity must be 0 to {len(SEVERITIES) - 1}; got {severity}")
     logging.getLogger("sardonyx").setLevel(SEVERITIES[severity])

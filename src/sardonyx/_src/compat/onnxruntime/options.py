@@ -8,8 +8,13 @@ import os
 from collections.abc import Sequence
 from typing import SupportsIndex
 
+from sardonyx._src.arguments import items_of, require_integer, require_text, require_type, texts_of
 from sardonyx._src.compat.onnxruntime.enums import ExecutionMode, ExecutionOrder, GraphOptimizationLevel
-from sardonyx._src.compat.onnxruntime.exceptions import NotImplemented  # onnxruntime's name
+from sardonyx._src.compat.onnxruntime.exceptions import (
+    InvalidArgument,
+    NotImplemented,  # onnxruntime's name
+)
+from sardonyx._src.compat.onnxruntime.ort_value import OrtValue
 from sardonyx._src.interp.run_control import CancellationToken
 
 
@@ -95,7 +100,7 @@ class SessionOptions(TypedAttributes):
         self.providers: list[str] = []
 
     def add_session_config_entry(self, key: str, value: str) -> None:
-        self.config_entries[key] = value
+        add_entry(self.config_entries, key, value)
 
     def get_session_config_entry(self, key: str) -> str:
         """The value of an entry; raises RuntimeError for one that was not added."""
@@ -103,6 +108,8 @@ class SessionOptions(TypedAttributes):
 
     def add_free_dimension_override_by_name(self, name: str, size: int) -> None:
         """Fixes a dimension variable."""
+        require_text("name", name)
+        require_integer("size", size)
         self.dim_overrides[name] = int(size)
 
     def add_free_dimension_override_by_denotation(self, denotation: str, size: int) -> None:
@@ -113,13 +120,21 @@ class SessionOptions(TypedAttributes):
 
     def add_initializer(self, name: str, value: object) -> None:
         """Replaces an initializer.  value: an OrtValue."""
+        require_text("name", name)
+        require_type("value", value, OrtValue, "an OrtValue")
         self.initializers[name] = value
 
     def add_external_initializers(self, names: Sequence[str], values: Sequence[object]) -> None:
         """Replaces initializers whose data are external."""
-        self.initializers.update(zip(names, values, strict=True))
+        texts, tensors = texts_of("names", names), items_of("values", values, OrtValue, "OrtValue")
+        if len(texts) != len(tensors):
+            raise InvalidArgument.of(
+                f"there must be a value for each of {len(texts)} names; got {len(tensors)}"
+            )
+        self.initializers.update(zip(texts, tensors, strict=True))
 
     def add_provider(self, name: str, options: dict[str, str]) -> None:
+        require_text("name", name)
         self.providers.append(name)
 
     def has_providers(self) -> bool:
@@ -161,7 +176,7 @@ class RunOptions(TypedAttributes):
         self.token.is_cancelled = bool(value)
 
     def add_run_config_entry(self, key: str, value: str) -> None:
-        self.config_entries[key] = value
+        add_entry(self.config_entries, key, value)
 
     def get_run_config_entry(self, key: str) -> str:
         """The value of an entry; raises RuntimeError for one that was not added."""
@@ -171,7 +186,14 @@ class RunOptions(TypedAttributes):
         raise NotImplemented.of("adapters are not loaded here: merge them into the model's weights")
 
 
+def add_entry(entries: dict[str, str], key: str, value: str) -> None:
+    require_text("key", key)
+    require_text("value", value)
+    entries[key] = value
+
+
 def look_up(entries: dict[str, str], key: str, owner: str) -> str:
+    require_text("key", key)
     if key not in entries:
         raise RuntimeError(f"{owner} has no configuration entry {key!r}")
     return entries[key]

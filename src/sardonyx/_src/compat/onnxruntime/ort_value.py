@@ -7,7 +7,8 @@ from typing import cast
 
 import numpy as np
 
-from sardonyx._src.compat.onnxruntime.exceptions import Fail, InvalidArgument
+from sardonyx._src.arguments import items_of, require_integer, require_text, require_type
+from sardonyx._src.compat.onnxruntime.exceptions import Fail, InvalidArgument, running_errors
 from sardonyx._src.compat.onnxruntime.node_args import tensor_type_name
 from sardonyx._src.dtypes import Array, DataType
 from sardonyx._src.ops.api import RuntimeValue
@@ -20,6 +21,7 @@ class OrtDevice:
 
     def __init__(self, name: str = CPU, device_id: int = 0) -> None:
         require_cpu(name)
+        require_integer("device_id", device_id)
         self._id = device_id
 
     @classmethod
@@ -55,7 +57,8 @@ class OrtValue:
     @classmethod
     def ortvalue_from_numpy_with_onnx_type(cls, data: Array, /, onnx_element_type: int) -> OrtValue:
         """A tensor of an element type that NumPy lacks, from an array of integers of its width."""
-        dtype = DataType.from_number(onnx_element_type)
+        require_type("data", data, np.ndarray, "an array")
+        dtype = data_type_of(onnx_element_type)
         if data.dtype.itemsize * 8 != dtype.bits:
             raise InvalidArgument.of(
                 f"elements of {dtype.text} must have {dtype.bits} bits; got {data.dtype}"
@@ -74,11 +77,20 @@ class OrtValue:
     ) -> OrtValue:
         """A tensor whose elements are zero.  element_type: a NumPy type, or a number of `TensorProto.DataType`."""
         require_cpu(device_type)
-        return cls(np.zeros(tuple(shape), data_type_of(element_type).numpy))
+        sizes, dtype = sizes_of(shape), data_type_of(element_type).numpy
+        try:
+            return cls(np.zeros(sizes, dtype))
+        except (MemoryError, ValueError) as error:
+            raise Fail.of(f"a tensor of shape {list(sizes)} does not fit into memory: {error}") from error
 
     @classmethod
     def from_dlpack(cls, data: object, /) -> OrtValue:
-        return cls(np.from_dlpack(data))  # type: ignore[arg-type]  # NumPy checks it
+        if not hasattr(data, "__dlpack__"):
+            raise TypeError(f"data must have __dlpack__; got {type(data).__name__}")
+        try:
+            return cls(np.from_dlpack(data))
+        except (BufferError, RuntimeError) as error:
+            raise InvalidArgument.of(f"the elements cannot be shared: {error}") from error
 
     def __dlpack__(self, *, stream: object = None, **options: object) -> object:
         return self._array().__dlpack__()
@@ -146,12 +158,28 @@ class OrtValue:
 
 def require_cpu(device: str) -> None:
     """Raises Fail for another device."""
+    require_text("device_type", device)
     if device.lower() != CPU:
         raise Fail.of(f"the device must be {CPU!r}; got {device!r}: this engine runs on the processor")
 
 
 def data_type_of(element_type: object) -> DataType:
     """The element type that a NumPy type or a number of `TensorProto.DataType` names."""
-    if isinstance(element_type, int):
-        return DataType.from_number(element_type)
-    return DataType.of(np.dtype(cast("type[np.generic]", element_type)))
+    if element_type is None:
+        raise TypeError("element_type must be a type of NumPy or a number; got None")
+    with running_errors():
+        if isinstance(element_type, int):
+            return DataType.from_number(element_type)
+        try:
+            dtype = np.dtype(cast("type[np.generic]", element_type))
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"element_type must be a type of NumPy or a number: {error}") from error
+        return DataType.of(dtype)
+
+
+def sizes_of(shape: Sequence[int]) -> tuple[int, ...]:
+    """The sizes of a tensor; raises InvalidArgument for negative ones."""
+    sizes = cast("tuple[int, ...]", items_of("shape", shape, (int, np.integer), "integers"))
+    if any(size < 0 for size in sizes):
+        raise InvalidArgument.of(f"sizes must be at least 0; got {list(sizes)}")
+    return tuple(map(int, sizes))

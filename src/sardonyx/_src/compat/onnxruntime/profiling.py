@@ -6,9 +6,12 @@ import json
 import os
 import threading
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+
+from sardonyx._src.compat.onnxruntime.node_times import NodeTime
 
 
 @dataclass(slots=True)
@@ -18,19 +21,34 @@ class SessionProfile:
     prefix: str
     start_ns: int = field(default_factory=time.perf_counter_ns)
     events: list[dict[str, object]] = field(default_factory=list)
+    last_run: tuple[int, Mapping[str, object]] | None = None  # its start in nanoseconds, and its feeds
 
     def add(self, name: str, start_ns: int, category: str = "Session", **facts: object) -> None:
         """Adds an event that ends now."""
+        self.add_event(name, start_ns, time.perf_counter_ns() - start_ns, category, facts)
+
+    def add_nodes(self, times: Sequence[NodeTime]) -> None:
+        """Adds the nodes of the last run one after another."""
+        assert self.last_run is not None, "there was a run"
+        start, _ = self.last_run
+        for node in times:
+            facts = {"op_name": node.operator, "provider": "CPUExecutionProvider"}
+            self.add_event(f"{node.name}_kernel_time", start, node.nanoseconds, "Node", facts)
+            start += node.nanoseconds
+
+    def add_event(
+        self, name: str, start_ns: int, duration_ns: int, category: str, facts: Mapping[str, object]
+    ) -> None:
         self.events.append(
             {
                 "cat": category,
                 "pid": os.getpid(),
                 "tid": threading.get_native_id(),
-                "dur": (time.perf_counter_ns() - start_ns) // 1000,
+                "dur": duration_ns // 1000,
                 "ts": (start_ns - self.start_ns) // 1000,
                 "ph": "X",
                 "name": name,
-                "args": facts,
+                "args": dict(facts),
             }
         )
 

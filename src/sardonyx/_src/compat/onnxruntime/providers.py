@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 
+from sardonyx._src.arguments import items_of
+
 AVAILABLE = ["CPUExecutionProvider"]
 
 
@@ -16,12 +18,12 @@ def get_available_providers() -> list[str]:
 get_all_providers = get_available_providers
 
 
-def check_providers(providers: Sequence[object]) -> None:
+def check_providers(providers: Sequence[object] | None) -> None:
     """Warns of providers that do not exist here; raises ValueError for entries that are no names.
 
     providers: names, or pairs of a name and options.
     """
-    for entry in providers:
+    for entry in () if providers is None else items_of("providers", providers, object, "names"):
         name = entry[0] if isinstance(entry, tuple) and entry else entry
         if not isinstance(name, str):
             raise ValueError(f"providers must be names, or pairs of a name and options; got {entry!r}")

@@ -38,12 +38,17 @@ class GemmTuning:
     packing_prefetch_rows: rows between the row of a constant that is packed and the one that is prefetched.
     max_inline_operations: operations of an epilogue up to which it is emitted for every vector of a tile.
     min_half_bytes: bytes of a half-precision constant from which on it is not promoted to float32 when it is packed.
+    min_amx_words: words along k of an AMX tile, of 16, below which vectors are faster.
+    min_amx_row_words: words along k of a row below which vectors are faster: AMX tiles are stored through memory.
+    min_amx_rows: rows of a product below which vectors are as fast: it waits for the weights.
+    min_bf16_terms: terms of a sum of products from which on their factors may be rounded to bfloat16.
 
     Shared:
     k_block: KC, most terms of a sum that are added at once: with a panel of 64 columns, 128 KB of B.
     short_k_block: the same for a product of few rows, which memory limits: 32 KB of B.
     sparse_prefetch_bytes: bytes of B up to which prefetching them in the time of a term delays no load: a power of two.
     large_bytes: bytes of B from which on it is assumed to be in memory, not in the level-2 cache.
+    strided_prefetch_terms: terms between the column of a strided A that is multiplied and the one that is prefetched.
     unit_rows: rows of a unit of work, about.
     max_rows: most rows of consecutive units that are computed together; at least those of a unit.
     spare_rows: rows of scratch past the last row of a unit: at least as many as any tile has.
@@ -60,15 +65,37 @@ class GemmTuning:
     packing_prefetch_rows: int = 8
     max_inline_operations: int = 8
     min_half_bytes: int = 1 << 17
+    min_amx_words: int = 6
+    min_amx_row_words: int = 48
+    min_amx_rows: int = 4
+    min_bf16_terms: int = 16
     k_block: ClassVar[int] = 512
     short_k_block: ClassVar[int] = 128
     sparse_prefetch_bytes: ClassVar[int] = 32
     large_bytes: ClassVar[int] = 1 << 19
+    strided_prefetch_terms: ClassVar[int] = 8
     unit_rows: ClassVar[int] = 48
     max_rows: ClassVar[int] = 288
     spare_rows: ClassVar[int] = 16
     max_short_rows: ClassVar[int] = 8
     min_released_bytes: ClassVar[int] = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class BlockQuantizedTuning:
+    """Products with block-quantized weights.
+
+    Shared:
+    k_block: terms that are dequantized at a time for many rows, about: 128 KB of float32, half of L2 at most.
+    unit_rows: rows of a unit of work, about; each unit dequantizes its panel.
+    prefetch_bytes: how far ahead packed weights are prefetched.
+    min_weights: of a matrix: the float32 panels of a smaller one stay in L2.
+    """
+
+    k_block: ClassVar[int] = 512
+    unit_rows: ClassVar[int] = 144
+    prefetch_bytes: ClassVar[int] = 4096
+    min_weights: ClassVar[int] = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +109,8 @@ class ConvTuning:
     Shared:
     unit_rows: rows (output pixels) of a unit of work, about.
     band_rows: the same with an im2row buffer.
+    packed_rows, packed_bytes: rows of a unit whose windows are packed for AMX tiles, and most bytes of these, which stay in
+        the level-2 cache.
     max_interleaved_channels: channels up to which channels-first images are interleaved by shuffles.
     origin_lanes: rows whose window origins are computed in one vector of i64.
     """
@@ -90,6 +119,8 @@ class ConvTuning:
     max_im2row_channels: ClassVar[int] = 8
     unit_rows: ClassVar[int] = 96
     band_rows: ClassVar[int] = 512
+    packed_rows: ClassVar[int] = 256
+    packed_bytes: ClassVar[int] = 1 << 19
     max_interleaved_channels: ClassVar[int] = 4
     origin_lanes: ClassVar[int] = 8
 

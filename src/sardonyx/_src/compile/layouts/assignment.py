@@ -69,7 +69,8 @@ class LayoutAssignment:
     """The tensors of each value of a graph, and the regions and copies that compute them, in order.
 
     destinations: for a subgraph, the tensors that its outputs are written to; None for the graph of a model, whose
-    outputs are tensors that callers receive.  nodes: the names of the nodes for which copies are made.
+    outputs are tensors that callers receive.  nodes: the names of the nodes for which copies are made.  rounded: the tensors of
+    layouts that round.
     """
 
     def __init__(
@@ -86,6 +87,7 @@ class LayoutAssignment:
         )
         self.items: list[LayoutItem] = []
         self.tensors: dict[Value, list[TensorView]] = {}
+        self.rounded: dict[tuple[Value, CustomLayout], TensorView] = {}
         self.nodes: tuple[str, ...] = ()
         self.concat_elision = ConcatElision(graph)
 
@@ -110,7 +112,8 @@ class LayoutAssignment:
                 self.place_concat(region.reads, region.writes[0].value, axis)
             case _:
                 self.place_kernel(region)
-        self.bind_sizes(region.anchor)
+        if not region.binds_sizes:
+            self.bind_sizes(region.anchor)
 
     def bind_sizes(self, node: Node) -> None:
         """Appends the items that bind the data-dependent sizes of a node's results."""
@@ -203,6 +206,8 @@ class LayoutAssignment:
 
     def read(self, value: Value, layout: Layout) -> TensorView:
         """The value in a layout, by a copy if no tensor of it has the layout."""
+        if isinstance(layout, CustomLayout) and layout.element is not None:
+            return self.read_rounded(value, layout)
         tensors = self.tensors_of(value)
         for tensor in tensors:
             if (view := layout.view(tensor)) is not None:
@@ -212,6 +217,18 @@ class LayoutAssignment:
         target = layout.allocate(tensors[0].dtype, tensors[0].shape, value.name)
         self.items.append(LayoutCopy(value, tensors[0], target, self.nodes))
         tensors.append(target)
+        view = layout.view(target)
+        assert view is not None, f"a new tensor of layout {layout} must have it"
+        return view
+
+    def read_rounded(self, value: Value, layout: CustomLayout) -> TensorView:
+        """The value rounded to the element type of a layout, which regions that read this layout share."""
+        target = self.rounded.get((value, layout))
+        if target is None:
+            source = self.read(value, layout.otherwise)
+            target = layout.allocate(source.dtype, source.shape, value.name)
+            self.items.append(LayoutCopy(value, source, target, self.nodes))
+            self.rounded[value, layout] = target
         view = layout.view(target)
         assert view is not None, f"a new tensor of layout {layout} must have it"
         return view

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.linker.amx_permission import AMX_PREFIX, request_amx
 
 CPUINFO = Path("/proc/cpuinfo")
 X86_FLAGS = {  # LLVM's name of a feature -> Linux's
@@ -59,6 +60,9 @@ X86_FLAGS = {  # LLVM's name of a feature -> Linux's
     "avx512bf16": "avx512_bf16",
     "avx512fp16": "avx512_fp16",
     "avx512vp2intersect": "avx512_vp2intersect",
+    "amx-tile": "amx_tile",
+    "amx-int8": "amx_int8",
+    "amx-bf16": "amx_bf16",
 }
 AARCH64_FLAGS = {
     "neon": "asimd",
@@ -93,11 +97,13 @@ def required_features(target: Target) -> list[str]:
 
 
 def host_features(cpuinfo: Path = CPUINFO) -> frozenset[str]:
-    """The features of this processor; where its cores differ, those of all cores."""
+    """The features that this process may use; where the cores of the processor differ, those of all cores."""
     common: frozenset[str] | None = None
     for line in cpuinfo.read_text("utf-8", "replace").splitlines():
         name, _, flags = line.partition(":")
         if name.strip().lower() in ("flags", "features"):
             of_core = frozenset(flags.split())
             common = of_core if common is None else common & of_core
-    return common or frozenset()
+    features = common or frozenset()
+    tiles = frozenset(name for name in features if name.startswith(AMX_PREFIX))
+    return features if tiles and request_amx() else features - tiles

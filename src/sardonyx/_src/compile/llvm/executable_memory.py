@@ -11,10 +11,11 @@ import struct
 import sys
 from collections.abc import Mapping
 from functools import cache
-from weakref import WeakSet
+
+from sardonyx._src.compile.program.live_objects import LiveObjects
 
 READ, EXECUTE = 1, 4  # of memory
-CODE_OWNERS: WeakSet[object] = WeakSet()  # objects with which code is unloaded
+CODE_OWNERS: LiveObjects[object] = LiveObjects()  # objects with which code is unloaded
 
 
 def keep_code_at_exit() -> None:

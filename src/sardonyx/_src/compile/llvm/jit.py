@@ -7,10 +7,12 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.linker import link
+from sardonyx._src.compile.linker.amx_permission import request_amx, without_amx
 from sardonyx._src.compile.linker.elf import ElfObject
 from sardonyx._src.compile.linker.features import saved_program_machine
 from sardonyx._src.compile.llvm import async_compile, compiler
@@ -32,12 +34,12 @@ if hasattr(os, "register_at_fork"):  # a child would wait for ever for what anot
 
 @cache
 def host_target() -> Target:
-    """The target of this machine; raises MissingPackage without llvmlite."""
+    """The target of this machine, with AMX if this process may use it; raises MissingPackage without llvmlite."""
     target = load_cached_target()
     if target is None:
         target = target_from_info(query_host_info())
         store_target(target)
-    return target
+    return target if request_amx() else replace(target, features=without_amx(target.features))
 
 
 def query_host_info() -> dict[str, str]:

@@ -9,6 +9,7 @@ from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.executor import status
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.kernels.data_movement.write_sizes import write_sizes_step
+from sardonyx._src.compile.kernels.gemm.bf16_matmul import round_rows_step
 from sardonyx._src.compile.layouts.constants import ConstantPool
 from sardonyx._src.compile.layouts.laid_out import (
     LaidOutGraph,
@@ -29,7 +30,7 @@ from sardonyx._src.compile.program.size_limits import can_describe_memory
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, dense_temporary
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.dims import Expr, Known
+from sardonyx._src.ir.dims import Expr, Known, symbol
 from sardonyx._src.ir.graph import Node
 from sardonyx._src.ir.tensors import Array
 
@@ -59,6 +60,7 @@ def lower(laid_out: LaidOutGraph, target: Target) -> Program:
         guards,
         scope.prepared.assumed_branches,
         find_observations(actions),
+        scope.prepared.precision,
     )
 
 
@@ -89,8 +91,10 @@ def is_needed(action: Action, used: set[str]) -> bool:
 
 
 def collect_guards(graph: RegionGraph) -> dict[Guard, None]:
-    """The guards of all regions, each once."""
-    return {guard: None for region in graph.all_regions for guard in region.guards}
+    """The guards of required sizes and of all regions, each once."""
+    required = graph.scope.prepared.required_sizes
+    guards = {Guard(symbol(name), number): None for name, number in required.items()}
+    return guards | {guard: None for region in graph.all_regions for guard in region.guards}
 
 
 def sizes_of(step: Step) -> Iterator[Known]:
@@ -166,7 +170,9 @@ class Lowering:
             case LaidOutRegion():
                 yield from attribute(lowering_of(item.region.kind)(item, self), item.region.node_names)
             case LayoutCopy():
-                yield copy_step(item.source, item.target).with_nodes(item.nodes)
+                is_rounding = item.target.dtype is not item.source.dtype
+                step = (round_rows_step if is_rounding else copy_step)(item.source, item.target)
+                yield step.with_nodes(item.nodes)
             case SizeWrite():
                 yield write_sizes_step(item.target, item.sizes).with_nodes(item.nodes)
             case _:

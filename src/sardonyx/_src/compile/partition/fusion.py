@@ -106,6 +106,7 @@ class GroupBuilder:
         self.nodes: dict[Node, None] = {}
         self.queue: list[tuple[int, int, Node]] = []
         self.enclosed: set[Value] = set()  # that only nodes of the group read
+        self.unfit: set[Node] = set()  # nodes that compute operands and could not be added
 
     def add(self, node: Node) -> bool:
         """Adds a node, if it is elementwise and its inputs are available; otherwise leaves the group as it was."""
@@ -166,7 +167,9 @@ class GroupBuilder:
         """The result of a node as an expression; None if the node is not elementwise, or an input is unavailable."""
         node = call.node
         if (columns := folded_statistics(call, self.scope)) is not None:
-            return self.scale_and_shift(node, *columns)
+            channels = self.scope.shape(columns[0])
+            fits = channels is not None and self.scope.guard_required_equal(channels[0], self.shape[1])
+            return self.scale_and_shift(node, *columns) if fits else None
         args = [self.argument(node, i, value) for i, value in enumerate(node.inputs)]
         if None in (arg for arg, value in zip(args, node.inputs, strict=True) if value is not None):
             return None
@@ -190,7 +193,7 @@ class GroupBuilder:
 
     def argument(self, node: Node, index: int, value: Value | None) -> Scalar | None:
         """An input as an expression; None if it is omitted or unavailable."""
-        if value is None:
+        if value is None or not self.has_required_shape(node, index, self.scope.shape(value)):
             return None
         if value in self.values:
             return self.values[value]
@@ -215,12 +218,35 @@ class GroupBuilder:
             return None
         return self.operands.setdefault((value, shape), Local(f"{self.name}{len(self.operands)}"))
 
+    def has_required_shape(self, node: Node, index: int, shape: Shape | None) -> bool:
+        """Whether an input has the shape that its operator requires beyond broadcasting; guarded where that is not known."""
+        if shape is None:
+            return False
+        pairs: list[tuple[Known, Known]] = []
+        match node.op_type:
+            case "Clip" if index > 0:
+                pairs = [(dim, 1) for dim in shape]
+            case "PRelu" if index == 0:
+                pairs = [*zip((*(1 for _ in self.shape[len(shape) :]), *shape), self.shape, strict=True)]
+            case "BatchNormalization" if index > 0:
+                pairs = [
+                    (shape[0], self.shape[1] if len(self.shape) > 1 else 1)
+                ]  # without an axis: one channel
+        return all(self.scope.guard_required_equal(dim, required) for dim, required in pairs)
+
     def absorb(self, value: Value) -> bool:
         """Adds the node that computes an operand, if no region has claimed it and it fits."""
         node = value.producer
         if node is None or node.graph is not self.scope.graph or node in self.scope.claimed:
             return False
-        return node not in self.scope.refused and len(self.nodes) < MAX_FUSED_NODES and self.add(node)
+        if node in self.unfit or len(self.nodes) >= MAX_FUSED_NODES:
+            return False
+        fits = self.add(node)
+        if not fits:
+            self.unfit.add(
+                node
+            )  # or it would be tried for each path to it, of which there may be exponentially many
+        return fits
 
     def inline(self, value: Value, broadcasts: bool) -> Scalar | None:
         """A deferred value as an expression of its operands; it may be broadcast if it is only a Cast.

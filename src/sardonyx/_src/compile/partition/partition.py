@@ -58,7 +58,7 @@ def match_region(scope: Scope, node: Node) -> Region[object]:
 
 def find_region(scope: Scope, node: Node) -> Region[object] | None:
     """The region that the first matcher returns for a node; None if none matches."""
-    bound = None if node in scope.refused else scope.bind_node(node)
+    bound = scope.bind_node(node)
     if bound is not None:
         for matcher in matchers_of(node.domain, node.op_type, bound.version):
             scope.guards = {}
@@ -69,14 +69,18 @@ def find_region(scope: Scope, node: Node) -> Region[object] | None:
 
 
 def can_be_executed(region: Region[object], scope: Scope) -> bool:
-    """Whether guards can be computed, and the sizes of all results are known before the region is executed.
+    """Whether no node is refused, guards can be computed, and the sizes of all results are known before the region is executed.
 
-    A node whose execution tells sizes must be a region of its own, and provide its results in Python, as a loop can.
+    A node whose execution tells sizes must be a region of its own, and either bind them or provide its results in Python, as a
+    loop can.
     """
+    if not scope.refused.isdisjoint(region.nodes):
+        return False
     if any(has_opaque_part(dim) for guard in scope.guards for dim in guard):
         return False
     computed = {value for node in region.nodes for value in node.outputs if scope.data_dependent_axes(value)}
-    return not computed or (len(region.nodes) == 1 and computed.isdisjoint(region.results))
+    is_single = len(region.nodes) == 1
+    return not computed or (is_single and (region.binds_sizes or computed.isdisjoint(region.results)))
 
 
 def has_fallback(regions: RegionGraph) -> bool:

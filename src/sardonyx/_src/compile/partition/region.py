@@ -80,6 +80,7 @@ class Region(Generic[C_co]):
     epilogue.  guards: the relations between dims on which the match relies.
     last: the node in whose place the region is executed, if that is not the anchor.
     is_deferred: whether it is executed only if another region reads its result, just before.
+    binds_sizes: whether its actions bind the data-dependent sizes of what it writes.
     """
 
     kind: str
@@ -92,6 +93,7 @@ class Region(Generic[C_co]):
     guards: tuple[Guard, ...] = ()
     last: Node | None = None
     is_deferred: bool = False
+    binds_sizes: bool = False
 
     @property
     def anchor(self) -> Node:

@@ -13,6 +13,7 @@ from typing import TypeAlias
 from sardonyx._src.compile.partition.region import Region
 from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.ops.api import OPERATORS
 from sardonyx._src.ops.index import Index, qualified_name
 
 Matcher: TypeAlias = "Callable[[BoundNode, Scope], Region[object] | None]"
@@ -20,6 +21,7 @@ Key: TypeAlias = tuple[str, str, int]  # domain, operator, version
 COMPILE = __name__.rpartition(".partition.")[0]
 PATTERN_INDEX = Index(f"{COMPILE}.partition.patterns", Path(__file__).parent / "patterns")
 OPERATOR_INDEX = Index(f"{COMPILE}.lower.operators", Path(__file__).parent.parent / "lower" / "operators")
+OWN_KERNEL = "OwnKernel"  # the kind of regions of native kernels of callers
 PATTERNS: dict[Key, list[Matcher]] = {}
 MATCHERS: dict[Key, Matcher] = {}
 SHIPPED: dict[Key, Matcher] = {}  # the project's own, for each operator that was looked up
@@ -61,6 +63,10 @@ def matchers_of(domain: str, name: str, version: int) -> Iterator[Matcher]:
     if OPERATOR_INDEX.import_for(qualified):
         SHIPPED.update((key, matcher) for key, matcher in MATCHERS.items() if key[:2] == (domain, name))
     yield from PATTERNS.get(key, ())
+    operator = OPERATORS.get((domain, name))
+    if operator is not None and version in operator.natives:
+        OPERATOR_INDEX.import_for(OWN_KERNEL)
+        yield MATCHERS["", OWN_KERNEL, 1]
     if key in MATCHERS:
         yield MATCHERS[key]
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.gemm.bf16 import has_bf16_products
 from sardonyx._src.compile.partition.region import Alias, Region, Write
+from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.prepare.dequantized_constants import DequantizedConstants, upcast_source
 from sardonyx._src.compile.prepare.graph_info import GraphInfo
 from sardonyx._src.compile.prepare.prepare import PreparedModel
@@ -24,8 +26,8 @@ class Scope(GraphInfo):
     claimed: the nodes of the regions so far, whose results later regions can read.  deferred: the regions of values that
     are computed only if a region reads them; matchers may read their operands instead.  guards: the relations that the
     matcher being tried relies on; they become the guards of its region, or are dropped with it.  folded_constants: what
-    matchers computed from the constant operands of a node.  refused: nodes that no matcher may be tried at.  defects: the nodes whose
-    matchers failed, with the exception, subgraphs included.
+    matchers computed from the constant operands of a node.  refused: nodes that no region but a fallback may
+    have.  defects: the nodes whose matchers failed, with the exception, subgraphs included.
     """
 
     def __init__(
@@ -33,7 +35,7 @@ class Scope(GraphInfo):
         prepared: PreparedModel,
         target: Target,
         graph: Graph | None = None,
-        refused: Collection[Node] = (),
+        refused: frozenset[Node] = frozenset(),
     ) -> None:
         super().__init__(prepared, graph)
         self.prepared, self.target, self.refused = prepared, target, refused
@@ -45,6 +47,11 @@ class Scope(GraphInfo):
         self.writers: dict[Value, tuple[Region[object], Write | Alias]] = {}
         self._dequantized = DequantizedConstants(self.model.opset_imports)
 
+    @property
+    def rounds_factors(self) -> bool:
+        """Whether factors of float32 products are rounded to bfloat16."""
+        return self.prepared.precision == "bf16" and has_bf16_products(self.target)
+
     def record(self, region: Region[object]) -> None:
         """Claims the nodes of a region, and records what it computes, for later queries."""
         self.claimed.update(region.nodes)
@@ -53,6 +60,10 @@ class Scope(GraphInfo):
             self.writers[result.value] = (region, result)
         if region.is_deferred:
             self.deferred[region.anchor.outputs[0]] = region
+
+    def bind_node(self, node: Node) -> BoundNode | None:
+        """The node with its signature; None also for a refused node."""
+        return None if node in self.refused else super().bind_node(node)
 
     # --- constants ---------------------------------------------------------------------------
 

@@ -22,7 +22,9 @@ DECOMPOSITIONS = {  # the module of each operator
     "BlackmanWindow": "function_body",
     "CausalConvWithState": "function_body",
     "CenterCropPad": "function_body",
+    "Compress": "compress",
     "Conv": "conv_3d",
+    "DequantizeLinear": "blocked_dequantization",
     "Einsum": "einsum",
     "EyeLike": "eye_like",
     "GridSample": "grid_sample",
@@ -35,6 +37,7 @@ DECOMPOSITIONS = {  # the module of each operator
     "Shrink": "function_body",
     "SoftmaxCrossEntropyLoss": "function_body",
     "SwiGLU": "function_body",
+    "Transpose": "transposed_constant",
 }
 Decomposition = Callable[[Node, Edit], bool]
 

@@ -38,6 +38,7 @@ class GraphInfo:
         self._shapes: dict[
             Value, tuple[Known, ...] | None
         ] = {}  # the types of a prepared graph do not change
+        self._bound: dict[Node, BoundNode | None] = {}
         self._dims: dict[Shape, tuple[Known, ...] | None] = {}  # of different values with equal types
 
     # --- shapes ------------------------------------------------------------------------------
@@ -104,18 +105,28 @@ class GraphInfo:
         return elements if elements is not None and elements.ndim == 1 else None
 
     def size_elements(self, value: Value) -> list[Known] | None:
-        """The elements of a small int64 tensor computed by a node, if input sizes determine all of them."""
+        """The elements of a small int64 tensor computed by a node, if input sizes determine all of them, and steps can
+        have them as arguments."""
         elements = None if value.producer is None else self.elements(value)
         if elements is None or self.dtype_of(value) is not DataType.INT64 or self.shape(value) is None:
             return None
         dims = [e if isinstance(e, Expr) or e is None else int(e) for e in elements.flat]
-        known = [dim for dim in dims if dim is not None and (isinstance(dim, int) or self.is_size(dim))]
+        known = [dim for dim in dims if isinstance(dim, int) or (dim is not None and self.is_argument(dim))]
         return known if len(known) == elements.size <= MAX_SIZE_ELEMENTS else None
+
+    def is_argument(self, size: Expr) -> bool:
+        """Whether a step can have a size as an argument: the sizes of the inputs determine it, and it has room."""
+        return self.is_size(size) and has_room(size)
 
     # --- nodes -------------------------------------------------------------------------------
 
     def bind_node(self, node: Node) -> BoundNode | None:
         """The node with its signature; None for calls of functions, and for nodes that fail type checking."""
+        if node not in self._bound:  # or a node of many inputs would be bound for the producer of each
+            self._bound[node] = self._bind_node(node)
+        return self._bound[node]
+
+    def _bind_node(self, node: Node) -> BoundNode | None:
         is_function = (node.domain, node.op_type, node.overload) in self.model.functions
         if is_function or self.facts.is_rejected(node):
             return None

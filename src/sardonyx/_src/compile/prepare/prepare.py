@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from sardonyx._src.compile.prepare.assumed_branches import assume_branches, drop_known_conditions
@@ -14,12 +14,15 @@ from sardonyx._src.compile.prepare.decompose import decompose_nodes
 from sardonyx._src.compile.prepare.legacy_opsets import newest_versions_are_equivalent
 from sardonyx._src.compile.prepare.precision_classes import HasLowering
 from sardonyx._src.compile.prepare.promote_half import promote_half_precision
+from sardonyx._src.compile.prepare.required_sizes import bind_sizes
 from sardonyx._src.compile.prepare.seeded_random import fold_seeded_random
 from sardonyx._src.compile.program.assumptions import Assumptions, BranchTaken, ranks_of
 from sardonyx._src.compile.program.defects import DEFECTS
+from sardonyx._src.compile.program.precision import EXACT, Precision
 from sardonyx._src.convert.converter import convert, expand_vendor_operators
 from sardonyx._src.convert.vendor_operators import classical_operators, vendor_operators
 from sardonyx._src.errors import CompilationError, ConversionError, InferenceError, LimitError
+from sardonyx._src.grad.gradient_nodes import expand_gradients
 from sardonyx._src.infer.incremental import IncrementalInference, RejectionRecorder
 from sardonyx._src.infer.merge import open_elements
 from sardonyx._src.ir.clone import clone
@@ -29,8 +32,11 @@ from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import SparseTensor, Tensor
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ir.walk import graphs, nodes, roots
-from sardonyx._src.rewrite.optimize import optimize
+from sardonyx._src.rewrite.engine.driver import Budget
+from sardonyx._src.rewrite.optimize import run_passes
+from sardonyx._src.rewrite.pages import select_passes
 from sardonyx._src.rewrite.report import OptimizationReport
+from sardonyx._src.rewrite.shipped_passes import shipped_names
 from sardonyx._src.schema import latest
 
 T = TypeVar("T")
@@ -51,7 +57,8 @@ class PreparedModel:
 
     facts: types, shapes and known elements of its values.  sizes: for each symbol of its shapes, the input and the axis
     whose length it is.  data_dependent_sizes: for each value of which a run tells sizes, the axes with
-    their symbols.
+    their symbols.  required_sizes: the symbols that are a number in every valid run; shapes have the number in their place.
+    precision: of the factors of float32 products.
     """
 
     model: Model
@@ -59,6 +66,8 @@ class PreparedModel:
     sizes: Mapping[str, tuple[str, int]]
     data_dependent_sizes: Mapping[Value, Mapping[int, str]]
     assumed_branches: Mapping[str, BranchTaken]
+    required_sizes: Mapping[str, int] = field(default_factory=dict)
+    precision: Precision = EXACT
 
 
 def prepare_model(
@@ -90,16 +99,15 @@ def prepare_model(
     if attempt(lambda: decompose_nodes(copy), "decompose", defects):
         copy = optimize_tolerantly(copy, defects)
     number_classes(copy)
-    recorder = DataDependentSizes(copy.graph, sizes, ranks)
-    facts = infer_types(copy, recorder)
+    required: dict[str, int] = {}
+    facts, recorder = infer_sizes(copy, sizes, ranks, required)
     if promotes:
         promoted = attempt(lambda: promote_half_precision(copy, facts, has_lowering), "promote", defects)
         if promoted is None:
             return prepare_model(model, has_lowering, defects, promotes=False, assumptions=assumptions)
         if promoted:
-            recorder = DataDependentSizes(copy.graph, sizes, ranks)
-            facts = infer_types(copy, recorder)
-    return PreparedModel(copy, facts, sizes, recorder.axes, branches)
+            facts, recorder = infer_sizes(copy, sizes, ranks, required)
+    return PreparedModel(copy, facts, sizes, recorder.axes, branches, required)
 
 
 def attempt(action: Callable[[], T], stage: str, defects: list[CompilationError] | None) -> T | None:
@@ -116,16 +124,12 @@ def attempt(action: Callable[[], T], stage: str, defects: list[CompilationError]
 def optimize_tolerantly(model: Model, defects: list[CompilationError] | None) -> Model:
     """The optimised model, without the passes that fail if failures are recorded; the model itself if nothing else is left."""
     skipped: list[str] = []
+    budget = Budget(seconds=OPTIMIZE_SECONDS, growth=MAX_FOLDED_BYTES, result_growth=MAX_FOLDED_BYTES)
     while True:
         report = OptimizationReport()
         try:
-            return optimize(
-                model,
-                skip=skipped,
-                seconds=OPTIMIZE_SECONDS,
-                growth=MAX_FOLDED_BYTES,
-                result_growth=MAX_FOLDED_BYTES,
-                report=report,
+            return run_passes(
+                expand_gradients(model), select_passes(shipped_names(), skipped), budget, report
             )
         except (InferenceError, LimitError) as error:
             log.info("the model is compiled without optimisation: %s", error)
@@ -137,6 +141,20 @@ def optimize_tolerantly(model: Model, defects: list[CompilationError] | None) ->
             if not report.running or report.running in skipped or len(skipped) >= MAX_SKIPPED_PASSES:
                 return model
             skipped.append(report.running)
+
+
+def infer_sizes(
+    model: Model, sizes: Collection[str], ranks: Mapping[str, int], required: dict[str, int]
+) -> tuple[IncrementalInference, DataDependentSizes]:
+    """Infers all types, with numbers for the sizes of inputs that nodes require, which are added to `required`."""
+    while True:
+        recorder = DataDependentSizes(model.graph, sizes, ranks)
+        facts = infer_types(model, recorder)
+        further = {name: n for name, n in recorder.required.items() if name in sizes and name not in required}
+        if not further:
+            return facts, recorder
+        required |= further
+        bind_sizes(model.graph, further)
 
 
 def infer_types(model: Model, recorder: RejectionRecorder) -> IncrementalInference:

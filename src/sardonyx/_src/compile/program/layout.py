@@ -153,13 +153,14 @@ class CustomLayout:
     """A layout of one kernel family, such as rows padded to whole words.
 
     find, make: `view` and `allocate`.  otherwise: what a region writes instead where it cannot choose, because the result
-    is an output of the graph, or a part of a Concat.
+    is an output of the graph, or a part of a Concat.  element: the element type to which the value is rounded; None for its own.
     """
 
     name: str
     find: Callable[[TensorView], TensorView | None]
     make: Callable[[DataType, Shape, str], TensorView]
     otherwise: Layout = Dense()
+    element: DataType | None = None
 
     def view(self, tensor: TensorView) -> TensorView | None:
         return self.find(tensor)

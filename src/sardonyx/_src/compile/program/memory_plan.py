@@ -8,8 +8,10 @@ buffers of one stage only, and those of later stages follow, so that binding siz
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
 
 from sardonyx._src.compile.program.lazy_constants import CACHE_LINE_BYTES
 from sardonyx._src.compile.program.program import (
@@ -25,6 +27,9 @@ from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, element_bytes
 from sardonyx._src.ir.dims import Known, evaluate
 
+MAX_PACKED_BY_SIZE = 2048  # alias sets; more are packed in the order of first use
+MAX_CANDIDATES = 256  # gaps or slots that are compared for one buffer
+UNBOUNDED = 1 << 62
 GUESSED_LENGTH = 61  # assumed for symbolic dims when slots are assigned
 
 
@@ -44,7 +49,6 @@ class ArenaSlot:
 
     buffers: list[Buffer] = field(default_factory=list)
     size: int = 0
-    free_from: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,8 @@ def plan_memory(program: Program) -> MemoryPlan:
     root = find_in_place_aliases(program.actions, ranges)
     alias_sets = coalesce(ranges, root)
     if all(isinstance(r.buffer.size, int) for r in alias_sets):
-        root_offsets, size = pack_offsets(alias_sets)
+        pack = pack_offsets if len(alias_sets) <= MAX_PACKED_BY_SIZE else pack_in_order
+        root_offsets, size = pack(alias_sets)
         offsets = {r.buffer: root_offsets[root[r.buffer]] for r in ranges}
         return MemoryPlan(tuple(ranges), offsets, size, (), {}, tuple(alias_sets))
     slots, root_slots = share_slots(alias_sets, stages)
@@ -157,21 +162,53 @@ def estimate_bytes(size: Known, sizes: Mapping[str, int]) -> int:
 
 def pack_offsets(ranges: Sequence[LiveRange]) -> tuple[dict[Buffer, int], int]:
     """(offsets, total size): first-fit packing, the largest buffer first, each in the lowest gap that it fits into."""
-    placed: list[tuple[int, int, LiveRange]] = []  # start, end, live range
+    placed: list[tuple[int, int, LiveRange]] = []  # start, end, live range; ascending
     offsets: dict[Buffer, int] = {}
     total = 0
     for live_range in sorted(ranges, key=lambda r: (-r.size, r.first)):
         start, size = 0, align_to_cache_line(live_range.size)
-        for low, high, other in sorted(placed, key=lambda p: p[0]):
+        for low, high, other in placed:
             if other.first > live_range.last or other.last < live_range.first:
                 continue
             if start + size <= low:
                 break
             start = max(start, high)
-        placed.append((start, start + size, live_range))
+        insort(placed, (start, start + size, live_range), key=lambda p: p[0])
         offsets[live_range.buffer] = start
         total = max(total, start + size)
     return offsets, total
+
+
+def pack_in_order(ranges: Sequence[LiveRange]) -> tuple[dict[Buffer, int], int]:
+    """(offsets, total size): first-fit packing in the order of first use, in time proportional to the number of buffers
+    where `pack_offsets` takes its square."""
+    offsets: dict[Buffer, int] = {}
+    live: list[tuple[int, int, int]] = []  # a heap of last use, start, end
+    gaps, total = [(0, UNBOUNDED)], 0  # start, end
+    for live_range in sorted(ranges, key=lambda r: r.first):
+        while live and live[0][0] < live_range.first:
+            _, start, end = heappop(live)
+            add_gap(gaps, start, end)
+        size = align_to_cache_line(live_range.size)
+        index = next((i for i, (a, b) in enumerate(gaps[:MAX_CANDIDATES]) if b - a >= size), len(gaps) - 1)
+        start, end = gaps[index][0], gaps[index][0] + size
+        gaps[index : index + 1] = [(end, gaps[index][1])] if end < gaps[index][1] else []
+        if size:
+            heappush(live, (live_range.last, start, end))
+        offsets[live_range.buffer] = start
+        total = max(total, end)
+    return offsets, total
+
+
+def add_gap(gaps: list[tuple[int, int]], start: int, end: int) -> None:
+    """Adds a gap to an ascending list, joined with the gaps that it touches."""
+    i = bisect_left(gaps, (start, end))
+    if i < len(gaps) and gaps[i][0] == end:
+        end = gaps.pop(i)[1]
+    if i and gaps[i - 1][1] == start:
+        i -= 1
+        start = gaps.pop(i)[0]
+    gaps.insert(i, (start, end))
 
 
 def share_slots(
@@ -194,16 +231,24 @@ def share_slots_of_stage(ranges: Sequence[LiveRange]) -> tuple[list[ArenaSlot], 
     """(slots, slot of each buffer): each takes the free slot nearest in size, preferably one with a buffer of equal size."""
     slots: list[ArenaSlot] = []
     slot_of: dict[Buffer, int] = {}
+    sizes: list[set[Known]] = []  # of the buffers of each slot
+    busy: list[tuple[int, int]] = []  # a heap of the last use and the number of each slot that is not free
+    free: list[int] = []  # ascending
     for live_range in ranges:
-        free = [i for i, slot in enumerate(slots) if slot.free_from <= live_range.first]
-        same_size = [i for i in free if any(b.size == live_range.buffer.size for b in slots[i].buffers)]
-        candidates = same_size or free
+        while busy and busy[0][0] < live_range.first:
+            insort(free, heappop(busy)[1])
+        nearest = free[:MAX_CANDIDATES]
+        candidates = [i for i in nearest if live_range.buffer.size in sizes[i]] or nearest
         index = min(candidates, key=lambda i: abs(slots[i].size - live_range.size), default=len(slots))
         if index == len(slots):
             slots.append(ArenaSlot())
-        slot = slots[index]
-        slot.buffers.append(live_range.buffer)
-        slot.size, slot.free_from = max(slot.size, live_range.size), live_range.last + 1
+            sizes.append(set())
+        else:
+            free.remove(index)
+        slots[index].buffers.append(live_range.buffer)
+        slots[index].size = max(slots[index].size, live_range.size)
+        sizes[index].add(live_range.buffer.size)
+        heappush(busy, (live_range.last, index))
         slot_of[live_range.buffer] = index
     return slots, slot_of
 

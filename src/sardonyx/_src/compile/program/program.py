@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from sardonyx._src.compile.program.assumptions import BranchTaken, Observation
 from sardonyx._src.compile.program.guards import Guard
+from sardonyx._src.compile.program.precision import EXACT, Precision
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView
 from sardonyx._src.ir.dims import Known
@@ -57,11 +58,13 @@ class BindSizes:
 
     symbols: by axis, the symbols of the lengths that the operator determines from elements.  What is executed before
     depends on none of them; the actions after it are computed for their values.
+    count: where a kernel step has written the only such length, one int64; None if Python holds the value.
     """
 
     value: Value
     rank: int
     symbols: Mapping[int, str]
+    count: TensorView | None = None
 
     def __str__(self) -> str:
         lengths = (f"{symbol} = length of axis {axis}" for axis, symbol in self.symbols.items())
@@ -69,7 +72,7 @@ class BindSizes:
 
     @property
     def reads(self) -> tuple[TensorView, ...]:
-        return ()
+        return () if self.count is None else (self.count,)
 
     @property
     def writes(self) -> tuple[TensorView, ...]:
@@ -109,6 +112,7 @@ class Program:
     status: the status block.  guards: the relations between dims that every run checks.
     assumed_branches: the outputs that are conditions, by name, with the branches that they must choose.
     observations: what runs can tell of fallback ops, for which a program could be specialised.
+    precision: of the factors of float32 products.
     """
 
     model: Model
@@ -120,6 +124,7 @@ class Program:
     guards: tuple[Guard, ...] = ()
     assumed_branches: Mapping[str, BranchTaken] = field(default_factory=dict)
     observations: Mapping[Node, Observation] = field(default_factory=dict)
+    precision: Precision = EXACT
 
     @property
     def steps(self) -> list[Step]:

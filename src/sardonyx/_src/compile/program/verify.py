@@ -6,6 +6,7 @@ Every check raises AssertionError with the action or the buffers that violate it
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from sardonyx._src.compile.program.lazy_constants import CACHE_LINE_BYTES
 from sardonyx._src.compile.program.memory_plan import LiveRange, MemoryPlan
@@ -81,10 +82,31 @@ def has_equal_strides(a: TensorView, b: TensorView) -> bool:
 def are_adjacent_slices(a: TensorView, b: TensorView) -> bool:
     """Whether two tensors provably are slices of one tensor along an axis that do not overlap, as the inputs of a Concat
     whose copies are elided."""
-    if a.strides != b.strides or element_bytes(a.dtype) != element_bytes(b.dtype):
+    common = with_common_strides(a, b)
+    if common is None or element_bytes(a.dtype) != element_bytes(b.dtype):
         return False
+    a, b = common
     first, second = (a, b) if known_ge(b.offset, a.offset) else (b, a)
     return any(are_adjacent_along(axis, first, second) for axis in range(a.rank))
+
+
+def with_common_strides(a: TensorView, b: TensorView) -> tuple[TensorView, TensorView] | None:
+    """Views of the same elements as two tensors with the same strides; None if there are none.
+
+    A dim that is repeated, with a stride of 0, has the elements of a unit dim, and a unit dim has any stride.
+    """
+    if a.rank != b.rank:
+        return None
+    shapes = [[1 if s == 0 else d for d, s in zip(t.shape, t.strides, strict=True)] for t in (a, b)]
+    strides: list[Known] = []
+    for m, n, stride, other in zip(*shapes, a.strides, b.strides, strict=True):
+        if stride != other and m != 1 and n != 1:
+            return None
+        strides.append(other if m == 1 and other != 0 else stride)
+    return (
+        replace(a, shape=tuple(shapes[0]), strides=tuple(strides)),
+        replace(b, shape=tuple(shapes[1]), strides=tuple(strides)),
+    )
 
 
 def are_adjacent_along(axis: int, first: TensorView, second: TensorView) -> bool:

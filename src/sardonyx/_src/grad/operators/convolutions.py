@@ -113,9 +113,11 @@ def channels_first(step: BackwardStep, x: Value, group: int, *, by_group: bool) 
     space = step.op("Shape", x, start=2)
     batch = step.op("Shape", x, start=0, end=1)
     count = step.integers([group])
-    split = step.Reshape(x, step.op("Concat", batch, count, step.integers([-1]), space, axis=0))
+    channels = step.Div(step.op("Shape", x, start=1, end=2), count)
+    split = step.Reshape(x, step.op("Concat", batch, count, channels, space, axis=0), allowzero=1)
     moved = step.op("Transpose", split, perm=[2, 1, 0, *range(3, rank + 1)])
-    return step.Reshape(moved, step.op("Concat", step.integers([-1]), step.Mul(batch, count), space, axis=0))
+    sizes = step.op("Concat", channels, step.Mul(batch, count), space, axis=0)
+    return step.Reshape(moved, sizes, allowzero=1)
 
 
 def first_sizes(step: BackwardStep, x: Value, like: Value, rank: int) -> Value:

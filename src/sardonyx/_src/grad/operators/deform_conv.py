@@ -24,26 +24,22 @@ def deform_conv(step: BackwardStep) -> Sequence[Value | None] | None:
     taps = math.prod(kernel)
     batch, out = step.op("Shape", x, start=0, end=1), step.op("Shape", offset, start=2)
     count = step.Mul(batch, step.integers([groups]))
-    images = step.Reshape(
-        sampler.widen(x),
-        step.op("Concat", count, step.integers([-1]), step.op("Shape", x, start=2), axis=0),
-    )
-    offsets = step.Reshape(
-        sampler.widen(offset), step.op("Concat", count, step.integers([taps, windows.rank]), out, axis=0)
-    )
+    points = step.ReduceProd(out)
+    reads = step.Mul(points, step.integers([taps]))
+    depth = step.Div(step.op("Shape", x, start=1, end=2), step.integers([groups]))
+    images = reshape(step, sampler.widen(x), count, depth, step.op("Shape", x, start=2))
+    offsets = reshape(step, sampler.widen(offset), count, step.integers([taps, windows.rank]), out)
     axes = [axis_taps(sampler, images, offsets, windows, kernel, i) for i in range(windows.rank)]
     columns = sampler.sample(images, axes)
     if step.inference.has(4):
-        mask = step.Reshape(
-            sampler.widen(step.input(4)), step.op("Concat", count, step.integers([1, -1]), axis=0)
-        )
+        mask = reshape(step, sampler.widen(step.input(4)), count, step.integers([1]), reads)
         columns = step.Mul(columns, mask)
     rows = step.op("Shape", w)
-    channels = step.op("Concat", batch, step.integers([group, math.prod(step.shape(1)[1:]), -1]), axis=0)
+    terms = step.integers([group, math.prod(step.shape(1)[1:])])
     kernels = step.Reshape(sampler.widen(w), step.integers([group, -1, math.prod(step.shape(1)[1:])]))
-    product = step.MatMul(kernels, step.Reshape(columns, channels))
+    product = step.MatMul(kernels, reshape(step, columns, batch, terms, points))
     first = step.op("Slice", rows, step.integers([0]), step.integers([1]))
-    result = step.Reshape(product, step.op("Concat", batch, first, out, axis=0))
+    result = reshape(step, product, batch, first, out)
     if step.inference.has(3):
         column = step.integers([-1, *[1] * windows.rank])
         result = step.Add(result, step.Reshape(sampler.widen(step.input(3)), column))
@@ -65,5 +61,12 @@ def axis_taps(
     line = step.Reshape(starts, step.integers([-1, *[1] * (rank - 1 - i)]))
     inside = np.indices(tuple(kernel))[i].reshape(-1, *[1] * rank) * windows.dilations[i]
     place = sampler.widen(step.Add(line, step.integers(inside)))
-    position = step.Reshape(step.Add(shift, place), step.integers([0, -1]))
+    rows = step.op("Shape", offsets, start=0, end=1)
+    reads = step.Mul(step.ReduceProd(step.op("Shape", offsets, start=3)), step.integers([math.prod(kernel)]))
+    position = reshape(step, step.Add(shift, place), rows, reads)
     return sampler.linear_taps(position, sampler.size(images, 2 + i))
+
+
+def reshape(step: BackwardStep, x: Value, *sizes: Value) -> Value:
+    """The elements of x in a shape of these sizes, some of which may be 0."""
+    return step.Reshape(x, step.op("Concat", *sizes, axis=0), allowzero=1)

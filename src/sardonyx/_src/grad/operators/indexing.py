@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sardonyx._src.grad.operators.shapes import element_numbers, scatter_elements
+from sardonyx._src.grad.operators.shapes import element_numbers, pad_with_zeros, scatter_elements
 from sardonyx._src.grad.registry import decomposition, operator
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ops.backward_step import BackwardStep, Gradients, shape_of
@@ -14,12 +14,26 @@ from sardonyx._src.ops.backward_step import BackwardStep, Gradients, shape_of
 @operator("GatherElements").gradient(13)
 @operator("GatherND").gradient(13)
 def gather(step: BackwardStep) -> Gradients:
-    """The operator itself, applied to the numbers of the elements, tells where each one came from."""
+    """The operator itself, applied to the numbers of the elements, tells where each one came from; one known entry of an axis is padded."""
     x = step.input(0)
+    margins = entry_margins(step) if step.node.op_type == "Gather" else None
+    if margins is not None:
+        dy, index = step.gradient(), step.inference.rank(1)
+        return pad_with_zeros(step, dy if index else step.Unsqueeze(dy, step.integers([*margins])), margins)
     (positions,) = step.add(
         step.node.op_type, [element_numbers(step, x), *step.node.inputs[1:]], step.node.attributes, 1
     )
     return scatter_elements(step, step.gradient(), positions, x)
+
+
+def entry_margins(step: BackwardStep) -> dict[int, tuple[int, int]] | None:
+    """The numbers of entries before and after the one of an axis that a Gather takes; None if it takes others, or none that are known."""
+    index, shape, axis = step.inference.constant(1), step.inference.shape(0), step.axis()
+    size = shape[axis] if shape else None
+    if index is None or index.size != 1 or index.ndim > 1 or not isinstance(size, int) or not size:
+        return None
+    place = int(index.item()) % size
+    return {axis: (place, size - 1 - place)}
 
 
 @operator("ScatterElements").gradient(18)

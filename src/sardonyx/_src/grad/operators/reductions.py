@@ -16,7 +16,7 @@ def keep_dims(step: BackwardStep, reduced: Value) -> Value:
         return reduced
     if not step.inference.has(1):
         return step.Reshape(reduced, step.integers(np.ones(step.rank(0), np.int64)))
-    return step.Reshape(reduced, reduced_shape(step))
+    return step.Reshape(reduced, reduced_shape(step), allowzero=1)
 
 
 def reduces_nothing(step: BackwardStep) -> bool:
@@ -78,7 +78,8 @@ def reduce_prod(step: BackwardStep) -> Gradients:
     moved = step.op("Transpose", x, perm=order) if rank else x
     kept = rank - len(reduced)
     leading = step.op("Shape", moved, start=0, end=kept)
-    rows = step.Reshape(moved, step.op("Concat", leading, step.integers([-1]), axis=0))
+    count = step.ReduceProd(step.op("Shape", moved, start=kept))
+    rows = step.Reshape(moved, step.op("Concat", leading, count, axis=0), allowzero=1)
     last = step.integers(kept)
     before = step.op("CumProd", rows, last, exclusive=1)
     after = step.op("CumProd", rows, last, exclusive=1, reverse=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -48,10 +48,40 @@ def split(step: BackwardStep) -> Gradients:
 
 @operator("Slice").gradient(13)
 def slice_(step: BackwardStep) -> Gradients:
-    """The elements of the gradient at their old positions, in zeros: GatherND of positions, scattered."""
-    x = step.input(0)
+    """The gradient between zeros, or scattered to the positions of its elements where these are not adjacent, or known to the run alone."""
+    x, margins = step.input(0), slice_margins(step)
+    if margins is not None:
+        return pad_with_zeros(step, step.gradient(), margins)
     positions = step.op("Slice", element_numbers(step, x), *step.node.inputs[1:])
     return scatter_elements(step, step.gradient(), positions, x)
+
+
+def slice_margins(step: BackwardStep) -> dict[int, tuple[int, int]] | None:
+    """How much of each axis the slice of a node leaves out, before and after; None if it is not known, or has gaps."""
+    shape, starts, ends = step.inference.shape(0), step.inference.constant(1), step.inference.constant(2)
+    axes, steps = (step.inference.constant(i) if step.inference.has(i) else None for i in (3, 4))
+    is_known = all(step.inference.has(i) <= (x is not None) for i, x in ((3, axes), (4, steps)))
+    if shape is None or starts is None or ends is None or not is_known:
+        return None
+    if steps is not None and (steps != 1).any():
+        return None
+    margins = {}
+    for start, end, axis in zip(
+        starts.tolist(), ends.tolist(), range(starts.size) if axes is None else axes.tolist(), strict=True
+    ):
+        size = shape[axis]
+        if not isinstance(size, int):
+            return None
+        first, last, _ = slice(start, end).indices(size)
+        margins[axis % len(shape)] = (first, size - max(first, last))
+    return margins
+
+
+def pad_with_zeros(step: BackwardStep, x: Value, margins: Mapping[int, tuple[int, int]]) -> Value:
+    """x between zeros: the number of those before and after it, by axis."""
+    axes = sorted(margins)
+    pads = [margins[axis][side] for side in (0, 1) for axis in axes]
+    return step.op("Pad", x, step.integers(pads), None, step.integers(axes)) if any(pads) else x
 
 
 def element_numbers(step: BackwardStep, x: Value) -> Value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from math import copysign
@@ -86,23 +87,26 @@ def entries_of(record: Record, name: str) -> list[Record]:
 def entry_differences(
     name: str, records: Sequence[Record], written: Sequence[Record]
 ) -> Iterator[tuple[PartKey, SourceDetails]]:
-    """The details of each entry of a repeated field; of several entries with one key the last one counts."""
-    own_entries = {entry_key(name, own, i, len(written)): own for i, own in enumerate(written)}
-    result: dict[PartKey, SourceDetails] = {}
-    for i, record in enumerate(records):
-        key = entry_key(name, record, i, len(records))
+    """The details of each entry of a repeated field."""
+    own_entries = dict(zip(entry_keys(name, written), written, strict=True))
+    for key, record in zip(entry_keys(name, records), records, strict=True):
         own = own_entries.get(key)
         if own is not None and record.__dict__ != own.__dict__ and (part := difference(record, own)):
-            result[key] = part
-    yield from result.items()
+            yield key, part
 
 
-def entry_key(name: str, record: Record, index: int, count: int) -> PartKey:
-    field = KEYED.get(type(record))
-    if field is None:
-        return PartKey(name, index, count)
-    key = getattr(record, field)
-    return PartKey(name, "" if key == "ai.onnx" else str(key))  # the two names of the default domain
+def entry_keys(name: str, records: Sequence[Record]) -> list[PartKey]:
+    """What identifies each entry of a repeated field."""
+    if not records or type(records[0]) not in KEYED:
+        return [PartKey(name, i, len(records)) for i in range(len(records))]
+    later: Counter[str] = Counter()
+    result: list[PartKey] = []
+    for record in reversed(records):
+        key = str(getattr(record, KEYED[type(record)]))
+        key = "" if key == "ai.onnx" else key  # the two names of the default domain
+        result.append(PartKey(name, key, later=later[key]))
+        later[key] += 1
+    return result[::-1]
 
 
 def whole(value: Scalar | Record) -> Stated:
@@ -164,7 +168,7 @@ def find_parts(record: Record, key: PartKey) -> Iterator[Record]:
     """The messages that the key names, if the record still has them."""
     if record.BY_NAME[key.field].repeated:
         entries = entries_of(record, key.field)
-        yield from (e for i, e in enumerate(entries) if entry_key(key.field, e, i, len(entries)) == key)
+        yield from (e for e, own in zip(entries, entry_keys(key.field, entries), strict=True) if own == key)
     elif isinstance(value := record.__dict__.get(key.field), Record):
         yield value
 

@@ -413,7 +413,7 @@ def node_place(record: m.NodeProto, where: str, index: int) -> str:
 
 
 def domain_of(record: m.NodeProto | m.OperatorSetIdProto | m.FunctionProto | m.OperatorSetProto) -> str:
-    """The domain; the default domain is the empty string."""
+    """The domain; the default domain is the empty string.  `schema.canonical` is the same without a record; loading imports no schemas."""
     return "" if record.domain == "ai.onnx" else record.domain
 
 

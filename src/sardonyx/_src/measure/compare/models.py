@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sardonyx._src.arguments import require_integer, require_mapping, require_number
+from sardonyx._src.arguments import require_integer, require_mapping, require_number, require_text
 from sardonyx._src.errors import InputError
+from sardonyx._src.formatters import format_html
 from sardonyx._src.infer.walk import infer
 from sardonyx._src.io.loading.load import ModelSource, resolve_model
 from sardonyx._src.ir.dims import Expr, evaluate
@@ -95,6 +96,10 @@ class ModelComparison:
         )
         return lines
 
+    def _repr_html_(self) -> str:
+        """The object as a table, in notebooks."""
+        return format_html(self)
+
     def __str__(self) -> str:
         return "\n".join([*(f"{row[4]}: error {row[0]}, {row[5]}" for row in self.rows()), *self.summary()])
 
@@ -124,13 +129,17 @@ def compare(
 
     Raises InputError for models without a common output, for wrong feeds and unknown engines, and what sessions raise.
     """
+    require_text("engine", engine)
+    if against is not None:
+        require_text("against", against)
     require_number("tolerance", tolerance, optional=True)
     require_integer("bytes", bytes, 0)
-    require_mapping("dims", dims or {}, str, (int, np.integer), "names of dims to lengths")
+    if dims is not None:
+        require_mapping("dims", dims, str, (int, np.integer), "names of dims to lengths")
     a = infer(resolve_model(first).copy())
     b = a if second is None else infer(resolve_model(second).copy())
-    values = complete_feeds(a, feeds or {}, seed, dims or {})
-    probes = probe_of(a, engine, values), probe_of(b, against or engine, values)
+    values = complete_feeds(a, feeds, seed, dims)
+    probes = probe_of(a, engine, values), probe_of(b, engine if against is None else against, values)
     shared = shared_values(a, b)
     outputs = [v.name for v in a.graph.outputs if v.name in {w.name for w in b.graph.outputs}]
     if not outputs:

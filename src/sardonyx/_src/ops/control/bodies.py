@@ -13,6 +13,7 @@ from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ops.api import (
     ARRAY_OVERHEAD,
+    GraphCall,
     RunContext,
     RuntimeValue,
     check_result_bytes,
@@ -23,18 +24,21 @@ from sardonyx._src.ops.api import (
 def run_body(
     context: RunContext, graph: Graph, inputs: Sequence[RuntimeValue], outputs: int
 ) -> list[RuntimeValue]:
-    """The results of a subgraph; raises EvaluationError if its inputs or outputs do not match."""
+    """The results of one call of a subgraph; raises EvaluationError if its inputs or outputs do not match."""
+    return bind_body(context, graph, len(inputs), outputs)(inputs)
+
+
+def bind_body(context: RunContext, graph: Graph, inputs: int, outputs: int) -> GraphCall:
+    """A subgraph for many calls with this number of inputs; raises EvaluationError if its inputs or outputs do not match."""
     formals = graph.inputs
-    missing = [v.name for v in formals[len(inputs) :] if v.initializer is None]
-    if len(inputs) > len(formals) or missing:
-        raise EvaluationError(
-            f"subgraph {graph.name!r} must be given {len(formals)} inputs; got {len(inputs)}"
-        )
+    missing = [v.name for v in formals[inputs:] if v.initializer is None]
+    if inputs > len(formals) or missing:
+        raise EvaluationError(f"subgraph {graph.name!r} must be given {len(formals)} inputs; got {inputs}")
     if len(graph.outputs) < outputs:
         raise EvaluationError(
             f"subgraph {graph.name!r} must have {outputs} outputs; got {len(graph.outputs)}"
         )
-    return context.run(graph, inputs)
+    return context.bind(graph)
 
 
 def head_shapes(body: object) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -17,12 +17,13 @@ from sardonyx._src.ir.dims import Dim, dim_max
 from sardonyx._src.ir.graph import Graph, Value
 from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.ir.types import OptionalType, TensorType, Type
-from sardonyx._src.ops.api import Operator, RunContext, RuntimeValue
-from sardonyx._src.ops.control.bodies import ScanOutput, head_shapes, head_types, run_body
+from sardonyx._src.ops.api import GraphCall, Operator, RunContext, RuntimeValue
+from sardonyx._src.ops.control.bodies import ScanOutput, bind_body, head_shapes, head_types
 from sardonyx._src.ops.control.growing_sequences import growing_sequences
 from sardonyx._src.ops.control.joins import drop_shape, join, name_dims
 from sardonyx._src.ops.control.unrolled import unroll_loop
 from sardonyx._src.ops.inference import Inference, Result
+from sardonyx._src.ops.sequence.owned_sequence import OwnedSequence
 
 LOOP_VERSIONS = (1, 11, 13, 16, 19, 21, 23, 24, 25)
 
@@ -159,32 +160,37 @@ def evaluate(
     ]
     limit = context.limits.iterations
     ends_by_count = cond is None or keeps_going(body)
+    call: GraphCall | None = None
     while going and (trips is None or done < trips):
         if done >= limit or (ends_by_count and (trips is None or trips > limit)):
             raise LimitError(f"the loop exceeds {limit} iterations", limit="limits.iterations")
-        heads = [np.full(number_shape, done, np.int64), reshape_condition(condition, condition_shape)]
-        condition, *results = run_body(
-            context, body, [*heads, *carried], 1 + max(count, len(context.requested_outputs))
-        )
+        call = call or bind_body(context, body, 2 + count, 1 + max(count, len(context.requested_outputs)))
+        number = np.array(done if number_shape == () else [done], np.int64)
+        condition, *results = call([number, reshape_condition(condition, condition_shape), *carried])
         carried = results[:count]
-        for scan, element in zip(scans, results[count:], strict=False):
+        for scan, element in zip(scans, results[count:] if scans else (), strict=False):
             if scan is not None:
                 scan.add(element)
         done += 1
         going = cond is None or bool(single(condition, "the body's condition"))
-    return *carried, *(None if scan is None else scan.stack() for scan in scans)
+    return *map(release_sequence, carried), *(None if scan is None else scan.stack() for scan in scans)
 
 
 def own_growing_sequences(initial: Sequence[RuntimeValue], body: Graph) -> list[RuntimeValue]:
-    """The initial values, with copies of the lists that the body extends in place."""
+    """The initial values, with copies of the lists that the body edits in place."""
     grown = growing_sequences(body) if any(isinstance(value, list) for value in initial) else {}
-    return [list(x) if i in grown and isinstance(x, list) else x for i, x in enumerate(initial)]
+    return [OwnedSequence(x) if i in grown and isinstance(x, list) else x for i, x in enumerate(initial)]
+
+
+def release_sequence(x: RuntimeValue) -> RuntimeValue:
+    """A plain list in place of a sequence that the loop owns."""
+    return list(x) if isinstance(x, OwnedSequence) else x
 
 
 def reshape_condition(condition: RuntimeValue, shape: tuple[int, ...]) -> RuntimeValue:
-    return (
-        condition.reshape(shape) if isinstance(condition, np.ndarray) and condition.size == 1 else condition
-    )
+    if not isinstance(condition, np.ndarray) or condition.shape == shape or condition.size != 1:
+        return condition
+    return condition.reshape(shape)
 
 
 def single(x: RuntimeValue, what: str) -> int:

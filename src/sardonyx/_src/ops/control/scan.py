@@ -17,7 +17,7 @@ from sardonyx._src.ir.graph import Graph
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import Shape, TensorType, Type
 from sardonyx._src.ops.api import Operator, RunContext, RuntimeValue, check_result_bytes
-from sardonyx._src.ops.control.bodies import ScanOutput, blank, run_body
+from sardonyx._src.ops.control.bodies import ScanOutput, bind_body, blank
 from sardonyx._src.ops.control.joins import drop_shape
 from sardonyx._src.ops.control.unrolled import UnrolledLoop, unroll_scan
 from sardonyx._src.ops.inference import Inference, Known, Result
@@ -269,10 +269,10 @@ def scan(
         raise LimitError(f"the inputs have {length} slices", limit="limits.iterations")
     current: list[RuntimeValue] = list(states)
     collected = [ScanOutput(context, value) for value in body.outputs[len(states) :]]
+    if length:
+        call = bind_body(context, body, len(states) + len(scans), len(states) + len(collected))
     for i in range(length):
-        results = run_body(
-            context, body, [*current, *(x[i, ...] for x in scans)], len(states) + len(collected)
-        )
+        results = call([*current, *(x[i, ...] for x in scans)])
         current = results[: len(states)]
         for before, after in zip(states, current, strict=True):
             if not isinstance(after, np.ndarray) or after.shape != before.shape:

@@ -28,6 +28,7 @@ op.convert((28, 12))(promote_input(NARROW_FLOATS))
 
 ELLIPSIS = "..."
 MAX_LABELS = 52  # that numpy.einsum takes
+MAX_OPERANDS = 16  # of one call of NumPy, which takes 32 at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +139,15 @@ def evaluate(*Inputs: Array, equation: str, context: RunContext) -> Array:
             f"an equation must have at most {MAX_LABELS} axes; got {len(sizes)} in {equation!r}"
         )
     check_result_bytes(context, [sizes[axis] for axis in axes.output], Inputs[0].dtype, "Einsum result")
-    return contract(*Inputs, axes=axes)
+    operands, terms = list(Inputs), list(axes.inputs)
+    while len(operands) > MAX_OPERANDS:
+        first, rest = terms[:MAX_OPERANDS], terms[MAX_OPERANDS:]
+        needed = set(axes.output).union(*rest)
+        kept = tuple(dict.fromkeys(axis for term in first for axis in term if axis in needed))
+        check_result_bytes(context, [sizes[axis] for axis in kept], Inputs[0].dtype, "a product of Einsum")
+        product = contract(*operands[:MAX_OPERANDS], axes=Axes(tuple(first), kept))
+        operands, terms = [product, *operands[MAX_OPERANDS:]], [kept, *rest]
+    return contract(*operands, axes=Axes(tuple(terms), axes.output))
 
 
 @compute_in_float32

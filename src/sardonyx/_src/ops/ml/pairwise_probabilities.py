@@ -14,6 +14,7 @@ from sardonyx._src.ops.ml.post_transforms import Scores
 
 MIN_PROBABILITY = 1e-7  # of a pair
 MIN_ROUNDS = 100
+TOLERANCE = 0.005  # of the optimality conditions, divided by the number of classes
 
 
 def couple_probabilities(values: Scores, a: Scores, b: Scores, classes: int) -> Scores:
@@ -35,14 +36,14 @@ def quadratic(r: Scores) -> Scores:
 
 
 def minimize(Q: Scores) -> Scores:
-    """Coordinate descent until all optimality conditions hold to 0.005 / classes."""
+    """Coordinate descent until all optimality conditions hold to `TOLERANCE` / classes."""
     classes = Q.shape[1]
     p = np.full((len(Q), classes), 1 / classes)
     active = np.arange(len(Q))
     for _ in range(max(MIN_ROUNDS, classes)):
         Qp = np.einsum("nij,nj->ni", Q[active], p[active])
         pQp = (p[active] * Qp).sum(axis=1)
-        far = np.abs(Qp - pQp[:, np.newaxis]).max(axis=1) >= 0.005 / classes
+        far = np.abs(Qp - pQp[:, np.newaxis]).max(axis=1) >= TOLERANCE / classes
         active = active[far]
         if not len(active):
             break

@@ -34,6 +34,7 @@ from sardonyx._src.ops.ml.body_text import (
     rows_text,
 )
 from sardonyx._src.ops.ml.class_labels import count, label_type, labels_of
+from sardonyx._src.ops.ml.pairwise_body_text import probability_text
 from sardonyx._src.ops.ml.pairwise_probabilities import couple_probabilities
 from sardonyx._src.ops.ml.post_transforms import POST_TRANSFORMS, Scores, apply_post_transform, both_classes
 from sardonyx._src.ops.ml.support_vectors import KERNELS, check_count, check_kernel, matrix, similarities
@@ -42,6 +43,7 @@ from sardonyx._src.ops.support.body_text import vector
 from sardonyx._src.ops.traits import enum_values
 
 MAX_BODY_CLASSES = 32  # the text has a number for each pair of classes and class
+MAX_COUPLED_CLASSES = 10  # the text has nodes for each class
 op = Operator(
     "SVMClassifier",
     "ai.onnx.ml",
@@ -172,8 +174,11 @@ def check_lists(inference: Inference, labels: int, length: Dim) -> None:
 def body(inference: Inference) -> str:
     sizes, name = inference.attributes.get("vectors_per_class"), str(inference.attributes["post_transform"])
     labels = label_type(inference, "classlabels_ints")[1]
-    if count(inference.attributes, "prob_a"):
-        inference.fail("a body is known without probabilities only: they take iterations")
+    has_probabilities = bool(count(inference.attributes, "prob_a"))
+    if has_probabilities and labels > MAX_COUPLED_CLASSES:
+        inference.fail(
+            f"a body is known for probabilities of up to {MAX_COUPLED_CLASSES} classes; got {labels}"
+        )
     if labels > MAX_BODY_CLASSES:
         inference.fail(f"a body is known for up to {MAX_BODY_CLASSES} classes; got {labels}")
     if isinstance(sizes, tuple) and sizes:
@@ -182,7 +187,12 @@ def body(inference: Inference) -> str:
     else:
         scores, places = plain_text(inference, labels), "places = ArgMax <axis = 1, keepdims = 0> (scores)"
         pairs = labels
-    if sizes and pairs == 1:
+    if sizes and has_probabilities:
+        result = post_transform_text(name, labels)
+        result = (
+            None if result is None else f"{probability_text(labels)}  {result.replace('scores', 'shares')}"
+        )
+    elif sizes and pairs == 1:
         result = both_classes_text(name, signed=name == "NONE")
     else:
         result = post_transform_text(name, pairs)

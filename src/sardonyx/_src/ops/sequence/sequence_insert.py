@@ -5,13 +5,14 @@ Spec: ai.onnx SequenceInsert-11.
 
 from __future__ import annotations
 
-from typing import cast
+import numpy as np
 
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import SequenceType
 from sardonyx._src.ops.api import Operator, RuntimeValue
 from sardonyx._src.ops.control.joins import join
 from sardonyx._src.ops.inference import Inference, Result
+from sardonyx._src.ops.sequence.owned_sequence import OwnedSequence
 from sardonyx._src.ops.sequence.positions import check_same_element_type, position_of, sequence_element
 
 op = Operator("SequenceInsert")
@@ -35,15 +36,14 @@ def evaluate(input_sequence: list[Array], tensor: Array, position: Array | None 
     return [*input_sequence[:index], tensor, *input_sequence[index:]]
 
 
-def insert_in_place(
-    input_sequence: list[Array], tensor: Array, position: Array | None = None
-) -> list[RuntimeValue]:
-    """`evaluate` for a sequence that nothing else refers to: one that is appended to becomes the result."""
-    if position is not None:
-        return evaluate(input_sequence, tensor, position)
-    check_same_element_type([*input_sequence[:1], tensor])
-    input_sequence.append(tensor)
-    return cast("list[RuntimeValue]", input_sequence)
+def insert_in_place(owned: OwnedSequence, tensor: Array, position: Array | None = None) -> OwnedSequence:
+    """`evaluate` for a sequence that becomes the result."""
+    first = owned[0] if owned else None
+    if not (isinstance(first, np.ndarray) and isinstance(tensor, np.ndarray) and tensor.dtype is first.dtype):
+        check_same_element_type([*owned[:1], tensor])
+    count = len(owned)
+    owned.insert_element(count if position is None else insertion(position, count), tensor)
+    return owned
 
 
 def insertion(position: Array, count: int) -> int:

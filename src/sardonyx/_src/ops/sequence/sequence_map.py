@@ -11,7 +11,7 @@ from sardonyx._src.ir.graph import Graph
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import SequenceType, TensorType, Type, open_dims, symbols_of
 from sardonyx._src.ops.api import Operator, RunContext, RuntimeValue
-from sardonyx._src.ops.control.bodies import run_body
+from sardonyx._src.ops.control.bodies import bind_body
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.sequence.positions import sequence_element
 from sardonyx._src.ops.support.body_text import scalar, vector
@@ -47,10 +47,10 @@ def evaluate(
         if isinstance(x, list) and len(x) != count:
             raise EvaluationError(f"input {i} must have {count} elements, as input 0 has; got {len(x)}")
     outputs = len(context.requested_outputs)
-    rows = [
-        run_body(context, body, [x[i] if isinstance(x, list) else x for x in inputs], outputs)
-        for i in range(count)
-    ]
+    if not count:
+        return tuple([] for _ in range(outputs))
+    call = bind_body(context, body, len(inputs), outputs)
+    rows = [call([x[i] if isinstance(x, list) else x for x in inputs]) for i in range(count)]
     return tuple([row[k] for row in rows] for k in range(outputs))
 
 

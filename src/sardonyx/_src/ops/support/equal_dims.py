@@ -1,4 +1,4 @@
-"""Input dims that an operator requires to be equal: the `equal_dims` trait of products and concatenations."""
+"""Input dims that an operator requires to be equal: the `equal_dims` trait of products, convolutions and concatenations."""
 
 from __future__ import annotations
 
@@ -27,6 +27,25 @@ def contracted_dims_of_matrices(inference: Inference) -> Iterator[DimPair]:
     if shapes is not None and len(shapes[0]) == len(shapes[1]) == 2:
         a, b = shapes
         yield a[0 if inference.integer("transA") else 1], b[1 if inference.integer("transB") else 0]
+
+
+def convolved_channels(x: int, weights: int) -> EqualDims:
+    """The channels of the input of a convolution, and those that its weights [M, C / group, ...] have."""
+
+    def pairs(inference: Inference) -> Iterator[DimPair]:
+        shapes = shapes_of(inference, (x, weights))
+        if shapes is not None and min(map(len, shapes)) > 2:
+            channels = shapes[1][1]
+            yield shapes[0][1], None if channels is None else channels * inference.integer("group", 1)
+
+    return pairs
+
+
+def transposed_channels(inference: Inference) -> Iterator[DimPair]:
+    """The channels of the input of a transposed convolution, and those of its weights [C, M / group, ...]."""
+    shapes = shapes_of(inference, (0, 1))
+    if shapes is not None and min(map(len, shapes)) > 2:
+        yield shapes[0][1], shapes[1][0]
 
 
 def dims_off_axis(inference: Inference) -> Iterator[DimPair]:

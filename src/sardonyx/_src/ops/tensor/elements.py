@@ -15,6 +15,7 @@ from sardonyx._src.ops.api import InferFacet, ValueFacet
 from sardonyx._src.ops.inference import Inference, Known
 
 MAX_KNOWN_ELEMENTS = 4096  # shapes have tens; larger constants are cheaper to compute than to propagate
+COUNTED_TYPES = (DataType.INT64, DataType.INT32)  # whose unknown elements are listed
 
 
 def elements(inference: Inference, i: int) -> Known | None:
@@ -26,7 +27,7 @@ def elements(inference: Inference, i: int) -> Known | None:
     if known is not None:
         return known if known.size <= MAX_KNOWN_ELEMENTS else None
     shape, dtype = inference.shape(i), inference.dtype(i)
-    if shape is None or dtype not in (DataType.INT64, DataType.INT32):
+    if shape is None or dtype not in COUNTED_TYPES:
         return None
     sizes = numbers(shape)
     return (

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
+from sardonyx._src.errors import InputError
 from sardonyx._src.proto.messages import AttributeProto, GraphProto, NodeProto
 from sardonyx._src.proto.text import from_text
 
@@ -93,6 +94,5 @@ def attribute_value(attribute: AttributeProto) -> object:
             case "ints" | "floats":
                 assert isinstance(payload, list), f"{attribute.name} must be a list"
                 return tuple(payload)
-    raise AssertionError(
-        f"attribute {attribute.name!r} of a pattern must be a number, a string or a list of numbers"
-    )
+    what = f"attribute {attribute.name!r} of a pattern must be a number, a string or a list of numbers"
+    raise InputError(what, name=attribute.name)

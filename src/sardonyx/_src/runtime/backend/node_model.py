@@ -16,7 +16,7 @@ from sardonyx._src.ir.types import MapType, SequenceType, SparseTensorType, Tens
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import decode
 from sardonyx._src.runtime.backend.feeds import read_message
-from sardonyx._src.schema import domains, latest
+from sardonyx._src.schema import canonical, domains, latest
 
 OutputInfo = tuple[object, Sequence[int]]  # anything that np.dtype takes, and the shape
 
@@ -100,7 +100,7 @@ def node_model(
         output=list(map(value_info, names, declared_types(outputs_info, names))),
     )
     versions = {domain: latest(domain) for domain in domains()} | {"": opset_version or latest("")}
-    versions.setdefault(node.domain if node.domain != "ai.onnx" else "", 1)
+    versions.setdefault(canonical(node.domain), 1)
     imports = [m.OperatorSetIdProto(domain=domain, version=version) for domain, version in versions.items()]
     return m.ModelProto(ir_version=int(max(m.Version)), graph=graph, opset_import=imports)
 

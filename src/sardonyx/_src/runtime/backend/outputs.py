@@ -7,11 +7,11 @@ from typing import Any, SupportsIndex, overload
 
 from sardonyx._src.arguments import items_of, require_integer, texts_of
 from sardonyx._src.errors import OutputError
-from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.ops.api import RunResult, RuntimeValue
 from sardonyx._src.suggestions import suggest
 
 
-class Outputs(tuple[RuntimeValue, ...]):
+class Outputs(tuple[RunResult, ...]):
     """The outputs of a run in the model's order; `outputs["y"]` is the output of that name."""
 
     names: tuple[str, ...]
@@ -26,13 +26,13 @@ class Outputs(tuple[RuntimeValue, ...]):
         return Outputs, (self.names, tuple(self))
 
     @overload
-    def __getitem__(self, key: str | SupportsIndex) -> RuntimeValue: ...
+    def __getitem__(self, key: str | SupportsIndex) -> RunResult: ...
     @overload
-    def __getitem__(self, key: slice[Any, Any, Any]) -> tuple[RuntimeValue, ...]: ...
+    def __getitem__(self, key: slice[Any, Any, Any]) -> tuple[RunResult, ...]: ...
 
     def __getitem__(
         self, key: str | SupportsIndex | slice[Any, Any, Any]
-    ) -> RuntimeValue | tuple[RuntimeValue, ...]:
+    ) -> RunResult | tuple[RunResult, ...]:
         if not isinstance(key, str):
             if not isinstance(key, slice):
                 require_integer("the position of an output", key, -len(self), len(self) - 1)

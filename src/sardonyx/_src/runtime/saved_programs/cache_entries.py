@@ -1,6 +1,6 @@
 """Entries of the disk cache of programs: their names, and reading, writing and trimming them.
 
-An entry is a saved program.  Its name hashes everything that it depends on: the file stamp of the model, the sources of
+An entry is a saved program.  Its name hashes everything that it depends on: the file stamp of the model, the precision, the sources of
 Sardonyx, Python and NumPy, and the processor; and then the compiler, which a process without llvmlite disregards; and then, of
 a specialised program, its assumptions.  An entry states its name, so that a copy under another one is not used for another
 model, and since it is executed, entries and folders that other users own or may write to are not used.  Whatever goes wrong
@@ -26,6 +26,7 @@ from sardonyx._src.compile.llvm.host_target import compiler_stamp, cpu_identity
 from sardonyx._src.compile.program.assumptions import Assumptions
 from sardonyx._src.compile.program.defects import DEFECTS
 from sardonyx._src.compile.program.executable import Executable
+from sardonyx._src.compile.program.precision import EXACT, Precision
 from sardonyx._src.compile.program.program import FallbackOp, Program
 from sardonyx._src.errors import DecodeError, are_defects_fatal
 from sardonyx._src.io.loading.load import pause_gc
@@ -40,7 +41,7 @@ from sardonyx._src.runtime.saved_programs.verified_files import last_use
 from sardonyx._src.runtime.shared_programs import ModelStamp
 from sardonyx._src.runtime.source_digest import package_stamps
 
-NAME_FORMAT = "4"  # of entry names; a change makes older entries unreachable, and trimming removes them
+NAME_FORMAT = "5"  # of entry names; a change makes older entries unreachable, and trimming removes them
 # Entries up to this size are read, in 1 ms; each run of a mapped one begins with two system calls.
 READ_UP_TO_BYTES = 4 << 20
 MAX_TOTAL_BYTES = 4 << 30  # of all entries, or a share of the free space of the disk if that is more
@@ -158,7 +159,7 @@ def trim_folder(folder: Path) -> None:
 # --- names -----------------------------------------------------------------------------------
 
 
-def entry_path(stamp: ModelStamp) -> Path | None:
+def entry_path(stamp: ModelStamp, precision: Precision = EXACT) -> Path | None:
     """Where the program of this version of a file is cached; None if it is not.
 
     Without llvmlite nothing can be compiled, but the code of any compiler runs: the path is that of an existing entry.
@@ -166,7 +167,7 @@ def entry_path(stamp: ModelStamp) -> Path | None:
     folder = default_folder()
     if folder is None or features.saved_program_machine() is None or not environment_digest():
         return None
-    name = digest_text(repr((NAME_FORMAT, stamp, environment_digest())))
+    name = digest_text(repr((NAME_FORMAT, stamp, precision, environment_digest())))
     compiler = compiler_stamp()
     if compiler is None:
         return max((folder / "programs").glob(f"{name}-{'?' * NAME_DIGITS}.sdx"), default=None)

@@ -30,7 +30,7 @@ DocumentAndSections: TypeAlias = tuple[
     Mapping[str, Json], Mapping[str, bytes]
 ]  # the document and the sections
 SDX_MAGIC = b"\x89SDX\r\n\x1a\n"
-FORMAT_VERSION = 6
+FORMAT_VERSION = 9
 SDX_HEADER = struct.Struct(
     "<8sIIQQ32s"
 )  # magic, version, bytes of the header, offset and bytes of the document, its hash

@@ -17,6 +17,7 @@ from weakref import WeakValueDictionary
 from sardonyx._src.compile.llvm.host_target import require_llvmlite
 from sardonyx._src.compile.program.defects import DEFECTS
 from sardonyx._src.compile.program.executable import Executable
+from sardonyx._src.compile.program.precision import EXACT, Precision
 from sardonyx._src.errors import CompilationError, are_defects_fatal
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.io.file_stamps import BytesStamp, FileStamp
@@ -24,7 +25,9 @@ from sardonyx._src.io.loading.load import TEXT_SUFFIXES, pause_gc
 from sardonyx._src.io.memory_release import trim_heap
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.walk import nodes, roots
 from sardonyx._src.ops.api import RunLimits
+from sardonyx._src.ops.registry import uses_own_operators
 from sardonyx._src.runtime.async_compilation import async_compilation
 from sardonyx._src.runtime.engine import NativeEngine, compile_releasing_weights
 from sardonyx._src.runtime.lazy_model import LazyModel
@@ -37,7 +40,13 @@ from sardonyx._src.runtime.saved_programs.cache_entries import (
 from sardonyx._src.runtime.saved_programs.reading import ProgramImage
 from sardonyx._src.runtime.saved_programs.saved_engine import SavedProgram
 from sardonyx._src.runtime.saved_programs.specialized_entries import SpecializedEntries
-from sardonyx._src.runtime.shared_programs import SHARED_PROGRAMS, ModelStamp, stamp_source
+from sardonyx._src.runtime.shared_programs import (
+    SHARED_PROGRAMS,
+    ModelDigest,
+    ModelStamp,
+    ProgramKey,
+    stamp_source,
+)
 from sardonyx._src.runtime.specialization import Specializations
 from sardonyx._src.runtime.stats import RunCounters
 
@@ -53,7 +62,7 @@ class CachedProgram:
     specializations: Specializations
 
 
-OPEN_PROGRAMS: WeakValueDictionary[ModelStamp, CachedProgram] = WeakValueDictionary()
+OPEN_PROGRAMS: WeakValueDictionary[ProgramKey, CachedProgram] = WeakValueDictionary()
 
 
 class CachedEngine(NativeEngine):
@@ -86,7 +95,7 @@ class CachedEngine(NativeEngine):
         """The model's program, compiled again: entries do not name their buffers."""
         self.counters.count_compilation()
         with limit_nesting(), pause_gc():
-            return compile_releasing_weights(self.model)
+            return compile_releasing_weights(self.model, precision=self.precision)
 
 
 def open_cached_engine(
@@ -97,20 +106,22 @@ def open_cached_engine(
     limits: RunLimits | None = None,
     seed: int | None = None,
     counters: RunCounters | None = None,
+    precision: Precision = EXACT,
 ) -> CachedEngine | None:
     """The engine of a model from the cache, without decoding it; None if there is no entry, or the model is needed.
 
     source: the model's file, or its bytes.  stamp: of these.
     """
-    is_compiled = SHARED_PROGRAMS.get(stamp) is not None
+    key = ProgramKey(stamp, precision)
+    is_compiled = SHARED_PROGRAMS.get(key) is not None
     is_text = isinstance(source, Path) and source.suffix in TEXT_SUFFIXES
-    cached = None if is_compiled or is_text else open_cached_program(stamp)
+    cached = None if is_compiled or is_text else open_cached_program(key)
     if cached is None or cached.image.has_defaults:
         return None
     model = LazyModel(source, cached.image.interface)
     if isinstance(source, Path) and stamp_source(source) != stamp:
         return None  # the mapped file may be another one
-    return bind_cached(model, cached, threads, limits, seed, counters, stamp)
+    return bind_cached(model, cached, threads, limits, seed, counters, key)
 
 
 def bind_cached(
@@ -120,7 +131,7 @@ def bind_cached(
     limits: RunLimits | None,
     seed: int | None,
     counters: RunCounters | None,
-    stamp: ModelStamp,
+    key: ProgramKey,
 ) -> CachedEngine | None:
     """The engine of an entry; None if it cannot be bound, and the entry is removed."""
     try:
@@ -130,15 +141,15 @@ def bind_cached(
             raise
         if counters is not None:
             counters.record_compiler_fault(CompilationError.of(defect, stage="bind a cached program"))
-        remove_entry(stamp)
+        remove_entry(key)
         return None
 
 
-def remove_entry(stamp: ModelStamp) -> None:
+def remove_entry(key: ProgramKey) -> None:
     """Forgets and removes the cached program of a file."""
-    OPEN_PROGRAMS.pop(stamp, None)
+    OPEN_PROGRAMS.pop(key, None)
     with suppress(OSError):
-        if (path := entry_path(stamp)) is not None:
+        if (path := key_path(key)) is not None:
             path.unlink()
 
 
@@ -150,29 +161,31 @@ def make_native_engine(
     seed: int | None = None,
     stamp: ModelStamp | None = None,
     counters: RunCounters | None = None,
+    precision: Precision = EXACT,
 ) -> NativeEngine:
     """The native engine of a model, with the cached program of its file if there is one.
 
     Raises MissingPackage without llvmlite, unless the program is compiled already, and, before anything runs, what the
     reference engine raises for a model that cannot be run.
     """
-    is_compiled = stamp is not None and SHARED_PROGRAMS.get(stamp) is not None
-    cached = None if stamp is None or is_compiled else open_cached_program(stamp)
-    if cached is not None and stamp is not None:
-        bound = bind_cached(model, cached, threads, limits, seed, counters, stamp)
+    key = None if stamp is None else ProgramKey(stamp, precision)
+    is_compiled = key is not None and SHARED_PROGRAMS.get(key) is not None
+    cached = None if key is None or is_compiled else open_cached_program(key)
+    if cached is not None and key is not None:
+        bound = bind_cached(model, cached, threads, limits, seed, counters, key)
         if bound is not None:
             return bound
     require_llvmlite()
     with async_compilation():
         cached, executable = None, None
-        if not is_compiled and stamp is not None and is_cacheable_file(stamp):
+        if not is_compiled and key is not None and is_cacheable_file(key):
             is_tolerant = counters is not None and counters.tolerates_faults
-            cached, executable = compile_into_cache(stamp, model, limits or RunLimits(), tolerant=is_tolerant)
+            cached, executable = compile_into_cache(key, model, limits or RunLimits(), tolerant=is_tolerant)
             if counters is not None:
                 counters.count_compilation()
         bound = None
-        if cached is not None and stamp is not None:
-            bound = bind_cached(model, cached, threads, limits, seed, counters, stamp)
+        if cached is not None and key is not None:
+            bound = bind_cached(model, cached, threads, limits, seed, counters, key)
         engine: NativeEngine
         if bound is not None:
             engine = bound
@@ -185,6 +198,7 @@ def make_native_engine(
                 stamp=stamp,
                 executable=executable,
                 counters=counters,
+                precision=precision,
             )
     if not is_compiled:
         trim_heap()
@@ -192,43 +206,57 @@ def make_native_engine(
 
 
 def compile_into_cache(
-    stamp: ModelStamp, model: Model, limits: RunLimits, *, tolerant: bool = False
+    key: ProgramKey, model: Model, limits: RunLimits, *, tolerant: bool = False
 ) -> tuple[CachedProgram | None, Executable | None]:
     """Compiles a model into the cache: the new entry, or the executable alone if it cannot be cached.
 
-    tolerant: as of `compile_model`.  A program that is slower for a defect of the compiler is not cached.
+    tolerant: as of `compile_model`.  A program that is slower for a defect of the compiler is not cached, nor is one with
+    operators of callers, which another process may define otherwise.
     """
     Interpreter(model, limits=limits)  # raises its errors
     with limit_nesting(), pause_gc():
-        executable = compile_releasing_weights(model, tolerant=tolerant)
-    cached = None if executable.defects else store_program(stamp, model, executable)
+        executable = compile_releasing_weights(model, tolerant=tolerant, precision=key.precision)
+    is_complete = not executable.defects and not uses_own_operators(operator_names(model))
+    cached = store_program(key, model, executable) if is_complete else None
     return cached, None if cached else executable
 
 
-def open_cached_program(stamp: ModelStamp) -> CachedProgram | None:
+def operator_names(model: Model) -> set[tuple[str, str]]:
+    """Domain and name of all operators of a model."""
+    return {(node.domain, node.op_type) for root in roots(model) for node in nodes(root)}
+
+
+def open_cached_program(key: ProgramKey) -> CachedProgram | None:
     """The cached program of a file, shared with the other engines that run it; None if there is no intact entry."""
-    cached = OPEN_PROGRAMS.get(stamp)
+    cached = OPEN_PROGRAMS.get(key)
     if cached is None:
-        path = entry_path(stamp)
+        path = key_path(key)
         image = None if path is None else read_entry(path)
         if image is not None:
             assert path is not None, "an entry has a path"
             specializations = Specializations(SpecializedEntries(path, image))
-            cached = OPEN_PROGRAMS[stamp] = CachedProgram(image, specializations)
+            cached = OPEN_PROGRAMS[key] = CachedProgram(image, specializations)
     return cached
 
 
-def is_cacheable_file(stamp: ModelStamp) -> bool:
+def key_path(key: ProgramKey) -> Path | None:
+    """Where the program of a file is cached; None if it is not."""
+    assert not isinstance(key.content, ModelDigest), "programs are cached by the stamps of files and bytes"
+    return entry_path(key.content, key.precision)
+
+
+def is_cacheable_file(key: ProgramKey) -> bool:
     """Whether the program of this version of a file may be cached."""
-    return not stamp.is_racily_clean and entry_path(stamp) is not None
+    is_unsafe = isinstance(key.content, ModelDigest) or key.content.is_racily_clean
+    return not is_unsafe and key_path(key) is not None
 
 
-def store_program(stamp: ModelStamp, model: Model, executable: Executable) -> CachedProgram | None:
+def store_program(key: ProgramKey, model: Model, executable: Executable) -> CachedProgram | None:
     """Writes an entry and opens it; None if the program cannot be cached or the folder cannot be written to.
 
     Weights are packed on their way into the file: in memory they exist only as its pages.
     """
-    path = entry_path(stamp)
+    path = key_path(key)
     if path is None:
         return None
     from sardonyx._src.runtime.declaration_analysis import analyze_declarations  # lazy: to compile alone
@@ -237,6 +265,6 @@ def store_program(stamp: ModelStamp, model: Model, executable: Executable) -> Ca
         declarations = analyze_declarations(model)
     if not write_entry(path, model, declarations, executable):
         return None
-    cached = open_cached_program(stamp)
+    cached = open_cached_program(key)
     trim_folder(path.parent)
     return cached

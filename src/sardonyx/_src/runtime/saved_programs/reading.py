@@ -21,6 +21,7 @@ from sardonyx._src.compile.program.assumptions import Assumptions, BranchTaken, 
 from sardonyx._src.compile.program.encoding import STATUS_BASE
 from sardonyx._src.compile.program.guards import Guard
 from sardonyx._src.compile.program.memory_plan import ArenaSlot, MemoryPlan
+from sardonyx._src.compile.program.precision import EXACT, PRECISIONS, Precision
 from sardonyx._src.compile.program.program import (
     Action,
     BindSizes,
@@ -42,7 +43,7 @@ from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.model import Model
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import decode
-from sardonyx._src.runtime.inner_declarations import StaticDeclarations
+from sardonyx._src.runtime.inner_declarations import OpenDim, StaticDeclarations
 from sardonyx._src.runtime.saved_programs.container import (
     CONSTANTS,
     Container,
@@ -246,7 +247,14 @@ class ImageReader:
             self.guards(),
             assumed_branches=self.assumed_branches({value.name for value in output_tensors}),
             observations=self.observations(),
+            precision=self.precision(),
         )
+
+    def precision(self) -> Precision:
+        stated = self.document["precision"]
+        known = next((precision for precision in PRECISIONS if precision == stated), None)
+        require(known is not None, f"unknown precision {stated!r}")
+        return known or EXACT
 
     def observations(self) -> dict[Node, Observation]:
         """What runs tell of fallback ops, by their nodes."""
@@ -288,8 +296,8 @@ class ImageReader:
             require(len(rest) == 1 and bool(buffers), "scan outputs are incomplete")
             return CollectScanOutputs(buffers, self.tensor(second), is_last=rest[0] is True)
         if isinstance(first, str) and isinstance(second, int):
-            require(len(rest) == 1, "a binding of sizes is incomplete")
-            return self.binding(first, expect_integer(second, MAX_RANK), rest[0])
+            require(len(rest) == 2, "a binding of sizes is incomplete")
+            return self.binding(first, expect_integer(second, MAX_RANK), rest[0], rest[1])
         require(not rest, "an action is too long")
         if isinstance(first, str):
             return CopyIn(self.value(first), self.tensor(second))
@@ -297,10 +305,16 @@ class ImageReader:
         pairs = (expect_list(pair, 2) for pair in expect_list(second))
         return FallbackOp(node, {self.value(name): self.tensor(tensor) for name, tensor in pairs})
 
-    def binding(self, name: str, rank: int, entry: Json) -> BindSizes:
+    def binding(self, name: str, rank: int, entry: Json, count: Json) -> BindSizes:
         pairs = (expect_list(pair, 2) for pair in expect_list(entry))
         symbols = {expect_integer(axis, rank - 1): expect_string(symbol) for axis, symbol in pairs}
-        return BindSizes(self.value(name), rank, symbols)
+        counts = [self.tensor(tensor) for tensor in expect_list(count)]
+        require(len(counts) <= 1, "a binding of sizes has several counts")
+        is_count = all(
+            c.dtype is DataType.INT64 and c.shape == (1,) and c.buffer.role == "arena" for c in counts
+        )
+        require(is_count, "the count of a binding of sizes must be one int64 in the arena")
+        return BindSizes(self.value(name), rank, symbols, counts[0] if counts else None)
 
     def tensor(self, entry: Json) -> TensorView:
         dtype, shape, strides, number, offset = expect_list(entry, 5)
@@ -380,12 +394,20 @@ def decode_port(entry: Json, ir_version: int) -> Value:
 
 
 def decode_declarations(entry: Json) -> StaticDeclarations:
-    """Whether all declarations hold, and pairs of a place and a message."""
-    hold, contradictions = expect_list(entry, 2)
+    """Whether all declarations hold, pairs of a place and a message, and dims that sizes of the inputs decide: of values that
+    every run computes, and of others."""
+    hold, contradictions, *dims = expect_list(entry, 4)
     pairs = [expect_list(pair, 2) for pair in expect_list(contradictions)]
     return StaticDeclarations(
-        hold is True, tuple((expect_string(where), expect_string(why)) for where, why in pairs)
+        hold is True,
+        tuple((expect_string(where), expect_string(why)) for where, why in pairs),
+        *(tuple(map(decode_open_dim, expect_list(group))) for group in dims),
     )
+
+
+def decode_open_dim(entry: Json) -> OpenDim:
+    place, type, declared, actual = expect_list(entry, 4)
+    return OpenDim(expect_string(place), expect_string(type), decode_dim(declared), decode_dim(actual))
 
 
 def decode_static_sizes(entry: list[Json]) -> tuple[int, int, int]:

@@ -120,7 +120,9 @@ class SavedProgram(NativeProgram):
         if image.fields == arrays.FIELDS:
             arrays.adopt_entry(self.code)
         compiler = (
-            subgraph_compiler(threads, self.counters) if compiles_subgraphs and compiler_stamp() else None
+            subgraph_compiler(threads, self.counters, image.program.precision)
+            if compiles_subgraphs and compiler_stamp()
+            else None
         )
         self.fallback = FallbackRunner(image.program, compiler, is_lazy=compiles_subgraphs)
         self.pool = thread_pool.get_thread_pool(threads)

@@ -27,7 +27,7 @@ from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.proto.binary import encode
-from sardonyx._src.runtime.inner_declarations import StaticDeclarations
+from sardonyx._src.runtime.inner_declarations import OpenDim, StaticDeclarations
 from sardonyx._src.runtime.saved_programs import container
 from sardonyx._src.runtime.saved_programs.container import ConstantBytes, Json
 from sardonyx._src.runtime.saved_programs.dims import encode_dim, encode_dims
@@ -85,6 +85,7 @@ def encode_parts(
     encoder = TensorEncoder(plan)
     document: dict[str, Json] = {
         "machine": saved_program_machine(),
+        "precision": program.precision,
         "protocol": protocol_digest(),
         "lengths": [[name, *source] for name, source in program.sizes.items()],
         "observations": [
@@ -118,7 +119,15 @@ def encode_parts(
 def encode_model(interface: Model, declarations: StaticDeclarations) -> dict[str, Json]:
     """What a document says about a model."""
     contradictions: Json = [[*pair] for pair in declarations.contradictions]
-    return {"interface": encode_interface(interface), "declarations": [declarations.hold, contradictions]}
+    dims: list[Json] = [
+        list(map(encode_open_dim, dims)) for dims in (declarations.open_dims, declarations.conditional_dims)
+    ]
+    stated: Json = [declarations.hold, contradictions, *dims]
+    return {"interface": encode_interface(interface), "declarations": stated}
+
+
+def encode_open_dim(dim: OpenDim) -> Json:
+    return [dim.place, dim.type, encode_dim(dim.declared), encode_dim(dim.actual)]
 
 
 def encode_interface(model: Model) -> Json:
@@ -192,5 +201,6 @@ class TensorEncoder:
                 return [buffers, self.tensor(action.iterations), action.is_last]
             case BindSizes():
                 symbols: Json = [[axis, name] for axis, name in action.symbols.items()]
-                return [action.value.name, action.rank, symbols]
+                count: Json = [] if action.count is None else [self.tensor(action.count)]
+                return [action.value.name, action.rank, symbols, count]
         return [action.value.name, self.tensor(action.tensor)]

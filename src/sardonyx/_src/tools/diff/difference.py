@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Literal, get_args
 
+from sardonyx._src.formatters import format_html
+
 DifferenceKind = Literal[
     "model", "import", "metadata", "doc", "input", "output", "node", "attribute", "edge", "weight", "type", "name",
     "function", "training", "annotation", "device",
@@ -52,6 +54,10 @@ class Difference:
     after: str = ""
     distance: Distance | None = field(default=None)
     breaks: bool = False
+
+    def _repr_html_(self) -> str:
+        """The object as a table, in notebooks."""
+        return format_html(self)
 
     def __str__(self) -> str:
         return self.text() + (BREAKS if self.breaks else "")

@@ -159,7 +159,7 @@ class RepairDriver:
             return str(times * self.new)
         return str(self.new) if times == 1 else f"{times}*{self.new}"
 
-    def try_candidates(self, errors: list[InferenceError]) -> list[InferenceError]:
+    def try_candidates(self, errors: Sequence[InferenceError]) -> Sequence[InferenceError]:
         """Apply to each node the candidate that leaves the fewest inference errors, if it reduces their number."""
         trials = 0
         for node in [node for root in main_graphs(self.model) for node in nodes(root)]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from sardonyx._src.errors import InferenceError
-from sardonyx._src.infer.walk import infer
+from sardonyx._src.infer.walk import infer_partially
 from sardonyx._src.ir.clone import clone
 from sardonyx._src.ir.dims import Dim
 from sardonyx._src.ir.graph import Value
@@ -32,7 +32,7 @@ class Probe:
         self.changes = changes
         self.old = changes[0].old
         before = clone(model)
-        infer(before, errors=[])  # inconsistent models are reported when the new sizes are checked
+        infer_partially(before)  # inconsistent models are reported when the new sizes are checked
         twins = zip(all_values(model), all_values(before), strict=True)
         self.before: dict[Value, Type | None] = {value: twin.type for value, twin in twins}
         self.prime = unused_prime(self.before.values())
@@ -41,12 +41,10 @@ class Probe:
             set_dim(change.value, change.axis, self.prime)
         self.declared = {value: value.type for value in all_values(model)}
 
-    def infer(self) -> list[InferenceError]:
+    def infer(self) -> Sequence[InferenceError]:
         """Infer all types again; returns the errors."""
         self.reset()
-        errors: list[InferenceError] = []
-        infer(self.model, errors=errors)
-        return errors
+        return infer_partially(self.model).errors
 
     def reset(self) -> None:
         """Reset every value to its declared type."""

@@ -1,28 +1,64 @@
-"""A picture of the metrics of a run: SVG, one chart for each metric, training and validation over epochs."""
+"""Pictures of the metrics of a run: one chart for each metric, training and validation over epochs."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from html import escape
+from pathlib import Path
+from typing import Literal
 
 from sardonyx._src.train.fit.progress import EpochRecord
 
-CURVES = "curves.svg"
+CURVES, CURVES_PNG = "curves.svg", "curves.png"
 WIDTH, HEIGHT = 560, 240  # of a chart, in pixels
 LEFT, RIGHT, TOP, BOTTOM = 64, 16, 32, 36  # margins
+FONT_SIZE, PNG_SCALE = 12, 2
+GRID = "#dddddd"
 COLOURS = {"training": "#3465a4", "validation": "#cc0000"}
 Series = Mapping[str, Sequence[tuple[float, float]]]  # points (epoch, number) by the name of the line
+Anchor = Literal["start", "middle", "end"]
+PILLOW_ANCHORS: dict[Anchor, str] = {"start": "ls", "middle": "ms", "end": "rs"}
 
 
-def draw_curves(history: Sequence[EpochRecord]) -> str:
-    """The metrics of all epochs as an SVG document."""
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line through points, in pixels."""
+
+    points: Sequence[tuple[float, float]]
+    colour: str
+    width: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A text with its anchor on the baseline at a point, in pixels."""
+
+    x: float
+    y: float
+    content: str
+    anchor: Anchor
+    colour: str = "#333333"
+
+
+@dataclass(frozen=True, slots=True)
+class CurvesPicture:
+    """Lines and labels on a white ground."""
+
+    height: int
+    shapes: Sequence[Line | Label]
+
+
+def draw_curves(history: Sequence[EpochRecord]) -> CurvesPicture:
+    """The metrics of all epochs."""
     names = list(dict.fromkeys(name for record in history for name in record.metrics))
-    charts = [draw_chart(name, series_of(name, history), i * HEIGHT) for i, name in enumerate(names)]
-    height = max(len(names), 1) * HEIGHT
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" font-family="sans-serif" font-size="12">'
-    background = f'<rect width="{WIDTH}" height="{height}" fill="white"/>'
-    return "\n".join([head, background, *charts, "</svg>"]) + "\n"
+    shapes = [
+        moved
+        for i, name in enumerate(names)
+        for moved in move_down(draw_chart(name, series_of(name, history)), i * HEIGHT)
+    ]
+    return CurvesPicture(max(len(names), 1) * HEIGHT, shapes)
 
 
 def series_of(name: str, history: Sequence[EpochRecord]) -> Series:
@@ -35,42 +71,86 @@ def series_of(name: str, history: Sequence[EpochRecord]) -> Series:
     return {key: points for key, points in kept.items() if points}
 
 
-def draw_chart(title: str, series: Series, offset: int) -> str:
-    """One chart, `offset` pixels from the top."""
+def draw_chart(title: str, series: Series) -> list[Line | Label]:
+    """One chart, at the top of a picture."""
     points = [point for line in series.values() for point in line]
     x_range = span([x for x, _ in points])
     y_ticks = ticks([y for _, y in points])
     y_range = (y_ticks[0], y_ticks[-1])
-    parts = [
-        f'<g transform="translate(0,{offset})">',
-        text(LEFT, TOP - 14, title, anchor="start", weight="bold"),
-    ]
+    shapes: list[Line | Label] = [Label(LEFT, TOP - 14, title, "start", "#000000")]
     for y in y_ticks:
         row = place(y, y_range, HEIGHT - BOTTOM, TOP)
-        parts.append(
-            f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{row:.1f}" y2="{row:.1f}" stroke="#dddddd"/>'
-        )
-        parts.append(text(LEFT - 8, row + 4, f"{y:g}", anchor="end"))
+        shapes.append(Line([(LEFT, row), (WIDTH - RIGHT, row)], GRID))
+        shapes.append(Label(LEFT - 8, row + 4, f"{y:g}", "end"))
     for x in sorted({x_range[0], x_range[1]}):
         column = place(x, x_range, LEFT, WIDTH - RIGHT)
-        parts.append(text(column, HEIGHT - BOTTOM + 18, f"{x:g}", anchor="middle"))
-    parts.append(text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 4, "epoch", anchor="middle"))
+        shapes.append(Label(column, HEIGHT - BOTTOM + 18, f"{x:g}", "middle"))
+    shapes.append(Label((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 4, "epoch", "middle"))
     for i, (name, line) in enumerate(series.items()):
-        path = " ".join(
-            f"{place(x, x_range, LEFT, WIDTH - RIGHT):.1f},{place(y, y_range, HEIGHT - BOTTOM, TOP):.1f}"
-            for x, y in line
-        )
-        colour = COLOURS[name]
-        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.5"/>')
-        parts.append(text(WIDTH - RIGHT - 90 * i, TOP - 14, name, anchor="end", colour=colour))
-    return "\n".join([*parts, "</g>"])
+        places = [
+            (place(x, x_range, LEFT, WIDTH - RIGHT), place(y, y_range, HEIGHT - BOTTOM, TOP)) for x, y in line
+        ]
+        shapes.append(Line(places, COLOURS[name], 1.5))
+        shapes.append(Label(WIDTH - RIGHT - 90 * i, TOP - 14, name, "end", COLOURS[name]))
+    return shapes
 
 
-def text(
-    x: float, y: float, content: str, *, anchor: str, weight: str = "normal", colour: str = "#333333"
-) -> str:
-    style = f'text-anchor="{anchor}" font-weight="{weight}" fill="{colour}"'
-    return f'<text x="{x:.1f}" y="{y:.1f}" {style}>{escape(content)}</text>'
+def move_down(shapes: Sequence[Line | Label], offset: int) -> list[Line | Label]:
+    """Shapes of a chart that is `offset` pixels below the top."""
+    return [
+        replace(shape, y=shape.y + offset)
+        if isinstance(shape, Label)
+        else replace(shape, points=[(x, y + offset) for x, y in shape.points])
+        for shape in shapes
+    ]
+
+
+# --- files -----------------------------------------------------------------------------------
+
+
+def svg_of(picture: CurvesPicture) -> str:
+    """The picture as an SVG document."""
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{picture.height}" '
+        f'font-family="sans-serif" font-size="{FONT_SIZE}">'
+    )
+    background = f'<rect width="{WIDTH}" height="{picture.height}" fill="white"/>'
+    return "\n".join([head, background, *map(svg_element, picture.shapes), "</svg>"]) + "\n"
+
+
+def svg_element(shape: Line | Label) -> str:
+    if isinstance(shape, Label):
+        style = f'text-anchor="{shape.anchor}" fill="{shape.colour}"'
+        return f'<text x="{shape.x:.1f}" y="{shape.y:.1f}" {style}>{escape(shape.content)}</text>'
+    if shape.colour == GRID:
+        (left, row), (right, _) = shape.points
+        return f'<line x1="{left}" x2="{right}" y1="{row:.1f}" y2="{row:.1f}" stroke="{GRID}"/>'
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in shape.points)
+    return f'<polyline points="{path}" fill="none" stroke="{shape.colour}" stroke-width="{shape.width}"/>'
+
+
+def save_png(picture: CurvesPicture, path: Path) -> bool:
+    """Writes the picture as a PNG file of twice its size, with Pillow; returns whether Pillow is installed."""
+    try:
+        from PIL import Image, ImageDraw, ImageFont  # lazy: optional
+    except ImportError:
+        return False
+    image = Image.new("RGB", (WIDTH * PNG_SCALE, picture.height * PNG_SCALE), "white")
+    draw, font = ImageDraw.Draw(image), ImageFont.load_default(FONT_SIZE * PNG_SCALE)
+    for shape in picture.shapes:
+        if isinstance(shape, Label):
+            position = (shape.x * PNG_SCALE, shape.y * PNG_SCALE)
+            is_vector_font = isinstance(font, ImageFont.FreeTypeFont)
+            anchor = PILLOW_ANCHORS[shape.anchor] if is_vector_font else None
+            draw.text(position, shape.content, shape.colour, font, anchor=anchor)
+        else:
+            points = [(x * PNG_SCALE, y * PNG_SCALE) for x, y in shape.points]
+            draw.line(points, shape.colour, round(shape.width * PNG_SCALE), joint="curve")
+    image.save(path, optimize=True)
+    return True
+
+
+# --- scales ----------------------------------------------------------------------------------
 
 
 def span(numbers: Sequence[float]) -> tuple[float, float]:

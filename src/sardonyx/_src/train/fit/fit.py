@@ -62,7 +62,7 @@ def fit(
     operators; runs with equal arguments have equal bits, on one engine.
 
     folder: where the run keeps `last.onnx`, a checkpoint written after each epoch and every `checkpoint_seconds`; `best.onnx`;
-    `metrics.jsonl`; a TensorBoard event file; and at the end `curves.svg`.  Files are replaced at once, and with `resume` a run
+    `metrics.jsonl`; a TensorBoard event file; and at the end `curves.svg`, and `curves.png` where Pillow is installed.  Files are replaced at once, and with `resume` a run
     that ended at any moment continues from its last checkpoint to the bits that it would have had.
 
     report: called after each step and each epoch.

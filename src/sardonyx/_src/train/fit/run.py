@@ -28,7 +28,7 @@ from sardonyx._src.train.fit.checkpoints import (
     require_finite,
     write_checkpoint,
 )
-from sardonyx._src.train.fit.curves import CURVES, draw_curves
+from sardonyx._src.train.fit.curves import CURVES, CURVES_PNG, draw_curves, save_png, svg_of
 from sardonyx._src.train.fit.data import Dataset
 from sardonyx._src.train.fit.metrics_log import MetricsLog
 from sardonyx._src.train.fit.progress import EpochRecord, RunProgress
@@ -132,7 +132,9 @@ class Run:
             self.run_epoch()
         if self.folder is not None:
             history = self.progress.history
-            (self.folder / CURVES).write_text(draw_curves(history), encoding="utf-8")
+            picture = draw_curves(history)
+            (self.folder / CURVES).write_text(svg_of(picture), encoding="utf-8")
+            save_png(picture, self.folder / CURVES_PNG)
         checkpoint = self.session.checkpoint()
         has_best = self.validation is not None and self.progress.best_epoch >= 0
         return FitResult(

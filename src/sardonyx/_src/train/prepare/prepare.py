@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sardonyx._src.arguments import items_of, require_flag, require_text, require_type
+from sardonyx._src.compile.program.recomputation import MemoryGoal
 from sardonyx._src.convert.converter import convert
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
@@ -20,6 +21,7 @@ from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ir.walk import roots, values
 from sardonyx._src.train.algorithm_builder import AlgorithmBuilder
+from sardonyx._src.train.checkpointing import check_goal, write_goal
 from sardonyx._src.train.losses.base import Loss, LossContext, LossValues, check_number
 from sardonyx._src.train.losses.table import loss_of
 from sardonyx._src.train.optimizers.base import Optimizer, OptimizerStep, TrainedTensor
@@ -75,6 +77,7 @@ def prepare(
     loss_scale: LossScale | float | None = None,
     initialization: Initialization | None = None,
     seed: int = 0,
+    checkpointing: MemoryGoal | None = None,
 ) -> Model:
     """A copy of a model with training information: a step that computes a loss, its gradients and an update.
 
@@ -95,6 +98,8 @@ def prepare(
     initialization: how `initialize` sets the weights: a distribution ("he_normal", "he_uniform", "glorot_normal",
     "glorot_uniform", "zeros", "ones", "stored") or a standard deviation, for all weight matrices, or a mapping of patterns to
     these; None leaves them.  seed: of the first draw.
+    checkpointing: "auto", or the bytes that the results of nodes should need at most: the native engine keeps fewer of them for the
+    gradients, and computes the others again; None keeps all.  It is written to the metadata of the model.
 
     Models below operator set 15 are converted to it, which `Model.notes` says.  Raises InputError for arguments that do not
     fit the model, TypeError for arguments of other types, ConversionError, and InferenceError for a model whose types contradict each other.
@@ -107,6 +112,7 @@ def prepare(
     if output is not None:
         require_text("output", output)
     require_flag("training_mode", training_mode)
+    check_goal(checkpointing)
     if not target:
         raise InputError("target must be a name; got an empty text", name="target")
     result = with_training_versions(model)
@@ -120,6 +126,7 @@ def prepare(
     weights = select_trainable(result, prediction, trainable, frozen)
     step = StepBuilder(result, options, prediction, weights, types)
     step.build(chosen, target, training_mode)
+    write_goal(result, checkpointing)
     if training_mode:
         note_folded_norms(result)
     return result

@@ -3,7 +3,7 @@
 Clause: none of ONNX; sardonyx.Limits
 Catalogue: -
 Why:    a small file can be crafted to exhaust the memory or the stack of its reader.  An example `deep N` has
-        sequences nested N deep.
+        sequences nested N deep.  Tensors and shapes have at most 1024 dims.
 Bad:    deep 300
 Good:   deep 3
 """
@@ -14,10 +14,14 @@ from collections.abc import Iterator
 
 from sardonyx._src.check.engine.api import Finding, rule
 from sardonyx._src.check.engine.context import RuleContext
-from sardonyx._src.proto.record import Record
+from sardonyx._src.io.serde.types import MAX_RANK
+from sardonyx._src.proto.messages import TensorProto, TensorShapeProto
 
 
-@rule("SX008", visits=())
-def check_limit_passed(record: Record, context: RuleContext) -> Iterator[Finding]:
-    """Reported while decoding, before there is a record to visit."""
-    yield from ()
+@rule("SX008", visits=(TensorProto, TensorShapeProto), by_fingerprint=True)
+def check_limit_passed(record: TensorProto | TensorShapeProto, context: RuleContext) -> Iterator[Finding]:
+    """Other limits are reported while decoding, before there is a record to visit."""
+    field, rank = ("dims", len(record.dims)) if isinstance(record, TensorProto) else ("dim", len(record.dim))
+    if rank > MAX_RANK:
+        what = f"a tensor must have at most {MAX_RANK} dims; got {rank}"
+        yield Finding(field, what, "no array has that many axes: correct the file")

@@ -15,13 +15,16 @@ from sardonyx._src.check.analysis.declared_types import contradiction, type_of
 from sardonyx._src.check.engine.api import Finding, rule
 from sardonyx._src.check.engine.context import RuleContext
 from sardonyx._src.check.records.names import variables_in
+from sardonyx._src.io.serde.types import MAX_RANK
 from sardonyx._src.proto.messages import GraphProto, TypeProto
 from sardonyx._src.proto.record import brief
 
 
 @rule("SX137", visits=GraphProto, suppressed_by="SX117 SX300 SX301 SX302 SX360 SX361 SX362 SX363 SX364 SX365")
 def check_declarations_differ(graph: GraphProto, context: RuleContext) -> Iterator[Finding]:
-    known: dict[str, TypeProto] = {tensor.name: type_of(tensor) for tensor in graph.initializer}
+    declared = {value.name for value in (*graph.output, *graph.value_info)}
+    tensors = (tensor for tensor in graph.initializer if tensor.name in declared)
+    known: dict[str, TypeProto] = {t.name: type_of(t) for t in tensors if len(t.dims) <= MAX_RANK}
     known |= {value.name: value.type for value in graph.input if value.type is not None}
     if not known:
         return

@@ -19,6 +19,7 @@ from sardonyx._src.check.records.names import ELEMENT_TYPE_NAMES, element_type
 from sardonyx._src.check.type_rules.type_names import format_types
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.proto.messages import NodeProto
+from sardonyx._src.schema import canonical
 
 
 @rule(
@@ -29,7 +30,7 @@ from sardonyx._src.proto.messages import NodeProto
     by_fingerprint=True,
 )
 def check_constant_type_not_allowed(node: NodeProto, context: RuleContext) -> Iterator[Finding]:
-    if node.op_type != "Constant" or node.domain not in ("", "ai.onnx") or context.schema is None:
+    if node.op_type != "Constant" or canonical(node.domain) or context.schema is None:
         return
     schema = context.schema
     allowed = schema.allowed_types(schema.outputs[0])

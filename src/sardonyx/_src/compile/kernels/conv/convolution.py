@@ -17,11 +17,18 @@ from sardonyx._src.compile.kernels.conv.im2row import (
 )
 from sardonyx._src.compile.kernels.conv.indirection import INDIRECT
 from sardonyx._src.compile.kernels.conv.narrow_groups import narrow_groups
-from sardonyx._src.compile.kernels.conv.packed_weights import ConvWeights, ConvWindow
+from sardonyx._src.compile.kernels.conv.packed_rows import (
+    RowPacker,
+    packed_pixels,
+    packed_stride,
+    packed_windows,
+)
+from sardonyx._src.compile.kernels.conv.packed_weights import ConvWeights, ConvWindow, packs_lines
 from sardonyx._src.compile.kernels.conv.pointwise import POINTWISE
 from sardonyx._src.compile.kernels.conv.variant import ConvVariant, conv_kernel, conv_parameters
 from sardonyx._src.compile.kernels.conv.window_origins import WINDOW_SIZES
 from sardonyx._src.compile.kernels.epilogue import Epilogue
+from sardonyx._src.compile.kernels.gemm.amx_tiles import WORD_BYTES
 from sardonyx._src.compile.kernels.gemm.output import output_arguments
 from sardonyx._src.compile.kernels.gemm.row_blocks import rows_per_unit
 from sardonyx._src.compile.kernels.tuning import ConvTuning, GemmTuning
@@ -61,6 +68,8 @@ def partition_step(
     variant, rows = partition.variant, partition.group_rows + GemmTuning.spare_rows
     groups, panels, taps, channels, width = (n for n in weights.panels.shape if isinstance(n, int))
     block_taps, block_channels = reduction_block_sizes(taps, channels)
+    if weights.tile.amx_words:
+        block_channels = channels
     indirection_bytes = ceil_div(rows * taps, 8) * 64 if variant.has_indirection_buffer else 0
     scratch_floats = rows * width + groups * max(channels, width) + partition.band_floats
     args: tuple[KernelArgument, ...] = conv_parameters(variant, epilogue).pack(
@@ -80,12 +89,12 @@ def partition_step(
         **output_arguments(y, epilogue, operands),
     )
     return Step(
-        kernel=conv_kernel(variant, weights.tile.vectors, epilogue),
+        kernel=conv_kernel(variant, weights.tile.vectors, epilogue, weights.tile.amx_words),
         args=args,
         units=partition.num_groups * groups * panels,
         reads=(x, weights.panels, weights.bias, *operands),
         writes=(y,),
-        flops=partition.total_rows * groups * weights.columns * taps * channels * 2,
+        flops=partition.total_rows * groups * weights.columns * taps * channels * 2 * partition.word_terms,
         bytes_accessed=x.nbytes + weights.panels.nbytes + y.nbytes,
         scratch=indirection_bytes + ceil_div(scratch_floats, 2) * 8,
         nodes=nodes,
@@ -96,7 +105,8 @@ def partition_step(
 class ConvPartition:
     """How the rows of a convolution are divided into groups, the units of work, and how their inputs are addressed.
 
-    arguments: those of the variant's row source, by name.  band_floats: of the im2row buffer.
+    arguments: those of the variant's row source, by name.  band_floats: of the im2row buffer, or of packed rows.
+    word_terms: the products that a channel of packed weights stands for.
     """
 
     variant: ConvVariant
@@ -105,6 +115,7 @@ class ConvPartition:
     num_groups: Known
     arguments: Mapping[str, KernelArgument]
     band_floats: Known = 0
+    word_terms: int = 1
 
 
 def partition_rows(x: TensorView, y: TensorView, weights: ConvWeights) -> ConvPartition:
@@ -119,9 +130,14 @@ def partition_rows(x: TensorView, y: TensorView, weights: ConvWeights) -> ConvPa
     windows = window_arguments(x, y.shape[1:3], weights.window)
     if weights.narrow_channels:
         return ConvPartition(narrow_groups(weights.narrow_channels), *rows, windows)
-    if weights.window.is_pointwise and x.row_stride is not None and x.shape[:3] == y.shape[:3]:
+    if x.row_stride is not None and is_matrix_product(x, y, weights.window):
         return ConvPartition(POINTWISE, *rows, {"pixel_stride": x.row_stride})
     return ConvPartition(INDIRECT, *rows, windows)
+
+
+def is_matrix_product(x: TensorView, y: TensorView, window: ConvWindow) -> bool:
+    """Whether the pixels of x [N, H, W, C] are equally far apart, and each one yields a pixel of y."""
+    return window.is_pointwise and x.row_stride is not None and x.shape[:3] == y.shape[:3]
 
 
 def partition_bands(x: TensorView, y: TensorView, weights: ConvWeights) -> ConvPartition:
@@ -157,6 +173,52 @@ def choose_im2row_variant(x: TensorView) -> ConvVariant:
     if pixel == 1 and isinstance(channels, int) and channels <= ConvTuning.max_interleaved_channels:
         return channels_first_im2row(channels)
     return STRIDED_IM2ROW
+
+
+def partition_packed(
+    x: TensorView, y: TensorView, weights: ConvWeights, packer: RowPacker, word_terms: int
+) -> ConvPartition:
+    """Groups of rows that are packed in scratch; word_terms: elements of a word, by which weights are packed, too."""
+    window, elements = weights.window, x.shape[3]
+    row_words = weights.panels.shape[-2]
+    assert isinstance(elements, int) and isinstance(row_words, int), f"channels must be known; got {x}"
+    stride, total_rows = packed_stride(row_words), y.shape[0] * y.shape[1] * y.shape[2]
+    most_rows = max(ConvTuning.packed_bytes // (stride * WORD_BYTES), weights.tile.rows)
+    group_rows = rows_per_unit(total_rows, weights.tile.rows, min(most_rows, ConvTuning.packed_rows))
+    pixel_words, has_lines = -(-elements // word_terms), has_contiguous_lines(x, window)
+    is_packed_by_line = packs_lines(elements, window, word_terms)
+    assert has_lines or not is_packed_by_line, f"pixels must be contiguous; got {x}"
+    line_words = window.kernel[1] * pixel_words
+    if is_packed_by_line:
+        line_words = -(-window.kernel[1] * elements // word_terms)
+    sizes = {
+        "pixel_terms": elements,
+        "pixel_words": pixel_words,
+        "line_words": line_words,
+        "packed_stride": stride,
+    }
+    arguments: dict[str, KernelArgument]
+    if is_matrix_product(x, y, window):
+        assert x.row_stride is not None, "pixels of a matrix are one stride apart"
+        variant, arguments = packed_pixels(packer), {"pixel_stride": x.row_stride}
+    else:
+        is_whole = is_packed_by_line or elements % word_terms == 0
+        variant = packed_windows(packer, has_lines=has_lines and is_whole)
+        arguments = window_arguments(x, y.shape[1:3], window)
+    return ConvPartition(
+        variant,
+        total_rows,
+        group_rows,
+        ceil_div(total_rows, group_rows),
+        {**arguments, **sizes},
+        group_rows * stride,
+        word_terms,
+    )
+
+
+def has_contiguous_lines(x: TensorView, window: ConvWindow) -> bool:
+    """Whether the terms of a line of a window are contiguous in x [N, H, W, C]."""
+    return window.kernel[1] == 1 or (window.dilations[1] == 1 and x.strides[2] == x.shape[3])
 
 
 def window_arguments(x: TensorView, size: tuple[Known, ...], window: ConvWindow) -> dict[str, KernelArgument]:

@@ -13,9 +13,15 @@ from functools import partial
 import numpy as np
 
 from sardonyx._src.compile.codegen.blocks import StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType
+from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.conv.convolution import ConvPartition, partition_rows, partition_step
+from sardonyx._src.compile.kernels.conv.convolution import (
+    ConvPartition,
+    partition_packed,
+    partition_rows,
+    partition_step,
+)
 from sardonyx._src.compile.kernels.conv.indirection import (
     INDIRECT,
     IndirectionBuffer,
@@ -24,37 +30,89 @@ from sardonyx._src.compile.kernels.conv.indirection import (
     new_indirection_buffer,
 )
 from sardonyx._src.compile.kernels.conv.loop_nest import Convolution, emit_convolution
+from sardonyx._src.compile.kernels.conv.packed_rows import LineTerms, RowPacker
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWeights, ConvWindow
 from sardonyx._src.compile.kernels.conv.pointwise import POINTWISE
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
+from sardonyx._src.compile.kernels.gemm.integer_matmul import sign_correction
 from sardonyx._src.compile.kernels.gemm.integer_microkernel import int8_arithmetic
-from sardonyx._src.compile.kernels.gemm.packed_int8 import pack_int8_panels, pack_int32_bias
+from sardonyx._src.compile.kernels.gemm.packed_int8 import (
+    INT8_PER_WORD,
+    pack_int8_panels,
+    pack_int32_bias,
+)
 from sardonyx._src.compile.kernels.gemm.packing import make_constant
-from sardonyx._src.compile.kernels.gemm.register_tile import choose_tile
+from sardonyx._src.compile.kernels.gemm.register_tile import (
+    choose_int8_tile,
+    choose_padded_tile,
+    choose_tile,
+    favours_amx_int8,
+    padded_row_words,
+)
+from sardonyx._src.compile.kernels.vectors import first_lanes, load_typed, loop_vectors, store_vector
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.ir.dims import Known
 from sardonyx._src.ir.tensors import Array
 
 BYTE_SPLAT = 0x01010101  # times a byte: the byte in all four bytes of a word
 
 
 def pack_integer_weights(
-    weights: Array, initial_sums: Array, window: ConvWindow, target: Target, groups: int
+    weights: Array,
+    initial_sums: Array,
+    window: ConvWindow,
+    target: Target,
+    groups: int,
+    pixels: Known | None = None,
+    *,
+    is_matrix: bool = False,
+    a_is_signed: bool = False,
 ) -> ConvWeights:
     """Packs weights [columns, channels / groups, height, width] int8 and the initial sums [columns] int32.
 
-    With several groups, the channels of a group must be a multiple of four.
+    With several groups, the channels of a group must be a multiple of four.  pixels: those of the result, for which AMX may be
+    used; is_matrix: whether each is computed from one pixel of x, all one stride apart.  a_is_signed: whether x is int8, to which the
+    initial sums assume that 128 is added.
     """
     total, channels, height, width = weights.shape
     assert groups == 1 or channels % 4 == 0, f"channels of a group must be a multiple of 4; got {channels}"
-    columns = total // groups
-    tile = choose_tile(columns, target)
+    columns, tap_words = total // groups, -(-channels // INT8_PER_WORD)
+    row_words = padded_row_words(height * width * tap_words)
+    tile, packs_rows = choose_tile(columns, target), False
+    if pixels is not None and groups == 1:
+        if is_matrix:
+            tile = choose_int8_tile(columns, tap_words, pixels, target)
+        packs_rows = not tile.amx_words and favours_amx_int8(row_words, pixels, target)
+        if packs_rows:
+            tile = choose_padded_tile(columns, row_words, target)
+        matrix = weights.reshape(columns, -1).T
+        initial_sums = initial_sums + sign_correction(matrix, tile, a_is_signed=a_is_signed)
     taps = weights.reshape(groups, columns, channels, height * width).transpose(0, 3, 2, 1)
-    panels = make_constant(pack_int8_panels(taps, tile), "weights")
+    words = pack_int8_panels(taps, tile)
+    if packs_rows:
+        words = join_taps(words, row_words)
+    panels = make_constant(words, "weights")
     biases = np.stack(
         [pack_int32_bias(group_bias, tile) for group_bias in initial_sums.reshape(groups, columns)]
     )
-    return ConvWeights(window, tile, panels, make_constant(biases, "bias"), columns, uses_im2row=False)
+    return ConvWeights(
+        window,
+        tile,
+        panels,
+        make_constant(biases, "bias"),
+        columns,
+        uses_im2row=False,
+        packs_rows=packs_rows,
+    )
+
+
+def join_taps(panels: Array, row_words: int) -> Array:
+    """Panels [groups, panels, taps, words, width] with one tap of `row_words` words, the last ones zeros."""
+    groups, num_panels, taps, words, width = panels.shape
+    joined = np.zeros((groups, num_panels, 1, row_words, width), panels.dtype)
+    joined[:, :, 0, : taps * words] = panels.reshape(groups, num_panels, taps * words, width)
+    return joined
 
 
 def integer_convolution_step(
@@ -69,8 +127,14 @@ def integer_convolution_step(
 ) -> Step:
     """y [N, Ho, Wo, Co] = epilogue(conv(x [N, H, W, words], weights) + initial sums), with padding of the byte `zero`.
 
-    a_is_signed: x and `zero` are int8, not uint8; 128 is added to each element.
+    a_is_signed: x and `zero` are int8, not uint8; 128 is added to each element, but not in AMX tiles.
     """
+    if weights.packs_rows:
+        packed = partition_packed(x, y, weights, int8_packer(a_is_signed=a_is_signed), 1)
+        if "zero" in packed.variant.pointers:
+            packed = replace(packed, arguments={**packed.arguments, "zero": zero})
+        step = partition_step(x, weights, y, packed, epilogue, operands, ())
+        return replace(step, reads=(*step.reads, zero))
     partition = int8_partition(partition_rows(x, y, weights), zero, a_is_signed=a_is_signed)
     step = partition_step(x, weights, y, partition, epilogue, operands, ())
     return replace(step, reads=(*step.reads, zero))
@@ -90,6 +154,43 @@ def int8_partition(partition: ConvPartition, zero: TensorView, *, a_is_signed: b
     return replace(partition, variant=int8_variant, arguments={**partition.arguments, "zero": zero})
 
 
+# --- packed rows ------------------------------------------------------------------------------
+
+
+def int8_packer(*, a_is_signed: bool) -> RowPacker:
+    """Copies words of four int8 as they are; padding is the byte at the address `zero`."""
+    key = "s8_rows" if a_is_signed else "u8_rows"
+    arithmetic = int8_arithmetic(a_is_signed=a_is_signed)
+    return RowPacker(key, arithmetic, copy_words, copy_word_range, splat_zero_point, ("zero",))
+
+
+def copy_words(b: KernelBuilder, source: str, target: str, count: LLVMValue, row_words: LLVMValue) -> None:
+    """Copies `count` words, followed by zeros up to the word `row_words`."""
+    word_vector = LLVMType("i32", b.target.lanes)
+    for i, mask in loop_vectors(b, 0, count):
+        store_vector(b, load_typed(b, word_vector, b.gep(source, i), mask), b.gep(target, i), mask)
+    for i, mask in loop_vectors(b, count, row_words):
+        store_vector(b, b.constant(0, word_vector), b.gep(target, i), mask)
+
+
+def copy_word_range(b: KernelBuilder, source: str, target: str, terms: LineTerms, padding: LLVMValue) -> None:
+    """Copies a range of words, with padding around it."""
+    word_vector, lanes = LLVMType("i32", b.target.lanes), b.target.lanes
+    for i, mask in loop_vectors(b, 0, terms.words):
+        is_inside = first_lanes(b, terms.end - i, lanes) & (first_lanes(b, terms.first - i, lanes) ^ -1)
+        words = load_typed(b, word_vector, b.gep(source, i), is_inside)
+        store_vector(b, b.select(is_inside, words, padding), b.gep(target, i), mask)
+
+
+def splat_zero_point(b: KernelBuilder) -> LLVMValue:
+    """The zero point in all bytes of a vector."""
+    byte = b.load(StackSlot(b.pointer("zero"), LLVMType("u8"))).convert("zext", "i32")
+    return b.splat(byte * BYTE_SPLAT, b.target.lanes)
+
+
+# --- indirect convolutions --------------------------------------------------------------------
+
+
 def emit_int8_indirect(conv: Convolution) -> None:
     """The loop nest of an indirect convolution whose padding is the byte at the address `zero`."""
     buffer = new_indirection_buffer(conv)
@@ -99,6 +200,4 @@ def emit_int8_indirect(conv: Convolution) -> None:
 
 def fill_zero_points(buffer: IndirectionBuffer) -> None:
     """Fills the row that taps outside of the image point to with the zero point."""
-    b = buffer.conv.b
-    byte = b.load(StackSlot(b.pointer("zero"), LLVMType("u8"))).convert("zext", "i32")
-    fill_padding(buffer, b.splat(byte * BYTE_SPLAT, buffer.conv.m.tile.lanes))
+    fill_padding(buffer, splat_zero_point(buffer.conv.b))

@@ -31,7 +31,8 @@ from sardonyx._src.compile.kernels.gemm.accumulators import (
     accumulate,
     load_accumulators,
 )
-from sardonyx._src.compile.kernels.gemm.microkernel import dispatch_tile
+from sardonyx._src.compile.kernels.gemm.amx_tiles import AmxOperands, share_panel
+from sardonyx._src.compile.kernels.gemm.microkernel import compute_amx_tile, dispatch_tile
 from sardonyx._src.compile.kernels.gemm.output import OutputMatrix, TileStore
 from sardonyx._src.compile.kernels.gemm.row_blocks import RowBlock, loop_row_blocks
 
@@ -80,7 +81,7 @@ class RowSource:
     prepare_rows: stores the first row and the number of rows of a group, and whatever `input_addresses` needs.
     input_addresses: the addresses for the first rows of a block, a tap and a channel; rows past the last are readable.
     next_input_address: the address that a block prefetches for the next group of rows; None if it is not known.
-    emit_prologue: emits what is done once in a call.
+    emit_prologue: emits what is done once in a call.  row_stride: words between the inputs of rows, if it is the same for all.
     """
 
     partial_sums: str
@@ -88,6 +89,7 @@ class RowSource:
     input_addresses: Callable[[int, RowBlock, LLVMValue, LLVMValue], list[str]]
     next_input_address: Callable[[RowBlock], str] | None = None
     emit_prologue: Callable[[], None] = lambda: None
+    row_stride: LLVMValue | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +184,22 @@ def emit_tile(
     prefetch = next_share(conv, source, unit, reduction, block)
     row = b.load(conv.row_group.first_row) + block.first_row
     tile_store = TileStore(conv.output, row, unit.column, unit.end_column, spill, reduction.is_last)
+    if m.amx is not None:  # the reduction has one block
+        assert source.row_stride is not None, "AMX tiles need rows that are equally far apart"
+        num_blocks = b.udiv(b.load(conv.row_group.num_rows) + (m.tile.rows - 1), m.tile.rows)
+        next_weights = b.gep(reduction.weights, reduction.num_channels * width)
+        (left,) = source.input_addresses(1, block, reduction.first_tap, reduction.first_channel)
+        operands = AmxOperands(
+            left,
+            source.row_stride,
+            reduction.weights,
+            reduction.num_channels,
+            unit.bias,
+            b.constant(0, I64),
+            share_panel(b, m.amx, next_weights, block.index, num_blocks),
+        )
+        compute_amx_tile(m, operands, block.num_rows, replace(tile_store, spill=""))
+        return
     for rows in dispatch_tile(m, block.num_rows, tile_store):
         load_accumulators(m, rows, start, row_stride)
         conv.accumulate_taps(conv, source, reduction, block, rows, prefetch)

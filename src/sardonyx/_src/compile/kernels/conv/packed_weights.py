@@ -41,7 +41,8 @@ class ConvWeights:
     panels: [groups, panels, taps, channels, width]; with `uses_im2row`, taps are the lines of the window, and channels
     are the terms (pixel, channel) of a line.  bias: [groups, panels, width].  columns: output channels of a group.
     narrow_channels: channels per group if several groups share a vector (`narrow_groups.py`); such a vector then counts
-    as one group.  0 otherwise.
+    as one group.  0 otherwise.  packs_rows: whether the windows of x are packed in rows (`packed_rows.py`): panels then have
+    one tap.
     """
 
     window: ConvWindow
@@ -51,6 +52,7 @@ class ConvWeights:
     columns: int
     uses_im2row: bool
     narrow_channels: int = 0
+    packs_rows: bool = False
 
 
 def pack_conv_weights(
@@ -88,6 +90,14 @@ def pack_conv_weights(
         uses_im2row,
         narrow_channels,
     )
+
+
+def packs_lines(channels: int, window: ConvWindow, word_terms: int) -> bool:
+    """Whether rows of words are packed line by line of a window, not pixel by pixel, which would leave words half empty.
+
+    The pixels of x must then be contiguous.
+    """
+    return channels % word_terms != 0 and window.kernel[1] > 1 and window.dilations[1] == 1
 
 
 def can_share_vectors(total: int, channels: int, groups: int, lanes: int) -> bool:

@@ -22,6 +22,7 @@ def emit_pointwise(conv: Convolution) -> None:
         prepare_rows=partial(prepare_pixels, conv, base),
         input_addresses=partial(pixel_addresses, conv, base),
         next_input_address=partial(next_pixel_address, conv, base),
+        row_stride=conv.size["pixel_stride"],
     )
     emit_convolution(conv, source)
 

@@ -17,6 +17,7 @@ from sardonyx._src.compile.kernels.gemm.accumulators import (
     Microkernel,
     TileArithmetic,
     make_microkernel,
+    release_microkernel,
 )
 from sardonyx._src.compile.kernels.gemm.output import load_output_matrix, output_parameters
 from sardonyx._src.compile.kernels.gemm.register_tile import make_tile
@@ -52,19 +53,23 @@ def conv_parameters(variant: ConvVariant, epilogue: Epilogue) -> Parameters:
     return Parameters("x", "weights", "bias") + sizes + output_parameters(epilogue)
 
 
-def conv_kernel(variant: ConvVariant, vectors: int, epilogue: Epilogue) -> Kernel:
-    """The kernel specialized on a variant, the panel's width in vectors, and the epilogue."""
-    source = partial(conv_module, variant=variant, vectors=vectors, epilogue=epilogue)
-    key = f"convolution_{variant.key}_{vectors}:{epilogue.key}"
+def conv_kernel(variant: ConvVariant, vectors: int, epilogue: Epilogue, amx_words: int = 0) -> Kernel:
+    """The kernel specialized on a variant, the panel's width in vectors, the words of AMX tiles, and the epilogue."""
+    source = partial(conv_module, variant=variant, vectors=vectors, amx_words=amx_words, epilogue=epilogue)
+    amx = f"_amx{amx_words}" if amx_words else ""
+    key = f"convolution_{variant.key}_{vectors}{amx}:{epilogue.key}"
     return Kernel(key, source, conv_parameters(variant, epilogue))
 
 
-def conv_module(name: str, target: Target, *, variant: ConvVariant, vectors: int, epilogue: Epilogue) -> str:
+def conv_module(
+    name: str, target: Target, *, variant: ConvVariant, vectors: int, amx_words: int, epilogue: Epilogue
+) -> str:
     """The LLVM module of the kernel: the loop nest around a microkernel."""
     b = KernelBuilder(target, conv_parameters(variant, epilogue))
-    tile = make_tile(vectors, target)
+    tile = make_tile(vectors, target, amx_words)
     m = make_microkernel(b, tile, epilogue, variant.arithmetic)
     variant.emit(load_convolution(m, variant))
+    release_microkernel(m)
     return b.build_module(name)
 
 

@@ -19,8 +19,10 @@ from sardonyx._src.compile.codegen.builder import Element, LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.element_types import convert
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.epilogue import Epilogue
+from sardonyx._src.compile.kernels.gemm.amx_tiles import AmxTiles, new_amx_tiles, release_tiles
 from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile
-from sardonyx._src.compile.kernels.tuning import tuning_for
+from sardonyx._src.compile.kernels.tuning import GemmTuning, tuning_for
+from sardonyx._src.compile.kernels.vectors import prefetch as prefetch_l1
 
 F32 = LLVMType("float")
 CACHE_LINE_FLOATS = 16
@@ -35,12 +37,13 @@ class TileArithmetic:
 
     accumulator: the element type of the sums.  update: emits a rank-1 update, given the addresses of rows of A, a panel,
     k, and the stride of A along k (1 if None).  half_type: the element type of B if it is of half precision; otherwise
-    its elements have 4 bytes, float32 or words of four int8.
+    its elements have 4 bytes, float32 or words of four int8.  amx_instruction: the product of AMX tiles, if there is one.
     """
 
     accumulator: Element
     update: RankOneUpdate
     half_type: Element | None = None
+    amx_instruction: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,7 @@ class Microkernel:
     """A register tile in the kernel of a builder, with the arithmetic of its sums and the epilogue of its results.
 
     accumulators: for each row of the tile, a stack slot for each vector, which LLVM promotes to registers.
-    spill: the address of a tile on the stack.
+    spill: the address of a tile on the stack.  amx: the configuration of the AMX tiles, which replace the accumulators.
     """
 
     b: KernelBuilder
@@ -57,6 +60,7 @@ class Microkernel:
     arithmetic: TileArithmetic
     accumulators: tuple[tuple[StackSlot, ...], ...]
     spill: str
+    amx: AmxTiles | None = None
 
     @property
     def vector_type(self) -> LLVMType:
@@ -68,9 +72,16 @@ def make_microkernel(
     b: KernelBuilder, tile: RegisterTile, epilogue: Epilogue, arithmetic: TileArithmetic
 ) -> Microkernel:
     """Allocates the accumulators and the spill area of a tile."""
-    accumulators = new_accumulators(b, tile, arithmetic)
+    amx = new_amx_tiles(b, tile.vectors, tile.amx_words) if tile.amx_words else None
+    accumulators = () if amx else new_accumulators(b, tile, arithmetic)
     b.allocas.append(f" %spill = alloca [{tile.rows * tile.width} x float], align 64")
-    return Microkernel(b, tile, epilogue, arithmetic, accumulators, "%spill")
+    return Microkernel(b, tile, epilogue, arithmetic, accumulators, "%spill", amx)
+
+
+def release_microkernel(m: Microkernel) -> None:
+    """Ends a kernel: releases AMX tiles."""
+    if m.amx is not None:
+        release_tiles(m.b)
 
 
 def new_accumulators(
@@ -170,12 +181,20 @@ def accumulate(
             for offset in range(unroll):
                 if prefetch is not None and offset * prefetch.max_bytes % CACHE_LINE_BYTES == 0:
                     prefetch_term(b, prefetch, i + offset)
+                prefetch_column(m, rows, i + offset, stride)
                 m.arithmetic.update(m, rows, panel, i + offset, stride)
         first_left = i
     with b.loop(first_left, k, 1, "k") as i:
         if prefetch is not None:
             prefetch_term(b, prefetch, i)
+        prefetch_column(m, rows, i, stride)
         m.arithmetic.update(m, rows, panel, i, stride)
+
+
+def prefetch_column(m: Microkernel, rows: Sequence[str], k: LLVMValue, stride: LLVMValue | None) -> None:
+    """Prefetches the elements of a later column of a strided A into L1; no processor foresees steps across pages."""
+    if stride is not None and len(rows) == m.tile.rows:
+        prefetch_l1(m.b, m.b.gep(rows[0], (k + GemmTuning.strided_prefetch_terms) * stride))
 
 
 def prefetch_term(b: KernelBuilder, prefetch: Prefetch, k: LLVMValue) -> None:

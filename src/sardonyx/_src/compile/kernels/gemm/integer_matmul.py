@@ -8,13 +8,19 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
 from sardonyx._src.compile.kernels.gemm.integer_microkernel import int8_arithmetic
 from sardonyx._src.compile.kernels.gemm.loop_nest import matmul_module, matmul_parameters
 from sardonyx._src.compile.kernels.gemm.matmul import matmul_steps
 from sardonyx._src.compile.kernels.gemm.panels import Panels
+from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.ir.tensors import Array
+
+SIGN_OFFSET = 128  # converts between uint8 and int8
 
 
 def integer_matmul_steps(
@@ -30,17 +36,28 @@ def integer_matmul_steps(
     """y [..., M, N] = epilogue(a [..., M, K] @ b [..., K, N] + bias), as in `matmul_steps`.
 
     a: words, as of `packed_int8.view_as_int8x4`.  a_is_signed: its elements are int8, not uint8; 128 is added to each,
-    for which the caller corrects the bias.  bias: [panels, width] int32.
+    for which the caller corrects the bias; AMX tiles do not (`sign_correction`).  bias: [panels, width] int32.
     """
     source = partial(
         matmul_module,
         vectors=b.tile.vectors,
+        amx_words=b.tile.amx_words,
         epilogue=epilogue,
         arithmetic=int8_arithmetic(a_is_signed=a_is_signed),
         has_bias=bias is not None,
         has_strided_a=False,
     )
-    key = f"matmul_bytes_{b.tile.vectors}_{bias is not None}_{a_is_signed}:{epilogue.key}"
+    amx = f"_amx{b.tile.amx_words}" if b.tile.amx_words else ""
+    key = f"matmul_bytes_{b.tile.vectors}{amx}_{bias is not None}_{a_is_signed}:{epilogue.key}"
     kernel = Kernel(key, source, matmul_parameters(epilogue, has_bias=bias is not None))
     steps = matmul_steps(a, b, y, bias=bias, epilogue=epilogue, operands=operands)
     return [replace(step, kernel=kernel) for step in steps]
+
+
+def sign_correction(weights: Array, tile: RegisterTile, *, a_is_signed: bool) -> Array:
+    """What is added to the initial sums of columns for weights [k, columns] int8: int32 [columns].
+
+    The initial sums correct for the 128 that vector kernels add to each element of an int8 operand; AMX does not add it.
+    """
+    sums = weights.sum(0, dtype=np.int32)
+    return sums * SIGN_OFFSET if a_is_signed and tile.amx_words else np.zeros_like(sums)

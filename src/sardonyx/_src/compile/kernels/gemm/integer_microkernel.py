@@ -24,8 +24,12 @@ SIGN_BITS = -0x7F7F7F80  # the highest bit of each byte of an i32
 
 
 def int8_arithmetic(*, a_is_signed: bool) -> TileArithmetic:
-    """Int8 dot products with int32 sums; a_is_signed: A is int8, and 128 is added to its elements to make them uint8."""
-    return TileArithmetic("i32", partial(int8_update, a_is_signed=a_is_signed))
+    """Int8 dot products with int32 sums; a_is_signed: A is int8, and 128 is added to its elements to make them uint8.
+
+    AMX multiplies both as they are.
+    """
+    update = partial(int8_update, a_is_signed=a_is_signed)
+    return TileArithmetic("i32", update, amx_instruction="tdpbssd" if a_is_signed else "tdpbusd")
 
 
 def int8_update(

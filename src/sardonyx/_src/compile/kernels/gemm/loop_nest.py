@@ -34,9 +34,11 @@ from sardonyx._src.compile.kernels.gemm.accumulators import (
     load_accumulators,
     make_microkernel,
     panel_address,
+    release_microkernel,
 )
+from sardonyx._src.compile.kernels.gemm.amx_tiles import AmxOperands, share_panel
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import operand_type, result_type
-from sardonyx._src.compile.kernels.gemm.microkernel import clamp_row, dispatch_tile
+from sardonyx._src.compile.kernels.gemm.microkernel import clamp_row, compute_amx_tile, dispatch_tile
 from sardonyx._src.compile.kernels.gemm.output import (
     OutputMatrix,
     TileStore,
@@ -73,6 +75,7 @@ def matmul_module(
     target: Target,
     *,
     vectors: int,
+    amx_words: int = 0,
     epilogue: Epilogue,
     arithmetic: TileArithmetic,
     has_bias: bool,
@@ -81,12 +84,13 @@ def matmul_module(
 ) -> str:
     """The LLVM module of the kernel, specialized on the panel's width, the arithmetic, the epilogue, a bias and a strided A.
 
-    is_large: whether B is assumed to be in memory, not in the level-2 cache.
+    is_large: whether B is assumed to be in memory, not in the level-2 cache.  amx_words: of the tile.
     """
     b = KernelBuilder(target, matmul_parameters(epilogue, has_bias=has_bias))
-    tile = make_tile(vectors, target)
+    tile = make_tile(vectors, target, amx_words)
     m = make_microkernel(b, tile, epilogue, arithmetic)
     emit_matmul(m, has_bias=has_bias, has_strided_a=has_strided_a, is_large=is_large)
+    release_microkernel(m)
     return b.build_module(name)
 
 
@@ -215,11 +219,15 @@ class PrefetchShare:
 
 @dataclass(frozen=True, slots=True)
 class TermRange:
-    """A block of k: its first term, how many it has, and the prefetches of a row block if B is large."""
+    """A block of k: its first term, how many it has, and the prefetches of a row block if B is large.
+
+    has_next: whether the next block of the panel follows in memory, so that it can be prefetched.
+    """
 
     first: LLVMValue
     count: LLVMValue
     prefetches: PrefetchShare | None
+    has_next: bool = True
 
 
 def emit_tile(
@@ -232,6 +240,15 @@ def emit_tile(
     panel = panel_address(m, unit.panel, k * tile.width)
     is_first, is_last = k.eq(0), k + terms.count >= size["k"]
     tile_store = TileStore(unit.output, first, unit.column, size["columns"], spill, is_last)
+    if m.amx is not None:  # k has one block
+        left = b.gep(unit.a, first * size["a_row"])
+        no_stride = b.constant(0, I64)
+        num_blocks = b.udiv(unit.num_rows + (tile.rows - 1), tile.rows)
+        next_panel = panel_address(m, panel, terms.count * tile.width)
+        share = share_panel(b, m.amx, next_panel, block.index, num_blocks)
+        operands = AmxOperands(left, size["a_row"], panel, terms.count, unit.bias, no_stride, share)
+        compute_amx_tile(m, operands, block.num_rows, replace(tile_store, spill=""))
+        return
     for rows in dispatch_tile(m, block.num_rows, tile_store):
         init_accumulators(m, rows, unit.bias)
         with b.if_then(is_first.eq(0)):
@@ -252,6 +269,9 @@ def accumulate_terms(
 ) -> None:
     """`accumulate`, with the prefetches of a row block: a share of the panel's next block."""
     b, count = m.b, terms.count
+    if not terms.has_next:
+        accumulate(m, rows, panel, count, stride, None)
+        return
     next_block = panel_address(m, panel, count * m.tile.width)
     if terms.prefetches is None:
         line = b.min(block.index, -(-panel_row_bytes(m) // CACHE_LINE_BYTES) - 1)

@@ -28,7 +28,7 @@ from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView, element_bytes
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.dims import Known, ceil_div
+from sardonyx._src.ir.dims import Known, ceil_div, dim_max
 
 
 def matmul_steps(
@@ -115,7 +115,7 @@ def matmul_step(
         panels=b.num_panels,
         group_rows=unit_rows,
         groups=units_per_panel,
-        k_block=GemmTuning.k_block,
+        k_block=dim_max(k, 1) if b.tile.amx_words else GemmTuning.k_block,
         inner=inner.size,
         a_row=rows.strides[0],
         a_step=a_step,

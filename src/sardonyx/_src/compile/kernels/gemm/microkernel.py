@@ -30,6 +30,7 @@ from sardonyx._src.compile.kernels.gemm.accumulators import (
     Microkernel,
     spill_accumulators,
 )
+from sardonyx._src.compile.kernels.gemm.amx_tiles import AmxOperands, multiply_tiles
 from sardonyx._src.compile.kernels.gemm.output import TileStore
 from sardonyx._src.compile.kernels.gemm.tile_store import (
     is_full_width,
@@ -58,6 +59,16 @@ def dispatch_tile(m: Microkernel, rows_left: LLVMValue, tile_store: TileStore) -
         is_spilled = is_spilled & tile_store.is_last
     with b.if_then(is_spilled):
         store_spilled_tile(m, rows_left, spill, tile_store)
+
+
+def compute_amx_tile(
+    m: Microkernel, operands: AmxOperands, num_rows: LLVMValue, tile_store: TileStore
+) -> None:
+    """Computes a tile of 1 to 32 rows in AMX tiles, and stores it by way of the spill area."""
+    assert m.amx is not None, "the tile of the microkernel must be of AMX"
+    spill = tile_store.spill or m.spill
+    multiply_tiles(m.b, m.amx, m.arithmetic.amx_instruction, operands, num_rows, spill)
+    store_spilled_tile(m, num_rows, spill, tile_store)
 
 
 def dispatch_row_count(b: KernelBuilder, rows_left: LLVMValue, row_counts: Sequence[int]) -> Iterator[int]:

@@ -15,7 +15,7 @@ import numpy as np
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.gemm.packing import make_constant
 from sardonyx._src.compile.kernels.gemm.panels import Panels, choose_panel_tile
-from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile
+from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile, choose_int8_tile
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known, dim_product, exact_div
@@ -85,10 +85,12 @@ def pack_int8_panels(b: Array, tile: RegisterTile) -> Array:
     return np.ascontiguousarray(panel_major).view("<i4").reshape(*batch, panels, taps, num_words, tile.width)
 
 
-def pack_int8_constant(b: Array, target: Target, name: str = "") -> Panels:
-    """Packs a constant [..., k, columns] int8."""
+def pack_int8_constant(b: Array, target: Target, name: str = "", rows: Known | None = None) -> Panels:
+    """Packs a constant [..., k, columns] int8; rows: those of products for which AMX may be used."""
     *batch, k, columns = b.shape
     tile = choose_panel_tile(columns, target)
+    if rows is not None:
+        tile = choose_int8_tile(columns, -(-k // INT8_PER_WORD), rows, target)
     data = pack_int8_panels(b[..., None, :, :], tile).reshape(
         *batch, -(-columns // tile.width), -(-k // INT8_PER_WORD), tile.width
     )

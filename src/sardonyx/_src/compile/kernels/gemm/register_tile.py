@@ -10,16 +10,30 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.gemm.amx_tiles import (
+    BLOCKS,
+    TILE_BYTES,
+    TILE_ROWS,
+    WORD_BYTES,
+    has_amx_int8,
+)
 from sardonyx._src.compile.kernels.tuning import GemmTuning, tuning_for
+from sardonyx._src.ir.dims import Known
+
+MAX_TILE_WORDS = TILE_BYTES // WORD_BYTES
 
 
 @dataclass(frozen=True, slots=True)
 class RegisterTile:
-    """A tile of `rows` rows by `vectors` vectors of `lanes` floats."""
+    """A tile of `rows` rows by `vectors` vectors of `lanes` floats.
+
+    amx_words: words of 4 bytes along k of an AMX tile, if the block is accumulated in AMX tiles; 0 in vector registers.
+    """
 
     rows: int
     vectors: int
     lanes: int
+    amx_words: int = 0
 
     @property
     def width(self) -> int:
@@ -36,8 +50,10 @@ class RegisterTile:
         return sorted({1, self.rows - 1 if is_short else self.rows // 2, self.rows} - {0})
 
 
-def make_tile(vectors: int, target: Target) -> RegisterTile:
-    """The tallest tile of `vectors` vectors that fits the registers."""
+def make_tile(vectors: int, target: Target, amx_words: int = 0) -> RegisterTile:
+    """The tallest tile of `vectors` vectors that fits the registers, those of AMX if `amx_words` is not 0."""
+    if amx_words:
+        return RegisterTile(BLOCKS * TILE_ROWS, vectors, target.lanes, amx_words)
     return RegisterTile(tuning_for(target).gemm.tile_rows[vectors], vectors, target.lanes)
 
 
@@ -49,3 +65,34 @@ def choose_tile(columns: int, target: Target) -> RegisterTile:
         return -(-needed // vectors) * vectors * tuning.narrow_tile_cost.get(vectors, 1.0), -vectors
 
     return make_tile(min(tuning.tile_rows, key=cost), target)
+
+
+def padded_row_words(words: int) -> int:
+    """The words of a row, padded to as many as AMX tiles of equal length have."""
+    tiles = max(1, -(-words // MAX_TILE_WORDS))
+    return tiles * max(1, -(-words // tiles))
+
+
+def choose_padded_tile(columns: int, row_words: int, target: Target) -> RegisterTile:
+    """The AMX tile for a product of `columns` columns with rows of `row_words` words, as of `padded_row_words`."""
+    tile_words = row_words // -(-row_words // MAX_TILE_WORDS)
+    return make_tile(1 if columns <= target.lanes else BLOCKS, target, tile_words)
+
+
+def choose_int8_tile(columns: int, words: int, rows: Known, target: Target) -> RegisterTile:
+    """The tile for a product of `rows` rows of `words` words of four int8: of AMX where this is faster.
+
+    The words of an AMX tile divide those of a row, so that no tile reaches past the end of a row.
+    """
+    sizes = range(tuning_for(target).gemm.min_amx_words, MAX_TILE_WORDS + 1)
+    fitting = [size for size in sizes if words % size == 0]
+    if not fitting or not favours_amx_int8(words, rows, target):
+        return choose_tile(columns, target)
+    return make_tile(1 if columns <= target.lanes else BLOCKS, target, max(fitting))
+
+
+def favours_amx_int8(words: int, rows: Known, target: Target) -> bool:
+    """Whether AMX is available, and faster than vectors for a product of `rows` rows of `words` words of four int8."""
+    tuning = tuning_for(target).gemm
+    is_short = words < tuning.min_amx_row_words or (isinstance(rows, int) and rows < tuning.min_amx_rows)
+    return not is_short and has_amx_int8(target)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
+from sardonyx._src.compile.kernels.conv.bf16_convolution import bf16_convolution_step, pack_bf16_weights
 from sardonyx._src.compile.kernels.conv.computed_weights import pack_computed_depthwise, pack_computed_weights
 from sardonyx._src.compile.kernels.conv.convolution import convolution_step
 from sardonyx._src.compile.kernels.conv.packed_weights import (
@@ -22,9 +23,11 @@ from sardonyx._src.compile.kernels.conv.packed_weights import (
     can_share_vectors,
     can_use_im2row,
     pack_conv_weights,
+    packs_lines,
 )
 from sardonyx._src.compile.kernels.depthwise import depthwise
 from sardonyx._src.compile.kernels.depthwise.pointwise_depthwise import pointwise_depthwise_step
+from sardonyx._src.compile.kernels.gemm.bf16 import BF16_PER_WORD
 from sardonyx._src.compile.kernels.winograd.convolution import winograd_steps
 from sardonyx._src.compile.kernels.winograd.cost_model import choose_transforms
 from sardonyx._src.compile.kernels.winograd.weight_transform import WinogradWeights, pack_winograd_weights
@@ -41,10 +44,11 @@ from sardonyx._src.compile.partition.float_convolutions import (
 from sardonyx._src.compile.partition.patterns.pointwise_depthwise import PointwiseDepthwiseConv
 from sardonyx._src.compile.partition.region import Read, Region, fused_region
 from sardonyx._src.compile.partition.registry import matches
+from sardonyx._src.compile.partition.rounded_products import rounds_convolution
 from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.partition.window_geometry import as_image
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import ANY, CHANNELS_LAST, DENSE
+from sardonyx._src.compile.program.layout import ANY, CHANNELS_LAST, DENSE, ChannelsLast
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import channels_last_permutation
 from sardonyx._src.ir.dims import Known
@@ -76,6 +80,11 @@ def match_conv(op: BoundNode, scope: Scope) -> Region[object] | None:
     if not scope.is_native(conv.x):
         return None
     epilogue, read = fuse_epilogue(scope, op.output, channels_last=True), Read(conv.x, CHANNELS_LAST)
+    if rounds_convolution(scope, conv):
+        weights = pack_bf16_weights(conv.weights, conv.bias, float_window(conv), scope.target)
+        if packs_lines(conv.weights.shape[1], weights.window, BF16_PER_WORD):
+            read = Read(conv.x, ChannelsLast(is_dense=True))
+        return fused_region("RoundedConv", op.node, weights, (read,), epilogue, CHANNELS_LAST)
     config = choose_algorithm(conv, scope.target)
     if isinstance(config, ConvWeights) and config.uses_im2row:
         read = Read(conv.x, ANY)
@@ -92,8 +101,12 @@ def choose_algorithm(conv: FloatConvolution, target: Target) -> ConvWeights | De
         transforms = choose_transforms(shape[0], shape[2], shape[3], weights.shape[1], weights.shape[0])
         if transforms is not None:
             return WinogradConv(pack_winograd_weights(weights, bias, transforms, target), geometry.pads[:2])
-    window = ConvWindow(geometry.kernel, geometry.strides, geometry.dilations, geometry.pads[:2])
-    return pack_conv_weights(weights, bias, window, target, conv.group)
+    return pack_conv_weights(weights, bias, float_window(conv), target, conv.group)
+
+
+def float_window(conv: FloatConvolution) -> ConvWindow:
+    geometry = conv.geometry
+    return ConvWindow(geometry.kernel, geometry.strides, geometry.dilations, geometry.pads[:2])
 
 
 def match_computed_conv(op: BoundNode, scope: Scope) -> Region[object] | None:
@@ -152,6 +165,13 @@ def lower_conv(region: LaidOutRegion[ConvWeights], lowering: Lowering) -> Sequen
         x = x.permute(channels_last_permutation(x.rank))
     operands = tuple(map(as_image, region.epilogue_operands))
     return (convolution_step(as_image(x), region.config, as_image(y), region.epilogue, operands),)
+
+
+@lowers("RoundedConv")
+def lower_rounded_conv(region: LaidOutRegion[ConvWeights], lowering: Lowering) -> Sequence[Step]:
+    (x,), (y,) = region.operands, region.results
+    operands = tuple(map(as_image, region.epilogue_operands))
+    return (bf16_convolution_step(as_image(x), region.config, as_image(y), region.epilogue, operands),)
 
 
 @lowers("WinogradConv")

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
+from sardonyx._src.compile.kernels.conv.convolution import is_matrix_product
 from sardonyx._src.compile.kernels.conv.integer_convolution import (
     integer_convolution_step,
     pack_integer_weights,
@@ -37,6 +38,7 @@ from sardonyx._src.compile.partition.window_geometry import as_image
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.ir.dims import dim_product
 
 
 @matches("ConvInteger", 10)
@@ -56,7 +58,16 @@ def lower_integer_conv(region: LaidOutRegion[IntegerConvolution], lowering: Lowe
     config, x, (y,) = region.config, region.operands[0], region.results
     geometry, is_signed = config.geometry, config.is_signed
     window = ConvWindow(geometry.kernel, geometry.strides, geometry.dilations, geometry.pads[:2])
-    weights = pack_integer_weights(config.weights, config.initial, window, lowering.target, config.group)
+    weights = pack_integer_weights(
+        config.weights,
+        config.initial,
+        window,
+        lowering.target,
+        config.group,
+        dim_product(as_image(y).shape[:3]),
+        is_matrix=is_matrix_product(as_image(x), as_image(y), window),
+        a_is_signed=is_signed,
+    )
     operands = tuple(map(as_image, epilogue_operands(region, lowering)))
     zero, epilogue = padding_value(region, lowering), integer_epilogue(region)
     step = integer_convolution_step(

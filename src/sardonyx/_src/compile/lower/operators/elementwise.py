@@ -70,10 +70,14 @@ def read_operand(scope: Scope, value: Value, shape: Shape, group: FusionGroup) -
     """An operand in the layout of the results if it has their dims (some of which may be 1 at run time)."""
     dims = scope.known_shape(value)
     if shape == group.shape and len(dims) == len(shape):
-        return Read(
-            value, FOLLOW if dims == shape else replace(FOLLOW, otherwise=ANY), decides_layout=len(shape) > 2
-        )
+        layout = FOLLOW if dims == shape and not is_repeated(value) else replace(FOLLOW, otherwise=ANY)
+        return Read(value, layout, decides_layout=len(shape) > 2)
     return Read(value, ANY)
+
+
+def is_repeated(value: Value) -> bool:
+    """Whether a value is an alias of the elements that an Expand repeats, which the kernel reads as broadcast ones."""
+    return value.producer is not None and (value.producer.domain, value.producer.op_type) == ("", "Expand")
 
 
 @lowers("Elementwise")

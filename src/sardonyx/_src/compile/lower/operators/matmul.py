@@ -13,6 +13,8 @@ import numpy as np
 
 from sardonyx._src.compile.codegen.expressions import Apply, Local, Number, Scalar
 from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue
+from sardonyx._src.compile.kernels.gemm.bf16 import pack_bf16_constant
+from sardonyx._src.compile.kernels.gemm.bf16_matmul import bf16_matmul_steps
 from sardonyx._src.compile.kernels.gemm.double_matmul import DoubleProduct
 from sardonyx._src.compile.kernels.gemm.matmul import matmul_steps
 from sardonyx._src.compile.kernels.gemm.packing import make_constant, pack_bias
@@ -25,6 +27,7 @@ from sardonyx._src.compile.partition.epilogues import fuse_epilogue, operand_lay
 from sardonyx._src.compile.partition.gemm_bias import constant_bias
 from sardonyx._src.compile.partition.region import FusedEpilogue, Read, Region, Shape, fused_region
 from sardonyx._src.compile.partition.registry import matches
+from sardonyx._src.compile.partition.rounded_products import ROUNDED_ROWS, rounds_product
 from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program.layout import ANY, DENSE
@@ -40,13 +43,15 @@ from sardonyx._src.ir.tensors import Array
 class Product:
     """A product of matrices.  matrix: the right operand if it is constant, with `value` as the key of its panels.
 
-    bias: initial accumulators [N].  transposed: whether each operand is read with its dims exchanged.
+    bias: initial accumulators [N].  transposed: whether each operand is read with its dims exchanged.  is_rounded: whether
+    factors are rounded to bfloat16.
     """
 
     matrix: Array | None = None
     value: Value | None = None
     bias: Array | None = None
     transposed: tuple[bool, bool] = (False, False)
+    is_rounded: bool = False
 
 
 @matches("MatMul", 13)
@@ -60,9 +65,11 @@ def match_matmul(op: BoundNode, scope: Scope) -> Region[Product] | Region[Double
     if is_dynamic and scope.known_shape(b)[:-2] not in ((), scope.known_shape(a)[:-2]):
         return None
     matrix = scope.constant_source(b)
-    reads = (Read(a, DENSE if is_dynamic else ANY), *(() if matrix is not None else (Read(b, ANY),)))
+    is_rounded = rounds_product(scope, a, matrix)
+    layout = ROUNDED_ROWS if is_rounded else DENSE if is_dynamic else ANY
+    reads = (Read(a, layout), *(() if matrix is not None else (Read(b, ANY),)))
     epilogue = fuse_epilogue(scope, op.output)
-    return fused_region("MatMul", op.node, Product(matrix, b), reads, epilogue)
+    return fused_region("MatMul", op.node, Product(matrix, b, is_rounded=is_rounded), reads, epilogue)
 
 
 def has_dynamic_batch(shape: Shape) -> bool:
@@ -116,8 +123,10 @@ def match_gemm(op: BoundNode, scope: Scope) -> Region[Product] | Region[DoublePr
     else:
         return None
     transposed = bool(op.attribute("transA", int)), matrix is None and bool(op.attribute("transB", int))
-    reads = (Read(a, ANY), *(() if matrix is not None else (Read(b, ANY),)))
-    return fused_region("MatMul", op.node, Product(matrix, None, bias, transposed), reads, epilogue)
+    is_rounded = not transposed[0] and rounds_product(scope, a, matrix)
+    reads = (Read(a, ROUNDED_ROWS if is_rounded else ANY), *(() if matrix is not None else (Read(b, ANY),)))
+    config = Product(matrix, None, bias, transposed, is_rounded)
+    return fused_region("MatMul", op.node, config, reads, epilogue)
 
 
 def inner_dims(op: BoundNode, scope: Scope, a: Value, b: Value) -> tuple[Known, Known]:
@@ -151,7 +160,7 @@ def lower_product(region: LaidOutRegion[Product], lowering: Lowering) -> Sequenc
     left = transpose_if(region.operands[0], config.transposed[0])
     panels, steps = pack_right_operand(region, lowering)
     bias = None if config.bias is None else make_constant(pack_bias(config.bias, panels.tile), "bias")
-    return *steps, *matmul_steps(
+    return *steps, *(bf16_matmul_steps if config.is_rounded else matmul_steps)(
         left,
         panels,
         region.results[0],
@@ -167,9 +176,11 @@ def pack_right_operand(region: LaidOutRegion[Product], lowering: Lowering) -> tu
     if matrix is None:
         b = transpose_if(region.operands[1], config.transposed[1])
         return pack_tensor(b, lowering.target, region.region.reads[1].value.name)
+    pack = pack_bf16_constant if config.is_rounded else pack_constant
     if config.value is None:
-        return pack_constant(matrix, lowering.target), ()
-    return lowering.memoize(("panels", config.value), lambda: pack_constant(matrix, lowering.target)), ()
+        return pack(matrix, lowering.target), ()
+    key = ("panels", config.value, config.is_rounded)
+    return lowering.memoize(key, lambda: pack(matrix, lowering.target)), ()
 
 
 def transpose_if(tensor: TensorView, is_transposed: bool) -> TensorView:

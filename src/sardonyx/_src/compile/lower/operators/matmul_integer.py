@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue, expand_row_vector
-from sardonyx._src.compile.kernels.gemm.integer_matmul import integer_matmul_steps
+from sardonyx._src.compile.kernels.gemm.integer_matmul import integer_matmul_steps, sign_correction
 from sardonyx._src.compile.kernels.gemm.packed_int8 import pack_int8_constant, pack_int32_bias
 from sardonyx._src.compile.kernels.gemm.packing import make_constant
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
@@ -35,6 +35,7 @@ from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.dims import dim_product
 
 
 @matches("MatMulInteger", 10)
@@ -57,10 +58,11 @@ def match_constant_product(op: BoundNode, scope: Scope) -> Region[IntegerProduct
 @lowers("IntegerMatMul")
 def lower_integer_matmul(region: LaidOutRegion[IntegerProduct], lowering: Lowering) -> Sequence[Step]:
     config, a, (y,) = region.config, region.operands[0], region.results
-    panels = pack_int8_constant(config.matrix, lowering.target)
-    bias = None
+    panels = pack_int8_constant(config.matrix, lowering.target, rows=dim_product(a.shape[:-1]))
+    initial = sign_correction(config.matrix, panels.tile, a_is_signed=config.is_signed)
     if config.initial is not None:
-        bias = make_constant(pack_int32_bias(config.initial, panels.tile), "bias")
+        initial = initial + config.initial
+    bias = make_constant(pack_int32_bias(initial, panels.tile), "bias") if initial.any() else None
     row_sums, steps = sum_rows(region, lowering)
     operands = epilogue_operands(region, lowering, row_sums)
     return *steps, *integer_matmul_steps(

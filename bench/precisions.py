@@ -1,0 +1,283 @@
+"""How fast are products of bfloat16 and of int8, and what error does bfloat16 make?
+
+On one thread, `precision="bf16"` beside float32 and beside OpenVINO, whose precision hint is bfloat16, too (its default on such processors).  An error
+is the largest difference of an output from that of float32, relative to the largest number of the output.  The integer network is ResNet-50
+that onnxruntime has quantized (per channel, QDQ).  All engines run in one process, in turn; times are the shortest runs.  "Of the peak" is the
+share of the machine's peak rate of such products, which the first table has: of instructions on registers alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+import sardonyx as sx
+from latency import header, line
+from sardonyx._src.compile.codegen.blocks import StackSlot
+from sardonyx._src.compile.codegen.builder import LLVMType
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
+from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.gemm.amx_tiles import (
+    LEFT,
+    RIGHT,
+    accumulator_tiles,
+    configure_rows,
+    new_amx_tiles,
+    release_tiles,
+)
+from sardonyx._src.compile.kernels.gemm.bf16 import has_bf16_products
+from sardonyx._src.compile.kernels.gemm.int8_dot import Int8DotEmitter
+from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.compile.program.precision import Precision
+from sardonyx._src.compile.program.step import Kernel
+from sardonyx._src.ir.dims import evaluate
+from sardonyx._src.measure.engines import open_engine
+from sardonyx._src.measure.timing import collect_outputs, interleave_calls, max_relative_difference
+from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.runtime.engine import NativeEngine
+from sardonyx._src.runtime.profile import measure_peaks, time_kernel
+from zoo.catalogue import ENTRIES, FOLDER, Feeds
+
+ROUNDS = 5
+UNITS = 100_000
+CHAINS = 12  # independent sums of vectors
+TILE_PRODUCTS = {"tdpbssd": 2 * 16 * 16 * 64, "tdpbf16ps": 2 * 16 * 16 * 32}  # operations of an instruction
+INT8_OPERATIONS_OF_WORDS = 8
+PARAMETERS = Parameters("sum")
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Peak operations per second of one thread; 0 for what the processor has not."""
+
+    float32: float
+    int8_vectors: float
+    int8_tiles: float
+    bf16_tiles: float
+
+
+def tile_module(name: str, target: Target, instruction: str) -> str:
+    """One unit of work multiplies the 2 x 2 blocks of tiles once."""
+    b = KernelBuilder(target, PARAMETERS)
+    tiles = new_amx_tiles(b, 2, 16)
+    configure_rows(b, tiles, b.constant(32, LLVMType("i64")))
+    b.declarations["declare void @llvm.x86.tilezero(i8 immarg)"] = None
+    b.lines += [f" call void @llvm.x86.tilezero(i8 {tile})" for tile in range(8)]
+    b.declarations[f"declare void @llvm.x86.{instruction}(i8 immarg, i8 immarg, i8 immarg)"] = None
+    with b.loop(b.first_unit, b.end_unit):
+        for row in range(2):
+            for column, tile in enumerate(accumulator_tiles(row)):
+                b.lines.append(
+                    f" call void @llvm.x86.{instruction}(i8 {tile}, i8 {LEFT + row}, i8 {RIGHT + column})"
+                )
+    release_tiles(b)
+    return b.build_module(name)
+
+
+def int8_module(name: str, target: Target) -> str:
+    """One unit of work is a dot product in every lane of each chain."""
+    b = KernelBuilder(target, PARAMETERS)
+    dot, vector = Int8DotEmitter(b, target), LLVMType("i32", target.lanes)
+    slots = [b.new_slot("chain", vector) for _ in range(CHAINS)]
+    for i, slot in enumerate(slots):
+        b.store(slot, b.constant(i, vector))
+    with b.loop(b.first_unit, b.end_unit):
+        for slot in slots:
+            words = b.load(slot)
+            b.store(slot, dot.dot_accumulate(words, dot.unpack_a(words), dot.unpack_b(words)))
+    total = b.load(slots[0])
+    for slot in slots[1:]:
+        total = total + b.load(slot)
+    b.masked_store(b.lane_mask(b.constant(1, LLVMType("i64")), target.lanes), memory_of(b, vector), total)
+    return b.build_module(name)
+
+
+def memory_of(b: KernelBuilder, vector: LLVMType) -> StackSlot:
+    return StackSlot(b.pointer("sum"), vector)
+
+
+def peak_rates() -> Rates:
+    """Measures the peak rates of one thread."""
+    target, memory = host_target(), np.zeros(64, np.float32)
+
+    def rate(kernel: Kernel, operations: int) -> float:
+        return operations * UNITS / time_kernel(kernel, UNITS, memory.ctypes.data)
+
+    tiles = dict.fromkeys(TILE_PRODUCTS, 0.0)
+    for instruction, feature in (("tdpbssd", "+amx-int8"), ("tdpbf16ps", "+amx-bf16")):
+        if feature in target.features.split(","):
+            kernel = Kernel(f"peak_{instruction}", partial(tile_module, instruction=instruction), PARAMETERS)
+            tiles[instruction] = rate(kernel, 4 * TILE_PRODUCTS[instruction])
+    vectors = rate(
+        Kernel("peak_int8", int8_module, PARAMETERS), CHAINS * target.lanes * INT8_OPERATIONS_OF_WORDS
+    )
+    return Rates(measure_peaks().flops, vectors, tiles["tdpbssd"], tiles["tdpbf16ps"])
+
+
+# --- networks ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Seconds of the shortest runs, and errors, by engine.  operations: of products of bfloat16."""
+
+    name: str
+    seconds: Mapping[str, float]
+    errors: Mapping[str, float]
+    operations: float = 0.0
+
+
+def measure_bf16(name: str) -> Measured:
+    """A network of the zoo in float32 and in bfloat16, and in OpenVINO if it is installed."""
+    entry = ENTRIES[name]
+    path, feeds = str(entry.path()), entry.feeds()
+    calls = {"float32": call_of("sardonyx", path, feeds), "bf16": call_of("sardonyx", path, feeds, "bf16")}
+    try:
+        calls["openvino"] = call_of("openvino", path, feeds, "bf16")
+    except sx.errors.SardonyxError as error:
+        print(json.dumps({"what": name, "tool": "openvino", "fails": str(error)}), flush=True)
+    outputs = {engine: call() for engine, call in calls.items()}
+    samples = interleave_calls(calls, ROUNDS, lambda: None)
+    errors = {e: max_relative_difference(outputs[e], outputs["float32"]) for e in calls if e != "float32"}
+    best = {engine: min(times) for engine, times in samples.items()}
+    measured = Measured(name, best, errors, bf16_operations(path, feeds))
+    print(json.dumps({"what": name, **asdict(measured)}), flush=True)
+    return measured
+
+
+def call_of(
+    engine: str, path: str, feeds: Feeds, precision: Precision = "float32"
+) -> Callable[[], Sequence[RuntimeValue]]:
+    return partial(collect_outputs, open_engine(engine, path, 1, precision), feeds)
+
+
+def bf16_operations(path: str, feeds: Feeds) -> float:
+    """The operations of the products of bfloat16 of a run."""
+    native = NativeEngine(sx.load(path), threads=1, precision="bf16").native
+    sizes = dict(zip(native.program.sizes, native.input_sizes(feeds), strict=True))
+    steps = [step for step in native.program.steps if "_bf16_" in step.kernel.key and step.writes]
+    return float(sum(evaluate(step.flops, sizes) or 0 for step in steps))
+
+
+def measure_int8() -> Measured | None:
+    """The quantized ResNet-50; None without onnxruntime, which quantizes it."""
+    try:
+        path = quantized_resnet50()
+    except ImportError:
+        return None
+    feeds = ENTRIES["resnet50"].feeds()
+    calls = {}
+    for engine in ("onnxruntime", "sardonyx", "openvino"):
+        try:
+            calls[engine] = call_of(engine, str(path), feeds)
+        except sx.errors.SardonyxError as error:
+            print(json.dumps({"what": path.stem, "tool": engine, "fails": str(error)}), flush=True)
+    outputs = {engine: call() for engine, call in calls.items()}
+    samples = interleave_calls(calls, ROUNDS, lambda: None)
+    errors = {e: max_relative_difference(out, outputs["onnxruntime"]) for e, out in outputs.items()}
+    measured = Measured(path.stem, {e: min(times) for e, times in samples.items()}, errors)
+    print(json.dumps({"what": path.stem, **asdict(measured)}), flush=True)
+    return measured
+
+
+def quantized_resnet50() -> Path:
+    """The path of ResNet-50 in QDQ form, uint8 times int8, calibrated on two random images; raises ImportError."""
+    from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
+
+    class Images(CalibrationDataReader):  # type: ignore[misc]  # untyped
+        def __init__(self) -> None:
+            draw = np.random.default_rng(0)
+            self.images = iter(
+                [{"image": draw.standard_normal((1, 3, 224, 224), np.float32)} for _ in range(2)]
+            )
+
+        def get_next(self) -> object:
+            return next(self.images, None)
+
+    path, source = FOLDER / "resnet50_qdq.onnx", ENTRIES["resnet50"].path()
+    if not path.exists():
+        quantize_static(
+            source, path, Images(), quant_format=QuantFormat.QDQ, per_channel=True,
+            activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8,
+        )  # fmt: skip
+    return path
+
+
+# --- tables -----------------------------------------------------------------------------------
+
+
+def section(names: Sequence[str] | None = None) -> str | None:
+    """The tables; None on a processor without products of bfloat16."""
+    if not has_bf16_products(host_target()):
+        return None
+    rates = peak_rates()
+    print(json.dumps({"what": "peak rates", **asdict(rates)}), flush=True)
+    integer = measure_int8()
+    rows = [measure_bf16(name) for name in names or ENTRIES]
+    parts = [rate_table(rates), bf16_table(rows, rates)]
+    return "\n\n".join([*parts, *([] if integer is None else [int8_table(integer)])])
+
+
+def rate_table(rates: Rates) -> str:
+    lines = [header("products", "peak of one thread, 10^9 operations a second")]
+    for name, rate in (
+        ("float32, vectors", rates.float32),
+        ("int8, vectors", rates.int8_vectors),
+        ("int8, AMX tiles", rates.int8_tiles),
+        ("bfloat16, AMX tiles", rates.bf16_tiles),
+    ):
+        lines.append(line(name, f"{rate / 1e9:.0f}" if rate else "none"))
+    return "\n".join(lines)
+
+
+def bf16_table(rows: Sequence[Measured], rates: Rates) -> str:
+    lines = [
+        header(
+            "model", "float32, ms", "bf16, ms", "openvino bf16, ms", "ratio", "gain",
+            "of the peak", "error", "error of openvino",
+        )
+    ]  # fmt: skip
+    for row in rows:
+        ours, other, exact = row.seconds["bf16"], row.seconds.get("openvino"), row.seconds["float32"]
+        share = row.operations / ours / rates.bf16_tiles if rates.bf16_tiles else 0.0
+        lines.append(
+            line(
+                row.name,
+                milliseconds(exact),
+                milliseconds(ours),
+                "fails" if other is None else milliseconds(other),
+                "" if other is None else f"{other / ours:.2f}",
+                f"{exact / ours:.2f}",
+                f"{share:.0%}",
+                f"{row.errors['bf16']:.1e}",
+                f"{row.errors['openvino']:.1e}" if "openvino" in row.errors else "",
+            )
+        )
+    return "\n".join(lines)
+
+
+def int8_table(row: Measured) -> str:
+    lines = [header("model", *(f"{engine}, ms" for engine in row.seconds), "difference from onnxruntime")]
+    times = (milliseconds(seconds) for seconds in row.seconds.values())
+    return "\n".join([*lines, line(row.name, *times, f"{row.errors['sardonyx']:.1e}")])
+
+
+def milliseconds(seconds: float) -> str:
+    return f"{seconds * 1e3:.3g}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="networks of the zoo; all by default")
+    print(section(parser.parse_args().names))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""Branches that no run takes: inference knows their conditions, and does not visit them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sardonyx._src.errors import InferenceError
+from sardonyx._src.infer.observer import ContextFactory
+from sardonyx._src.infer.plan import InferencePlan
+from sardonyx._src.infer.walk import infer_partially
+from sardonyx._src.ir.graph import Graph, Node, Value
+from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.types import Type
+from sardonyx._src.ir.walk import nodes
+
+
+class Visits:
+    """An observer that notes which nodes inference visits."""
+
+    def __init__(self) -> None:
+        self.nodes: set[Node] = set()
+
+    def on_node(
+        self,
+        contexts: ContextFactory,
+        node: Node,
+        plan: InferencePlan | None,
+        types: Sequence[Type | None],
+        error: InferenceError | None,
+    ) -> Sequence[Type | None]:
+        self.nodes.add(node)
+        return types
+
+    def on_declared_type(
+        self, value: Value, producer: Node, declared: Type, inferred: Type, error: InferenceError | None
+    ) -> None:
+        pass
+
+
+def untaken_branches(model: Model) -> set[Graph]:
+    """The branches of If nodes beside which inference visits only the other one."""
+    originals = list(branching_nodes(model))
+    if not originals:
+        return set()
+    copy, visits = model.copy(), Visits()
+    infer_partially(copy, observer=visits)
+    result: set[Graph] = set()
+    for original, node in zip(originals, branching_nodes(copy), strict=True):
+        for graph, branch in zip(original.subgraphs, node.subgraphs, strict=True):
+            inner = [n for n in branch.nodes if n.op_type != "Constant"]
+            if node in visits.nodes and inner and visits.nodes.isdisjoint(inner):
+                result.add(graph)
+    return result
+
+
+def branching_nodes(model: Model) -> list[Node]:
+    bodies = [model.graph, *(function.body for function in model.functions.values())]
+    return [node for body in bodies for node in nodes(body) if node.op_type == "If" and not node.domain]

@@ -1,0 +1,147 @@
+"""Block-quantized weights: a matrix of integer codes of 2, 4 or 8 bits, with a scale and a zero point for each block of a column.
+
+    weights[k, n] = (codes[k, n] - zeros[k // size, n]) * scales[k // size, n]
+
+Codes are packed as a product reads them, once and in order: [panels, blocks, bytes], where a panel has the columns of a
+register tile.  The bytes of a block are the scales [width] float32, the zero points [width] uint8 unless all are equal,
+and words [terms of the block / terms of a word, width] of 32 bits, each with consecutive terms of one column, the first
+one in the lowest bits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.gemm.packing import make_constant
+from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile, make_tile
+from sardonyx._src.compile.kernels.tuning import tuning_for
+from sardonyx._src.compile.program.lazy_constants import LazyConstant
+from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.tensors import Array
+
+WORD_BITS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class BlockFormat:
+    """The format of packed blocks: bits of a code, terms of a block, columns of a panel.
+
+    zero: the zero point of all blocks; None if each block has those of its columns.
+    """
+
+    bits: int
+    size: int
+    width: int
+    zero: int | None
+
+    @property
+    def word_terms(self) -> int:
+        """The codes of a word."""
+        return WORD_BITS // self.bits
+
+    @property
+    def zeros_offset(self) -> int:
+        """The bytes of the scales, in front of the zero points."""
+        return 4 * self.width
+
+    @property
+    def words_offset(self) -> int:
+        """The bytes in front of the words."""
+        return self.zeros_offset + (self.width if self.zero is None else 0)
+
+    @property
+    def word_row_bytes(self) -> int:
+        """The bytes of the words of a panel's columns."""
+        return 4 * self.width
+
+    @property
+    def words(self) -> int:
+        """The words of a column of a block."""
+        return -(-self.size // self.word_terms)
+
+    @property
+    def block_bytes(self) -> int:
+        return self.words_offset + self.words * self.word_row_bytes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BlockQuantizedMatrix:
+    """A constant matrix [k, columns] of codes, which are unsigned: negative ones are shifted by half of their range.
+
+    codes: [k, columns] uint8, as stored.  code_offset: what is added to a code (modulo 256) to make it unsigned.
+    scales: [blocks, columns] float32.  zeros: [blocks, columns] uint8, of unsigned codes.
+    """
+
+    codes: Array
+    code_offset: int
+    scales: Array
+    zeros: Array
+    bits: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class PackedBlocks:
+    """A packed right operand: B [k, columns] as a tensor [panels, blocks, bytes], for a register tile."""
+
+    tensor: TensorView
+    tile: RegisterTile
+    format: BlockFormat
+    k: int
+    columns: int
+
+    @property
+    def num_panels(self) -> int:
+        return -(-self.columns // self.tile.width)
+
+
+def pack_blocks(matrix: BlockQuantizedMatrix, target: Target, name: str = "") -> PackedBlocks:
+    """Packs a matrix, when it is first read."""
+    tile = make_tile(tuning_for(target).gemm.dynamic_tile_vectors, target)
+    first_zero = int(matrix.zeros.flat[0])
+    zero = first_zero if bool((matrix.zeros == first_zero).all()) else None
+    k, columns = matrix.codes.shape
+    format_ = BlockFormat(matrix.bits, matrix.size, tile.width, zero)
+    shape = (-(-columns // tile.width), len(matrix.scales), format_.block_bytes)
+
+    def compute_rows(panels: Array, first: int) -> None:
+        for number, panel in enumerate(panels, first):
+            fill_panel(panel, matrix, format_, slice(number * tile.width, (number + 1) * tile.width))
+
+    lazy = LazyConstant(shape, 2, matrix.codes, compute_rows, np.dtype(np.uint8))
+    return PackedBlocks(make_constant(lazy, name), tile, format_, k, columns)
+
+
+def fill_panel(panel: Array, matrix: BlockQuantizedMatrix, format_: BlockFormat, columns: slice) -> None:
+    """Writes a panel [blocks, bytes] from a slice of columns; columns and terms past the last one are zeros."""
+    codes = (matrix.codes[:, columns] + np.uint8(matrix.code_offset)).astype(np.uint8, copy=False)
+    codes &= np.uint8((1 << matrix.bits) - 1)
+    k, count = codes.shape
+    blocks, width = len(panel), format_.width
+    panel[:, : format_.words_offset] = 0
+    panel[:, : 4 * count] = np.ascontiguousarray(matrix.scales[:, columns], np.float32).view(np.uint8)
+    if format_.zero is None:
+        panel[:, format_.zeros_offset : format_.zeros_offset + count] = matrix.zeros[:, columns]
+    terms = np.zeros((blocks, format_.words * format_.word_terms, width), np.uint8)
+    whole = k // format_.size
+    terms[:whole, : format_.size, :count] = codes[: whole * format_.size].reshape(whole, format_.size, count)
+    if whole < blocks:
+        terms[whole, : k - whole * format_.size, :count] = codes[whole * format_.size :]
+    per_byte = 8 // matrix.bits
+    packed = terms[:, ::per_byte].copy()
+    for place in range(1, per_byte):
+        packed |= terms[:, place::per_byte] << np.uint8(place * matrix.bits)
+    words = packed.reshape(blocks, format_.words, 4, width).transpose(0, 1, 3, 2)
+    panel[:, format_.words_offset :] = words.reshape(blocks, -1)
+
+
+def view_as_codes(elements: Array, dtype: DataType) -> tuple[Array, int]:
+    """Quantized elements as codes: bytes of which the low bits count, and the offset that makes them unsigned."""
+    offset = 1 << (dtype.bits - 1) if dtype.is_signed else 0
+    if elements.dtype.itemsize == 1 and elements.dtype.kind in "iu":
+        return elements.view(np.uint8), offset
+    return elements.astype(np.int8 if dtype.is_signed else np.uint8).view(np.uint8), offset

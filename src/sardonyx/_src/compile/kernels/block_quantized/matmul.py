@@ -1,0 +1,180 @@
+"""Product of float32 rows with block-quantized weights: y [M, N] = epilogue(a [M, K] @ b [K, N]).
+
+    for panel of B:                                     # a unit of work is a panel and a group of rows
+        for rows in the panel's units of this call:
+            if all rows are at most one register tile: one tile over all of K, with weights dequantized in registers
+            else: for k_block in K: dequantize; for row_block in rows by MR: a tile of the GEMM
+
+The packed bytes are read once for each group of rows; with few rows, memory limits the product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Literal
+
+from sardonyx._src.compile.codegen.blocks import I64
+from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
+from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.block_quantized.blocks import BlockFormat, PackedBlocks
+from sardonyx._src.compile.kernels.block_quantized.tiles import TermSpan, accumulate_span, dequantize_span
+from sardonyx._src.compile.kernels.epilogue import Epilogue
+from sardonyx._src.compile.kernels.gemm.accumulators import (
+    FLOAT32_ARITHMETIC,
+    Microkernel,
+    init_accumulators,
+    make_microkernel,
+)
+from sardonyx._src.compile.kernels.gemm.loop_nest import PanelRows, TermRange, emit_tile, unit_rows
+from sardonyx._src.compile.kernels.gemm.microkernel import clamp_row, dispatch_tile
+from sardonyx._src.compile.kernels.gemm.output import (
+    TileStore,
+    load_output_matrix,
+    output_arguments,
+    output_parameters,
+)
+from sardonyx._src.compile.kernels.gemm.register_tile import make_tile
+from sardonyx._src.compile.kernels.gemm.row_blocks import loop_row_blocks, rows_per_unit
+from sardonyx._src.compile.kernels.tuning import BlockQuantizedTuning, GemmTuning, tuning_for
+from sardonyx._src.compile.kernels.vectors import i64
+from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
+from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.ir.dims import Known, ceil_div, dim_product
+
+RowCounts = Literal["few", "many", "any"]  # few: at most those of a register tile
+SIZES = ("rows", "columns", "k", "group_rows", "groups", "panel_bytes", "a_row")
+
+
+def product_parameters(epilogue: Epilogue) -> Parameters:
+    """A, packed B, sizes, and the output."""
+    return Parameters("a", "b", *SIZES) + output_parameters(epilogue)
+
+
+def block_quantized_matmul_step(
+    a: TensorView,
+    b: PackedBlocks,
+    y: TensorView,
+    epilogue: Epilogue | None = None,
+    operands: tuple[TensorView, ...] = (),
+) -> Step:
+    """y [..., N] = epilogue(a [..., K] @ b): rows of a and of y are contiguous and have one stride."""
+    epilogue = epilogue or Epilogue()
+    assert a.row_stride is not None, f"rows of {a} must be contiguous and have one stride"
+    rows = dim_product(y.shape[:-1])
+    group_rows = rows_per_unit(rows, b.tile.rows, BlockQuantizedTuning.unit_rows)
+    groups, panels = ceil_div(rows, group_rows), b.num_panels
+    args: tuple[KernelArgument, ...] = product_parameters(epilogue).pack(
+        a=a,
+        b=b.tensor,
+        rows=rows,
+        columns=b.columns,
+        k=b.k,
+        group_rows=group_rows,
+        groups=groups,
+        panel_bytes=b.tensor.strides[0],
+        a_row=a.row_stride,
+        **output_arguments(y, epilogue, operands),
+    )
+    return Step(
+        product_kernel(b.format, epilogue, row_counts(rows, b.tile.rows)),
+        args,
+        units=groups * panels,
+        reads=(a, b.tensor, *operands),
+        writes=(y,),
+        flops=rows * b.columns * b.k * 2,
+        bytes_accessed=(rows * b.k + rows * b.columns) * 4 + b.tensor.nbytes,
+        scratch=(GemmTuning.max_rows + GemmTuning.spare_rows + dequantized_terms(b.format))
+        * b.tile.width
+        * 4,
+    )
+
+
+def dequantized_terms(format_: BlockFormat) -> int:
+    """The terms that are dequantized at a time for many rows: whole blocks."""
+    return max(1, BlockQuantizedTuning.k_block // format_.size) * format_.size
+
+
+def row_counts(rows: Known, tile_rows: int) -> RowCounts:
+    """The numbers of rows that a kernel has code for."""
+    if not isinstance(rows, int):
+        return "any"
+    return "few" if rows <= tile_rows else "many"
+
+
+def product_kernel(format_: BlockFormat, epilogue: Epilogue, counts: RowCounts) -> Kernel:
+    """The kernel, specialized on the format of the blocks, the epilogue and the numbers of rows."""
+    zero = "zeros" if format_.zero is None else f"zero{format_.zero}"
+    key = f"matmul_blocks_{format_.bits}_{format_.size}_{format_.width}_{zero}_{counts}:{epilogue.key}"
+    source = partial(product_module, format_=format_, epilogue=epilogue, counts=counts)
+    return Kernel(key, source, product_parameters(epilogue))
+
+
+def product_module(
+    name: str, target: Target, format_: BlockFormat, epilogue: Epilogue, counts: RowCounts
+) -> str:
+    """The LLVM module of the kernel."""
+    b = KernelBuilder(target, product_parameters(epilogue))
+    tile = make_tile(tuning_for(target).gemm.dynamic_tile_vectors, target)
+    assert tile.width == format_.width, f"panels must be packed for the target, {tile.width} columns wide"
+    m = make_microkernel(b, tile, epilogue, FLOAT32_ARITHMETIC)
+    a, panels = b.pointers("a", "b")
+    size = {name: b.integer(name) for name in SIZES}
+    y = load_output_matrix(b, epilogue)
+    groups = b.select(size["groups"] < 1, b.constant(1, I64), size["groups"])
+    with b.loop(b.udiv(b.first_unit, groups), b.udiv(b.end_unit + groups - 1, groups), 1, "panel") as number:
+        panel = b.gep(panels, number * size["panel_bytes"], "i8")
+        first, end = unit_rows(b, size, number * groups)
+        with b.loop(first, end + (GemmTuning.max_rows - 1), GemmTuning.max_rows, "rows") as row:
+            num_rows = b.min(end - row, GemmTuning.max_rows)
+            column = number * tile.width
+            is_few = size["rows"] <= tile.rows  # of all rows, not of these: sums do not depend on units
+            unit = PanelRows(a, None, panel, None, y, row, num_rows, column)
+            if counts != "many":
+                with b.if_then(is_few):
+                    emit_few_rows(m, size, format_, unit)
+            if counts != "few":
+                with b.if_then(is_few.eq(0)):
+                    emit_many_rows(m, size, format_, unit)
+    return b.build_module(name)
+
+
+def emit_few_rows(
+    m: Microkernel, size: Mapping[str, LLVMValue], format_: BlockFormat, unit: PanelRows
+) -> None:
+    """One register tile over all of K."""
+    b = m.b
+    tile_store = TileStore(unit.output, unit.first_row, unit.column, size["columns"])
+    span = TermSpan(unit.panel, i64(b, 0), size["k"])
+    for rows in dispatch_tile(m, unit.num_rows, tile_store):
+        init_accumulators(m, rows)
+        starts = [(unit.first_row + clamp_row(b, r, unit.num_rows)) * size["a_row"] for r in range(rows)]
+        accumulate_span(m, [b.gep(unit.a, start) for start in starts], span, format_)
+
+
+def emit_many_rows(
+    m: Microkernel, size: Mapping[str, LLVMValue], format_: BlockFormat, unit: PanelRows
+) -> None:
+    """Blocks of k, dequantized into scratch after the partial sums, and the register tiles of all rows over each."""
+    b, width, terms = m.b, m.tile.width, dequantized_terms(format_)
+    weights = b.gep(b.scratch, i64(b, (GemmTuning.max_rows + GemmTuning.spare_rows) * width))
+    blocks = terms // format_.size
+    with b.loop(i64(b, 0), b.udiv(size["k"] + (terms - 1), terms), 1, "part") as part:
+        k = part * terms
+        count = b.min(size["k"] - k, terms)
+        packed = b.gep(unit.panel, part * (blocks * format_.block_bytes), "i8")
+        dequantize_span(b, TermSpan(packed, k, count), format_, weights)
+        rows = PanelRows(
+            unit.a,
+            None,
+            b.gep(weights, 0 - k * width),
+            None,
+            unit.output,
+            unit.first_row,
+            unit.num_rows,
+            unit.column,
+        )
+        with loop_row_blocks(m, unit.num_rows) as block:
+            emit_tile(m, size, rows, block, TermRange(k, count, None, has_next=False))

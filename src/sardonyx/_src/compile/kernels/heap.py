@@ -1,0 +1,58 @@
+"""Binary heaps of i64 keys in memory, the least key at the root."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sardonyx._src.compile.codegen.blocks import I64, StackSlot
+from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.kernels.vectors import i64
+
+
+@dataclass(frozen=True, slots=True)
+class Heap:
+    """A heap of keys from an address on."""
+
+    b: KernelBuilder
+    keys: str
+
+    def slot(self, i: LLVMValue) -> StackSlot:
+        """The memory of entry i."""
+        return StackSlot(self.b.gep(self.keys, i, "i64"), I64)
+
+    def build(self, count: LLVMValue) -> None:
+        """Makes a heap of `count` keys in any order, bottom up."""
+        b, half = self.b, count >> 1
+        with b.loop(i64(b, 0), half) as i:
+            entry = half - 1 - i
+            self.sift_down(entry, count, b.load(self.slot(entry)))
+
+    def pop(self, count: LLVMValue) -> LLVMValue:
+        """Removes and returns the least of `count` keys, of which there is at least one."""
+        b, zero = self.b, i64(self.b, 0)
+        root = b.load(self.slot(zero))
+        self.sift_down(zero, count - 1, b.load(self.slot(count - 1)))
+        return root
+
+    def sift_down(self, start: LLVMValue, count: LLVMValue, key: LLVMValue) -> None:
+        """Inserts a key at a vacant entry of a heap of `count` keys, moving it down below lesser children."""
+        b, entry = self.b, self.b.new_slot("entry", I64)
+        b.store(entry, start)
+        head, look, move, done = (b.new_label(word) for word in ("head", "look", "move", "done"))
+        b.enter_block(head)
+        i = b.load(entry)
+        left = i * 2 + 1
+        b.lines.append(f" br {left < count}, label %{look}, label %{done}")
+        b.start_block(look)
+        right = b.select(left + 1 < count, left + 1, left)
+        left_key, right_key = (b.load(self.slot(child)) for child in (left, right))
+        is_right = right_key < left_key
+        least = b.select(is_right, right_key, left_key)
+        b.lines.append(f" br {least < key}, label %{move}, label %{done}")
+        b.start_block(move)
+        b.store(self.slot(i), least)
+        b.store(entry, b.select(is_right, right, left))
+        b.lines.append(f" br label %{head}")
+        b.start_block(done)
+        b.store(self.slot(b.load(entry)), key)

@@ -1,0 +1,272 @@
+"""NonMaxSuppression kernels: for each class the boxes with the highest scores that overlap no selected one too much.
+
+    for batch item and class:                        # a unit of work
+        heap of the scores that are not below the limit
+        while there are candidates and room: take the best; compare it with vectors of selected boxes; select it
+
+    for batch item and class: copy the selected boxes   # once their number is bound
+
+Comparisons have the operands and the order of those of the reference kernel.  Source: the greedy algorithm of
+Felzenszwalb et al., "Object Detection with Discriminatively Trained Part-Based Models" (2010).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from sardonyx._src.compile.codegen.blocks import I64, StackSlot
+from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters, float32_bits
+from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.heap import Heap
+from sardonyx._src.compile.kernels.memory import load_at, store_at
+from sardonyx._src.compile.kernels.vectors import first_lanes, i64, load_vector, urem
+from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
+from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.ir.dims import Known, ceil_div
+
+SUPPRESSION = Parameters(
+    "boxes", "scores", "segments", "counts", "candidates", "classes", "capacity", "iou_limit", "score_limit"
+)
+COLLECTION = Parameters("segments", "counts", "y", "units", "classes", "capacity")
+TOTAL = Parameters("counts", "total", "units")
+FLOAT = LLVMType("float")
+MAX_LANES = 16  # of any target, for padding
+EDGES = 5  # numbers of a selected box: low and high corners, and its area
+STEPS_PER_CANDIDATE = 40  # operations that a candidate counts as
+
+
+def suppression_step(
+    boxes: TensorView,
+    scores: TensorView,
+    segments: TensorView,
+    counts: TensorView,
+    *,
+    iou_limit: float,
+    score_limit: float,
+    is_centred: bool,
+) -> Step:
+    """segments: [batch * classes, capacity] int64, the selected boxes of each class; counts: [batch * classes] int64.
+
+    boxes: [batch, n, 4], scores: [batch, classes, n], float32, dense.
+    """
+    candidates, capacity = scores.shape[2], segments.shape[1]
+    kernel = Kernel(
+        f"suppress_{'centred' if is_centred else 'corners'}",
+        partial(suppression_module, is_centred=is_centred),
+        SUPPRESSION,
+    )
+    args: tuple[KernelArgument, ...] = SUPPRESSION.pack(
+        boxes=boxes,
+        scores=scores,
+        segments=segments,
+        counts=counts,
+        candidates=candidates,
+        classes=scores.shape[1],
+        capacity=capacity,
+        iou_limit=float32_bits(iou_limit),
+        score_limit=float32_bits(score_limit),
+    )
+    return Step(
+        kernel,
+        args,
+        counts.shape[0],
+        (boxes, scores),
+        (segments, counts),
+        flops=scores.num_elements * STEPS_PER_CANDIDATE,
+        bytes_accessed=scores.nbytes + boxes.nbytes,
+        scratch=candidates * 8 + ceil_div(capacity, MAX_LANES) * (MAX_LANES * 4 * EDGES),
+    )
+
+
+def total_step(counts: TensorView, total: TensorView) -> Step:
+    """total[0] = sum of counts."""
+    kernel = Kernel("suppression_total", total_module, TOTAL)
+    args: tuple[KernelArgument, ...] = TOTAL.pack(counts=counts, total=total, units=counts.shape[0])
+    return Step(kernel, args, 1, (counts,), (total,), flops=counts.num_elements)
+
+
+def collection_step(segments: TensorView, counts: TensorView, y: TensorView, classes: Known) -> Step:
+    """y [selected, 3] int64, dense: the batch item, class and box of each selected one."""
+    kernel = Kernel("suppression_results", collection_module, COLLECTION)
+    args: tuple[KernelArgument, ...] = COLLECTION.pack(
+        segments=segments,
+        counts=counts,
+        y=y,
+        units=counts.shape[0],
+        classes=classes,
+        capacity=segments.shape[1],
+    )
+    return Step(kernel, args, 1, (segments, counts), (y,), bytes_accessed=y.nbytes * 2)
+
+
+@dataclass(frozen=True, slots=True)
+class BoxEdges:
+    """The corners of a box, low before high, and its area: floats, or vectors of them."""
+
+    y_low: LLVMValue
+    x_low: LLVMValue
+    y_high: LLVMValue
+    x_high: LLVMValue
+    area: LLVMValue
+
+    @property
+    def parts(self) -> tuple[LLVMValue, ...]:
+        return self.y_low, self.x_low, self.y_high, self.x_high, self.area
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedBoxes:
+    """The edges of the selected boxes in memory: an array of `room` floats for each part of a box."""
+
+    b: KernelBuilder
+    arrays: tuple[str, ...]
+
+    def append(self, count: LLVMValue, box: BoxEdges) -> None:
+        for array, part in zip(self.arrays, box.parts, strict=True):
+            store_at(self.b, array, count, part)
+
+    def load(self, first: LLVMValue) -> BoxEdges:
+        """A vector of boxes; lanes past the last one are undefined."""
+        return BoxEdges(*(load_vector(self.b, self.b.gep(array, first)) for array in self.arrays))
+
+
+def suppression_module(name: str, target: Target, *, is_centred: bool) -> str:
+    b = KernelBuilder(target, SUPPRESSION)
+    boxes, scores, segments, counts = b.pointers("boxes", "scores", "segments", "counts")
+    candidates, classes, capacity = b.integers("candidates", "classes", "capacity")
+    iou_limit, score_limit = b.float32("iou_limit"), b.float32("score_limit")
+    room = b.udiv(capacity + (MAX_LANES - 1), MAX_LANES) * MAX_LANES
+    edges = b.gep(b.scratch, candidates, "i64")
+    selected = SelectedBoxes(b, tuple(b.gep(edges, room * part) for part in range(EDGES)))
+    heap, left, taken = Heap(b, b.scratch), b.new_slot("left", I64), b.new_slot("taken", I64)
+    with b.loop(b.first_unit, b.end_unit, name="unit") as unit:
+        item_boxes = b.gep(boxes, b.udiv(unit, classes) * candidates * 4)
+        store_candidates(heap, b.gep(scores, unit * candidates), candidates, score_limit, left)
+        heap.build(b.load(left))
+        b.store(taken, i64(b, 0))
+        head, inside, done = (b.new_label(word) for word in ("head", "body", "done"))
+        b.enter_block(head)
+        goes_on = (b.load(left) > 0) & (b.load(taken) < capacity)
+        b.lines.append(f" br {goes_on}, label %{inside}, label %{done}")
+        b.start_block(inside)
+        index = heap.pop(b.load(left)) & 0xFFFFFFFF
+        b.store(left, b.load(left) - 1)
+        box = load_box(b, b.gep(item_boxes, index * 4), is_centred=is_centred)
+        with b.if_then(overlaps_selected(b, box, selected, b.load(taken), iou_limit).eq(0)):
+            count = b.load(taken)
+            selected.append(count, box)
+            store_at(b, b.gep(segments, unit * capacity, "i64"), count, index)
+            b.store(taken, count + 1)
+        b.lines.append(f" br label %{head}")
+        b.start_block(done)
+        store_at(b, counts, unit, b.load(taken))
+    return b.build_module(name)
+
+
+def store_candidates(
+    heap: Heap, scores: str, candidates: LLVMValue, limit: LLVMValue, count: StackSlot
+) -> None:
+    """Stores the keys of all scores that are not below a limit: the least key is that of the highest score.
+
+    The high half of a key is the score in the reverse order, NaN last; the low half is less for earlier candidates.
+    """
+    b = heap.b
+    b.store(count, i64(b, 0))
+    with b.loop(i64(b, 0), candidates, name="candidate") as i:
+        score = b.load(StackSlot(b.gep(scores, i), FLOAT))
+        bits = (score + 0.0).bitcast()  # -0.0 + 0.0 is 0.0, which makes them equal
+        ordered = bits ^ ((bits >> 31) & 0x7FFFFFFF)
+        ordered = b.select(score.ne(score), b.constant(-(1 << 31), ordered.type), ordered)
+        descending = (ordered ^ b.constant(-1, ordered.type)).convert("sext", "i64")
+        place = b.load(count)
+        b.store(heap.slot(place), (descending << 32) | i)
+        b.store(count, place + (score < limit).eq(0).convert("zext", "i64"))
+
+
+def load_box(b: KernelBuilder, address: str, *, is_centred: bool) -> BoxEdges:
+    """The box of four numbers: two corners y, x, y, x, or centre x, y, width, height."""
+    p, q, r, s = (load_at(b, address, i64(b, i), "float") for i in range(4))
+    if is_centred:
+        p, q, r, s = p - r / 2, q - s / 2, p + r / 2, q + s / 2
+    y_low, y_high, x_low, x_high = *in_order(b, p, r), *in_order(b, q, s)
+    return BoxEdges(y_low, x_low, y_high, x_high, (y_high - y_low) * (x_high - x_low))
+
+
+def in_order(b: KernelBuilder, p: LLVMValue, q: LLVMValue) -> tuple[LLVMValue, LLVMValue]:
+    return b.select(q < p, q, p), b.select(q < p, p, q)
+
+
+def overlaps_selected(
+    b: KernelBuilder, box: BoxEdges, selected: SelectedBoxes, count: LLVMValue, limit: LLVMValue
+) -> LLVMValue:
+    """Whether the intersection over union with any of `count` selected boxes exceeds the limit."""
+    lanes = b.target.lanes
+    wide, limits = BoxEdges(*(b.splat(part, lanes) for part in box.parts)), b.splat(limit, lanes)
+    result, first = b.new_slot("overlaps", LLVMType("i1")), b.new_slot("first", I64)
+    b.store(result, b.constant(False, LLVMType("i1")))
+    b.store(first, i64(b, 0))
+    head, inside, done = (b.new_label(word) for word in ("head", "body", "done"))
+    b.enter_block(head)
+    i = b.load(first)
+    b.lines.append(f" br {(i < count) & b.load(result).eq(0)}, label %{inside}, label %{done}")
+    b.start_block(inside)
+    exceeds = (intersection_over_union(b, selected.load(i), wide) > limits) & first_lanes(b, count - i)
+    is_any = exceeds
+    if lanes > 1:
+        is_any = b.call_intrinsic("vector.reduce.or", exceeds, result_type=LLVMType("i1"))
+    b.store(result, is_any)
+    b.store(first, i + lanes)
+    b.lines.append(f" br label %{head}")
+    b.start_block(done)
+    return b.load(result)
+
+
+def intersection_over_union(b: KernelBuilder, first: BoxEdges, second: BoxEdges) -> LLVMValue:
+    """The quotient; NaN for two boxes without area."""
+    shared = overlap(b, first.y_low, first.y_high, second.y_low, second.y_high)
+    shared = shared * overlap(b, first.x_low, first.x_high, second.x_low, second.x_high)
+    return shared / (second.area + first.area - shared)
+
+
+def overlap(
+    b: KernelBuilder, low: LLVMValue, high: LLVMValue, other_low: LLVMValue, other_high: LLVMValue
+) -> LLVMValue:
+    """The length that intervals have in common."""
+    length = b.select(high < other_high, high, other_high) - b.select(low > other_low, low, other_low)
+    return length.clamp_min(0.0)
+
+
+def total_module(name: str, target: Target) -> str:
+    b = KernelBuilder(target, TOTAL)
+    (counts, total), units = b.pointers("counts", "total"), b.integer("units")
+    with b.loop(b.first_unit, b.end_unit, name="unit"):
+        place = b.new_slot("sum", I64)
+        b.store(place, i64(b, 0))
+        with b.loop(i64(b, 0), units, name="class") as i:
+            b.store(place, b.load(place) + load_at(b, counts, i, "i64"))
+        store_at(b, total, i64(b, 0), b.load(place))
+    return b.build_module(name)
+
+
+def collection_module(name: str, target: Target) -> str:
+    b = KernelBuilder(target, COLLECTION)
+    segments, counts, y = b.pointers("segments", "counts", "y")
+    units, classes, capacity = b.integers("units", "classes", "capacity")
+    with b.loop(b.first_unit, b.end_unit, name="unit"):
+        place = b.new_slot("row", I64)
+        b.store(place, i64(b, 0))
+        with b.loop(i64(b, 0), units, name="class") as i:
+            segment, item, number = (
+                b.gep(segments, i * capacity, "i64"),
+                b.udiv(i, classes),
+                urem(b, i, classes),
+            )
+            with b.loop(i64(b, 0), load_at(b, counts, i, "i64"), name="box") as j:
+                row = b.gep(y, b.load(place) * 3, "i64")
+                for column, element in enumerate((item, number, load_at(b, segment, j, "i64"))):
+                    store_at(b, row, i64(b, column), element)
+                b.store(place, b.load(place) + 1)
+    return b.build_module(name)

@@ -1,0 +1,30 @@
+"""Permission to use AMX tiles, which Linux grants to a process that asks for it."""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+import sys
+from functools import cache
+
+ARCH_PRCTL = 158  # the system call's number on x86-64
+REQUEST_PERMISSION = 0x1023  # ARCH_REQ_XCOMP_PERM
+TILE_DATA = 18  # the state component of the tiles
+AMX_PREFIX = "amx"
+
+
+@cache
+def request_amx() -> bool:
+    """Asks the system for the use of AMX tiles by all threads of this process; whether it is granted."""
+    if sys.platform != "linux" or platform.machine() != "x86_64":
+        return False
+    syscall = ctypes.CDLL(None, use_errno=True).syscall
+    syscall.restype = ctypes.c_long
+    arguments = (ARCH_PRCTL, REQUEST_PERMISSION, TILE_DATA)
+    return int(syscall(*map(ctypes.c_long, arguments))) == 0
+
+
+def without_amx(features: str) -> str:
+    """A feature string of LLVM in which the AMX features are disabled."""
+    names = features.split(",")
+    return ",".join(f"-{name[1:]}" if name.startswith(f"+{AMX_PREFIX}") else name for name in names)

@@ -1,0 +1,48 @@
+"""NonZero of numbers and bools: coordinates in a buffer that all would fit into, then a copy of as many as there are.
+
+Falls back for scalars, half precision and strings, and in subgraphs, where no sizes are bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sardonyx._src.compile.codegen.element_types import HALF_TYPES, LLVM_ELEMENTS
+from sardonyx._src.compile.kernels.data_movement.copy import copy_step
+from sardonyx._src.compile.kernels.selection.non_zero import non_zero_step
+from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
+from sardonyx._src.compile.lower.lowering import Lowering
+from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.partition.counted_value import CountedValue, bind_count, counted_value
+from sardonyx._src.compile.partition.region import Read, Region, Write
+from sardonyx._src.compile.partition.registry import matches
+from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.compile.program.layout import DENSE
+from sardonyx._src.compile.program.program import Action
+from sardonyx._src.dtypes import DataType
+
+
+@matches("NonZero", 13)
+def match_non_zero(op: BoundNode, scope: Scope) -> Region[CountedValue] | None:
+    x, counted = op.input(0), counted_value(scope, op.output)
+    if x is None or counted is None or not scope.is_native(x) or not scope.known_shape(x):
+        return None
+    dtype = scope.dtype(x)
+    if dtype not in LLVM_ELEMENTS or dtype in HALF_TYPES:
+        return None
+    return Region("NonZero", (op.node,), counted, (Read(x, DENSE),), (Write(op.output),), binds_sizes=True)
+
+
+@lowers("NonZero")
+def lower_non_zero(region: LaidOutRegion[CountedValue], lowering: Lowering) -> Sequence[Action]:
+    (x,), (y,) = region.operands, region.results
+    capacity = x.num_elements + 1
+    coordinates = lowering.temporary(DataType.INT64, (x.rank, capacity), f"{region.name}.coordinates")
+    count = lowering.temporary(DataType.INT64, (1,), f"{region.name}.count")
+    return (
+        non_zero_step(x, coordinates, count),
+        bind_count(region.config, y.rank, count),
+        copy_step(replace(coordinates, shape=y.shape), y),
+    )

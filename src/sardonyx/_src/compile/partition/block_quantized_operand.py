@@ -1,0 +1,108 @@
+"""A constant matrix that DequantizeLinear computes, and whose codes a product reads, with scales for blocks of its columns."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx._src.compile.kernels.block_quantized.blocks import (
+    WORD_BITS,
+    BlockQuantizedMatrix,
+    view_as_codes,
+)
+from sardonyx._src.compile.kernels.elementwise.quantization import integer_attribute
+from sardonyx._src.compile.kernels.tuning import BlockQuantizedTuning
+from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir.tensors import Array
+
+CODE_TYPES = frozenset(
+    {DataType.UINT2, DataType.INT2, DataType.UINT4, DataType.INT4, DataType.UINT8, DataType.INT8}
+)
+
+
+def match_block_quantized(
+    scope: Scope, value: Value | None, *, is_transposed: bool = False
+) -> BlockQuantizedMatrix | None:
+    """The large matrix [k, columns] that a deferred DequantizeLinear computes, from constants; None for any other value.
+
+    is_transposed: whether the product reads the value, [columns, k], with its dims exchanged.
+    """
+    node = None if value is None else value.producer
+    if value is None or node is None or value not in scope.deferred or node.op_type != "DequantizeLinear":
+        return None
+    dtype, elements = scope.dtype_of(node.inputs[0]), scope.constant(node.inputs[0])
+    if dtype not in CODE_TYPES or elements is None or scope.dtype_of(value) is not DataType.FLOAT:
+        return None
+    if elements.ndim != 2 or elements.size < BlockQuantizedTuning.min_weights:
+        return None
+    codes, offset = view_as_codes(elements, dtype)
+    columns = codes.T if is_transposed else codes
+    size = block_size(node, columns.shape[0], dtype.bits, is_transposed=is_transposed)
+    scales = scope.constant(node.inputs[1])
+    zeros = unsigned_zeros(node, scope, dtype)
+    if size is None or scales is None or scales.dtype != np.float32 or zeros is None:
+        return None
+    grids = [scale_grid(node, x, columns.shape, size, is_transposed=is_transposed) for x in (scales, zeros)]
+    if grids[0] is None or grids[1] is None:
+        return None
+    return BlockQuantizedMatrix(columns, offset, grids[0], grids[1], dtype.bits, size)
+
+
+def unsigned_zeros(node: Node, scope: Scope, dtype: DataType) -> Array | None:
+    """The zero points of a DequantizeLinear as uint8 of unsigned codes; None if they are computed."""
+    value = node.inputs[2] if len(node.inputs) > 2 else None
+    if value is None:
+        return np.full((), view_as_codes(np.empty(0, np.uint8), dtype)[1], np.uint8)
+    zeros = scope.constant(value)
+    if zeros is None:
+        return None
+    codes, offset = view_as_codes(zeros, dtype)
+    unsigned: Array = (codes + np.uint8(offset)) & np.uint8((1 << dtype.bits) - 1)
+    return unsigned
+
+
+def along_k(node: Node, *, is_transposed: bool) -> bool:
+    """Whether the scales of a DequantizeLinear of a matrix vary along k."""
+    return integer_attribute(node, "axis", 1) % 2 == (1 if is_transposed else 0)
+
+
+def scale_grid(
+    node: Node, scales: Array, shape: tuple[int, ...], size: int, *, is_transposed: bool
+) -> Array | None:
+    """Scales or zero points as [blocks, columns] for packed blocks of `size` terms of a matrix [k, columns].
+
+    None if they have another form.
+    """
+    k, columns = shape
+    blocks = -(-k // size)
+    if scales.size == 1:
+        return np.broadcast_to(scales.reshape(1, 1), (blocks, columns))
+    varies_along_k = along_k(node, is_transposed=is_transposed)
+    if integer_attribute(node, "block_size", 0):
+        grid = scales.T if is_transposed else scales
+        is_grid = varies_along_k and grid.ndim == 2 and grid.shape[1] == columns
+        return spread(grid, blocks) if is_grid else None
+    if scales.shape != (columns,) or varies_along_k:
+        return None
+    return np.broadcast_to(scales, (blocks, columns))
+
+
+def block_size(node: Node, k: int, bits: int, *, is_transposed: bool) -> int | None:
+    """The terms of a packed block: those of the node's, or fewer if these are long; None if words would lie in two blocks."""
+    limit, stated = BlockQuantizedTuning.k_block, integer_attribute(node, "block_size", 0)
+    size = stated if stated and along_k(node, is_transposed=is_transposed) else 0
+    if not 0 < size < k:
+        return limit
+    if size > limit:
+        size = next((part for part in (limit, limit // 2, limit // 4) if size % part == 0), size)
+    is_packable = size <= limit and size % (WORD_BITS // bits) == 0
+    return size if is_packable else None
+
+
+def spread(grid: Array, blocks: int) -> Array:
+    """[blocks, columns] from scales of longer blocks, each for several."""
+    if len(grid) == blocks:
+        return grid
+    repeats = -(-blocks // len(grid))
+    return np.repeat(grid, repeats, axis=0)[:blocks]

@@ -1,0 +1,165 @@
+"""Calls of decoder subgraphs that generate a token for each sequence: GPT, and encoders with decoders (T5, Whisper).
+
+Spec: com.microsoft BeamSearch-1 GreedySearch-1 Sampling-1 WhisperBeamSearch-1, whose subgraphs onnxruntime describes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir.graph import Graph, Value
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import TensorType
+
+Call = Callable[[Graph, Sequence[Array]], list[Array]]
+MAX_LENGTH = 4096  # of sequences, as in onnxruntime
+
+
+class TokenDecoder(Protocol):
+    """sequences: [batch * beams, length], those that generation begins with."""
+
+    sequences: Array
+
+    def begin(self) -> Array:
+        """The logits of the first token: [batch * beams, vocabulary]."""
+        ...
+
+    def go_on(self, tokens: Array, sequences: Array, rows: Array) -> Array:
+        """The logits of the next token.
+
+        tokens: [batch * beams], the last ones of `sequences`.  rows: which of the sequences so far each one continues.
+        """
+        ...
+
+
+class GptDecoder:
+    """Calls (input_ids, position_ids, attention_mask, past_i...) -> (logits, present_i...).
+
+    A past is [2, batch * beams, heads, length, head size].  With one input more, `past_sequence_length`, the pasts are buffers
+    for `max_length` tokens.
+    """
+
+    def __init__(
+        self,
+        call: Call,
+        decoder: Graph,
+        first: Graph | None,
+        prompt: Array,
+        mask: Array | None,
+        pad_token: int,
+        beams: int,
+        max_length: int,
+    ) -> None:
+        """first: the subgraph of the first call, if it is another one.  prompt, mask: [batch, length]."""
+        self.call, self.decoder, self.first = call, decoder, first or decoder
+        is_token = prompt != pad_token
+        positions = np.where(is_token, is_token.cumsum(axis=1) - 1, 0)  # whatever the mask is
+        lengths = is_token.sum(axis=1, keepdims=True)
+        self.sequences, self.mask, self.prompt_positions, self.positions = (
+            np.repeat(x.astype(np.int32), beams, axis=0)
+            for x in (prompt, is_token if mask is None else mask, positions, lengths)
+        )
+        extra = len(decoder.inputs) - len(decoder.outputs) - 2
+        if extra not in (0, 1) or len(decoder.outputs) < 2:
+            counts = f"{len(decoder.inputs)} inputs and {len(decoder.outputs)} outputs"
+            raise EvaluationError(
+                f"decoder must have inputs for tokens, positions, mask and every past; got {counts}"
+            )
+        self.shares_buffers, self.length = extra == 1, 0
+        length = max_length if self.shares_buffers else 0
+        pasts = decoder.inputs[3 : len(decoder.inputs) - extra]
+        self.pasts = [empty_past(value, len(self.sequences), length) for value in pasts]
+
+    def begin(self) -> Array:
+        return self.run(self.first, self.sequences, self.prompt_positions)
+
+    def go_on(self, tokens: Array, sequences: Array, rows: Array) -> Array:
+        self.mask = np.concatenate((self.mask, np.ones((len(tokens), 1), np.int32)), axis=1)
+        self.pasts = [past[:, rows] for past in self.pasts]
+        logits = self.run(self.decoder, tokens[:, None], self.positions)
+        self.positions = self.positions + np.int32(1)
+        return logits
+
+    def run(self, graph: Graph, tokens: Array, positions: Array) -> Array:
+        lengths = [np.array([self.length], np.int32)] if self.shares_buffers else []
+        logits, *self.pasts = self.call(graph, [tokens, positions, self.mask, *self.pasts, *lengths])
+        self.length += tokens.shape[1]
+        return last_logits(logits, len(tokens))
+
+
+class EncoderDecoder:
+    """Calls of an encoder, once for each prompt, and of a decoder, whose pasts are its own and then those of the encoder.
+
+    The encoder: (encoder_input_ids, [encoder_attention_mask], [decoder_input_ids]) -> ([logits, encoder_hidden_states],
+    past_i...), with logits if it is given the tokens of the decoder.  The decoder: (input_ids, [encoder_attention_mask],
+    [encoder_hidden_states], past_i...) -> (logits, present_i...).  A past is [batch * beams, heads, length, head size].
+    """
+
+    def __init__(
+        self, call: Call, encoder: Graph, decoder: Graph, inputs: Sequence[Array], start: Array, beams: int
+    ) -> None:
+        """inputs: of the encoder: the prompt and perhaps its mask.  start: [batch, length], tokens of the decoder."""
+        self.call, self.encoder, self.decoder = call, encoder, decoder
+        self.inputs, self.start, self.beams = [*inputs], start.astype(np.int32), beams
+        self.sequences = np.repeat(self.start, beams, axis=0)
+        self.leading: list[Array] = []  # inputs of the decoder between tokens and pasts
+        self.pasts: list[Array] = []
+
+    def begin(self) -> Array:
+        has_start = len(self.encoder.inputs) > len(self.inputs)
+        results = self.call(self.encoder, [*self.inputs, self.start] if has_start else self.inputs)
+        states = results[2:] if has_start else results
+        names = [value.name for value in self.decoder.inputs]
+        leading = self.inputs[1:] if "encoder_attention_mask" in names else []
+        if has_start and "encoder_hidden_states" in names:
+            leading = [*leading, results[1]]
+        self.leading = [self.expand(x) for x in leading]
+        self.pasts = [self.expand(x) for x in states]
+        if has_start:
+            return self.expand(last_logits(results[0], len(self.start)))
+        own = self.decoder.inputs[1 + len(leading) : len(self.decoder.inputs) - len(states)]
+        self.pasts = [empty_past(value, len(self.sequences), 0) for value in own] + self.pasts
+        return self.run(self.sequences)
+
+    def go_on(self, tokens: Array, sequences: Array, rows: Array) -> Array:
+        count = (
+            len(self.decoder.outputs) - 1
+        )  # the decoder's own pasts; those of the encoder are of one prompt
+        self.pasts[:count] = [past[rows] for past in self.pasts[:count]]
+        declared = self.decoder.inputs[0].type
+        takes_one = isinstance(declared, TensorType) and declared.shape is not None and declared.shape[1] == 1
+        return self.run(tokens[:, None] if takes_one else sequences)
+
+    def run(self, tokens: Array) -> Array:
+        logits, *presents = self.call(self.decoder, [tokens, *self.leading, *self.pasts])
+        self.pasts[: len(presents)] = presents
+        return last_logits(logits, len(tokens))
+
+    def expand(self, array: Array) -> Array:
+        return np.repeat(array, self.beams, axis=0)
+
+
+def empty_past(value: Value, rows: int, length: int) -> Array:
+    """The past of a decoder before its first call; the types of its inputs state heads and head sizes."""
+    declared = value.type
+    if isinstance(declared, TensorType) and declared.shape is not None and len(declared.shape) in (4, 5):
+        *lead, _, heads, _, size = declared.shape
+        if isinstance(heads, int) and isinstance(size, int) and declared.dtype is not DataType.UNDEFINED:
+            return np.zeros((*((2,) if lead else ()), rows, heads, length, size), declared.dtype.numpy)
+    raise EvaluationError(
+        f"input {value.name!r} of the decoder must declare its heads and its head size; got {declared}"
+    )
+
+
+def last_logits(logits: Array, rows: int) -> Array:
+    """The logits of the last position as float32: [rows, vocabulary]."""
+    if logits.ndim != 3 or len(logits) != rows or not logits.shape[1]:
+        raise EvaluationError(
+            f"logits must have shape [{rows}, length, vocabulary]; got {list(logits.shape)}"
+        )
+    return logits[:, -1].astype(np.float32)

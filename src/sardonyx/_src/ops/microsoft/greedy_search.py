@@ -1,0 +1,237 @@
+"""GreedySearch and Sampling of com.microsoft: sequences that a GPT decoder continues token by token.
+
+Spec: com.microsoft GreedySearch-1 Sampling-1, as onnxruntime computes them.  Sampling draws from the probabilities by
+NumPy's generator, so that its sequences are others than onnxruntime's for the same seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import EvaluationError
+from sardonyx._src.ir.dims import Dim
+from sardonyx._src.ir.graph import Graph
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
+from sardonyx._src.ops.control.bodies import run_body
+from sardonyx._src.ops.inference import Inference, Result
+from sardonyx._src.ops.microsoft.decoder_calls import MAX_LENGTH, Call, GptDecoder
+from sardonyx._src.ops.microsoft.text import DOMAIN
+from sardonyx._src.ops.microsoft.token_scores import ScoreRules, number
+
+greedy_search = Operator("GreedySearch", DOMAIN, about="sequences continued by the likeliest token")
+sampling = Operator("Sampling", DOMAIN, tolerance="random", about="sequences continued by tokens drawn")
+GPT = 0  # model_type
+Choose = Callable[[Array], Array]  # scores [batch, vocabulary] to tokens [batch]
+
+
+def sequence_dims(inference: Inference) -> tuple[Dim, Dim]:
+    """The batch and the maximum length of the sequences."""
+    shape, length = inference.shape(0), inference.constant(1)
+    batch = shape[0] if shape else inference.new_dim()
+    return batch, int(length.item()) if length is not None and length.size == 1 else inference.new_dim()
+
+
+@greedy_search.infer(1)
+def greedy_infer(inference: Inference) -> Result:
+    return TensorType(DataType.INT32, sequence_dims(inference))
+
+
+@sampling.infer(1)
+def sampling_infer(inference: Inference) -> Result:
+    batch, length = sequence_dims(inference)
+    logits = TensorType(DataType.FLOAT, (batch, inference.new_dim()))
+    return [TensorType(DataType.INT32, (batch, length)), logits][: inference.outputs]
+
+
+@greedy_search.eval(1, ignores=("encoder", "decoder_start_token_id"))
+def greedy_kernel(
+    input_ids: Array,
+    max_length: Array,
+    min_length: Array | None = None,
+    repetition_penalty: Array | None = None,
+    vocab_mask: Array | None = None,
+    prefix_vocab_mask: Array | None = None,
+    attention_mask: Array | None = None,
+    *,
+    decoder: Graph,
+    init_decoder: Graph | None = None,
+    eos_token_id: int,
+    pad_token_id: int,
+    no_repeat_ngram_size: int,
+    model_type: int,
+    vocab_size: int,
+    context: RunContext,
+) -> Array:
+    """input_ids: [batch, length]; result: [batch, max_length] int32, padded after the end token."""
+    rules = ScoreRules.of(
+        eos_token_id,
+        min_length,
+        repetition_penalty,
+        vocab_mask,
+        prefix_vocab_mask,
+        no_repeat_ngram_size,
+    )
+    length = require_length(max_length, input_ids)
+    require_gpt(model_type)
+    call = subgraph_call(context)
+    gpt = GptDecoder(call, decoder, init_decoder, input_ids, attention_mask, pad_token_id, 1, length)
+    return generate(gpt, rules, length, pad_token_id, vocab_size, context, lambda x: x.argmax(axis=1))
+
+
+@sampling.eval(1, ignores=("encoder", "decoder_start_token_id"))
+def sampling_kernel(
+    input_ids: Array,
+    max_length: Array,
+    min_length: Array | None = None,
+    repetition_penalty: Array | None = None,
+    vocab_mask: Array | None = None,
+    prefix_vocab_mask: Array | None = None,
+    attention_mask: Array | None = None,
+    presence_mask: Array | None = None,
+    seed: Array | None = None,
+    *,
+    decoder: Graph,
+    init_decoder: Graph | None = None,
+    eos_token_id: int,
+    pad_token_id: int,
+    no_repeat_ngram_size: int,
+    model_type: int,
+    vocab_size: int,
+    temperature: float,
+    top_p: float,
+    filter_value: float,
+    min_tokens_to_keep: int,
+    presence_penalty: float,
+    custom: int,
+    context: RunContext,
+) -> tuple[Array, Array]:
+    """input_ids: [batch, length]; results: [batch, max_length] int32, and the last scores that tokens were drawn from,
+    [batch, vocabulary]: those outside of the likeliest tokens, whose probabilities amount to `top_p`, are `filter_value`.
+    """
+    presence = None if presence_mask is None else presence_mask.astype(np.float32) * presence_penalty
+    rules = ScoreRules.of(
+        eos_token_id,
+        min_length,
+        repetition_penalty,
+        vocab_mask,
+        prefix_vocab_mask,
+        no_repeat_ngram_size,
+        temperature=temperature,
+        presence=presence,
+    )
+    length = require_length(max_length, input_ids)
+    require_gpt(model_type)
+    state = context.random_state(None if seed is None else int(number(seed, 0)))
+    filtered = np.zeros((len(input_ids), 0), np.float32)
+
+    def draw(scores: Array) -> Array:
+        nonlocal filtered
+        is_ascending = not custom
+        filtered = filter_unlikely(scores, top_p, filter_value, min_tokens_to_keep, is_ascending=is_ascending)
+        return draw_tokens(filtered, state)
+
+    call = subgraph_call(context)
+    gpt = GptDecoder(call, decoder, init_decoder, input_ids, attention_mask, pad_token_id, 1, length)
+    sequences = generate(gpt, rules, length, pad_token_id, vocab_size, context, draw)
+    return sequences, filtered
+
+
+def generate(
+    decoder: GptDecoder,
+    rules: ScoreRules,
+    length: int,
+    pad_token: int,
+    vocabulary: int,
+    context: RunContext,
+    choose: Choose,
+) -> Array:
+    """The sequences, continued until all have ended or have the length; [batch, length]."""
+    sequences = decoder.sequences
+    check_result_bytes(context, (len(sequences), length), np.int32, "sequences")
+    has_ended, scores = np.zeros(len(sequences), bool), decoder.begin()
+    for size in range(sequences.shape[1], length):
+        context.check()
+        is_first = size == decoder.sequences.shape[1]
+        scores = rules.apply(
+            scores[:, : vocabulary if vocabulary > 0 else None], sequences, is_first=is_first
+        )
+        tokens = choose(scores).astype(np.int32)
+        has_ended |= tokens == rules.end_token
+        tokens = np.where(has_ended, np.int32(pad_token), tokens)
+        sequences = np.concatenate((sequences, tokens[:, None]), axis=1)
+        if has_ended.all() or sequences.shape[1] == length:
+            break
+        scores = decoder.go_on(tokens, sequences, np.arange(len(tokens)))
+    result = np.full((len(sequences), length), pad_token, np.int32)
+    result[:, : sequences.shape[1]] = sequences
+    return result
+
+
+def filter_unlikely(scores: Array, top_p: float, fill: float, least: int, *, is_ascending: bool) -> Array:
+    """The scores of the likeliest tokens, and `fill` for the others.
+
+    is_ascending: the least likely tokens whose probabilities amount to 1 - top_p are dropped, all but `least` of them at
+    most; else a token is dropped if those before it amount to more than top_p.
+    """
+    order = np.argsort(scores if is_ascending else -scores, axis=1, kind="stable")
+    ordered = np.take_along_axis(scores, order, axis=1)
+    shares = np.exp(ordered - ordered.max(axis=1, keepdims=True))
+    sums = (shares / shares.sum(axis=1, keepdims=True)).cumsum(axis=1, dtype=np.float32)
+    drop = np.zeros(scores.shape, bool)
+    if is_ascending:
+        count = scores.shape[1] - least
+        drop[:, :count] = sums[:, :count] <= np.float32(1 - top_p)
+        drop[:, 0] = sums[:, 0] <= np.float32(1 - top_p)
+    else:
+        drop[:, 1:] = sums[:, :-1] > np.float32(top_p)
+    result = scores.copy()
+    np.put_along_axis(result, order, np.where(drop, np.float32(fill), ordered), axis=1)
+    return result
+
+
+def draw_tokens(scores: Array, state: np.random.RandomState) -> Array:
+    """A token of each row, with the probabilities of its scores."""
+    shares = np.exp((scores - scores.max(axis=1, keepdims=True)).astype(np.float64)).cumsum(axis=1)
+    drawn = state.random_sample(len(scores)) * shares[:, -1]
+    return np.array([np.searchsorted(row, x, side="right") for row, x in zip(shares, drawn, strict=True)])
+
+
+# --- inputs and attributes -------------------------------------------------------------------
+
+
+def require_length(max_length: Array, prompt: Array, start: int | None = None) -> int:
+    """The maximum length; raises EvaluationError unless it is beyond that of the first tokens.
+
+    start: the number of first tokens, if they are not the prompt.
+    """
+    if prompt.ndim < 2:
+        raise EvaluationError(f"the prompt must have rank 2 ([batch, length]); got rank {prompt.ndim}")
+    length, first = int(number(max_length, 0)), prompt.shape[1] if start is None else start
+    if not 0 < first < length <= MAX_LENGTH:
+        raise EvaluationError(
+            f"max_length must be above the {first} first tokens and at most {MAX_LENGTH}; got {length}"
+        )
+    return length
+
+
+def require_gpt(model_type: int) -> None:
+    if model_type != GPT:
+        raise EvaluationError(f"model_type must be 0 (a GPT decoder); got {model_type}")
+
+
+def subgraph_call(context: RunContext) -> Call:
+    """Calls of subgraphs whose results are tensors."""
+
+    def call(graph: Graph, inputs: Sequence[Array]) -> list[Array]:
+        results = run_body(context, graph, inputs, len(graph.outputs))
+        for value, result in zip(graph.outputs, results, strict=True):
+            if not isinstance(result, np.ndarray):
+                raise EvaluationError(f"output {value.name!r} of a decoder must be a tensor; got {result!r}")
+        return [result for result in results if isinstance(result, np.ndarray)]
+
+    return call

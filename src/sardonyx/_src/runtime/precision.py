@@ -1,0 +1,23 @@
+"""Whether a precision of products is available here."""
+
+from __future__ import annotations
+
+from sardonyx._src.arguments import require_choice
+from sardonyx._src.compile.kernels.gemm.bf16 import has_bf16_products
+from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.compile.program.precision import EXACT, PRECISIONS, Precision
+from sardonyx._src.errors import UnsupportedProcessor
+
+BF16_FEATURE = "avx512_bf16"  # processors with tiles of bfloat16 have it, too
+
+
+def require_precision(precision: Precision) -> None:
+    """Raises InputError for a precision that is none, UnsupportedProcessor for one that this processor has no products of."""
+    require_choice("precision", precision, PRECISIONS)
+    if precision == EXACT or has_bf16_products(host_target()):
+        return
+    raise UnsupportedProcessor(
+        f'precision="{precision}" requires a processor with products of bfloat16 ({BF16_FEATURE}), without which it would be '
+        f'slower than precision="{EXACT}"',
+        features=(BF16_FEATURE,),
+    )

@@ -1,0 +1,194 @@
+"""The public functions of scoring; pyarrow is imported at the first call."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from sardonyx._src.arguments import (
+    require_choice,
+    require_flag,
+    require_integer,
+    require_mapping,
+    require_path,
+    texts_of,
+)
+from sardonyx._src.io.loading.load import ModelSource
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.runtime.session import Engine, Session
+from sardonyx._src.score.formats import FORMATS
+from sardonyx._src.score.options import NULLS, VECTORS, ColumnMap, Default, Nulls, ScoreOptions, Vectors
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from sardonyx._src.score.results import ScoreResult
+    from sardonyx._src.score.scoring import Report
+
+MEMORY = 256 << 20
+
+
+def score(
+    model: ModelSource | Session,
+    source: object,
+    sink: str | os.PathLike[str] | None = None,
+    *,
+    columns: ColumnMap | None = None,
+    outputs: Sequence[str] | None = None,
+    keep: Sequence[str] = (),
+    vectors: Vectors = "lists",
+    nulls: Nulls = "raise",
+    defaults: Mapping[str, Default] | None = None,
+    rejects: str | os.PathLike[str] | None = None,
+    source_format: str | None = None,
+    sink_format: str | None = None,
+    batch_rows: int | None = None,
+    memory: int = MEMORY,
+    workers: int | None = None,
+    restart: bool = False,
+    ray: bool | str = False,
+    engine: Engine = "auto",
+    report: Report | None = None,
+) -> ScoreResult:
+    """Run a model on the rows of a table, and write its outputs as columns.
+
+    source: a path of Parquet, CSV, JSON lines or Arrow IPC files, a folder of such files with hive partitions or not, a list of
+    paths, an address as s3://bucket/folder, "-" for standard input, or a table of pyarrow, pandas or polars.  sink: a file, a
+    folder, an address, "-" for standard output, or None, which leaves the results in memory as `result.table`.  Formats are
+    those of the suffixes unless stated: "parquet", "csv", "json", "ipc", "ipc-stream".
+
+    columns: for inputs, the column that feeds each, or a list of columns that become one [rows, columns] matrix.  Other inputs
+    are fed by the column of their name; the only input of a model takes all numeric columns if no column has its name.
+    outputs: those to compute.  keep: columns of the source that the result has, too, in front.  vectors: outputs of several
+    elements a row become "lists", or "columns" `name_0`, `name_1`, ...
+
+    nulls: "raise" makes rows with nulls bad rows, "nan" feeds NaN to inputs of floats.  defaults: by column, what nulls become.
+    rejects: a file for bad rows, as JSON lines with row, reason and values: rows with nulls, with lists of a wrong length, with
+    text that does not parse, and rows on which the model fails.  Without it, the first bad row is an error.
+
+    A sink that is a folder has part files, and the same call continues a job that was killed at any moment; `restart` begins
+    anew.  A file appears when it is complete.  Results are in the order of the rows, and do not depend on `batch_rows`, the
+    rows of a run, measured by default so that batches take at most `memory` bytes, nor on `workers`, the threads that run the
+    model, by default all processors.  A session as `model` runs as it was opened, with one worker by default.
+
+    ray: True, or the address of a cluster, scores on Ray: `workers` are workers of the cluster, by default one for each of its
+    processors, which read the source and open the model under the same paths.  The source must be files of Parquet or Arrow IPC.  This process
+    writes the results, which are those without Ray.  True is the cluster that the process has joined, that of RAY_ADDRESS, or a local one.
+
+    Raises InputError, what `Session` and its runs raise, and MissingPackage without pyarrow, or without ray.
+    """
+    options = make_options(columns, outputs, keep, vectors, nulls, defaults)
+    require_integer("batch_rows", batch_rows, 1, 1 << 31, optional=True)
+    require_integer("memory", memory, 1)
+    require_integer("workers", workers, 1, 1024, optional=True)
+    require_flag("restart", restart)
+    if report is not None and not callable(report):
+        raise TypeError(f"report must be a function of a status, or None; got {type(report).__name__}")
+    for name, format in (("source_format", source_format), ("sink_format", sink_format)):
+        if format is not None:
+            require_choice(name, format, FORMATS)
+    for name, path in (("sink", sink), ("rejects", rejects)):
+        if path is not None:
+            require_path(name, path)
+    if not isinstance(ray, bool | str):
+        raise TypeError(f"ray must be True, False or an address; got {type(ray).__name__}")
+    from sardonyx._src.score.jobs import JobFiles, run_job, run_ray_job
+    from sardonyx._src.score.scoring import JobSettings
+
+    files = JobFiles(source, sink, rejects, source_format, sink_format, restart)
+    settings = JobSettings(batch_rows, memory, workers or 0)
+    if ray is False:
+        return run_job(model, files, options, settings, engine, report)
+    return run_ray_job(model, files, options, settings, engine, report, None if ray is True else ray)
+
+
+def make_options(
+    columns: ColumnMap | None,
+    outputs: Sequence[str] | None,
+    keep: Sequence[str],
+    vectors: Vectors,
+    nulls: Nulls,
+    defaults: Mapping[str, Default] | None,
+) -> ScoreOptions:
+    """The options of scoring; raises TypeError and InputError for wrong ones."""
+    if columns is not None:
+        require_mapping("columns", columns, str, (str, list, tuple), "inputs to columns, or to lists of them")
+        columns = {
+            name: value if isinstance(value, str) else texts_of("columns", value)
+            for name, value in columns.items()
+        }
+    if defaults is not None:
+        require_mapping("defaults", defaults, str, (bool, int, float, str), "columns to values")
+    require_choice("vectors", vectors, VECTORS)
+    require_choice("nulls", nulls, NULLS)
+    selected = None if outputs is None else texts_of("outputs", outputs)
+    return ScoreOptions(columns or {}, selected, texts_of("keep", keep), vectors, nulls, defaults or {})
+
+
+class Scorer:
+    """A model that turns record batches of columns into record batches of results.
+
+    For the workers of other engines: `mapInArrow` of Spark, `map_batches` of Ray, functions on data frames.  The options are those of
+    `sx.score`; a bad row is an error.  A scorer that is pickled opens its model again where it is unpickled.
+    """
+
+    def __init__(
+        self,
+        model: ModelSource | Session,
+        *,
+        columns: ColumnMap | None = None,
+        outputs: Sequence[str] | None = None,
+        keep: Sequence[str] = (),
+        vectors: Vectors = "lists",
+        nulls: Nulls = "raise",
+        defaults: Mapping[str, Default] | None = None,
+        engine: Engine = "auto",
+        threads: int | None = None,
+    ) -> None:
+        self._options = make_options(columns, outputs, keep, vectors, nulls, defaults)
+        from sardonyx._src.score.table_scorer import TableScorer
+
+        self._scorer = TableScorer(model, self._options, engine, threads)
+
+    def score(self, table: object) -> pa.Table:
+        """The results of a table or record batch of pyarrow, or of a data frame of pandas or polars."""
+        return self._scorer.score_table(table)
+
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The results of a record batch, as a record batch."""
+        return self._scorer.score_batch(batch)
+
+
+class Predictor:
+    """A classifier or regressor with the methods of scikit-learn's estimators, for data frames and arrays.
+
+    Columns feed the inputs as `sx.score` has it; arrays are [rows, features].  A row with a null is an error unless `nulls` or
+    `defaults` say what it becomes.
+    """
+
+    def __init__(
+        self,
+        model: ModelSource | Session,
+        *,
+        columns: ColumnMap | None = None,
+        nulls: Nulls = "raise",
+        defaults: Mapping[str, Default] | None = None,
+        engine: Engine = "auto",
+        threads: int | None = None,
+    ) -> None:
+        options = make_options(columns, None, (), "lists", nulls, defaults)
+        from sardonyx._src.score.predictor import TablePredictor
+
+        self._predictor = TablePredictor(model, options, engine, threads)
+
+    def predict(self, rows: object) -> Array:
+        """[rows]: the labels or numbers that the model predicts for a data frame, a table of pyarrow or an array.
+
+        That is the first output; of a model that has probabilities alone, the class of the largest one.
+        """
+        return self._predictor.predict(rows)
+
+    def predict_proba(self, rows: object) -> Array:
+        """[rows, classes]: the probability of each class; raises InputError for models without such an output."""
+        return self._predictor.predict_probabilities(rows)

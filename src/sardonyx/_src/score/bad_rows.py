@@ -1,0 +1,55 @@
+"""Bad rows: those of a batch that cannot be fed or on which the model fails, each with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from sardonyx._src.score.arrow import pa, pc
+
+
+class BadRows(Exception):
+    """Rows of a batch that cannot be scored, each with the reason; at least one."""
+
+    def __init__(self, reasons: Mapping[int, str]) -> None:
+        self.reasons = reasons
+        super().__init__(next(iter(reasons.values())))
+
+
+def refuse_rows(mask: pa.Array, reason: str) -> None:
+    """Raises BadRows for the rows of which a mask is true."""
+    rows = pc.indices_nonzero(mask).to_pylist()
+    if rows:
+        raise BadRows(dict.fromkeys(rows, reason))
+
+
+def find_bad_rows(column: pa.Array, name: str, target: pa.DataType) -> dict[int, str]:
+    """The rows whose element an element type cannot hold."""
+
+    def cast(first: int, count: int) -> str | None:
+        try:
+            column.slice(first, count).cast(target)
+        except pa.ArrowInvalid as error:
+            return f"column {name!r}: {error}"
+        return None
+
+    return find_failures(len(column), cast)
+
+
+def find_failures(rows: int, reason_of: Callable[[int, int], str | None]) -> dict[int, str]:
+    """The rows that fail alone, with their reasons, by halving the ranges that fail.
+
+    reason_of: why `count` rows from `first` on fail, None if they do not.  Empty if rows fail only together.
+    """
+    failures: dict[int, str] = {}
+    ranges = [(0, rows)]
+    while ranges:
+        first, count = ranges.pop()
+        reason = reason_of(first, count)
+        if reason is None:
+            continue
+        if count == 1:
+            failures[first] = reason
+        else:
+            half = count // 2
+            ranges += [(first + half, count - half), (first, half)]
+    return failures

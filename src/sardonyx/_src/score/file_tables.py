@@ -1,0 +1,83 @@
+"""Parquet and Arrow IPC files, folders of them with partitions, and object stores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sardonyx._src.score.arrow import dataset, pa
+from sardonyx._src.score.formats import PARQUET
+from sardonyx._src.score.sources import Identity, SourceBatch, number_batches, read_rows
+
+READAHEAD = 2  # batches that Arrow decodes before they are read
+
+
+class FileTable:
+    """The rows of binary files, file by file in the order of their paths."""
+
+    def __init__(self, files: dataset.FileSystemDataset, format: str) -> None:
+        self.schema, self.is_parquet = files.schema, format == PARQUET
+        self.fragments = sorted(files.get_fragments(), key=lambda fragment: str(fragment.path))
+        self.counts = [int(fragment.count_rows()) for fragment in self.fragments]
+        self.rows: int | None = sum(self.counts)
+        self.identity = identity_of(files)
+
+    def read(self, first: int, columns: Sequence[str], max_rows: int | None) -> Iterator[SourceBatch]:
+        size = read_rows(self.bytes_per_row(columns), max_rows)
+        skip = first
+        for fragment, count in zip(self.fragments, self.counts, strict=True):
+            if skip >= count:
+                skip -= count
+                continue
+            selected = fragment
+            if self.is_parquet:
+                selected, skip = skip_row_groups(fragment, skip)
+            batches = self.scan(selected, columns, size)
+            for part in number_batches(batches, first, skip, size):
+                yield part
+                first = part.first + part.rows
+            skip = 0
+
+    def scan(self, fragment: dataset.Fragment, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
+        """The batches of a file; values of partitions are columns."""
+        options = None
+        if self.is_parquet:  # a whole row group would be held otherwise, compressed and not
+            options = dataset.ParquetFragmentScanOptions(use_buffered_stream=True, pre_buffer=False)
+        scanner = fragment.scanner(
+            schema=self.schema,
+            columns=list(columns),
+            batch_size=size,
+            batch_readahead=READAHEAD,
+            fragment_readahead=1,
+            fragment_scan_options=options,
+        )
+        batches: Iterator[pa.RecordBatch] = scanner.to_reader()
+        return batches
+
+    def bytes_per_row(self, columns: Sequence[str]) -> float:
+        """The bytes of a row of these columns in the first Parquet file that has rows; unknown for other files."""
+        for fragment in self.fragments if self.is_parquet else ():
+            for group in fragment.row_groups:
+                if group.num_rows:
+                    metadata = fragment.metadata.row_group(group.id)
+                    parts = (metadata.column(i) for i in range(metadata.num_columns))
+                    total = sum(
+                        c.total_uncompressed_size for c in parts if c.path_in_schema.split(".")[0] in columns
+                    )
+                    return float(total / group.num_rows)
+        return 0.0
+
+
+def skip_row_groups(fragment: dataset.ParquetFileFragment, skip: int) -> tuple[dataset.Fragment, int]:
+    """The rest of a file after the row groups that `skip` rows cover, and the rows of it that remain to be skipped."""
+    groups = list(fragment.row_groups)
+    index = 0
+    while index < len(groups) and skip >= groups[index].num_rows:
+        skip -= groups[index].num_rows
+        index += 1
+    return (fragment.subset(row_group_ids=[g.id for g in groups[index:]]) if index else fragment), skip
+
+
+def identity_of(files: dataset.FileSystemDataset) -> Identity:
+    """The path, the size and the time of the last change of each file."""
+    infos = files.filesystem.get_file_info(sorted(files.files))
+    return [[info.path, info.size, info.mtime_ns or 0] for info in infos]

@@ -1,0 +1,111 @@
+"""Which columns feed which inputs of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import InputError
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.runtime.session_values import SessionValue
+from sardonyx._src.score.arrow import pa
+from sardonyx._src.score.options import ColumnMap
+from sardonyx._src.suggestions import suggest
+
+
+@dataclass(frozen=True)
+class InputColumns:
+    """The columns of one input.
+
+    dims: those of the input after the first, None where any length is accepted.  packed: the columns become one matrix,
+    [rows, columns].  has_rank: whether the input declares its dims.
+    """
+
+    input: str
+    dtype: DataType
+    columns: tuple[str, ...]
+    dims: tuple[int | None, ...]
+    packed: bool = False
+    has_rank: bool = True
+
+
+def plan_inputs(inputs: Sequence[SessionValue], schema: pa.Schema, columns: ColumnMap) -> list[InputColumns]:
+    """The columns of each input: those that `columns` names, else the column of its name, else all numeric columns.
+
+    The last applies to models with one required input, of numbers and rank 2, if no column has its name.  Raises InputError for
+    an input without a column, for columns that do not exist, and for inputs whose first dimension is a number.
+    """
+    by_name = {value.name: value for value in inputs}
+    for name in columns:
+        if name not in by_name:
+            raise InputError(f"the model has no input {name!r}{suggest(name, by_name, 'inputs')}", name=name)
+    required = sum(not value.has_default for value in inputs)
+    plans = (plan_input(value, schema, columns.get(value.name), required) for value in inputs)
+    return [plan for plan in plans if plan is not None]
+
+
+def plan_input(
+    value: SessionValue, schema: pa.Schema, stated: str | Sequence[str] | None, required: int
+) -> InputColumns | None:
+    """The columns of an input; None for one with a default that no column feeds.  required: inputs without default."""
+    name = value.name if stated is None else stated
+    if stated is None and name not in schema.names and value.has_default:
+        return None
+    dtype, dims, has_rank = row_type(value)
+    if not isinstance(name, str):
+        return InputColumns(value.name, dtype, require_columns(name, schema), dims, True, has_rank)
+    if stated is not None or name in schema.names:
+        return InputColumns(value.name, dtype, require_columns([name], schema), dims, False, has_rank)
+    numeric = tuple(field.name for field in schema if is_numeric(field.type))
+    can_pack = has_rank and len(dims) == 1 and dtype is not DataType.STRING
+    if required == 1 and can_pack and numeric and dims[0] in (None, len(numeric)):
+        return InputColumns(value.name, dtype, numeric, dims, True)
+    counted = f", and {len(numeric)} numeric columns cannot be packed into {value.type}" if can_pack else ""
+    raise InputError(
+        f"input {value.name!r} must have a column of its name{suggest(value.name, schema.names, 'columns')}{counted}; name "
+        f"its column with columns={{{value.name!r}: ...}} (--map COLUMN={value.name}), or several to pack into it "
+        f"(--pack {value.name}=COLUMN,COLUMN)",
+        name=value.name,
+    )
+
+
+def row_type(value: SessionValue) -> tuple[DataType, tuple[int | None, ...], bool]:
+    """The element type of an input, the dims of a row of it, and whether it declares them."""
+    type = value.type
+    if not isinstance(type, TensorType):
+        raise InputError(
+            f"input {value.name!r} must be a tensor to be fed from columns; got {type}", name=value.name
+        )
+    if type.shape is None:
+        return type.dtype, (), False
+    if not type.shape or isinstance(type.shape[0], int):
+        raise InputError(
+            f"input {value.name!r} must have an open first dimension, for any number of rows; got {type}: free it with "
+            f"`sardonyx set-dims --free {value.name}:0=N`",
+            name=value.name,
+        )
+    return type.dtype, tuple(dim if isinstance(dim, int) else None for dim in type.shape[1:]), True
+
+
+def require_columns(names: Sequence[str], schema: pa.Schema) -> tuple[str, ...]:
+    """The names; raises InputError for one that the table lacks or has twice."""
+    for name in names:
+        if name not in schema.names:
+            raise InputError(
+                f"the table has no column {name!r}{suggest(name, schema.names, 'columns')}", name=name
+            )
+        if schema.names.count(name) > 1:
+            raise InputError(
+                f"column {name!r} must be unique in the table; got several of its name", name=name
+            )
+    if not names:
+        raise InputError("an input must have at least one column; got none", name="columns")
+    return tuple(names)
+
+
+def is_numeric(type: pa.DataType) -> bool:
+    """Whether elements are numbers or truth values."""
+    types = pa.types
+    kinds = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    return any(is_kind(type) for is_kind in kinds)

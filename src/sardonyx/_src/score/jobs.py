@@ -1,0 +1,162 @@
+"""Jobs from what callers name: models, sources and sinks."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import InputError
+from sardonyx._src.io.loading.load import ModelSource
+from sardonyx._src.runtime.cpus import available_cpus
+from sardonyx._src.runtime.session import Engine, Session
+from sardonyx._src.score.arrow import pa
+from sardonyx._src.score.file_tables import FileTable
+from sardonyx._src.score.formats import STANDARD_STREAM, format_of, is_folder
+from sardonyx._src.score.inputs import plan_inputs
+from sardonyx._src.score.opening import open_source
+from sardonyx._src.score.options import ScoreOptions
+from sardonyx._src.score.parts import FolderSink
+from sardonyx._src.score.places import FilePlace
+from sardonyx._src.score.results import ScoreResult
+from sardonyx._src.score.scorer import BatchScorer
+from sardonyx._src.score.scoring import JobSettings, Report, ScoringJob
+from sardonyx._src.score.sinks import FileSink, Sink, StreamSink, TableSink
+from sardonyx._src.score.sources import Source
+from sardonyx._src.score.tensors import ARROW_TYPES, is_text
+from sardonyx._src.score.text_tables import TextTable
+from sardonyx._src.score.zip_maps import open_session
+from sardonyx._src.train.fit.run_identity import digest_of
+
+PathLike = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class JobFiles:
+    """What a job reads and writes.  restart: whether a folder's earlier job is removed."""
+
+    source: object
+    sink: PathLike | None
+    rejects: PathLike | None
+    source_format: str | None
+    sink_format: str | None
+    restart: bool
+
+
+def run_job(
+    model: ModelSource | Session,
+    files: JobFiles,
+    options: ScoreOptions,
+    settings: JobSettings,
+    engine: Engine,
+    report: Report | None,
+) -> ScoreResult:
+    """Score a source into a sink.  settings: 0 workers are as many as there are processors, or one of a session."""
+    is_open = isinstance(model, Session)
+    workers = settings.workers or (1 if is_open else available_cpus())
+    scorer, source, sink = open_job(model, files, options, engine)
+    return ScoringJob(scorer, source, sink, replace(settings, workers=workers)).run(report)
+
+
+def run_ray_job(
+    model: ModelSource | Session,
+    files: JobFiles,
+    options: ScoreOptions,
+    settings: JobSettings,
+    engine: Engine,
+    report: Report | None,
+    address: str | None,
+) -> ScoreResult:
+    """Score a source into a sink with workers of Ray.  settings: 0 workers are as many as the cluster has processors."""
+    paths = shared_paths(files.source)
+    if isinstance(model, str | os.PathLike) and "://" not in os.fspath(model):
+        model = os.path.abspath(model)
+    from sardonyx._src.score.ray_workers import RangeJob, RayWorkers, ray_cluster
+
+    scorer, source, sink = open_job(model, files, options, engine)
+    if not isinstance(source, FileTable):
+        raise InputError(
+            "with ray, the source must be Parquet or Arrow IPC files, of which parts can be read; "
+            f"got {paths[0]!r}",
+            name="source",
+        )
+    session, labels, has_rejects = scorer.session, scorer.labels, files.rejects is not None
+    job = RangeJob(session, labels, paths, files.source_format, source.identity, options, has_rejects)
+    with ray_cluster(address) as processors:
+        settings = replace(settings, workers=settings.workers or processors)
+        cluster = RayWorkers(job, settings.workers)
+        return ScoringJob(scorer, source, sink, settings, cluster).run(report)
+
+
+def shared_paths(source: object) -> list[str]:
+    """The paths of a source from the root, as workers in other folders name them; raises InputError for other sources."""
+    listed = list(source) if isinstance(source, list | tuple) else [source]
+    paths = [os.fspath(path) for path in listed if isinstance(path, str | os.PathLike)]
+    if len(paths) < len(listed) or STANDARD_STREAM in paths:
+        kind = repr(STANDARD_STREAM) if STANDARD_STREAM in paths else type(source).__name__
+        raise InputError(f"with ray, the source must be paths of files; got {kind}", name="source")
+    return [path if "://" in path else os.path.abspath(path) for path in paths]
+
+
+def open_job(
+    model: ModelSource | Session, files: JobFiles, options: ScoreOptions, engine: Engine
+) -> tuple[BatchScorer, Source, Sink]:
+    """The scorer, the source and the sink of a job."""
+    source = open_source(files.source, files.source_format)
+    session, labels = open_session(model, engine, threads=1)
+    if isinstance(source, TextTable):
+        source.set_types(text_types(session, source, options))
+    scorer = BatchScorer(session, source.schema, options, rejects=files.rejects is not None, labels=labels)
+    return scorer, source, open_sink(files, lambda: identify_job(model, session, source, scorer))
+
+
+def text_types(session: Session, source: TextTable, options: ScoreOptions) -> dict[str, pa.DataType]:
+    """The types of columns of text files that the inputs know better than the first rows.
+
+    A text that is no number is that of a bad row; integers may be followed by other numbers, unless the column is kept.
+    """
+    types: dict[str, pa.DataType] = {}
+    for plan in plan_inputs(session.inputs, source.schema, options.columns):
+        for column in plan.columns:
+            kind = source.schema.field(column).type
+            if plan.dtype is not DataType.STRING and is_text(kind):
+                types[column] = ARROW_TYPES.get(plan.dtype, pa.float32())
+            elif plan.dtype.is_float and pa.types.is_integer(kind) and column not in options.keep:
+                types[column] = pa.float64()
+    return types
+
+
+def open_sink(files: JobFiles, identify: Callable[[], dict[str, object]]) -> Sink:
+    """The sink that a path names.  identify: what tells the job of a folder from others."""
+    if files.sink is None:
+        return TableSink(files.rejects)
+    path = os.fspath(files.sink)
+    if path == STANDARD_STREAM:
+        return StreamSink(sys.stdout.buffer, format_of(path, files.sink_format, "sink_format"), files.rejects)
+    format = format_of(path, files.sink_format, "sink_format")
+    if not is_folder(path):
+        return FileSink(path, format, files.rejects)
+    rejects = None if files.rejects is None else FilePlace.of(files.rejects)
+    job = {**identify(), "format": format, "rejects": rejects is not None}
+    return FolderSink(FilePlace.of(path), format, job, rejects, restart=files.restart)
+
+
+def identify_job(
+    model: ModelSource | Session, session: Session, source: Source, scorer: BatchScorer
+) -> dict[str, object]:
+    """What decides the results of a job: the source, the model, the options and the engine."""
+    if isinstance(model, str | os.PathLike) and os.fspath(model).endswith(".sdx"):
+        digest = hashlib.sha256(Path(model).read_bytes()).hexdigest()
+    else:
+        digest = digest_of(session.model)
+    return {
+        "source": [list(file) for file in source.identity],
+        "columns": [f"{name}: {source.schema.field(name).type}" for name in scorer.columns],
+        "model": digest,
+        "engine": session.engine,
+        "options": scorer.options.as_json(),
+    }

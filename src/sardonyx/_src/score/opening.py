@@ -1,0 +1,150 @@
+"""Sources from what callers name: paths, addresses of object stores, standard input, and tables in memory."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from functools import partial
+from itertools import chain
+from typing import BinaryIO
+
+from sardonyx._src.errors import InputError
+from sardonyx._src.score.arrow import dataset, ipc, pa
+from sardonyx._src.score.file_tables import FileTable
+from sardonyx._src.score.formats import CSV, IPC, IPC_STREAM, JSON, STANDARD_STREAM, format_of
+from sardonyx._src.score.places import FilePlace
+from sardonyx._src.score.sources import BatchStream, MemoryTable, Source
+from sardonyx._src.score.text_tables import TextFile, TextTable, line_blocks
+from sardonyx._src.score.text_types import infer_schema
+
+
+def open_source(source: object, format: str | None = None) -> Source:
+    """The rows of a path, a list of paths, an address of an object store, "-", or a table in memory.
+
+    Raises InputError for what is none of these, and for files that cannot be read.
+    """
+    try:
+        if isinstance(source, str | os.PathLike | list | tuple):
+            return open_paths([source] if isinstance(source, str | os.PathLike) else list(source), format)
+        return open_table(source)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise InputError(
+            f"the source must be a readable table; got {shown(source)}: {error}", name="source"
+        ) from None
+
+
+def shown(source: object) -> str:
+    return repr(source) if isinstance(source, str | os.PathLike) else type(source).__name__
+
+
+def open_paths(sources: list[object], format: str | None) -> Source:
+    """The rows of files, which have one format."""
+    for path in sources:
+        if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
+            raise InputError(f"the source must be paths; got {type(path).__name__}", name="source")
+    paths = [os.fspath(path) for path in sources if isinstance(path, str | os.PathLike)]
+    if not paths:
+        raise InputError("the source must name a file; got an empty list", name="source")
+    kind = format_of(paths[0], format, "source_format")
+    if paths == [STANDARD_STREAM]:
+        return open_stream(sys.stdin.buffer, kind)
+    if kind == IPC_STREAM or (kind == IPC and len(paths) == 1 and is_ipc_stream(paths[0])):
+        if len(paths) > 1:
+            raise InputError(f"a source of format {kind} must be one file; got {len(paths)}", name="source")
+        place = FilePlace.of(paths[0])
+        return BatchStream(ipc.open_stream(place.filesystem.open_input_stream(place.path)))
+    return open_text_files(paths, kind) if kind in (CSV, JSON) else open_files(paths, kind)
+
+
+def open_files(paths: list[str], kind: str) -> Source:
+    """The rows of files and folders, with the values of hive partitions as columns."""
+    files = dataset.dataset(paths if len(paths) > 1 else paths[0], format=kind, partitioning="hive")
+    if not files.files:
+        raise InputError(f"the source must have files; got {paths[0]!r}", name="source")
+    return FileTable(files, kind)
+
+
+def open_text_files(paths: list[str], kind: str) -> TextTable:
+    """The rows of text files and folders of them, with the values of hive partitions as columns.
+
+    Arrow would read the types from files that do not parse as a whole.
+    """
+    files = [(place, base) for base in map(FilePlace.of, paths) for place in base.files()]
+    if not files:
+        raise InputError(f"the source must have files; got {paths[0]!r}", name="source")
+    partitions = [hive_partition(place.path.removeprefix(base.path)) for place, base in files]
+    text_files = [
+        TextFile(partial(open_lines, place), partition)
+        for (place, _), partition in zip(files, partitions, strict=True)
+    ]
+    schema = infer_schema(next(text_files[0].open(), b""), kind)
+    for name in partitions[0]:
+        kind_of_values = pa.infer_type([partition.get(name) for partition in partitions])
+        schema = schema.append(pa.field(name, kind_of_values))
+    return TextTable(text_files, kind, schema, [place.identity() for place, _ in files])
+
+
+def hive_partition(path: str) -> dict[str, object]:
+    """The values that folders of a path name, as `country=fr/year=2024`; numbers are integers."""
+    pairs = (folder.split("=", 1) for folder in path.split("/")[:-1] if "=" in folder)
+    return {name: int(value) if value.isdecimal() else value for name, value in pairs}
+
+
+def open_lines(place: FilePlace) -> Iterator[bytes]:
+    return line_blocks(place.filesystem.open_input_stream(place.path))
+
+
+def is_ipc_stream(path: str) -> bool:
+    """Whether an Arrow file has the format of streams, which begins otherwise."""
+    place = FilePlace.of(path)
+    if not place.exists() or not place.size():
+        return False
+    with place.filesystem.open_input_stream(place.path, compression=None) as file:
+        return bool(file.read(6) != b"ARROW1")
+
+
+def open_stream(stream: BinaryIO, format: str) -> Source:
+    """A stream, which is read once; a stream of a Parquet or Arrow file, which ends with its contents, is copied to a file."""
+    if format == IPC_STREAM:
+        return BatchStream(ipc.open_stream(stream))
+    if format in (CSV, JSON):
+        blocks = line_blocks(stream)
+        head = next(blocks, b"")
+        file = TextFile(lambda: chain([head], blocks), {})
+        return TextTable([file], format, infer_schema(head, format), [])
+    with tempfile.NamedTemporaryFile(delete=False) as copy:
+        shutil.copyfileobj(stream, copy)
+    return TemporaryFileTable(copy.name, format)
+
+
+class TemporaryFileTable(FileTable):
+    """The rows of a file that is removed when they have been read."""
+
+    def __init__(self, path: str, format: str) -> None:
+        self.temporary = path
+        super().__init__(dataset.dataset(path, format=format), format)
+        self.identity = []
+
+    def __del__(self) -> None:
+        if os.path.exists(self.temporary):
+            os.remove(self.temporary)
+
+
+def open_table(source: object) -> Source:
+    """A table of pyarrow, pandas or polars, or a reader of record batches."""
+    if isinstance(source, pa.RecordBatch):
+        source = pa.Table.from_batches([source])
+    if isinstance(source, pa.Table):
+        return MemoryTable(source)
+    if isinstance(source, pa.RecordBatchReader):
+        return BatchStream(source)
+    if hasattr(source, "__arrow_c_stream__"):
+        return MemoryTable(pa.table(source))
+    raise InputError(
+        "the source must be a path, a list of paths, or a table of pyarrow, pandas or polars; "
+        f"got {type(source).__name__}",
+        name="source",
+    )

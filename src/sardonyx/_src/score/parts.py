@@ -1,0 +1,181 @@
+"""Folders of parts: the output of jobs that continue after a kill at any moment.
+
+A part is a file of consecutive rows.  It is written under another name and renamed when it is complete; then its record is,
+in the folder `_sardonyx`, which readers of tables skip.  Rows before the end of the last record are never scored again; a part without
+a record is written anew, under the same name.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from sardonyx._src.errors import InputError
+from sardonyx._src.score.places import PENDING, FilePlace, PendingFile
+from sardonyx._src.score.scorer import ScoredBatch
+from sardonyx._src.score.sinks import EmptyResult, Progress, TableOutput, reject_lines
+from sardonyx._src.score.writers import SUFFIX_OF
+
+RECORDS, JOB = "_sardonyx", "job.json"
+REMOVED = {"removed": True}  # the record of a job that is being removed
+PART_NAME = re.compile(r"part-(\d{5,})\.\w+|(\d{5,})\.rejects\.jsonl")
+PART_SECONDS = 30.0  # after which a part ends, so that a kill loses little work
+PART_ROWS = 1 << 20
+
+
+@dataclass(frozen=True)
+class PartRecord:
+    """What a complete part covers.  rows: of the source, rejected ones included."""
+
+    rows: int
+    rejected: int
+
+
+class FolderSink:
+    """A folder of part files.
+
+    job: what identifies the job, as values of JSON: a folder of another job is refused.  rejects: the file for rejected rows, which
+    appears when the job is complete; None if there are none.
+    """
+
+    def __init__(
+        self,
+        folder: FilePlace,
+        format: str,
+        job: Mapping[str, object],
+        rejects: FilePlace | None,
+        *,
+        restart: bool = False,
+    ) -> None:
+        self.folder, self.format, self.job, self.rejects, self.restart = folder, format, job, rejects, restart
+        self.records = folder.child(RECORDS)
+        self.number, self.part = 0, PartRecord(0, 0)
+        self.file: PendingFile | None = None
+        self.output: TableOutput | None = None
+        self.reject_text: list[bytes] = []
+        self.started = 0.0
+
+    def start(self) -> Progress:
+        """Create the folder, or check that it is of the same job; returns what complete parts cover."""
+        record = self.records.child(JOB)
+        if record.exists() and (self.restart or json.loads(record.read_bytes()) == REMOVED):
+            self.remove_job()
+        if not record.exists():
+            self.refuse_other_files()
+            self.records.create_folder()
+            record.write_bytes(json.dumps(self.job, indent=1).encode())
+        else:
+            self.check_job(json.loads(record.read_bytes()))
+        complete = self.complete_parts()
+        self.number = len(complete)
+        self.remove_incomplete()
+        return Progress(sum(part.rows for part in complete), sum(part.rejected for part in complete))
+
+    def remove_job(self) -> None:
+        """Remove the parts and records of an earlier job; a process that is killed meanwhile leaves a job to be removed."""
+        self.records.child(JOB).write_bytes(json.dumps(REMOVED).encode())
+        for file in self.folder.children():
+            if part_number(file.name) is not None:
+                file.remove()
+        self.records.remove_folder()
+
+    def remove_incomplete(self) -> None:
+        """Remove what a killed process has left: pending files, and data and rejects of parts without record."""
+        for file in (*self.folder.children(), *self.records.children()):
+            number = part_number(file.name)
+            if file.name.endswith(PENDING) or (number is not None and number >= self.number):
+                file.remove()
+
+    def refuse_other_files(self) -> None:
+        names = sorted(file.name for file in self.folder.children() if not file.name.startswith((".", "_")))
+        if names:
+            raise InputError(
+                f"{self.folder.path} must be empty or of the same job; it has {names[0]!r} and no record of a job",
+                name="sink",
+            )
+
+    def check_job(self, other: Mapping[str, object]) -> None:
+        """Raises InputError for the record of another job."""
+        own = json.loads(json.dumps(self.job))
+        for key in own:
+            if other.get(key) != own[key]:
+                raise InputError(
+                    f"{self.folder.path} must be empty or of the same job; it is of one with another {key}: write to another "
+                    "folder, or start anew with restart=True (--restart)",
+                    name="sink",
+                )
+
+    def complete_parts(self) -> list[PartRecord]:
+        """The records of the complete parts, in their order."""
+        names = {file.name for file in self.records.children()}
+        records: list[PartRecord] = []
+        while (name := record_name(len(records))) in names:
+            records.append(PartRecord(**json.loads(self.records.child(name).read_bytes())))
+        return records
+
+    def write(self, scored: ScoredBatch) -> None:
+        if not self.part.rows:
+            self.started = time.monotonic()
+        self.part = PartRecord(self.part.rows + scored.rows, self.part.rejected + len(scored.rejects))
+        if scored.rejects:
+            self.reject_text.append(reject_lines(scored.rejects))
+        if scored.batch is not None:
+            self.open_part().write(scored.batch)
+        if self.part.rows >= PART_ROWS or time.monotonic() - self.started >= PART_SECONDS:
+            self.commit()
+
+    def open_part(self) -> TableOutput:
+        if self.output is None:
+            self.file = PendingFile(self.folder.child(f"part-{self.number:05d}{SUFFIX_OF[self.format]}"))
+            self.output = TableOutput(self.file.stream, self.format)
+        return self.output
+
+    def commit(self) -> None:
+        """Complete the part: its data and rejects, then its record."""
+        if self.output is not None and self.file is not None:
+            self.output.finish(lambda: None)
+            self.file.commit()
+        if self.reject_text:
+            self.records.child(rejects_name(self.number)).write_bytes(b"".join(self.reject_text))
+        self.records.child(record_name(self.number)).write_bytes(json.dumps(asdict(self.part)).encode())
+        self.number, self.part = self.number + 1, PartRecord(0, 0)
+        self.file, self.output, self.reject_text = None, None, []
+
+    def finish(self, empty: EmptyResult) -> None:
+        if not self.number and not self.part.rows and (batch := empty()) is not None:
+            self.open_part().write(batch)
+        if self.part.rows or self.output is not None:
+            self.commit()
+        if self.rejects is not None:
+            self.join_rejects(self.rejects)
+
+    def join_rejects(self, place: FilePlace) -> None:
+        """Write the rejects of all parts to one file."""
+        names = {file.name for file in self.records.children()}
+        file = PendingFile(place)
+        for number in range(self.number):
+            if rejects_name(number) in names:
+                file.stream.write(self.records.child(rejects_name(number)).read_bytes())
+        file.commit()
+
+    def discard(self) -> None:
+        if self.file is not None and self.output is not None:
+            self.output.discard()
+            self.file.discard()
+
+
+def part_number(name: str) -> int | None:
+    """The number of the part whose data or rejects a file has; None for other files."""
+    match = PART_NAME.fullmatch(name)
+    return None if match is None else int(match[1] or match[2])
+
+
+def record_name(number: int) -> str:
+    return f"{number:05d}.json"
+
+
+def rejects_name(number: int) -> str:
+    return f"{number:05d}.rejects.jsonl"

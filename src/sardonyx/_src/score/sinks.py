@@ -1,0 +1,192 @@
+"""Sinks: where results and rejected rows are written, other than folders of parts."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeAlias, cast
+
+from sardonyx._src.score.arrow import pa
+from sardonyx._src.score.places import FilePlace, PendingFile
+from sardonyx._src.score.scorer import Reject, ScoredBatch
+from sardonyx._src.score.writers import TableWriter, flat_batch, json_line, open_writer
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+EmptyResult: TypeAlias = Callable[[], "pa.RecordBatch | None"]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Rows of the source that were written or rejected, and how many of them were rejected."""
+
+    rows: int = 0
+    rejected: int = 0
+
+
+class Sink(Protocol):
+    """Receives scored batches in the order of their rows."""
+
+    def start(self) -> Progress:
+        """What earlier processes have written."""
+        ...
+
+    def write(self, scored: ScoredBatch) -> None: ...
+
+    def finish(self, empty: EmptyResult) -> None:
+        """Complete the output; empty: the result of no rows, which is written if there are no others."""
+        ...
+
+    def discard(self) -> None:
+        """Remove what is not complete."""
+        ...
+
+
+class TableOutput:
+    """A table written to a stream; its schema is that of the first batch."""
+
+    def __init__(self, stream: BinaryIO, format: str) -> None:
+        self.stream, self.format = stream, format
+        self.writer: TableWriter | None = None
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        batch = flat_batch(batch) if self.format == "csv" else batch
+        if self.writer is None:
+            self.writer = open_writer(self.stream, batch.schema, self.format)
+        self.writer.write(batch)
+
+    def finish(self, empty: EmptyResult) -> None:
+        if self.writer is None and (batch := empty()) is not None:
+            self.write(batch)
+        if self.writer is not None:
+            self.writer.close()
+
+    def discard(self) -> None:
+        """Release the writer, before its stream is closed."""
+        if self.writer is not None:
+            self.writer.close()
+
+
+class RejectsFile:
+    """Rejected rows as JSON lines: row, reason, values."""
+
+    def __init__(self, path: str | os.PathLike[str] | None) -> None:
+        self.file = None if path is None else PendingFile(FilePlace.of(path))
+
+    def write(self, rejects: tuple[Reject, ...]) -> None:
+        if self.file is not None and rejects:
+            self.file.stream.write(reject_lines(rejects))
+
+    def finish(self) -> None:
+        if self.file is not None:
+            self.file.commit()
+
+    def discard(self) -> None:
+        if self.file is not None:
+            self.file.discard()
+
+
+def reject_lines(rejects: tuple[Reject, ...]) -> bytes:
+    return "".join(json_line(asdict(reject)) for reject in rejects).encode()
+
+
+class FileSink:
+    """One file, which appears when all rows are written."""
+
+    def __init__(self, path: str, format: str, rejects: str | os.PathLike[str] | None) -> None:
+        self.rejects, self.file = RejectsFile(rejects), PendingFile(FilePlace.of(path))
+        self.output = TableOutput(self.file.stream, format)
+
+    def start(self) -> Progress:
+        return Progress()
+
+    def write(self, scored: ScoredBatch) -> None:
+        self.rejects.write(scored.rejects)
+        if scored.batch is not None:
+            self.output.write(scored.batch)
+
+    def finish(self, empty: EmptyResult) -> None:
+        self.output.finish(empty)
+        self.rejects.finish()
+        self.file.commit()
+
+    def discard(self) -> None:
+        self.rejects.discard()
+        self.output.discard()
+        self.file.discard()
+
+
+class ClosableStream(io.RawIOBase):
+    """A stream to which nothing is written after `cut`: a writer that is released would complete the table."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.stream, self.is_cut = stream, False
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Buffer, /) -> int:
+        if not self.is_cut:
+            self.stream.write(data)
+        return memoryview(data).nbytes
+
+    def cut(self) -> None:
+        self.is_cut = True
+
+
+class StreamSink:
+    """A stream, as standard output; one of a job that fails has no end, so that readers do not take it for complete."""
+
+    def __init__(self, stream: BinaryIO, format: str, rejects: str | os.PathLike[str] | None) -> None:
+        self.stream, self.closable = stream, ClosableStream(stream)
+        self.rejects = RejectsFile(rejects)
+        self.output = TableOutput(cast(BinaryIO, self.closable), format)
+
+    def start(self) -> Progress:
+        return Progress()
+
+    def write(self, scored: ScoredBatch) -> None:
+        self.rejects.write(scored.rejects)
+        if scored.batch is not None:
+            self.output.write(scored.batch)
+
+    def finish(self, empty: EmptyResult) -> None:
+        self.output.finish(empty)
+        self.stream.flush()
+        self.rejects.finish()
+
+    def discard(self) -> None:
+        self.closable.cut()
+        self.output.discard()
+        self.rejects.discard()
+
+
+class TableSink:
+    """A table in memory."""
+
+    def __init__(self, rejects: str | os.PathLike[str] | None) -> None:
+        self.rejects = RejectsFile(rejects)
+        self.batches: list[pa.RecordBatch] = []
+
+    def start(self) -> Progress:
+        return Progress()
+
+    def write(self, scored: ScoredBatch) -> None:
+        self.rejects.write(scored.rejects)
+        if scored.batch is not None:
+            self.batches.append(scored.batch)
+
+    def finish(self, empty: EmptyResult) -> None:
+        if not self.batches and (batch := empty()) is not None:
+            self.batches.append(batch)
+        self.rejects.finish()
+
+    def discard(self) -> None:
+        self.rejects.discard()
+
+    @property
+    def table(self) -> pa.Table:
+        return pa.Table.from_batches(self.batches) if self.batches else pa.table({})

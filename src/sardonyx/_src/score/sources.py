@@ -1,0 +1,107 @@
+"""Sources: tables to score, as record batches in an order that is the same at each reading."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from sardonyx._src.score.arrow import pa
+
+READ_BYTES = 8 << 20  # of a batch, about
+MAX_READ_ROWS = 1 << 16
+Identity = list[list[object]]
+
+
+@dataclass(frozen=True)
+class UnreadableRow:
+    """A row of a text file that does not parse.  place: the number of readable rows before it in its batch."""
+
+    place: int
+    reason: str
+    text: str
+
+
+@dataclass(frozen=True)
+class SourceBatch:
+    """Consecutive rows of a source, and those among them that do not parse.  first: the number of the first row."""
+
+    first: int
+    batch: pa.RecordBatch
+    unreadable: tuple[UnreadableRow, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """The number of rows, unreadable ones included."""
+        return int(self.batch.num_rows) + len(self.unreadable)
+
+
+class Source(Protocol):
+    """A table.
+
+    rows: their number, None if only reading tells.  identity: what tells whether a later job reads the same rows, as paths
+    with sizes and times of change; empty for what has none.
+    """
+
+    schema: pa.Schema
+    rows: int | None
+    identity: Identity
+
+    def read(self, first: int, columns: Sequence[str], max_rows: int | None) -> Iterator[SourceBatch]:
+        """The rows from number `first` on, in batches of up to `max_rows`, or as many as `READ_BYTES` hold."""
+        ...
+
+
+def read_rows(bytes_per_row: float, max_rows: int | None) -> int:
+    """The rows of a batch: those that the caller asks for, or as many as `READ_BYTES` hold."""
+    if max_rows is not None:
+        return max_rows
+    return int(min(max(READ_BYTES / max(bytes_per_row, 1), 1), MAX_READ_ROWS))
+
+
+def number_batches(
+    batches: Iterator[pa.RecordBatch], first: int, skip: int, max_rows: int
+) -> Iterator[SourceBatch]:
+    """Batches of up to `max_rows`, without the first `skip` rows; the next row has the number `first`."""
+    for batch in batches:
+        skipped = min(skip, batch.num_rows)
+        skip -= skipped
+        for start in range(skipped, batch.num_rows, max_rows):
+            part = batch.slice(start, max_rows)
+            yield SourceBatch(first, part)
+            first += part.num_rows
+
+
+class MemoryTable:
+    """A table in memory."""
+
+    identity: Identity = []  # noqa: RUF012  # none
+
+    def __init__(self, table: pa.Table) -> None:
+        self.table, self.schema = table, table.schema
+        self.rows: int | None = int(table.num_rows)
+
+    def read(self, first: int, columns: Sequence[str], max_rows: int | None) -> Iterator[SourceBatch]:
+        size = read_rows(self.table.nbytes / max(self.table.num_rows, 1), max_rows)
+        return number_batches(
+            iter(self.table.select(list(columns)).slice(first).to_batches(size)), first, 0, size
+        )
+
+
+class BatchStream:
+    """Record batches that can be read once, from the first on."""
+
+    identity: Identity = []  # noqa: RUF012  # none
+    rows: int | None = None
+
+    def __init__(self, reader: pa.RecordBatchReader) -> None:
+        self.reader, self.schema = reader, reader.schema
+
+    def read(self, first: int, columns: Sequence[str], max_rows: int | None) -> Iterator[SourceBatch]:
+        selected = (batch.select(list(columns)) for batch in self.reader)
+        return number_batches(selected, first, first, max_rows or MAX_READ_ROWS)
+
+
+def bytes_per_row(total: int, rows: int) -> float:
+    return total / rows if rows else math.inf

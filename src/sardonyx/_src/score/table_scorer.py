@@ -1,0 +1,44 @@
+"""Scorers of tables: a session, and a scorer for each schema of the batches that come."""
+
+from __future__ import annotations
+
+from sardonyx._src.io.loading.load import ModelSource
+from sardonyx._src.runtime.session import Engine, Session
+from sardonyx._src.score.arrow import pa
+from sardonyx._src.score.opening import open_table
+from sardonyx._src.score.options import ScoreOptions
+from sardonyx._src.score.scorer import BatchScorer
+from sardonyx._src.score.sources import MAX_READ_ROWS
+from sardonyx._src.score.zip_maps import open_session
+
+
+class TableScorer:
+    """Scores batches of any schema that has the columns."""
+
+    def __init__(
+        self, model: ModelSource | Session, options: ScoreOptions, engine: Engine, threads: int | None
+    ) -> None:
+        self.session, self.labels = open_session(model, engine, threads)
+        self.options = options
+        self.scorer: tuple[pa.Schema, BatchScorer] | None = None
+
+    def scorer_for(self, schema: pa.Schema) -> BatchScorer:
+        """The scorer of a schema; that of the last one stays."""
+        if self.scorer is None or not self.scorer[0].equals(schema):
+            self.scorer = (schema, BatchScorer(self.session, schema, self.options, labels=self.labels))
+        return self.scorer[1]
+
+    def score_batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The results of a batch; an empty batch without columns if the model cannot run without rows."""
+        scorer = self.scorer_for(batch.schema)
+        result = scorer.score(batch).batch if batch.num_rows else scorer.score_empty(batch.schema)
+        return pa.RecordBatch.from_pylist([], pa.schema([])) if result is None else result
+
+    def score_table(self, table: object) -> pa.Table:
+        """The results of the rows of a table, in its order."""
+        source = open_table(table)
+        columns = self.scorer_for(source.schema).columns
+        parts = [self.score_batch(part.batch) for part in source.read(0, columns, MAX_READ_ROWS)]
+        return pa.Table.from_batches(
+            parts or [self.score_batch(pa.RecordBatch.from_pylist([], source.schema))]
+        )

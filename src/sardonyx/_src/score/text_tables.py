@@ -1,0 +1,155 @@
+"""CSV and JSON lines: blocks of lines that Arrow parses, and the lines that do not parse."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from sardonyx._src.score.arrow import csv, json, pa
+from sardonyx._src.score.bad_rows import find_failures
+from sardonyx._src.score.formats import CSV
+from sardonyx._src.score.sources import MAX_READ_ROWS, Identity, SourceBatch, UnreadableRow
+
+BLOCK_BYTES = 2 << 20
+MAX_SHOWN = 1000  # characters of a rejected line
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """A file of lines.  open: the blocks of its lines.  partition: columns with one value for the whole file."""
+
+    open: Callable[[], Iterator[bytes]]
+    partition: Mapping[str, object]
+
+
+class TextTable:
+    """The rows of text files, file by file; a line that does not parse as the types of the columns is an unreadable row."""
+
+    rows: int | None = None
+
+    def __init__(self, files: Sequence[TextFile], format: str, schema: pa.Schema, identity: Identity) -> None:
+        self.files, self.format, self.schema, self.identity = files, format, schema, identity
+
+    def set_types(self, types: Mapping[str, pa.DataType]) -> None:
+        """Read these columns as these types, which their first rows need not have."""
+        fields = (field.with_type(types.get(field.name, field.type)) for field in self.schema)
+        self.schema = pa.schema(list(fields))
+
+    def read(self, first: int, columns: Sequence[str], max_rows: int | None) -> Iterator[SourceBatch]:
+        number = 0
+        for file in self.files:
+            for part in self.parse(file, columns, number, max_rows or MAX_READ_ROWS):
+                number = part.first + part.rows
+                if number > first:
+                    yield part if part.first >= first else rows_after(part, first)
+
+    def parse(
+        self, file: TextFile, columns: Sequence[str], first: int, max_rows: int
+    ) -> Iterator[SourceBatch]:
+        """The rows of a file, of which the first has the number `first`."""
+        parser = None
+        for block in file.open():
+            if parser is None:
+                header, block = split_header(block) if self.format == CSV else ([], block)
+                parser = BlockParser(self.schema, header, file.partition, self.format)
+            table, unreadable = parser.parse(block)
+            selected = table.select(list(columns)).combine_chunks()
+            if unreadable:
+                yield SourceBatch(first, one_batch(selected), tuple(unreadable))
+                first += table.num_rows + len(unreadable)
+                continue
+            for batch in selected.to_batches(max_rows):
+                yield SourceBatch(first, batch)
+                first += batch.num_rows
+
+
+class BlockParser:
+    """Parses blocks of lines.  header: the names of the columns of a CSV file."""
+
+    def __init__(
+        self, schema: pa.Schema, header: Sequence[str], partition: Mapping[str, object], format: str
+    ) -> None:
+        self.header, self.partition, self.format = header, partition, format
+        self.schema = pa.schema([field for field in schema if field.name not in partition])
+        self.constants = {
+            name: pa.scalar(value).cast(schema.field(name).type) for name, value in partition.items()
+        }
+
+    def parse(self, block: bytes) -> tuple[pa.Table, list[UnreadableRow]]:
+        """The rows of those lines that parse, and the others."""
+        try:
+            return self.table_of(block), []
+        except pa.ArrowInvalid:
+            lines = [line for line in block.splitlines(keepends=True) if not line.isspace()]
+        reasons = find_failures(len(lines), lambda start, count: self.reason_of(lines[start : start + count]))
+        unreadable = [
+            UnreadableRow(
+                row - place, reasons[row], lines[row].decode("utf-8", "replace").rstrip("\r\n")[:MAX_SHOWN]
+            )
+            for place, row in enumerate(sorted(reasons))
+        ]
+        return self.table_of(b"".join(line for i, line in enumerate(lines) if i not in reasons)), unreadable
+
+    def reason_of(self, lines: list[bytes]) -> str | None:
+        try:
+            self.table_of(b"".join(lines))
+        except pa.ArrowInvalid as error:
+            return str(error)
+        return None
+
+    def table_of(self, block: bytes) -> pa.Table:
+        """The rows of a block.  Raises ArrowInvalid for text that is not of the columns' types."""
+        if not block or block.isspace():
+            table = self.schema.empty_table()
+        elif self.format == CSV:
+            types = {field.name: field.type for field in self.schema}
+            table = csv.read_csv(
+                io.BytesIO(block),
+                csv.ReadOptions(column_names=self.header, block_size=len(block) + 1),
+                convert_options=csv.ConvertOptions(column_types=types),
+            )
+        else:
+            options = json.ParseOptions(explicit_schema=self.schema, unexpected_field_behavior="ignore")
+            table = json.read_json(io.BytesIO(block), json.ReadOptions(block_size=len(block) + 1), options)
+        for name, value in self.constants.items():
+            table = table.append_column(name, pa.repeat(value, table.num_rows))
+        return table
+
+
+def line_blocks(stream: BinaryIO) -> Iterator[bytes]:
+    """The whole lines of a stream, about `BLOCK_BYTES` at a time."""
+    rest = b""
+    with stream:
+        while chunk := stream.read(BLOCK_BYTES):
+            end = chunk.rfind(b"\n") + 1
+            if end:
+                yield rest + chunk[:end]
+                rest = chunk[end:]
+            else:
+                rest += chunk
+    if rest:
+        yield rest + b"\n"
+
+
+def split_header(block: bytes) -> tuple[list[str], bytes]:
+    """The names of the columns of a CSV file, and the rows after them."""
+    line, _, rows = block.lstrip(b"\r\n").partition(b"\n")
+    return list(csv.read_csv(io.BytesIO(line + b"\n")).column_names), rows
+
+
+def rows_after(part: SourceBatch, first: int) -> SourceBatch:
+    """The rows of a batch from number `first` on."""
+    skip = first - part.first
+    numbers = [u.place + i for i, u in enumerate(part.unreadable)]  # of unreadable rows, in the batch
+    left = [u for number, u in zip(numbers, part.unreadable, strict=True) if number >= skip]
+    readable = skip - (len(numbers) - len(left))
+    moved = tuple(UnreadableRow(u.place - readable, u.reason, u.text) for u in left)
+    return SourceBatch(first, part.batch.slice(readable), moved)
+
+
+def one_batch(table: pa.Table) -> pa.RecordBatch:
+    """A table in one chunk as a batch."""
+    batches = table.to_batches()
+    return batches[0] if batches else pa.RecordBatch.from_pylist([], table.schema)

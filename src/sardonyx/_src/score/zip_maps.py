@@ -1,0 +1,64 @@
+"""Outputs of maps: a model that ends in ZipMap nodes is run without them, since a map for each row is slow to make."""
+
+from __future__ import annotations
+
+import os
+
+from sardonyx._src.errors import SardonyxError
+from sardonyx._src.io.loading.load import ModelSource
+from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.types import MapType, SequenceType, TensorType
+from sardonyx._src.runtime.session import Engine, Session
+from sardonyx._src.tools.extract import extract
+from sardonyx._src.tools.rename import Renaming, rename
+
+Labels = dict[str, tuple[str, ...]]
+
+
+def open_session(model: ModelSource | Session, engine: Engine, threads: int | None) -> tuple[Session, Labels]:
+    """A session, and the labels of the outputs that are tensors [rows, labels] where the model has maps."""
+    if isinstance(model, Session):
+        return model, {}
+    session = Session(model, engine=engine, threads=threads)
+    is_saved = isinstance(model, str | os.PathLike) and os.fspath(model).endswith(".sdx")
+    if is_saved or not any(has_maps(value.type) for value in session.outputs):
+        return session, {}
+    simpler, labels = without_maps(session.model)
+    return (Session(simpler, engine=engine, threads=threads), labels) if labels else (session, {})
+
+
+def has_maps(type: object) -> bool:
+    return isinstance(type, SequenceType) and isinstance(type.elem, MapType)
+
+
+def without_maps(model: Model) -> tuple[Model, Labels]:
+    """A model whose outputs are the inputs of the ZipMap nodes that the model ends in, under their names, and the labels."""
+    names: dict[str, str] = {}  # of the values to compute, with those of the outputs
+    labels: Labels = {}
+    for value in model.graph.outputs:
+        node, name = value.producer, value.name
+        if node is not None and (node.domain, node.op_type) == ("ai.onnx.ml", "ZipMap"):
+            tensor = node.inputs[0]
+            is_matrix = tensor is not None and tensor.producer is not None and not is_vector(tensor.type)
+            if tensor is not None and is_matrix and tensor.name not in names:
+                attributes = [node.attributes.get(f"classlabels_{kind}s") for kind in ("string", "int64")]
+                (stated,) = (attribute.value for attribute in attributes if attribute is not None)
+                assert isinstance(stated, tuple | list), "labels are lists"
+                labels[name], name = tuple(map(label_text, stated)), tensor.name
+        names[name] = value.name
+    if not labels or len(names) < len(model.graph.outputs):
+        return model, {}
+    try:
+        renaming = {old: new for old, new in names.items() if old != new}
+        return rename(extract(model, outputs=list(names)), Renaming(outputs=renaming)), labels
+    except SardonyxError:  # a name that a subgraph uses, too
+        return model, {}
+
+
+def label_text(label: object) -> str:
+    """A label as the name of a field; texts of attributes are bytes."""
+    return label.decode("utf-8", "replace") if isinstance(label, bytes) else str(label)
+
+
+def is_vector(type: object) -> bool:
+    return isinstance(type, TensorType) and type.shape is not None and len(type.shape) != 2

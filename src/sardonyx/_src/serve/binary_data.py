@@ -1,0 +1,76 @@
+"""Tensor data as bytes: little-endian elements in C order, and strings with their lengths.
+
+Spec: Open Inference Protocol v2, Binary Tensor Data Extension; the same bytes are `raw_input_contents` over gRPC.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterator
+
+import numpy as np
+
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.dtypes.strings import string_data
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.serve.datatypes import ELEMENT_TYPES
+from sardonyx._src.serve.failures import FailureKind, RequestFailure
+from sardonyx._src.serve.tensor_shapes import check_count
+
+LENGTH = struct.Struct("<I")
+
+
+def decode_tensor(name: str, datatype: str, shape: tuple[int, ...], data: memoryview) -> Array:
+    """The tensor of an input, a view of `data` where it is aligned.
+
+    Raises RequestFailure unless the data are exactly the elements of the shape.
+    """
+    element_type = ELEMENT_TYPES[datatype]
+    if element_type is DataType.STRING:
+        return decode_strings(name, shape, data)
+    dtype = element_type.numpy
+    if (expected := math.prod(shape) * dtype.itemsize) != len(data):
+        why = f"must have {expected} bytes for shape {list(shape)} of {datatype}; got {len(data)}"
+        raise invalid(name, why)
+    if dtype == np.bool_ and data.tobytes().translate(None, b"\0\1"):
+        raise invalid(name, "must have bytes 0 and 1 for BOOL; got others")
+    array = np.frombuffer(data, dtype).reshape(shape)
+    return array if array.flags.aligned else array.copy()
+
+
+def decode_strings(name: str, shape: tuple[int, ...], data: memoryview) -> Array:
+    """BYTES: each element is its length in 4 bytes, and its bytes."""
+    if (count := math.prod(shape)) * LENGTH.size > len(data):
+        raise invalid(name, f"must have {count} strings for shape {list(shape)}; got {len(data)} bytes")
+    elements = list(iterate_strings(name, data))
+    check_count(name, shape, len(elements))
+    strings = np.empty(len(elements), object)
+    strings[:] = elements
+    return strings.reshape(shape)
+
+
+def iterate_strings(name: str, data: memoryview) -> Iterator[str]:
+    """The strings; bytes that are not UTF-8 become surrogate escapes, as in string tensors everywhere."""
+    offset = 0
+    while offset < len(data):
+        if offset + LENGTH.size > len(data):
+            raise invalid(name, f"end within the length of a string, at byte {offset}")
+        (length,) = LENGTH.unpack_from(data, offset)
+        offset += LENGTH.size
+        if length > len(data) - offset:
+            raise invalid(name, f"have {len(data) - offset} bytes of a string of {length}, at byte {offset}")
+        yield str(data[offset : offset + length], "utf-8", "surrogateescape")
+        offset += length
+
+
+def encode_tensor(tensor: Array) -> memoryview:
+    """The bytes of an output."""
+    if tensor.dtype.kind in "OUT":
+        return memoryview(b"".join(LENGTH.pack(len(item)) + item for item in string_data(tensor)))
+    contiguous = np.ascontiguousarray(tensor)
+    return contiguous.reshape(-1).view(np.uint8).data
+
+
+def invalid(name: str, why: str) -> RequestFailure:
+    return RequestFailure(FailureKind.INVALID, f"binary data of input {name!r} {why}")

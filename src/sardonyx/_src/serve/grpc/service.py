@@ -1,0 +1,171 @@
+"""The methods of `inference.GRPCInferenceService`, from the bytes of a request to those of its response.
+
+They raise RequestFailure, and know nothing of connections, so that they run without grpcio.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TypeVar
+
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import InputError
+from sardonyx._src.serve.binary_data import encode_tensor
+from sardonyx._src.serve.datatypes import DATATYPES
+from sardonyx._src.serve.failures import FailureKind, RequestFailure, failure_of
+from sardonyx._src.serve.grpc.messages import (
+    EmptyMessage,
+    FlagResponse,
+    InferOutputTensor,
+    InferRequestedOutputTensor,
+    ModelIndex,
+    ModelInferRequest,
+    ModelInferResponse,
+    ModelMetadataResponse,
+    ModelVersionRequest,
+    RepositoryIndexRequest,
+    RepositoryIndexResponse,
+    RepositoryModelRequest,
+    ServerMetadataResponse,
+    TensorMetadataMessage,
+)
+from sardonyx._src.serve.grpc.tensors import decode_inputs
+from sardonyx._src.serve.grpc.wire_codec import decode, encode
+from sardonyx._src.serve.metadata import EXTENSIONS, PLATFORM, TensorMetadata
+from sardonyx._src.serve.repository import ModelRepository
+from sardonyx._src.serve.request_parameters import deadline_of, integer_of, parse_parameters
+from sardonyx._src.serve.requests import InferenceRequest, InferenceResponse
+
+M = TypeVar("M")
+
+
+class GrpcInferenceService:
+    """Every method takes the bytes of a request, and the seconds in which its client expects the response (None: any time).
+
+    version: of the server.  allows_control: whether clients may load and unload models.
+    """
+
+    def __init__(self, repository: ModelRepository, version: str, *, allows_control: bool) -> None:
+        self._repository, self._version, self._allows_control = repository, version, allows_control
+
+    async def ServerLive(self, data: bytes, seconds: float | None) -> bytes:
+        return encode(FlagResponse(True))
+
+    async def ServerReady(self, data: bytes, seconds: float | None) -> bytes:
+        return encode(FlagResponse(self._repository.is_ready))
+
+    async def ServerMetadata(self, data: bytes, seconds: float | None) -> bytes:
+        return encode(ServerMetadataResponse("sardonyx", self._version, list(EXTENSIONS)))
+
+    async def ModelReady(self, data: bytes, seconds: float | None) -> bytes:
+        request = parse(ModelVersionRequest, data)
+        try:
+            self._repository.find(request.name, request.version)
+        except RequestFailure as failure:
+            if failure.kind is not FailureKind.UNAVAILABLE:
+                raise
+            return encode(FlagResponse(False))
+        return encode(FlagResponse(True))
+
+    async def ModelMetadata(self, data: bytes, seconds: float | None) -> bytes:
+        request = parse(ModelVersionRequest, data)
+        model = self._repository.find(request.name, request.version)
+        versions = self._repository.versions(model.name)
+        inputs, outputs = describe(model.inputs), describe(model.outputs)
+        return encode(ModelMetadataResponse(model.name, versions, PLATFORM, inputs, outputs))
+
+    async def ModelInfer(self, data: bytes, seconds: float | None) -> bytes:
+        return encode(await self.infer(parse(ModelInferRequest, data), seconds))
+
+    async def RepositoryIndex(self, data: bytes, seconds: float | None) -> bytes:
+        request = parse(RepositoryIndexRequest, data)
+        rows = self._repository.index(ready_only=request.ready)
+        return encode(
+            RepositoryIndexResponse([ModelIndex(r.name, r.version, r.state, r.reason) for r in rows])
+        )
+
+    async def RepositoryModelLoad(self, data: bytes, seconds: float | None) -> bytes:
+        request = self._parse_control(data)
+        for name in request.parameters:
+            why = f"the parameter {name!r} of a load is not supported: models are as their folder has them"
+            raise RequestFailure(FailureKind.INVALID, why)
+        await self._repository.load(request.model_name)
+        return encode(EmptyMessage())
+
+    async def RepositoryModelUnload(self, data: bytes, seconds: float | None) -> bytes:
+        await self._repository.unload(self._parse_control(data).model_name)
+        return encode(EmptyMessage())
+
+    async def infer(self, message: ModelInferRequest, seconds: float | None) -> ModelInferResponse:
+        """The response to a request of inference."""
+        model = self._repository.find(message.model_name, message.model_version)
+        with model.lease():
+            request = inference_request(message, seconds)
+            response = model.try_infer(request)
+            if response is None:
+                response = await model.infer(request)
+        return format_response(response)
+
+    def _parse_control(self, data: bytes) -> RepositoryModelRequest:
+        request = parse(RepositoryModelRequest, data)
+        if not self._allows_control:
+            why = "this service lets no client load or unload models: start it with a token, or --control on"
+            raise RequestFailure(FailureKind.FORBIDDEN, why)
+        return request
+
+
+def parse(message: type[M], data: bytes) -> M:
+    """The message that `data` encodes; RequestFailure for malformed data."""
+    try:
+        return decode(message, data)
+    except InputError as error:
+        raise failure_of(error) from None
+
+
+def inference_request(message: ModelInferRequest, seconds: float | None) -> InferenceRequest:
+    """The request of a message whose client waits for `seconds`.  Raises RequestFailure."""
+    parameters = parse_parameters("the request", message.parameters)
+    deadline = deadline_of(parameters)
+    if seconds is not None:
+        client_deadline = time.monotonic() + seconds
+        deadline = client_deadline if deadline is None else min(deadline, client_deadline)
+    return InferenceRequest(
+        message.model_name,
+        decode_inputs(message.inputs, message.raw_input_contents),
+        message.model_version,
+        message.id,
+        output_names(message.outputs),
+        parameters,
+        integer_of(parameters, "priority"),
+        deadline,
+    )
+
+
+def output_names(outputs: Sequence[InferRequestedOutputTensor]) -> tuple[str, ...] | None:
+    """The requested outputs; None: all."""
+    names = tuple(output.name for output in outputs)
+    for output in outputs:
+        parse_parameters(f"output {output.name!r}", output.parameters)
+    if len(set(names)) < len(names):
+        raise RequestFailure(FailureKind.INVALID, f"an output must be requested once; got {list(names)}")
+    return names or None
+
+
+def format_response(response: InferenceResponse) -> ModelInferResponse:
+    outputs = [
+        InferOutputTensor(name, DATATYPES[DataType.of(array.dtype)], list(array.shape))
+        for name, array in response.outputs.items()
+    ]
+    return ModelInferResponse(
+        response.model,
+        response.version,
+        response.id,
+        dict(response.parameters),
+        outputs,
+        [encode_tensor(array) for array in response.outputs.values()],
+    )
+
+
+def describe(tensors: Sequence[TensorMetadata]) -> list[TensorMetadataMessage]:
+    return [TensorMetadataMessage(t.name, t.datatype, t.protocol_shape) for t in tensors]

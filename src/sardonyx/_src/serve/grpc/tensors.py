@@ -1,0 +1,89 @@
+"""Tensors of gRPC messages: raw contents, or elements in the field of their datatype."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sardonyx._src.arguments import shown
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.serve.binary_data import decode_tensor
+from sardonyx._src.serve.datatypes import ELEMENT_TYPES
+from sardonyx._src.serve.failures import FailureKind, RequestFailure
+from sardonyx._src.serve.grpc.messages import InferInputTensor, InferTensorContents
+from sardonyx._src.serve.tensor_shapes import check_count, check_shape
+from sardonyx._src.suggestions import did_you_mean
+
+# FP16 and BF16 have no field: they need raw contents.
+CONTENTS = {
+    "BOOL": "bool_contents",
+    "INT8": "int_contents",
+    "INT16": "int_contents",
+    "INT32": "int_contents",
+    "INT64": "int64_contents",
+    "UINT8": "uint_contents",
+    "UINT16": "uint_contents",
+    "UINT32": "uint_contents",
+    "UINT64": "uint64_contents",
+    "FP32": "fp32_contents",
+    "FP64": "fp64_contents",
+    "BYTES": "bytes_contents",
+}
+
+
+def decode_inputs(tensors: Sequence[InferInputTensor], raw: Sequence[memoryview]) -> dict[str, Array]:
+    """The inputs of a request, all with raw contents or none.  Raises RequestFailure."""
+    if raw and len(raw) != len(tensors):
+        why = f"raw_input_contents must have one entry for each of {len(tensors)} inputs; got {len(raw)}"
+        raise invalid(why)
+    inputs: dict[str, Array] = {}
+    for i, tensor in enumerate(tensors):
+        if tensor.name in inputs:
+            raise invalid(f"an input must occur once; got {tensor.name!r} twice")
+        inputs[tensor.name] = decode_input(tensor, raw[i] if raw else None)
+    return inputs
+
+
+def decode_input(tensor: InferInputTensor, raw: memoryview | None) -> Array:
+    name, datatype = tensor.name, tensor.datatype
+    if datatype not in ELEMENT_TYPES:
+        cure = did_you_mean(datatype, ELEMENT_TYPES)
+        known = ", ".join(ELEMENT_TYPES)
+        raise invalid(f"datatype of input {name!r} must be one of {known}; got {shown(datatype)}{cure}")
+    shape = check_shape(name, tensor.shape)
+    if raw is not None:
+        if tensor.contents is not None:
+            raise invalid(f"input {name!r} must have contents or raw contents; got both")
+        return decode_tensor(name, datatype, shape, raw)
+    return decode_contents(name, datatype, shape, tensor.contents or InferTensorContents())
+
+
+def decode_contents(name: str, datatype: str, shape: tuple[int, ...], contents: InferTensorContents) -> Array:
+    """The tensor of an input whose elements are in the field of its datatype."""
+    field = CONTENTS.get(datatype)
+    if field is None:
+        raise invalid(
+            f"input {name!r} of datatype {datatype} must have raw contents: no field holds its elements"
+        )
+    parts = getattr(contents, field)
+    element_type = ELEMENT_TYPES[datatype]
+    if element_type is DataType.STRING:
+        check_count(name, shape, len(parts))
+        strings = np.empty(len(parts), object)
+        strings[:] = [str(part, "utf-8", "surrogateescape") for part in parts]
+        return strings.reshape(shape)
+    elements = np.concatenate(parts) if parts else np.zeros(0, element_type.numpy)
+    check_count(name, shape, len(elements))
+    array = elements.astype(element_type.numpy)
+    if elements.dtype != array.dtype and (misfits := np.flatnonzero(array != elements)).size:
+        index = int(misfits[0])
+        raise invalid(
+            f"contents of input {name!r} must be {datatype}; got {elements[index]} (element {index})"
+        )
+    return array.reshape(shape)
+
+
+def invalid(why: str) -> RequestFailure:
+    return RequestFailure(FailureKind.INVALID, why)

@@ -1,0 +1,357 @@
+"""Protobuf encoding of messages that are dataclasses whose fields state their numbers and kinds.
+
+Decoding copies no bytes fields: they are views of the message.  Packed numbers of tensors become arrays.  Unknown fields are skipped.
+What a message may cost is bounded: the number of its fields, and the length of packed numbers that are not of tensors.
+
+Spec: protobuf encoding (wire types 0, 1, 2 and 5; packed and unpacked repeated numbers; maps are repeated entries).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sardonyx._src.errors import InputError
+from sardonyx._src.ir.tensors import Array
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Scalar = Literal["bool", "int32", "int64", "uint32", "uint64", "float", "double", "string", "bytes"]
+OneofTable: TypeAlias = "dict[int, Scalar]"
+M = TypeVar("M")
+VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
+MAX_FIELDS = 200_000  # of one message, those of messages in it included
+MAX_PACKED = 4096  # bytes of packed numbers that become Python numbers
+ARRAY_TYPES: dict[Scalar, str] = {
+    "bool": "?",
+    "int32": "<i4",
+    "int64": "<i8",
+    "uint32": "<u4",
+    "uint64": "<u8",
+    "float": "<f4",
+    "double": "<f8",
+}
+FIXED = {"float": struct.Struct("<f"), "double": struct.Struct("<d")}
+INFER_PARAMETER: OneofTable = {1: "bool", 2: "int64", 3: "string", 4: "double", 5: "uint64"}
+REPOSITORY_PARAMETER: OneofTable = {1: "bool", 2: "int64", 3: "string", 4: "bytes"}
+
+
+@dataclass(frozen=True, slots=True)
+class WireField:
+    """A field of a message.
+
+    kind: a scalar or a message class; None for a map from strings to a message that is a oneof.
+    is_array: repeated numbers as a list of arrays, one for each packed field.
+    oneof: the kinds of the fields of a map's values, by number.
+    """
+
+    number: int
+    kind: Scalar | type | None
+    is_repeated: bool = False
+    is_array: bool = False
+    oneof: OneofTable | None = None
+    name: str = ""
+
+
+def scalar(number: int, kind: Scalar) -> Any:
+    """A scalar field with the default of proto3."""
+    default: object = {"string": "", "bytes": b"", "bool": False}.get(kind, 0)
+    return field(default=default, metadata={"wire": WireField(number, kind)})
+
+
+def repeated(number: int, kind: Scalar | type) -> Any:
+    return field(default_factory=list, metadata={"wire": WireField(number, kind, is_repeated=True)})
+
+
+def numbers(number: int, kind: Scalar) -> Any:
+    """Repeated numbers of a tensor."""
+    return field(
+        default_factory=list, metadata={"wire": WireField(number, kind, is_repeated=True, is_array=True)}
+    )
+
+
+def optional(number: int, kind: type) -> Any:
+    """A field that is a message or None."""
+    return field(default=None, metadata={"wire": WireField(number, kind)})
+
+
+def mapping(number: int, oneof: OneofTable = INFER_PARAMETER) -> Any:
+    """A map from strings to values of several types, as Python objects."""
+    return field(default_factory=dict, metadata={"wire": WireField(number, None, oneof=oneof)})
+
+
+@cache
+def wire_fields(message: Hashable) -> dict[int, WireField]:
+    """The fields of a message class by number."""
+    result = {}
+    for f in fields(cast("type[DataclassInstance]", message)):
+        wire: WireField = f.metadata["wire"]
+        result[wire.number] = replace(wire, name=f.name)
+    return result
+
+
+def decode(message: type[M], data: bytes | memoryview) -> M:
+    """The message that `data` encodes; raises InputError for malformed data."""
+    try:
+        return MessageDecoder().decode(message, memoryview(data))
+    except (IndexError, ValueError, struct.error) as error:
+        raise InputError(f"the message must be a {message.__name__}; got {error}", name="message") from None
+
+
+class MessageDecoder:
+    """The decoder of one message, which counts its fields."""
+
+    __slots__ = ("fields",)
+
+    def __init__(self) -> None:
+        self.fields = 0
+
+    def decode(self, message: type[M], view: memoryview) -> M:
+        """Raises ValueError, IndexError and struct.error for malformed data."""
+        result = message()
+        table = wire_fields(cast(Hashable, message))
+        for number, wire_type, value in raw_fields(view):
+            self.fields += 1
+            if self.fields > MAX_FIELDS:
+                raise ValueError(f"more than {MAX_FIELDS} fields; send tensors as raw contents")
+            wire = table.get(number)
+            if wire is not None:
+                self.decode_field(result, wire, wire_type, value)
+        return result
+
+    def decode_field(self, message: object, wire: WireField, wire_type: int, value: int | memoryview) -> None:
+        if wire.oneof is not None:
+            key, entry = decode_entry(wire.oneof, as_view(value))
+            getattr(message, wire.name)[key] = entry
+        elif isinstance(wire.kind, type):
+            append_or_set(message, wire, self.decode(cast("type[object]", wire.kind), as_view(value)))
+        elif wire.is_array:
+            getattr(message, wire.name).append(array_of(cast(Scalar, wire.kind), wire_type, value))
+        elif wire.is_repeated and wire_type == LENGTH and wire.kind not in ("string", "bytes"):
+            getattr(message, wire.name).extend(unpack(cast(Scalar, wire.kind), as_view(value)))
+        else:
+            append_or_set(message, wire, convert(cast(Scalar, wire.kind), wire_type, value))
+
+
+def append_or_set(message: object, wire: WireField, value: object) -> None:
+    if wire.is_repeated:
+        getattr(message, wire.name).append(value)
+    else:
+        setattr(message, wire.name, value)
+
+
+def decode_entry(oneof: OneofTable, view: memoryview) -> tuple[str, object]:
+    """An entry of a map: its key, and the value of the field of the oneof that comes last; "" without a value."""
+    key, value = "", cast(object, "")
+    for number, wire_type, raw in raw_fields(view):
+        if number == 1:
+            key = cast(str, convert("string", wire_type, raw))
+        elif number == 2:
+            for inner, inner_type, scalar_value in raw_fields(as_view(raw)):
+                if inner in oneof:
+                    value = convert(oneof[inner], inner_type, scalar_value)
+    return key, value
+
+
+def raw_fields(view: memoryview) -> Iterator[tuple[int, int, int | memoryview]]:
+    """Number, wire type and value of each field: a number, or the bytes of a fixed-size or length-delimited value."""
+    p, end = 0, len(view)
+    while p < end:
+        tag = view[p]
+        p += 1
+        if tag >= 0x80:
+            tag, p = varint(view, p - 1)
+        wire_type = tag & 7
+        if wire_type == VARINT:
+            value, p = varint(view, p)
+            yield tag >> 3, wire_type, value
+            continue
+        if wire_type == LENGTH:
+            length, p = varint(view, p)
+        elif wire_type in (FIXED64, FIXED32):
+            length = 8 if wire_type == FIXED64 else 4
+        else:
+            raise ValueError(f"a field of wire type {wire_type}")
+        if length > end - p:
+            raise ValueError(f"a field of {length} bytes where {end - p} are left")
+        yield tag >> 3, wire_type, view[p : p + length]
+        p += length
+
+
+def varint(view: memoryview, p: int) -> tuple[int, int]:
+    """The unsigned number that begins at p, and the position after it."""
+    byte = view[p]
+    if byte < 0x80:
+        return byte, p + 1
+    result, shift = byte & 0x7F, 7
+    while True:
+        p += 1
+        byte = view[p]
+        result |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return result & 0xFFFF_FFFF_FFFF_FFFF, p + 1
+        shift += 7
+        if shift > 63:
+            raise ValueError("a number of more than ten bytes")
+
+
+def as_view(value: int | memoryview) -> memoryview:
+    if isinstance(value, int):
+        raise ValueError("a number in a field of bytes")
+    return value
+
+
+def convert(kind: Scalar, wire_type: int, value: int | memoryview) -> object:
+    """A scalar from its encoding."""
+    if kind in FIXED:
+        expected = FIXED32 if kind == "float" else FIXED64
+        if wire_type != expected or isinstance(value, int):
+            raise ValueError(f"wire type {wire_type} in a field of type {kind}")
+        return FIXED[kind].unpack(value)[0]
+    if kind in ("string", "bytes"):
+        if wire_type != LENGTH or isinstance(value, int):
+            raise ValueError(f"wire type {wire_type} in a field of type {kind}")
+        return value if kind == "bytes" else str(value, "utf-8")
+    if not isinstance(value, int):
+        raise ValueError(f"wire type {wire_type} in a field of type {kind}")
+    return to_integer(kind, value)
+
+
+def to_integer(kind: Scalar, value: int) -> int | bool:
+    """A number from its 64 bits."""
+    if kind == "bool":
+        return value != 0
+    if kind == "uint64":
+        return value
+    if kind == "uint32":
+        return value & 0xFFFF_FFFF
+    if kind == "int32":
+        value &= 0xFFFF_FFFF
+        return value - (1 << 32) if value >= 1 << 31 else value
+    return value - (1 << 64) if value >= 1 << 63 else value
+
+
+def unpack(kind: Scalar, view: memoryview) -> list[int | bool]:
+    """The integers of a packed field."""
+    if len(view) > MAX_PACKED:
+        raise ValueError(f"{len(view)} bytes of packed numbers where at most {MAX_PACKED} make sense")
+    p, result = 0, []
+    while p < len(view):
+        value, p = varint(view, p)
+        result.append(to_integer(kind, value))
+    return result
+
+
+def array_of(kind: Scalar, wire_type: int, value: int | memoryview) -> Array:
+    """The numbers of a packed field, or the one of another field, as an array."""
+    if wire_type != LENGTH:
+        return np.array([convert(kind, wire_type, value)], ARRAY_TYPES[kind])
+    view = as_view(value)
+    if kind not in FIXED:
+        return unpack_varints(view).astype(ARRAY_TYPES[kind])
+    if len(view) % FIXED[kind].size:
+        raise ValueError(f"{len(view)} bytes of packed numbers of {FIXED[kind].size} bytes")
+    return np.frombuffer(view, ARRAY_TYPES[kind])
+
+
+def unpack_varints(view: memoryview) -> NDArray[np.uint64]:
+    """Packed numbers as their 64 bits."""
+    data = np.frombuffer(view, np.uint8)
+    ends = np.flatnonzero(data < 0x80)
+    if not len(data):
+        return np.zeros(0, np.uint64)
+    if not len(ends) or ends[-1] != len(data) - 1:
+        raise ValueError("a packed number without an end")
+    starts = np.concatenate(([0], ends[:-1] + 1))
+    lengths = ends - starts + 1
+    if lengths.max() > 10:
+        raise ValueError("a number of more than ten bytes")
+    shifts = (np.arange(len(data)) - np.repeat(starts, lengths)).astype(np.uint64) * np.uint64(7)
+    groups = (data & 0x7F).astype(np.uint64) << shifts
+    return np.bitwise_or.reduceat(groups, starts)
+
+
+def encode(message: object) -> bytes:
+    """The encoding of a message; fields with the defaults of proto3 are left out."""
+    parts: list[bytes | memoryview] = []
+    encode_message(message, parts.append)
+    return b"".join(parts)
+
+
+Write: TypeAlias = Callable[["bytes | memoryview"], None]
+
+
+def encode_message(message: object, write: Write) -> None:
+    for wire in wire_fields(cast(Hashable, type(message))).values():
+        value = getattr(message, wire.name)
+        if wire.oneof is not None:
+            for key, item in value.items():
+                entry = encode_oneof(wire.oneof, item)
+                write_bytes(
+                    2 + 8 * wire.number,
+                    b"".join((b"\x0a", sized(key.encode()), b"\x12", sized(entry))),
+                    write,
+                )
+        elif isinstance(wire.kind, type):
+            for inner in value if wire.is_repeated else () if value is None else (value,):
+                write_bytes(2 + 8 * wire.number, encode(inner), write)
+        elif not wire.is_repeated:
+            if value:
+                encode_scalar(wire.number, cast(Scalar, wire.kind), value, write)
+        elif wire.kind in ("string", "bytes"):
+            for item in value:
+                encode_scalar(wire.number, wire.kind, item, write)
+        elif value:
+            write_bytes(2 + 8 * wire.number, b"".join(map(encode_varint, value)), write)
+
+
+def encode_oneof(oneof: OneofTable, value: object) -> bytes:
+    """A message with the one field of the oneof whose type is that of `value`."""
+    kinds: dict[type, Scalar] = {bool: "bool", int: "int64", str: "string", float: "double", bytes: "bytes"}
+    kind = kinds[type(value)]
+    if kind == "int64" and cast(int, value) >= 1 << 63:
+        kind = "uint64"
+    number = next(number for number, k in oneof.items() if k == kind)
+    parts: list[bytes | memoryview] = []
+    encode_scalar(number, kind, value, parts.append)
+    return b"".join(parts)
+
+
+def encode_scalar(number: int, kind: Scalar, value: object, write: Write) -> None:
+    if kind == "string":
+        write_bytes(2 + 8 * number, cast(str, value).encode(), write)
+    elif kind == "bytes":
+        write_bytes(2 + 8 * number, cast(bytes, value), write)
+    elif kind in FIXED:
+        write(encode_varint((FIXED32 if kind == "float" else FIXED64) + 8 * number) + FIXED[kind].pack(value))
+    else:
+        write(encode_varint(8 * number) + encode_varint(cast(int, value)))
+
+
+def write_bytes(tag: int, data: bytes | memoryview, write: Write) -> None:
+    write(encode_varint(tag) + encode_varint(len(data)))
+    write(data)
+
+
+def sized(data: bytes) -> bytes:
+    return encode_varint(len(data)) + data
+
+
+def encode_varint(value: int) -> bytes:
+    """A number in base 128; a negative one as its 64 bits."""
+    if 0 <= value < 0x80:
+        return bytes((value,))
+    value &= 0xFFFF_FFFF_FFFF_FFFF
+    result = bytearray()
+    while value >= 0x80:
+        result.append(value & 0x7F | 0x80)
+        value >>= 7
+    result.append(value)
+    return bytes(result)

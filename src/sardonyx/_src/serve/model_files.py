@@ -1,0 +1,112 @@
+"""The files of a model repository: which models and versions a folder has, in the layouts of Triton and KServe.
+
+    models/<name>/<version>/model.onnx      versions are numbers >= 1
+    models/<name>/model.onnx                version 1
+    models/<name>.onnx                      version 1
+    models/<name>/config.json               optional (`model_config.py`)
+
+`.sdx` files, programs written by `sardonyx compile`, may stand for `.onnx` files everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sardonyx._src.errors import InputError
+from sardonyx._src.io.file_stamps import FileStamp
+
+SUFFIXES = (".onnx", ".sdx")
+CONFIG_NAME = "config.json"
+MAX_STAMPED_FILES = 4096  # of a version's folder: more are not compared
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFiles:
+    """The files of a model: a path for each version; `problem` says why a model cannot be served."""
+
+    name: str
+    versions: Mapping[int, Path] = field(default_factory=dict)
+    config: Path | None = None
+    problem: str = ""
+
+
+def scan_repository(folder: Path) -> dict[str, ModelFiles]:
+    """The models of a repository by name; hidden files and those of other kinds are ignored.
+
+    Raises OSError for a folder that cannot be read.
+    """
+    models: dict[str, ModelFiles] = {}
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith("."):
+            continue
+        files = scan_entry(path)
+        if files is None:
+            continue
+        if files.name in models:
+            problem = f"{folder} must have one file or folder for the model {files.name!r}; got several"
+            files = ModelFiles(files.name, problem=problem)
+        models[files.name] = files
+    return models
+
+
+def scan_entry(path: Path) -> ModelFiles | None:
+    """The model that a file or folder of the repository is, if any."""
+    if path.is_dir():
+        return scan_model(path, path.name)
+    if path.suffix in SUFFIXES and path.is_file():
+        return ModelFiles(path.stem, {1: path})
+    return None
+
+
+def scan_model(folder: Path, name: str) -> ModelFiles:
+    """The files of a model whose folder is given."""
+    config = folder / CONFIG_NAME
+    try:
+        versions = dict(versions_of(folder))
+    except (InputError, OSError) as error:
+        return ModelFiles(name, problem=str(error))
+    problem = "" if versions else f"{folder} must have model.onnx, model.sdx or folders 1, 2, ... that have"
+    return ModelFiles(name, versions, config if config.is_file() else None, problem)
+
+
+def versions_of(folder: Path) -> Iterator[tuple[int, Path]]:
+    """The versions of a model and their files; InputError for files that contradict one another."""
+    folders = {int(p.name): p for p in folder.iterdir() if is_version(p.name) and p.is_dir()}
+    path = model_file(folder)
+    if path is not None and folders:
+        raise InputError(f"{folder} must have a model file or folders of versions; got both", name="versions")
+    if path is not None:
+        yield 1, path
+    for version in sorted(folders):
+        if (path := model_file(folders[version])) is not None:
+            yield version, path
+
+
+def is_version(name: str) -> bool:
+    """Whether a folder's name is the number of a version, in its only spelling."""
+    return name.isascii() and name.isdecimal() and not name.startswith("0") and len(name) < 19
+
+
+def model_file(folder: Path) -> Path | None:
+    """`model.onnx` or `model.sdx` in a folder, or else its only file of these kinds."""
+    paths = [p for p in sorted(folder.iterdir()) if p.suffix in SUFFIXES and p.is_file()]
+    paths = [p for p in paths if p.stem == "model"] or paths
+    if len(paths) > 1:
+        names = ", ".join(p.name for p in paths)
+        raise InputError(f"{folder} must have one model file; got {names}", name="versions")
+    return paths[0] if paths else None
+
+
+def stamps_of(path: Path, config: Path | None) -> tuple[FileStamp, ...]:
+    """The stamps of all files that a version consists of: equal ones mean that it need not be loaded again.
+
+    A file in a folder of its own is stamped with its neighbours, which may hold its weights.
+    """
+    is_alone = path.stem != "model" and not is_version(path.parent.name)
+    files = [path] if is_alone else [p for p in sorted(path.parent.iterdir()) if p.is_file()]
+    files = files[:MAX_STAMPED_FILES]
+    if config is not None and config not in files:
+        files.append(config)
+    return tuple(FileStamp.from_path(str(file)) for file in files)

@@ -1,0 +1,1 @@
+"""Operation of a service: metrics for Prometheus, and traces for OpenTelemetry."""

@@ -1,0 +1,139 @@
+"""The ASGI application of the REST interface: routes, authorization, and failures as responses."""
+
+from __future__ import annotations
+
+import hmac
+import logging
+import time
+from collections.abc import Sequence
+
+from starlette.exceptions import HTTPException
+from starlette.routing import Route, Router
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sardonyx._src.serve.failures import FailureKind, RequestFailure
+from sardonyx._src.serve.held_bytes import HeldBytes
+from sardonyx._src.serve.repository import ModelRepository
+from sardonyx._src.serve.rest.bodies import BodyReader, ClientGone
+from sardonyx._src.serve.rest.inference import InferenceEndpoint
+from sardonyx._src.serve.rest.metadata import MetadataEndpoints, RepositoryEndpoints
+from sardonyx._src.serve.rest.responses import send_error, send_failure
+from sardonyx._src.serve.settings import ServiceLimits
+
+LOG = logging.getLogger("sardonyx.serve")
+ACCESS_LOG = logging.getLogger("sardonyx.serve.access")
+MODEL = "/v2/models/{model}"
+VERSION = MODEL + "/versions/{version}"
+OPEN_PATHS = ("/v2/health/live", "/v2/health/ready")  # probes have no token
+
+
+class RestApplication:
+    """The Open Inference Protocol v2 over HTTP, as an ASGI application.
+
+    token: required of every request but health probes, as `Authorization: Bearer ...`; "": none is required.
+    more_routes: endpoints that other parts of the service add, as metrics.
+    """
+
+    def __init__(
+        self,
+        repository: ModelRepository,
+        version: str,
+        limits: ServiceLimits | None = None,
+        *,
+        token: str = "",
+        allows_control: bool = True,
+        access_log: bool = False,
+        more_routes: Sequence[Route] = (),
+    ) -> None:
+        limits = limits or ServiceLimits()
+        bodies = BodyReader(limits.body, HeldBytes(limits.held))
+        self._expected = f"Bearer {token}".encode() if token else b""
+        self._access_log = access_log
+        infer = InferenceEndpoint(repository, bodies, limits.json)
+        metadata = MetadataEndpoints(repository, version)
+        control = RepositoryEndpoints(repository, bodies, allows_control=allows_control)
+        routes = [
+            route(MODEL + "/infer", infer, "POST"),
+            route(VERSION + "/infer", infer, "POST"),
+            route("/v2/health/live", metadata.live),
+            route("/v2/health/ready", metadata.ready),
+            route("/v2", metadata.server),
+            route("/v2/", metadata.server),
+            *(route(path, metadata.model) for path in (MODEL, VERSION)),
+            *(route(path + "/ready", metadata.model_ready) for path in (MODEL, VERSION)),
+            *(route(path + "/config", metadata.model_config) for path in (MODEL, VERSION)),
+            route("/v2/repository/index", control.index, "POST"),
+            route("/v2/repository/models/{model}/load", control.load, "POST"),
+            route("/v2/repository/models/{model}/unload", control.unload, "POST"),
+            *more_routes,
+        ]
+        self._router = Router(routes, redirect_slashes=False, default=refuse_path)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            raise RuntimeError(f"the application serves HTTP alone; got {scope['type']}")
+        if self._access_log:
+            send = log_response(scope, send)
+        try:
+            if self._expected and scope["path"] not in OPEN_PATHS:
+                self._authorize(scope)
+            scope["app"] = self  # wrong methods are then exceptions, which become JSON
+            await self._router(scope, receive, send)
+        except RequestFailure as failure:
+            log_failure(scope, failure)
+            await send_failure(send, failure)
+        except HTTPException as error:
+            headers = [(k.lower().encode(), v.encode()) for k, v in (error.headers or {}).items()]
+            await send_error(send, error.status_code, error.detail, headers)
+        except ClientGone:
+            pass
+        except Exception:
+            LOG.exception("%s %s failed", scope["method"], scope["path"])
+            await send_error(send, 500, "internal error; the log of the service has its cause")
+
+    def _authorize(self, scope: Scope) -> None:
+        """Raises RequestFailure for a request without the token."""
+        given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+        if not hmac.compare_digest(given, self._expected):
+            raise RequestFailure(
+                FailureKind.UNAUTHENTICATED, "the token of this service is required (Authorization: Bearer)"
+            )
+
+
+class Endpoint:
+    """An ASGI application from a method, which a Route would otherwise take for a function of a request."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.app(scope, receive, send)
+
+
+def route(path: str, app: ASGIApp, method: str = "GET") -> Route:
+    """A route to an ASGI application."""
+    return Route(path, app if isinstance(app, InferenceEndpoint) else Endpoint(app), methods=[method])
+
+
+async def refuse_path(scope: Scope, receive: Receive, send: Send) -> None:
+    raise RequestFailure(FailureKind.NOT_FOUND, f"there is nothing under the path {scope['path'][:200]!r}")
+
+
+def log_failure(scope: Scope, failure: RequestFailure) -> None:
+    """Logs failures that are not the client's."""
+    if failure.kind is FailureKind.INTERNAL:
+        LOG.error("%s %s: %s", scope["method"], scope["path"], failure.why, exc_info=failure.__cause__)
+
+
+def log_response(scope: Scope, send: Send) -> Send:
+    """`send`, with a line in the access log for each response."""
+    begin = time.perf_counter()
+
+    async def logging_send(message: Message) -> None:
+        await send(message)
+        if message["type"] == "http.response.start":
+            fields = {"method": scope["method"], "path": scope["path"], "status": message["status"]}
+            milliseconds = round((time.perf_counter() - begin) * 1000, 3)
+            ACCESS_LOG.info("request", extra={"fields": {**fields, "milliseconds": milliseconds}})
+
+    return logging_send

@@ -1,0 +1,86 @@
+"""The endpoint of inference requests."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+from starlette.types import Receive, Scope, Send
+
+from sardonyx._src.arguments import shown
+from sardonyx._src.serve.failures import FailureKind, RequestFailure
+from sardonyx._src.serve.repository import ModelRepository
+from sardonyx._src.serve.requests import InferenceRequest, InferenceResponse
+from sardonyx._src.serve.rest.bodies import BodyReader, ClientGone
+from sardonyx._src.serve.rest.inference_messages import format_response, parse_request
+from sardonyx._src.serve.rest.responses import JSON_TYPE, send_bytes, send_with_binary
+from sardonyx._src.serve.served_model import ServedModel
+
+HEADER_LENGTH = b"inference-header-content-length"
+
+
+class InferenceEndpoint:
+    """POST /v2/models/{model}[/versions/{version}]/infer, as an ASGI application.
+
+    max_json: bytes of the JSON of a request.
+    """
+
+    def __init__(self, repository: ModelRepository, bodies: BodyReader, max_json: int) -> None:
+        self._repository, self._bodies, self._max_json = repository, bodies, max_json
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope["path_params"]
+        name, version = path["model"], path.get("version", "")
+        self._repository.find(name, version)  # a body for no model is not read
+        body = await self._bodies.read(scope["headers"], receive)
+        try:
+            model = self._repository.find(name, version)  # it may have been replaced meanwhile
+            with model.lease():
+                json_length = self._json_length(scope["headers"], len(body))
+                request, form = parse_request(name, version, body, json_length)
+                response = model.try_infer(request)
+                if response is None:
+                    response = await infer_for_client(model, request, receive)
+            text, binary = format_response(response, form)
+            if binary:
+                await send_with_binary(send, text, binary)
+            else:
+                await send_bytes(send, text, 200, (JSON_TYPE,))
+        finally:
+            self._bodies.release(body)
+
+    def _json_length(self, headers: Iterable[tuple[bytes, bytes]], body: int) -> int | None:
+        """The length of the JSON of a request with binary data, None for one of JSON alone; RequestFailure past the limit."""
+        length = None
+        for name, value in headers:
+            if name == HEADER_LENGTH:
+                if not value.isdigit() or len(value) > 18:
+                    why = f"Inference-Header-Content-Length must be a number; got {shown(value)}"
+                    raise RequestFailure(FailureKind.INVALID, why)
+                length = int(value)
+        if (json := body if length is None else length) > self._max_json:
+            why = f"the JSON of a request must have at most {self._max_json} bytes; got {json}; send binary data"
+            raise RequestFailure(FailureKind.TOO_LARGE, why)
+        return length
+
+
+async def infer_for_client(
+    model: ServedModel, request: InferenceRequest, receive: Receive
+) -> InferenceResponse:
+    """The response to a request, whose run ends when its client closes the connection: ClientGone."""
+    run = asyncio.ensure_future(model.infer(request))
+    departure = asyncio.ensure_future(wait_for_departure(receive))
+    try:
+        await asyncio.wait((run, departure), return_when=asyncio.FIRST_COMPLETED)
+        if not run.done():
+            raise ClientGone
+        return run.result()
+    finally:
+        run.cancel()
+        departure.cancel()
+
+
+async def wait_for_departure(receive: Receive) -> None:
+    """Returns when the client has closed the connection; called after the body has been read."""
+    while (await receive())["type"] != "http.disconnect":
+        pass

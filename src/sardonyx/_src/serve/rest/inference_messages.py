@@ -1,0 +1,176 @@
+"""Inference requests and responses as HTTP bodies: JSON, followed by binary tensor data where these are asked for.
+
+Spec: Open Inference Protocol v2, Inference Request and Response JSON Object; Binary Tensor Data Extension.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sardonyx._src.arguments import shown
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.serve.binary_data import decode_tensor, encode_tensor
+from sardonyx._src.serve.datatypes import DATATYPES, ELEMENT_TYPES
+from sardonyx._src.serve.failures import FailureKind, RequestFailure
+from sardonyx._src.serve.request_parameters import deadline_of, integer_of, parse_parameters
+from sardonyx._src.serve.requests import InferenceRequest, InferenceResponse
+from sardonyx._src.serve.rest.json_data import json_elements, parse_data
+from sardonyx._src.serve.rest.json_text import format_object, parse_object
+from sardonyx._src.serve.tensor_shapes import check_shape
+from sardonyx._src.suggestions import did_you_mean
+
+MAX_INPUTS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedForm:
+    """Which outputs the client wants as binary data: those of `outputs` as it says, others by `default`."""
+
+    outputs: Mapping[str, bool]
+    default: bool = False
+
+    def is_binary(self, name: str) -> bool:
+        return self.outputs.get(name, self.default)
+
+
+def parse_request(
+    model: str, version: str, body: bytes, json_length: int | None
+) -> tuple[InferenceRequest, RequestedForm]:
+    """The request in a body whose first `json_length` bytes are JSON; None: all of it.
+
+    Raises RequestFailure.
+    """
+    view = memoryview(body)
+    length = len(body) if json_length is None else json_length
+    if length > len(body):
+        raise invalid(
+            f"Inference-Header-Content-Length must be at most the {len(body)} bytes of the body; got {length}"
+        )
+    message = parse_object(body if json_length is None else view[:length])
+    inputs = parse_inputs(message.get("inputs"), view[length:])
+    parameters = parse_parameters("the request", message.get("parameters"))
+    names, form = parse_outputs(message.get("outputs"), parameters.get("binary_data_output") is True)
+    request = InferenceRequest(
+        model,
+        inputs,
+        version,
+        text_of("id", message.get("id", "")),
+        names,
+        parameters,
+        integer_of(parameters, "priority"),
+        deadline_of(parameters),
+    )
+    return request, form
+
+
+def parse_inputs(value: object, binary: memoryview) -> dict[str, Array]:
+    """The inputs, of which those with `binary_data_size` have their data in `binary`, in order."""
+    if not isinstance(value, list) or not 0 < len(value) <= MAX_INPUTS:
+        raise invalid(f"inputs must be a list of 1 to {MAX_INPUTS} tensors; got {shown(value)}")
+    inputs: dict[str, Array] = {}
+    offset = 0
+    for item in value:
+        if type(item) is not dict:
+            raise invalid(f"an input must be a JSON object; got {shown(item)}")
+        name = text_of("name of an input", item.get("name"))
+        if name in inputs:
+            raise invalid(f"an input must occur once; got {name!r} twice")
+        size = binary_size(name, item)
+        inputs[name] = parse_input(name, item, None if size is None else binary[offset : offset + size])
+        offset += size or 0
+    if offset != len(binary):
+        raise invalid(
+            f"binary data must have the {offset} bytes that binary_data_size states; got {len(binary)}"
+        )
+    return inputs
+
+
+def parse_input(name: str, item: Mapping[str, object], binary: memoryview | None) -> Array:
+    """One input, from its JSON object and its binary data, if it has these."""
+    datatype = item.get("datatype")
+    if not isinstance(datatype, str) or datatype not in ELEMENT_TYPES:
+        cure = did_you_mean(datatype, ELEMENT_TYPES) if isinstance(datatype, str) else ""
+        known = ", ".join(ELEMENT_TYPES)
+        raise invalid(f"datatype of input {name!r} must be one of {known}; got {shown(datatype)}{cure}")
+    shape = check_shape(name, item.get("shape"))
+    if binary is not None:
+        return decode_tensor(name, datatype, shape, binary)
+    return parse_data(name, datatype, shape, item.get("data"))
+
+
+def binary_size(name: str, item: Mapping[str, object]) -> int | None:
+    """The size of an input's binary data in bytes; None for data in JSON."""
+    if "parameters" not in item:
+        return None
+    parameters = parse_parameters(f"input {name!r}", item["parameters"])
+    size = parameters.get("binary_data_size")
+    if size is None:
+        return None
+    if type(size) is not int or size < 0:
+        raise invalid(f"binary_data_size of input {name!r} must be a number of bytes; got {shown(size)}")
+    if "data" in item:
+        raise invalid(f"input {name!r} must have data or binary_data_size; got both")
+    return size
+
+
+def parse_outputs(value: object, default: bool) -> tuple[tuple[str, ...] | None, RequestedForm]:
+    """The names of the requested outputs (None: all), and in which form each is."""
+    if value is None:
+        return None, RequestedForm({}, default)
+    if not isinstance(value, list) or len(value) > MAX_INPUTS:
+        raise invalid(f"outputs must be a list of at most {MAX_INPUTS} objects; got {shown(value)}")
+    outputs: dict[str, bool] = {}
+    for item in value:
+        if type(item) is not dict:
+            raise invalid(f"an output must be a JSON object; got {shown(item)}")
+        name = text_of("name of an output", item.get("name"))
+        if name in outputs:
+            raise invalid(f"an output must be requested once; got {name!r} twice")
+        parameters = parse_parameters(f"output {name!r}", item.get("parameters"))
+        outputs[name] = parameters.get("binary_data", default) is True
+    return tuple(outputs) or None, RequestedForm(outputs, default)
+
+
+def text_of(what: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise invalid(f"{what} must be a text; got {shown(value)}")
+    if not value.isascii() and value.encode("utf-8", "replace") != value.encode("utf-8", "surrogatepass"):
+        raise invalid(f"{what} must be a text that UTF-8 can encode; got {shown(value)}")
+    return value
+
+
+def format_response(response: InferenceResponse, form: RequestedForm) -> tuple[bytes, list[memoryview]]:
+    """The JSON of a response, and the binary data that follow it.
+
+    Raises RequestFailure for outputs that JSON cannot express.
+    """
+    outputs: list[dict[str, object]] = []
+    binary: list[memoryview] = []
+    is_finite = True
+    for name, tensor in response.outputs.items():
+        output: dict[str, object] = {
+            "name": name,
+            "datatype": DATATYPES[DataType.of(tensor.dtype)],
+            "shape": tensor.shape,
+        }
+        if form.is_binary(name):
+            binary.append(encode_tensor(tensor))
+            output["parameters"] = {"binary_data_size": len(binary[-1])}
+        else:
+            elements = json_elements(name, tensor)
+            is_finite = is_finite and not (isinstance(elements, list) and tensor.dtype.kind not in "OUT")
+            output["data"] = elements
+        outputs.append(output)
+    message: dict[str, object] = {"model_name": response.model, "model_version": response.version}
+    if response.id:
+        message["id"] = response.id
+    if response.parameters:
+        message["parameters"] = response.parameters
+    message["outputs"] = outputs
+    return format_object(message, is_finite=is_finite), binary
+
+
+def invalid(why: str) -> RequestFailure:
+    return RequestFailure(FailureKind.INVALID, why)

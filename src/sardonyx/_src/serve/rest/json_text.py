@@ -1,0 +1,46 @@
+"""JSON text of requests and responses, by orjson; NaN and infinities by the standard library, which has tokens for them."""
+
+from __future__ import annotations
+
+import json
+
+import orjson
+
+from sardonyx._src.serve.failures import FailureKind, RequestFailure
+
+NON_FINITE = (b"NaN", b"Infinity")
+
+
+def parse_object(data: bytes | memoryview) -> dict[str, object]:
+    """The object that a JSON text is; RequestFailure for anything else."""
+    try:
+        value = orjson.loads(data)
+    except ValueError as error:
+        value = parse_non_finite(bytes(data), error)
+    if type(value) is not dict:
+        raise RequestFailure(
+            FailureKind.INVALID, f"the request must be a JSON object; got {type(value).__name__}"
+        )
+    return value
+
+
+def parse_non_finite(data: bytes, error: ValueError) -> object:
+    """The value of a text that is JSON but for NaN and infinities; RequestFailure, with the error, for others."""
+    if any(token in data for token in NON_FINITE):
+        try:
+            return json.loads(data)
+        except (ValueError, RecursionError):
+            pass
+    raise RequestFailure(FailureKind.INVALID, f"the request must be JSON: {error}") from None
+
+
+def format_object(value: object, *, is_finite: bool = True) -> bytes:
+    """JSON text of a value, which may contain NumPy arrays if it is finite."""
+    if is_finite:
+        return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=list_of).encode()
+
+
+def list_of(array: object) -> object:
+    """An array as a list, for the standard library's encoder."""
+    return array.tolist()  # type: ignore[attr-defined]  # of arrays alone

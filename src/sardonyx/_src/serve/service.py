@@ -1,0 +1,245 @@
+"""A service: a repository and its transports, from the first connection to the last response."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import ssl
+import sys
+from collections.abc import Coroutine, Mapping
+from importlib.metadata import version
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import uvicorn
+from starlette.routing import Route
+
+from sardonyx._src.errors import InputError
+from sardonyx._src.serve.model_files import SUFFIXES, ModelFiles, scan_model, scan_repository
+from sardonyx._src.serve.operation.metrics import MetricsEndpoint
+from sardonyx._src.serve.operation.tracing import RequestTracer, TracedApplication, open_tracer
+from sardonyx._src.serve.repository import ModelRepository
+from sardonyx._src.serve.rest.application import RestApplication
+from sardonyx._src.serve.rest.connections import ConnectionTable, ServiceConfig
+from sardonyx._src.serve.settings import ServiceSettings, read_token
+
+if TYPE_CHECKING:
+    from sardonyx._src.serve.grpc.server import GrpcServer
+
+LOG = logging.getLogger("sardonyx.serve")
+RESERVED_FILES = 64  # descriptors that are not connections
+SWEEP_SECONDS = 1.0
+BACKLOG = 2048
+
+
+def run_service(settings: ServiceSettings) -> None:
+    """Serves until a signal ends the service.  Raises InputError for wrong settings, and OSError."""
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        runner.run(Service(settings).run())
+
+
+def new_loop() -> asyncio.AbstractEventLoop:
+    """uvloop's event loop where it is installed."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
+
+
+class Service:
+    """A service, which `run` runs once.
+
+    ports: those on which it listens, by transport.
+    """
+
+    def __init__(self, settings: ServiceSettings) -> None:
+        """Raises InputError and OSError for settings that are wrong."""
+        self.settings = settings
+        self.ports: dict[str, int] = {}
+        self.repository = open_repository(settings)
+        for path in filter(None, (settings.certificate, settings.key)):
+            path.open("rb").close()  # OpenSSL's error would not name the file
+        token = read_token(settings.token_file) if settings.token_file else ""
+        self.application = RestApplication(
+            self.repository,
+            version("sardonyx"),
+            settings.limits,
+            token=token,
+            allows_control=settings.allows_control,
+            access_log=settings.access_log,
+            more_routes=[metrics_route(self.repository)] if settings.metrics else [],
+        )
+        self._tracer = open_tracer(settings.traces) if settings.traces else None
+        self._grpc = None if settings.grpc_port is None else open_grpc(self, token, self._tracer)
+        self._grpc_end: asyncio.Task[None] | None = None
+        self._table = ConnectionTable(settings.limits, connection_limit(settings.limits.connections))
+        config = self._config()
+        try:
+            config.load()
+        except ssl.SSLError as error:
+            why = f"{settings.certificate} and its key must be a PEM certificate and its private key: {error}"
+            raise InputError(why, name="certificate") from None
+        self._server = GracefulServer(config, self)
+
+    def _config(self) -> ServiceConfig:
+        tls: dict[str, Any] = {}
+        if self.settings.certificate is not None:
+            tls["ssl_certfile"] = str(self.settings.certificate)
+            tls["ssl_keyfile"] = str(self.settings.key) if self.settings.key else None
+        return ServiceConfig(
+            self._table,
+            app=self.application
+            if self._tracer is None
+            else TracedApplication(self.application, self._tracer),
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            backlog=BACKLOG,
+            timeout_keep_alive=int(self.settings.limits.idle_seconds) + 1,
+            timeout_graceful_shutdown=int(self.settings.grace_seconds),
+            **tls,
+        )
+
+    async def run(self) -> None:
+        """Serves until a signal or `stop`."""
+        with listen(self.settings.host, self.settings.port) as listener:
+            scheme = "https" if self.settings.certificate else "http"
+            host, port = listener.getsockname()[:2]
+            self.ports["http"] = port
+            LOG.info("listening on %s://%s:%d", scheme, f"[{host}]" if ":" in host else host, port)
+            await self._start_grpc(host)
+            tasks = [asyncio.create_task(task) for task in self._background_tasks()]
+            try:
+                await self._server.serve(sockets=[listener])
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+                await self._end_transports()
+                await self.repository.close()
+
+    async def _start_grpc(self, host: str) -> None:
+        if self._grpc is not None and self.settings.grpc_port is not None:
+            files = self.settings.certificate, self.settings.key
+            port = self.ports["grpc"] = await self._grpc.start(
+                self.settings.host, self.settings.grpc_port, *files
+            )
+            LOG.info(
+                "listening on grpc%s://%s:%d",
+                "s" if files[0] else "",
+                f"[{host}]" if ":" in host else host,
+                port,
+            )
+
+    async def _end_transports(self) -> None:
+        """Waits for the calls of gRPC, and exports the last spans."""
+        if self._grpc is not None:
+            await (self._grpc_end or self._grpc.stop(0))
+        if self._tracer is not None:
+            await asyncio.to_thread(self._tracer.close)
+
+    def stop(self) -> None:
+        """Ends the service as a signal does."""
+        self._server.should_exit = True
+
+    async def drain(self) -> None:
+        """Reports that the service is not ready, and keeps accepting requests until load balancers have noticed."""
+        LOG.info("shutting down")
+        self.repository.begin_shutdown()
+        await asyncio.sleep(self.settings.drain_seconds)
+        if self._grpc is not None:  # beside the requests over HTTP
+            self._grpc_end = asyncio.create_task(self._grpc.stop(self.settings.grace_seconds))
+
+    def _background_tasks(self) -> list[Coroutine[None, None, None]]:
+        return [self._load(), self._close_late_connections()]
+
+    async def _load(self) -> None:
+        """Loads all models, and then what changes in the folder."""
+        await self._survive(self.repository.load_all())
+        if self.repository.is_ready:
+            LOG.info("ready")
+        while (seconds := self.settings.watch_seconds) is not None:
+            await asyncio.sleep(seconds)
+            await self._survive(self.repository.refresh())
+
+    async def _survive(self, scan: Coroutine[None, None, None]) -> None:
+        """Awaits a scan of the folder; an error of the file system must not end the service."""
+        try:
+            await scan
+        except OSError as error:
+            LOG.error("the repository cannot be read: %s", error)
+
+    async def _close_late_connections(self) -> None:
+        while True:
+            await asyncio.sleep(SWEEP_SECONDS)
+            self._table.close_late(asyncio.get_running_loop().time())
+
+
+class GracefulServer(uvicorn.Server):
+    """uvicorn's server; a signal lets requests complete, and a second one does not."""
+
+    def __init__(self, config: ServiceConfig, service: Service) -> None:
+        super().__init__(config)
+        self._service = service
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self.force_exit = self.should_exit
+        self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await self._service.drain()
+        await super().shutdown(sockets)
+
+
+def open_repository(settings: ServiceSettings) -> ModelRepository:
+    """The repository of a service: a folder of models, the folder of one, or a file."""
+    path, name = settings.repository, settings.name
+    if path.is_file() and path.suffix in SUFFIXES:
+        files = {name or path.stem: ModelFiles(name or path.stem, {1: path})}
+        return ModelRepository(lambda: files, settings.models)
+    if not path.is_dir():
+        raise InputError(f"the repository must be a folder or a model file; got {path}", name="repository")
+
+    def scan() -> Mapping[str, ModelFiles]:
+        return {name: scan_model(path, name)} if name else scan_repository(path)
+
+    return ModelRepository(scan, settings.models)
+
+
+def metrics_route(repository: ModelRepository) -> Route:
+    """GET /metrics."""
+    return Route("/metrics", MetricsEndpoint(repository), methods=["GET"])
+
+
+def open_grpc(service: Service, token: str, tracer: RequestTracer | None) -> GrpcServer:
+    """The gRPC transport of a service, which is not started yet."""
+    from sardonyx._src.serve.grpc.server import GrpcServer  # loads slowly
+    from sardonyx._src.serve.grpc.service import GrpcInferenceService
+
+    settings = service.settings
+    methods = GrpcInferenceService(
+        service.repository, version("sardonyx"), allows_control=settings.allows_control
+    )
+    return GrpcServer(methods, settings.limits, token=token, tracer=tracer, access_log=settings.access_log)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket; OSError if the address cannot be used."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    return socket.create_server((host, port), family=family, backlog=BACKLOG)
+
+
+def connection_limit(most: int) -> int:
+    """The number of connections that the process can have, `most` at most; raises its own limit of descriptors for it."""
+    if sys.platform == "win32":
+        return most
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = most + RESERVED_FILES
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return most if soft == resource.RLIM_INFINITY else max(1, min(most, soft - RESERVED_FILES))

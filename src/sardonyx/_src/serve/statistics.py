@@ -1,0 +1,50 @@
+"""Statistics of a model's requests, which the metrics endpoint reads: counts, histograms of seconds and of batch sizes."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Sequence
+
+SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+ROWS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+
+
+class Histogram:
+    """Counts of observations by upper bound; the last count is of those above all bounds."""
+
+    __slots__ = ("bounds", "counts", "total")
+
+    def __init__(self, bounds: Sequence[float]) -> None:
+        self.bounds, self.counts, self.total = bounds, [0] * (len(bounds) + 1), 0.0
+
+    def observe(self, value: float) -> None:
+        self.counts[bisect_left(self.bounds, value)] += 1
+        self.total += value
+
+
+class ModelStatistics:
+    """What happened to the requests of one version of a model; updated on the event loop, and kept across replacements."""
+
+    __slots__ = ("batch_rows", "outcomes", "request_seconds", "run_seconds", "wait_seconds")
+
+    def __init__(self) -> None:
+        self.outcomes: defaultdict[str, int] = defaultdict(int)  # by "ok" or the kind of failure
+        self.request_seconds = Histogram(SECONDS)
+        self.wait_seconds = Histogram(SECONDS)
+        self.run_seconds = Histogram(SECONDS)
+        self.batch_rows = Histogram(ROWS)
+
+    def record_request(self, outcome: str, seconds: float) -> None:
+        """Counts a request that has ended, `seconds` after it arrived."""
+        self.outcomes[outcome] += 1
+        self.request_seconds.observe(seconds)
+
+    def record_wait(self, seconds: float) -> None:
+        """Counts the time of a request in the queue."""
+        self.wait_seconds.observe(seconds)
+
+    def record_run(self, rows: int, seconds: float) -> None:
+        """Counts a run of a batch of `rows` rows."""
+        self.run_seconds.observe(seconds)
+        self.batch_rows.observe(rows)

@@ -1,0 +1,1 @@
+"""Pictures of models: pages for browsers and notebooks, and text for documents."""

@@ -1,0 +1,1 @@
+"""The hierarchy of a graph: scopes, so that each level of a picture has few boxes."""

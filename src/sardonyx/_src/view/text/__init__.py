@@ -1,0 +1,1 @@
+"""Outlines of graphs as text for other programs: Mermaid and DOT."""

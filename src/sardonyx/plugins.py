@@ -1,0 +1,29 @@
+"""What plugins define: operators, rewriting passes and rules of the checker, from outside of this package.
+
+docs/extending.md has examples.  A package makes its plugin known by an entry point of the group `sardonyx.plugins`, named for the
+domain of its operators; the command line imports modules by `--plugin`.
+"""
+
+from sardonyx._src.build.own_operators import operator as operator
+from sardonyx._src.check.driver.own_rules import rule as rule
+from sardonyx._src.compile.kernels.kernel_writer import KernelTensor as KernelTensor
+from sardonyx._src.compile.kernels.kernel_writer import KernelWriter as KernelWriter
+from sardonyx._src.compile.kernels.kernel_writer import Variable as Variable
+from sardonyx._src.ops.installed_plugins import load_installed as load_installed
+from sardonyx._src.rewrite.engine.match import Match as Match
+from sardonyx._src.rewrite.graph_passes import GraphEdit as GraphEdit
+from sardonyx._src.rewrite.graph_passes import graph_pass as graph_pass
+from sardonyx._src.rewrite.own_passes import pattern as pattern
+
+__all__ = [
+    "GraphEdit",
+    "KernelTensor",
+    "KernelWriter",
+    "Match",
+    "Variable",
+    "graph_pass",
+    "load_installed",
+    "operator",
+    "pattern",
+    "rule",
+]

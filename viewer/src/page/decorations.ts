@@ -1,0 +1,61 @@
+// How boxes look in the modes of the page: times as heat, engines, changes, findings, selection and paths.
+
+import type { Decoration } from "../drawing/walker.ts";
+import type { Theme } from "../drawing/theme.ts";
+import { worst } from "../model/annotations.ts";
+import type { RunFacts } from "../model/annotations.ts";
+import type { Finding } from "../page_data.ts";
+import type { Box } from "../scene/scene.ts";
+import type { Viewer } from "./viewer.ts";
+
+export function decorator(viewer: Viewer, theme: Theme): (box: Box) => Decoration | null {
+  const selected = viewer.selection ? viewer.boxKey(viewer.selection) : "";
+  return (box) => {
+    const { kind, id } = box.item;
+    if (kind !== "node" && kind !== "scope") return box.key === selected ? { outline: theme.selection } : null;
+    const { annotations } = viewer.face;
+    const graph = box.graph.index;
+    const findings = kind === "node" ? annotations.findingsOf(graph, id) : annotations.findingsIn(graph, id);
+    const run = kind === "node" ? annotations.runOf(graph, id) : annotations.runIn(graph, id);
+    const change = kind === "node" ? annotations.changeOf(graph, id) : annotations.changeIn(graph, id);
+    const decoration: Decoration = {};
+    if (run && viewer.mode !== "structure") decorateRun(decoration, viewer, run, theme);
+    if (change) decoration.tint = theme.changes[change];
+    else if (viewer.face.changes) decoration.tint = theme.mutedBox;
+    if (findings.length) decoration.badge = findingBadge(findings, theme);
+    if (viewer.litNodes.has(box.key)) decoration.outline = theme.highlight;
+    if (box.key === selected) decoration.outline = theme.selection;
+    return Object.keys(decoration).length ? decoration : null;
+  };
+}
+
+function decorateRun(decoration: Decoration, viewer: Viewer, run: RunFacts, theme: Theme): void {
+  const { totalSeconds, slowest } = viewer.face.annotations;
+  if (viewer.mode === "engine") decoration.tint = run.native >= run.seconds * 0.5 ? theme.changes.added : theme.changes.changed;
+  else decoration.tint = heat(Math.min(1, run.seconds / (slowest || 1)), theme);
+  decoration.badge = { text: `${formatSeconds(run.seconds)} · ${((100 * run.seconds) / (totalSeconds || 1)).toFixed(1)} %`, color: theme.text };
+}
+
+/** From the colour of cold boxes to the theme's heat; the square root tells small shares apart. */
+function heat(share: number, theme: Theme): string {
+  const cold = [110, 120, 133];
+  const t = Math.sqrt(share);
+  return `rgb(${cold.map((c, i) => Math.round(c + (theme.heat[i]! - c) * t)).join(",")})`;
+}
+
+function findingBadge(findings: Finding[], theme: Theme): { text: string; color: string } {
+  const first = findings[0]!;
+  return { text: findings.length === 1 ? first.code : `${findings.length} findings`, color: theme.severities[worst(findings) ?? "note"] };
+}
+
+export function formatSeconds(seconds: number): string {
+  if (seconds >= 1) return `${seconds.toFixed(2)} s`;
+  return seconds >= 1e-3 ? `${(seconds * 1e3).toFixed(2)} ms` : `${(seconds * 1e6).toFixed(1)} µs`;
+}
+
+export function formatBytes(bytes: number): string {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let unit = 0;
+  for (; bytes >= 1024 && unit < units.length - 1; unit++) bytes /= 1024;
+  return `${unit ? bytes.toFixed(1) : bytes} ${units[unit]!}`;
+}

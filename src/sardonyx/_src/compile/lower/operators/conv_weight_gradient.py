@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sardonyx._src.compile.kernels.conv.weight_gradient import weight_gradient_steps
+from sardonyx._src.compile.kernels.depthwise.weight_gradient import depthwise_weight_gradient_step
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers
@@ -18,4 +19,7 @@ def lower_conv_weight_gradient(
     region: LaidOutRegion[ConvWeightGradient], lowering: Lowering
 ) -> Sequence[Step]:
     (x, dy), (dw,), config = map(as_image, region.operands), region.results, region.config
-    return weight_gradient_steps(x, dy, dw.reshape(config.dims), config.window, lowering.target)
+    weights = dw.reshape(config.dims)
+    if 1 < config.groups == config.dims[0] and config.dims[1] == 1:
+        return [depthwise_weight_gradient_step(x, dy, weights, config.window)]
+    return weight_gradient_steps(x, dy, weights, config.window, lowering.target, config.groups)

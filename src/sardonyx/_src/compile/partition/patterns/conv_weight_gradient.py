@@ -23,10 +23,11 @@ MAX_TAPS = 1024  # each has a row of sums in scratch for each channel of a tile
 
 @dataclass(frozen=True, slots=True)
 class ConvWeightGradient:
-    """The window of the convolution; dims: those of the weights, [M, C, height, width]."""
+    """The window of the convolution; dims: those of the weights, [M, C / groups, height, width]."""
 
     window: ConvWindow
     dims: tuple[int, int, int, int]
+    groups: int = 1
 
 
 @fuses("Conv", 22)

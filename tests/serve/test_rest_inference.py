@@ -146,6 +146,27 @@ def test_nonfinite_numbers(app: RestApplication) -> None:
     assert math.isnan(negative)
 
 
+@pytest.mark.parametrize("count", [3, 64, 65, 1000])
+def test_nonfinite_numbers_among_many(app: RestApplication, count: int) -> None:
+    data = [2.5] * (count - 2) + [math.nan, -math.inf]
+    response = infer(app, "FP32", {"inputs": [tensor("FP32", [1, count], data)]})
+    assert response.json["outputs"][0]["data"][:-2] == data[:-2]
+    assert math.isnan(response.json["outputs"][0]["data"][-2])
+    assert response.json["outputs"][0]["data"][-1] == -math.inf
+
+
+@pytest.mark.parametrize("datatype", ["FP32", "INT64", "UINT8", "BF16"])
+@pytest.mark.parametrize("count", [64, 65, 1000])
+def test_booleans_among_many_numbers_are_refused(app: RestApplication, datatype: str, count: int) -> None:
+    for boolean in (True, False):
+        data = [2] * (count - 1) + [boolean]
+        response = infer(app, datatype, {"inputs": [tensor(datatype, [1, count], data)]})
+        assert_refused(response, 400, f"{boolean} (element {count - 1})")
+    data = [0, 1] * (count // 2) + [0] * (count % 2)
+    response = infer(app, datatype, {"inputs": [tensor(datatype, [1, count], data)]})
+    assert response.json["outputs"][0]["data"] == data
+
+
 def test_maps_are_rows_of_a_matrix(app: RestApplication) -> None:
     response = infer(app, "classes", {"inputs": [tensor("FP32", [2, 3], [1, 2, 3, 4, 5, 6])]})
     (output,) = response.json["outputs"]

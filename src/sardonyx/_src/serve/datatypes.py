@@ -6,6 +6,7 @@ Spec: Open Inference Protocol v2, Tensor Data Types; BF16 is of Triton's and KSe
 from __future__ import annotations
 
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.tensors import Array
 
 ELEMENT_TYPES = {
     "BOOL": DataType.BOOL,
@@ -24,3 +25,9 @@ ELEMENT_TYPES = {
     "BYTES": DataType.STRING,
 }
 DATATYPES = {element_type: name for name, element_type in ELEMENT_TYPES.items()}
+DATATYPES_OF_ARRAYS = {element_type.numpy: name for element_type, name in DATATYPES.items()}
+
+
+def datatype_of(array: Array) -> str:
+    """The datatype of an array whose element type the protocol has."""
+    return DATATYPES_OF_ARRAYS.get(array.dtype) or DATATYPES[DataType.of(array.dtype)]

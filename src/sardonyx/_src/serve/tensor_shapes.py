@@ -17,7 +17,7 @@ def check_shape(name: str, shape: object) -> tuple[int, ...]:
 
     The number of elements may still be anything; `check_count` compares it with the data.
     """
-    if not isinstance(shape, Sequence) or isinstance(shape, str) or len(shape) > MAX_RANK:
+    if not isinstance(shape, list | tuple) or len(shape) > MAX_RANK:
         why = f"shape of input {name!r} must be a list of at most {MAX_RANK} sizes; got {shown(shape)}"
         raise RequestFailure(FailureKind.INVALID, why)
     for dim in shape:

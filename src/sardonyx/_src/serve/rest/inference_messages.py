@@ -9,14 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sardonyx._src.arguments import shown
-from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.serve.binary_data import decode_tensor, encode_tensor
-from sardonyx._src.serve.datatypes import DATATYPES, ELEMENT_TYPES
+from sardonyx._src.serve.datatypes import ELEMENT_TYPES, datatype_of
 from sardonyx._src.serve.failures import FailureKind, RequestFailure
 from sardonyx._src.serve.request_parameters import deadline_of, integer_of, parse_parameters
 from sardonyx._src.serve.requests import InferenceRequest, InferenceResponse
-from sardonyx._src.serve.rest.json_data import json_elements, parse_data
+from sardonyx._src.serve.rest.json_data import MAX_TYPE_CHECKS, json_elements, parse_data
 from sardonyx._src.serve.rest.json_text import format_object, parse_object
 from sardonyx._src.serve.tensor_shapes import check_shape
 from sardonyx._src.suggestions import did_you_mean
@@ -33,6 +32,9 @@ class RequestedForm:
 
     def is_binary(self, name: str) -> bool:
         return self.outputs.get(name, self.default)
+
+
+ALL_JSON = RequestedForm({})
 
 
 def parse_request(
@@ -118,7 +120,7 @@ def binary_size(name: str, item: Mapping[str, object]) -> int | None:
 def parse_outputs(value: object, default: bool) -> tuple[tuple[str, ...] | None, RequestedForm]:
     """The names of the requested outputs (None: all), and in which form each is."""
     if value is None:
-        return None, RequestedForm({}, default)
+        return None, RequestedForm({}, default) if default else ALL_JSON
     if not isinstance(value, list) or len(value) > MAX_INPUTS:
         raise invalid(f"outputs must be a list of at most {MAX_INPUTS} objects; got {shown(value)}")
     outputs: dict[str, bool] = {}
@@ -148,20 +150,16 @@ def format_response(response: InferenceResponse, form: RequestedForm) -> tuple[b
     """
     outputs: list[dict[str, object]] = []
     binary: list[memoryview] = []
-    is_finite = True
+    is_finite, has_few_floats = True, False
     for name, tensor in response.outputs.items():
-        output: dict[str, object] = {
-            "name": name,
-            "datatype": DATATYPES[DataType.of(tensor.dtype)],
-            "shape": tensor.shape,
-        }
+        output: dict[str, object] = {"name": name, "datatype": datatype_of(tensor), "shape": tensor.shape}
         if form.is_binary(name):
             binary.append(encode_tensor(tensor))
             output["parameters"] = {"binary_data_size": len(binary[-1])}
         else:
-            elements = json_elements(name, tensor)
+            elements = output["data"] = json_elements(name, tensor)
             is_finite = is_finite and not (isinstance(elements, list) and tensor.dtype.kind not in "OUT")
-            output["data"] = elements
+            has_few_floats = has_few_floats or tensor.size <= MAX_TYPE_CHECKS
         outputs.append(output)
     message: dict[str, object] = {"model_name": response.model, "model_version": response.version}
     if response.id:
@@ -169,7 +167,10 @@ def format_response(response: InferenceResponse, form: RequestedForm) -> tuple[b
     if response.parameters:
         message["parameters"] = response.parameters
     message["outputs"] = outputs
-    return format_object(message, is_finite=is_finite), binary
+    text = format_object(message, is_finite=is_finite)
+    if is_finite and has_few_floats and b"null" in text:  # perhaps what orjson makes of NaN and infinities
+        text = format_object(message, is_finite=False)
+    return text, binary
 
 
 def invalid(why: str) -> RequestFailure:

@@ -5,30 +5,47 @@ Spec: Open Inference Protocol v2, Tensor Data.  NaN and infinities, which JSON l
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Sequence
+import struct
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import chain
-from typing import Literal, cast
 
 import numpy as np
 
 from sardonyx._src.arguments import shown
-from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.serve.datatypes import ELEMENT_TYPES
 from sardonyx._src.serve.failures import FailureKind, RequestFailure
 from sardonyx._src.serve.tensor_shapes import check_count
 
-UNREPRESENTABLE = (TypeError, OverflowError, FloatingPointError)  # what conversions raise
+UNREPRESENTABLE = (struct.error, OverflowError, FloatingPointError)  # what conversions raise
+MAX_PACKINGS = 256  # counts of elements for which the conversion is kept
+MAX_TYPE_CHECKS = 64  # elements whose types are looked at one by one: for more, comparing values is faster
+# The code by which `struct` packs the elements of a datatype; those of BF16 are rounded afterwards.
+PACK_CODES = {
+    "INT8": "b",
+    "INT16": "h",
+    "INT32": "i",
+    "INT64": "q",
+    "UINT8": "B",
+    "UINT16": "H",
+    "UINT32": "I",
+    "UINT64": "Q",
+    "FP16": "e",
+    "FP32": "f",
+    "FP64": "d",
+    "BF16": "d",
+}
+PACKED_DTYPES = {d: np.dtype(np.float64) if d == "BF16" else ELEMENT_TYPES[d].numpy for d in PACK_CODES}
 
 
 def parse_data(name: str, datatype: str, shape: tuple[int, ...], data: object) -> Array:
-    """The tensor of an input; RequestFailure for data of another count, nesting or type of elements."""
-    if not isinstance(data, list):
+    """The tensor of an input, which may be read-only; RequestFailure for data of another count, nesting or type of elements."""
+    if type(data) is not list:
         raise invalid(name, f"must be a list; got {shown(data)}")
     elements = flatten(name, shape, data) if data and type(data[0]) is list else data
     check_count(name, shape, len(elements))
-    return elements_array(name, ELEMENT_TYPES[datatype], elements).reshape(shape)
+    return elements_array(name, datatype, elements).reshape(shape)
 
 
 def flatten(name: str, shape: tuple[int, ...], data: list[object]) -> list[object]:
@@ -44,64 +61,71 @@ def flatten(name: str, shape: tuple[int, ...], data: list[object]) -> list[objec
     return level
 
 
-def elements_array(name: str, element_type: DataType, elements: list[object]) -> Array:
+def elements_array(name: str, datatype: str, elements: list[object]) -> Array:
     """The elements as an array; every one must be representable, floats up to rounding."""
-    if element_type is DataType.STRING:
-        require_types(name, elements, {str}, "strings")
-        strings = np.empty(len(elements), object)
-        strings[:] = elements
-        return strings
-    if element_type is DataType.BOOL:
+    if datatype in PACK_CODES:
+        try:
+            return number_array(name, datatype, elements)
+        except UNREPRESENTABLE:
+            kind, text = "numbers" if is_float(datatype) else "integers", ELEMENT_TYPES[datatype].text
+            why = f"must have {kind} that {text} can represent; got {misfit(datatype, elements)}"
+            raise invalid(name, why) from None
+    if datatype == "BOOL":
         require_types(name, elements, {bool}, "true or false")
         return np.array(elements, bool)
-    convert = float_array if element_type.is_float else integer_array
-    try:
-        return convert(name, element_type, elements)
-    except UNREPRESENTABLE:
-        expected = "numbers" if element_type.is_float else "integers"
-        why = f"must have {expected} that {element_type.text} can represent; got {misfit(element_type, elements)}"
-        raise invalid(name, why) from None
+    require_types(name, elements, {str}, "strings")
+    strings = np.empty(len(elements), object)
+    strings[:] = elements
+    return strings
 
 
-def float_array(name: str, element_type: DataType, elements: list[object]) -> Array:
-    wide = np.frombuffer(array("d", cast("list[float]", elements)), np.float64)  # refuses strings and None
-    if ((wide == 0) | (wide == 1)).any():  # perhaps false or true, which array takes for numbers
-        require_types(name, elements, {int, float}, "numbers")
-    if element_type is DataType.DOUBLE:
-        return wide
+def number_array(name: str, datatype: str, elements: Sequence[object]) -> Array:
+    """Numbers as an array; RequestFailure for booleans, and UNREPRESENTABLE for what the datatype cannot represent."""
+    packed = packing(PACK_CODES[datatype], len(elements))(*elements)
+    numbers: Array = np.frombuffer(packed, PACKED_DTYPES[datatype])
+    if may_have_booleans(elements, numbers):
+        if is_float(datatype):
+            require_types(name, elements, {int, float}, "numbers")
+        else:
+            require_types(name, elements, {int}, "integers")
+    if datatype != "BF16":
+        return numbers
     with np.errstate(over="raise"):
-        return wide.astype(element_type.numpy)
+        return numbers.astype(ELEMENT_TYPES[datatype].numpy)
 
 
-def integer_array(name: str, element_type: DataType, elements: list[object]) -> Array:
-    code: Literal["Q", "q"] = "Q" if element_type is DataType.UINT64 else "q"
-    dtype = np.uint64 if code == "Q" else np.int64
-    wide = np.frombuffer(array(code, cast("list[int]", elements)), dtype)  # refuses floats as well
-    if ((wide == 0) | (wide == 1)).any():
-        require_types(name, elements, {int}, "integers")
-    if element_type.bits == 64:
-        return wide
-    bounds = np.iinfo(element_type.numpy)
-    if wide.size and not (bounds.min <= wide.min() and wide.max() <= bounds.max):
-        raise OverflowError
-    return wide.astype(element_type.numpy)
+def is_float(datatype: str) -> bool:
+    return ELEMENT_TYPES[datatype].is_float
 
 
-def misfit(element_type: DataType, elements: Sequence[object]) -> str:
-    """The first element that the type cannot represent, as a message names it."""
-    kinds = (int, float) if element_type.is_float else (int,)
+@lru_cache(MAX_PACKINGS)
+def packing(code: str, count: int) -> Callable[..., bytes]:
+    """Packs `count` numbers in one call, which refuses strings, None, fractions for integers and what is out of range."""
+    return struct.Struct(f"<{count}{code}").pack
+
+
+def may_have_booleans(elements: Sequence[object], numbers: Array) -> bool:
+    """Whether some numbers are booleans, or of many some are 0 or 1, which false and true are packed as."""
+    count = len(elements)
+    if count <= MAX_TYPE_CHECKS:
+        return bool in set(map(type, elements))
+    return bool(np.count_nonzero(numbers) < count or np.count_nonzero(numbers != 1) < count)
+
+
+def misfit(datatype: str, elements: Sequence[object]) -> str:
+    """The first element that the datatype cannot represent, as a message names it."""
+    kinds = (int, float) if is_float(datatype) else (int,)
     for index, element in enumerate(elements):
         if type(element) not in kinds:
             return f"{shown(element)} (element {index})"
-        convert = float_array if element_type.is_float else integer_array
         try:
-            convert("", element_type, [element])
+            number_array("", datatype, [element])
         except UNREPRESENTABLE:
             return f"{shown(element)} (element {index})"
     return "others"
 
 
-def require_types(name: str, elements: list[object], kinds: set[type], expected: str) -> None:
+def require_types(name: str, elements: Sequence[object], kinds: set[type], expected: str) -> None:
     if not set(map(type, elements)) <= kinds:
         index, element = next((i, e) for i, e in enumerate(elements) if type(e) not in kinds)
         raise invalid(name, f"must have {expected}; got {shown(element)} (element {index})")
@@ -112,12 +136,12 @@ def invalid(name: str, why: str) -> RequestFailure:
 
 
 def json_elements(name: str, tensor: Array) -> Array | list[object]:
-    """The elements of an output in C order, in a form that the encoder takes.
+    """The elements of an output in C order, in a form that the encoder takes; of a few floats, some may not be finite.
 
     Raises RequestFailure for strings that are not UTF-8.
     """
     flat = tensor.reshape(-1)
-    if flat.dtype.kind == "O" or flat.dtype.kind == "T":
+    if flat.dtype.kind in "OT":
         strings: list[object] = flat.tolist()
         try:
             "".join(map(str, strings)).encode()
@@ -127,6 +151,6 @@ def json_elements(name: str, tensor: Array) -> Array | list[object]:
         return strings
     if flat.dtype.isbuiltin != 1:  # bfloat16, which the encoder does not know
         flat = flat.astype(np.float32)
-    if flat.dtype.kind == "f" and not np.isfinite(flat).all():
+    if flat.dtype.kind == "f" and flat.size > MAX_TYPE_CHECKS and not np.isfinite(flat).all():
         return flat.tolist()
-    return np.ascontiguousarray(flat)
+    return flat if flat.flags.c_contiguous else np.ascontiguousarray(flat)

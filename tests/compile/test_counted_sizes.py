@@ -11,7 +11,7 @@ import pytest
 import sardonyx as sx
 from compile.test_matmul_kernel import LANES, Memory, make_target
 from models import parse_model
-from sardonyx._src.compile.kernels.selection.non_max_suppression import suppression_step
+from sardonyx._src.compile.kernels.selection.non_max_suppression import SuppressionLimits, suppression_step
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.compile.program.program import BindSizes
@@ -179,24 +179,44 @@ def test_special_numbers() -> None:
         assert_native(suppression_model(limits, ", m, i, t"), [feeds])
 
 
-def test_computed_limits_call_the_reference_kernel() -> None:
-    text = """g (float[B,N,4] b, float[B,C,N] s, int64[1] m) => (int64[M,3] y) { y = NonMaxSuppression(b, s, m) }"""
-    session = sx.Session(parse_model(text, opset=17), engine="native")
-    assert session.stats.fallback_nodes == 1
-    assert np.asarray(session.run({**draw_suppression(1, 1, 9), "m": np.array([2])})["y"]).shape == (2, 3)
+COMPUTED_LIMITS = """g (float[B,N,4] b, float[B,C,N] s, int64[1] m, float[1] i, float t) => (int64[M,3] y) {
+  y = NonMaxSuppression(b, s, m, i, t) }"""
+
+
+def limit_feeds(most: int, overlap: float, score: float) -> dict[str, Array]:
+    return {"m": np.array([most]), "i": np.array([overlap], np.float32), "t": np.array(score, np.float32)}
+
+
+def test_limits_that_a_run_computes() -> None:
+    limits = [(2, 0.5, 0.3), (0, 0.5, 0.3), (1 << 40, 1.0, -np.inf), (7, 0.0, 0.6), (7, 0.4, np.nan)]
+    runs = [{**draw_suppression(2, 3, 70), **limit_feeds(*each)} for each in limits]
+    assert_native(parse_model(COMPUTED_LIMITS, opset=17), runs)
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [((-1, 0.5, 0.0), "max_output_boxes"), ((3, 1.5, 0.0), "iou"), ((3, np.nan, 0.0), "iou")],
+)
+def test_computed_limits_out_of_range(limits: tuple[int, float, float], message: str) -> None:
+    session = sx.Session(parse_model(COMPUTED_LIMITS, opset=17), engine="native")
+    with pytest.raises(sx.EvaluationError, match=message):
+        session.run({**draw_suppression(1, 2, 9), **limit_feeds(*limits)})
 
 
 @pytest.mark.parametrize("lanes", LANES)
 def test_suppression_on_every_target(lanes: int | None) -> None:
     feeds = draw_suppression(2, 2, 90)
     segments, counts = np.zeros((4, 50), np.int64), np.zeros(4, np.int64)
-    memory = Memory()
-    tensors = [memory.tensor(array) for array in (feeds["b"], feeds["s"], segments, counts)]
-    boxes, scores, segment_tensor, count_tensor = tensors
+    memory, status = Memory(), np.zeros(1, np.int64)
+    boxes, scores, segment_tensor, count_tensor, status_tensor = (
+        memory.tensor(array) for array in (feeds["b"], feeds["s"], segments, counts, status)
+    )
+    limits = SuppressionLimits(*(memory.tensor(array) for array in limit_feeds(50, 0.4, 0.25).values()))
     step = suppression_step(
-        boxes, scores, segment_tensor, count_tensor, iou_limit=0.4, score_limit=0.25, is_centred=False
+        boxes, scores, segment_tensor, count_tensor, limits, status_tensor, is_centred=False
     )
     memory.run([step], make_target(lanes))
+    assert status[0] == 0
     model = suppression_model(LIMITS.format(50, 0.4, 0.25), ", m, i, t")
     expected = np.asarray(sx.Session(model, engine="reference").run(feeds)["y"])
     actual = [(u // 2, u % 2, box) for u in range(4) for box in segments[u, : counts[u]]]

@@ -18,7 +18,7 @@ from functools import partial
 from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters, float32_bits
+from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.heap import Heap
 from sardonyx._src.compile.kernels.memory import load_at, store_at
@@ -28,7 +28,17 @@ from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Known, ceil_div
 
 SUPPRESSION = Parameters(
-    "boxes", "scores", "segments", "counts", "candidates", "classes", "capacity", "iou_limit", "score_limit"
+    "boxes",
+    "scores",
+    "segments",
+    "counts",
+    "max_boxes",
+    "iou_limit",
+    "score_limit",
+    "status",
+    "candidates",
+    "classes",
+    "capacity",
 )
 COLLECTION = Parameters("segments", "counts", "y", "units", "classes", "capacity")
 TOTAL = Parameters("counts", "total", "units")
@@ -38,19 +48,34 @@ EDGES = 5  # numbers of a selected box: low and high corners, and its area
 STEPS_PER_CANDIDATE = 40  # operations that a candidate counts as
 
 
+@dataclass(frozen=True, slots=True)
+class SuppressionLimits:
+    """Tensors of one element: the most boxes of a class, int64, from 0 on; the greatest overlap, float32, from 0 to 1; the
+    least score, float32."""
+
+    max_boxes: TensorView
+    iou: TensorView
+    score: TensorView
+
+    @property
+    def tensors(self) -> tuple[TensorView, ...]:
+        return self.max_boxes, self.iou, self.score
+
+
 def suppression_step(
     boxes: TensorView,
     scores: TensorView,
     segments: TensorView,
     counts: TensorView,
+    limits: SuppressionLimits,
+    status: TensorView,
     *,
-    iou_limit: float,
-    score_limit: float,
     is_centred: bool,
 ) -> Step:
     """segments: [batch * classes, capacity] int64, the selected boxes of each class; counts: [batch * classes] int64.
 
-    boxes: [batch, n, 4], scores: [batch, classes, n], float32, dense.
+    boxes: [batch, n, 4], scores: [batch, classes, n], float32, dense.  Of a class, at most `capacity` boxes are selected.
+    Limits outside of their ranges are reported in `status`, and nothing is selected.
     """
     candidates, capacity = scores.shape[2], segments.shape[1]
     kernel = Kernel(
@@ -63,18 +88,20 @@ def suppression_step(
         scores=scores,
         segments=segments,
         counts=counts,
+        max_boxes=limits.max_boxes,
+        iou_limit=limits.iou,
+        score_limit=limits.score,
+        status=status,
         candidates=candidates,
         classes=scores.shape[1],
         capacity=capacity,
-        iou_limit=float32_bits(iou_limit),
-        score_limit=float32_bits(score_limit),
     )
     return Step(
         kernel,
         args,
         counts.shape[0],
-        (boxes, scores),
-        (segments, counts),
+        (boxes, scores, *limits.tensors),
+        (segments, counts, status),
         flops=scores.num_elements * STEPS_PER_CANDIDATE,
         bytes_accessed=scores.nbytes + boxes.nbytes,
         scratch=candidates * 8 + ceil_div(capacity, MAX_LANES) * (MAX_LANES * 4 * EDGES),
@@ -136,8 +163,15 @@ class SelectedBoxes:
 def suppression_module(name: str, target: Target, *, is_centred: bool) -> str:
     b = KernelBuilder(target, SUPPRESSION)
     boxes, scores, segments, counts = b.pointers("boxes", "scores", "segments", "counts")
+    max_boxes_at, iou_at, score_at, status = b.pointers("max_boxes", "iou_limit", "score_limit", "status")
     candidates, classes, capacity = b.integers("candidates", "classes", "capacity")
-    iou_limit, score_limit = b.float32("iou_limit"), b.float32("score_limit")
+    zero = i64(b, 0)
+    max_boxes = load_at(b, max_boxes_at, zero, "i64")
+    iou_limit, score_limit = load_at(b, iou_at, zero, "float"), load_at(b, score_at, zero, "float")
+    is_valid = (max_boxes >= 0) & (iou_limit >= 0.0) & (iou_limit <= 1.0)
+    with b.if_then(is_valid.eq(0)):
+        b.lines.append(f" atomicrmw max ptr {status}, i64 1 monotonic, align 8")
+    most = b.select(is_valid, b.select(max_boxes < capacity, max_boxes, capacity), zero)
     room = b.udiv(capacity + (MAX_LANES - 1), MAX_LANES) * MAX_LANES
     edges = b.gep(b.scratch, candidates, "i64")
     selected = SelectedBoxes(b, tuple(b.gep(edges, room * part) for part in range(EDGES)))
@@ -149,7 +183,7 @@ def suppression_module(name: str, target: Target, *, is_centred: bool) -> str:
         b.store(taken, i64(b, 0))
         head, inside, done = (b.new_label(word) for word in ("head", "body", "done"))
         b.enter_block(head)
-        goes_on = (b.load(left) > 0) & (b.load(taken) < capacity)
+        goes_on = (b.load(left) > 0) & (b.load(taken) < most)
         b.lines.append(f" br {goes_on}, label %{inside}, label %{done}")
         b.start_block(inside)
         index = heap.pop(b.load(left)) & 0xFFFFFFFF

@@ -1,6 +1,7 @@
-"""NonMaxSuppression with constant limits: selected boxes of each class, their number, then the result.
+"""NonMaxSuppression: selected boxes of each class, their number, then the result.
 
-Falls back for limits that a run computes, and in subgraphs, where no sizes are bound.
+Limits may be computed by a run; one outside of its range ends the run with a bailout.  Falls back in subgraphs, where no
+sizes are bound.
 """
 
 from __future__ import annotations
@@ -8,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from sardonyx._src.compile.kernels.selection.non_max_suppression import (
+    SuppressionLimits,
     collection_step,
     suppression_step,
     total_step,
@@ -28,49 +32,63 @@ from sardonyx._src.ir.dims import dim_min
 from sardonyx._src.ir.graph import Value
 
 MAX_BOXES = 1 << 31  # of a class: indices of boxes are the low half of a key
+LIMITS = (  # element type, and the value of a limit that is omitted, by input
+    (DataType.INT64, 0.0),
+    (DataType.FLOAT, 0.0),
+    (DataType.FLOAT, -float("inf")),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Suppression:
-    """The limits of a NonMaxSuppression, and its result."""
+    """capacity: the most boxes of a class, MAX_BOXES if a run tells.  limits: which of the three are inputs."""
 
     selected: CountedValue
-    max_boxes: int
-    iou_limit: float
-    score_limit: float
+    capacity: int
+    limits: tuple[bool, ...]
     is_centred: bool
 
 
 @matches("NonMaxSuppression", 11)
 def match_non_max_suppression(op: BoundNode, scope: Scope) -> Region[Suppression] | None:
     boxes, scores, selected = op.input(0), op.input(1), counted_value(scope, op.output)
-    if boxes is None or scores is None or selected is None:
+    if boxes is None or scores is None or selected is None or not have_matching_shapes(scope, boxes, scores):
         return None
-    limits = [
-        constant_limit(scope, op.input(i), default) for i, default in ((2, 0.0), (3, 0.0), (4, -float("inf")))
-    ]
-    max_boxes, iou_limit, score_limit = limits
-    if max_boxes is None or iou_limit is None or score_limit is None:
-        return None
-    if max_boxes < 0 or not 0 <= iou_limit <= 1 or not have_matching_shapes(scope, boxes, scores):
+    limits = [op.input(i) for i in (2, 3, 4)]
+    if not all(is_limit(scope, limit, dtype) for limit, (dtype, _) in zip(limits, LIMITS, strict=True)):
         return None
     config = Suppression(
         selected,
-        int(min(max_boxes, MAX_BOXES)),
-        iou_limit,
-        score_limit,
+        capacity_of(scope, limits[0]),
+        tuple(limit is not None for limit in limits),
         bool(op.attribute("center_point_box", int)),
     )
-    reads = (Read(boxes, DENSE), Read(scores, DENSE))
-    return Region("NonMaxSuppression", (op.node,), config, reads, (Write(op.output),), binds_sizes=True)
+    reads = (boxes, scores, *(limit for limit in limits if limit is not None))
+    return Region(
+        "NonMaxSuppression",
+        (op.node,),
+        config,
+        tuple(Read(value, DENSE) for value in reads),
+        (Write(op.output),),
+        binds_sizes=True,
+    )
 
 
-def constant_limit(scope: Scope, value: Value | None, default: float) -> float | None:
-    """The element of a constant of one element; None if a run computes it."""
+def is_limit(scope: Scope, value: Value | None, dtype: DataType) -> bool:
+    """Whether a kernel can read a limit: it is omitted, or one element; guarded."""
     if value is None:
-        return default
-    elements = scope.constant(value)
-    return None if elements is None or elements.size != 1 else float(elements.reshape(-1)[0])
+        return True
+    if not scope.is_native(value) or scope.dtype_of(value) is not dtype:
+        return False
+    return all(scope.guard_required_equal(dim, 1) for dim in scope.known_shape(value))
+
+
+def capacity_of(scope: Scope, max_boxes: Value | None) -> int:
+    """The most boxes of a class that any run selects."""
+    constant = scope.constant(max_boxes)
+    if max_boxes is None or constant is None:
+        return 0 if max_boxes is None else MAX_BOXES
+    return max(0, min(int(constant.reshape(-1)[0]), MAX_BOXES))
 
 
 def have_matching_shapes(scope: Scope, boxes: Value, scores: Value) -> bool:
@@ -85,8 +103,15 @@ def have_matching_shapes(scope: Scope, boxes: Value, scores: Value) -> bool:
 
 @lowers("NonMaxSuppression")
 def lower_non_max_suppression(region: LaidOutRegion[Suppression], lowering: Lowering) -> Sequence[Action]:
-    (boxes, scores), (y,), config = region.operands, region.results, region.config
-    units, capacity = scores.shape[0] * scores.shape[1], dim_min(scores.shape[2], config.max_boxes)
+    (boxes, scores, *inputs), (y,), config = region.operands, region.results, region.config
+    units, capacity = scores.shape[0] * scores.shape[1], dim_min(scores.shape[2], config.capacity)
+    given = iter(inputs)
+    limits = SuppressionLimits(
+        *(
+            next(given) if is_input else lowering.constant_tensor(np.array([default], dtype.numpy))
+            for is_input, (dtype, default) in zip(config.limits, LIMITS, strict=True)
+        )
+    )
     segments = lowering.temporary(DataType.INT64, (units, capacity), f"{region.name}.segments")
     counts = lowering.temporary(DataType.INT64, (units,), f"{region.name}.counts")
     total = lowering.temporary(DataType.INT64, (1,), f"{region.name}.total")
@@ -95,8 +120,8 @@ def lower_non_max_suppression(region: LaidOutRegion[Suppression], lowering: Lowe
         scores,
         segments,
         counts,
-        iou_limit=config.iou_limit,
-        score_limit=config.score_limit,
+        limits,
+        lowering.status,
         is_centred=config.is_centred,
     )
     return (

@@ -31,7 +31,7 @@ POLL_SECONDS, PAUSE_CHECK_SECONDS = 1.0, 0.1
 
 @dataclass(frozen=True, slots=True)
 class WorkerLimits:
-    """address_space: in bytes, of a process.  cpu_seconds: of one case.  idle_polls: seconds without any progress that a
+    """address_space: in bytes, beyond what the parent has.  cpu_seconds: of one case.  idle_polls: seconds without any progress that a
     process may sleep, for a case that waits for ever."""
 
     address_space: int = 6 << 30
@@ -149,10 +149,11 @@ def serve(connection: Connection, judge: Judge, numbers: Iterable[int], limits: 
     code = 1
     try:
         warnings.simplefilter("ignore")
-        faulthandler.enable(2)  # where a process dies is part of the fault
-        resource.setrlimit(resource.RLIMIT_AS, (limits.address_space, limits.address_space))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         parent, pause_check = os.getppid(), time.monotonic()
+        faulthandler.enable(2)  # where a process dies is part of the fault
+        address_space = address_space_of(parent) + limits.address_space
+        resource.setrlimit(resource.RLIMIT_AS, (address_space, address_space))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         for number in numbers:
             if time.monotonic() > pause_check:
                 wait_while_stopped(parent)
@@ -185,6 +186,15 @@ def limit_processor_time(seconds: int) -> None:
     """Lets the process end by SIGXCPU after further seconds."""
     used = int(time.process_time()) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (used + seconds, resource.RLIM_INFINITY))
+
+
+def address_space_of(pid: int) -> int:
+    """The bytes of a process's address space; 0 where they are not known."""
+    try:
+        pages = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[0]
+    except OSError:
+        return 0
+    return int(pages) * resource.getpagesize()
 
 
 def process_state(pid: int) -> tuple[str, int]:

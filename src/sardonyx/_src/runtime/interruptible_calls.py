@@ -19,6 +19,7 @@ from contextvars import copy_context
 from typing import Generic, TypeVar
 
 from sardonyx._src.interp.run_control import RunControl
+from sardonyx._src.threads import start_thread
 
 POLL_INTERVAL = 0.02  # seconds after which a waiting caller checks for cancellation and deadlines
 Result = TypeVar("Result")
@@ -57,7 +58,7 @@ class HelperThread:
         self.is_done.acquire()
         self.call: PendingCall[object] | None = None
         self.thread = threading.Thread(target=self.serve, name="sardonyx-helper", daemon=True)
-        self.thread.start()
+        start_thread(self.thread)
 
     def serve(self) -> None:
         """Executes calls until its caller leaves it."""

@@ -27,6 +27,7 @@ from sardonyx._src.errors import UnsupportedProcessor
 from sardonyx._src.ops.api import RunResult
 from sardonyx._src.runtime.precision import require_precision
 from sardonyx._src.runtime.session import Session
+from sardonyx._src.threads import start_thread
 
 Provider: TypeAlias = "str | tuple[str, dict[str, object]]"
 AsyncCallback: TypeAlias = "Callable[[list[RunResult], object, str], object]"
@@ -213,7 +214,7 @@ class InferenceSession:
                 message = str(error)
             callback(results, user_data, message)
 
-        threading.Thread(target=execute, name="sardonyx-run-async", daemon=True).start()
+        start_thread(threading.Thread(target=execute, name="sardonyx-run-async", daemon=True))
 
     def io_binding(self) -> IOBinding:
         return IOBinding(lambda: [output.name for output in self._outputs])

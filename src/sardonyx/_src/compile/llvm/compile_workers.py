@@ -32,6 +32,8 @@ from queue import SimpleQueue
 
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.llvm import compiler
+from sardonyx._src.errors import LimitError
+from sardonyx._src.threads import start_thread
 
 STARTUP_TIMEOUT = 20.0  # seconds
 MAX_RESPONSE_BYTES = 1 << 30
@@ -146,7 +148,7 @@ class WorkerPool:
     def __init__(self, max_workers: int, on_done: Callable[[], None] = lambda: None) -> None:
         """on_done: called, in a thread of the pool, after each job."""
         self.max_workers, self.on_done = min(max_workers, MAX_WORKERS), on_done
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
         self.jobs: SimpleQueue[CompileJob | None] = SimpleQueue()
         self.pending = 0  # jobs that are not done
         self.workers: list[Worker] = []
@@ -179,10 +181,16 @@ class WorkerPool:
         return self.host_info
 
     def start_thread(self) -> None:
-        """Starts a thread, which starts a worker; the caller holds the lock."""
+        """Starts a thread, which starts a worker; the caller holds the lock.  Returns all jobs if none can be started."""
         thread = threading.Thread(target=self.serve_jobs, name="sardonyx compiles", daemon=True)
         self.threads.append(thread)
-        thread.start()
+        try:
+            start_thread(thread)
+        except LimitError as error:
+            log.info("no compile worker starts, and this process compiles instead: %s", error)
+            self.threads.remove(thread)
+            if not self.threads:
+                self.return_jobs()
 
     def serve_jobs(self) -> None:
         """The function of a thread: gives its worker one job after another."""

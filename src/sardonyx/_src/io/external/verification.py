@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.io.external.files import IS_VERIFICATION_DEFERRED, ExternalStorage
 from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.threads import start_thread
 
 MAX_THREADS = 2  # that hash files: two read faster than most disks
 
@@ -52,7 +53,7 @@ def verify_meanwhile(tensors: Sequence[Tensor]) -> Iterator[None]:
 
     thread = threading.Thread(target=verify, name="sardonyx-checksums", daemon=True)
     token = IS_VERIFICATION_DEFERRED.set(True)
-    thread.start()
+    start_thread(thread)
     try:
         yield
     finally:

@@ -1,0 +1,45 @@
+"""Threads that certainly run once they have been started."""
+
+from __future__ import annotations
+
+import _thread
+import threading
+
+from sardonyx._src.errors import LimitError
+
+START_SECONDS = 10.0
+
+
+def start_thread(thread: threading.Thread) -> None:
+    """Starts a thread; raises LimitError if it does not run within START_SECONDS.
+
+    `Thread.start` waits without end for a thread that dies before its first statement, as threads do where the process
+    may have no more memory (CPython's issue 140746).  So another thread calls it.
+    """
+    has_started = threading.Lock()
+    has_started.acquire()
+    errors: list[BaseException] = []
+
+    def launch() -> None:
+        try:
+            thread.start()
+        except (RuntimeError, MemoryError) as error:
+            errors.append(error)
+        finally:
+            has_started.release()
+
+    try:
+        _thread.start_new_thread(launch, ())
+    except (RuntimeError, MemoryError) as error:
+        raise unable_to_start(thread) from error
+    if not has_started.acquire(timeout=START_SECONDS):
+        raise unable_to_start(thread)
+    if errors:
+        raise unable_to_start(thread) from errors[0]
+
+
+def unable_to_start(thread: threading.Thread) -> LimitError:
+    return LimitError(
+        f"the system has too little memory, or too many threads, to start the thread {thread.name!r}",
+        limit="ulimit -v, ulimit -u",
+    )

@@ -2,15 +2,17 @@
 
 Both are pages in headless Chromium at 1920x1080 with software rendering, in turn, on the same files: ours written by `sardonyx view -o`,
 Netron's served by its package (`pip install --group bench-view`), of which NETRON_PYTHON may name the Python.  `viewer/` must be
-installed (`npm ci`).  Times are medians of some visits (`--least`: the least), each with a browser of its own, from the request of the page: until the whole
-first picture is there, to open the first block, and to find a node by its name and show it; frames a second are those while the
-picture moves.  `--rows` and `--part` measure in pieces: rows are added to a file, those that it has are not measured again, and the page is
-written when all are there.
+installed (`npm ci`).  Times are medians of some visits (`--least`: the least), each with a browser of its own: from the request of
+the page until the whole first picture is there; from the key that opens the search, over a node's whole name and the choice of the
+first result, until the node is shown; to open the first block; and frames a second while the picture moves.  Those after the first
+picture are taken inside the pages (`viewer/tools/measure.mjs`).  `--rows` and `--part` measure in pieces: rows are added to a file,
+those that it has are not measured again, and the page is written when all are there.
 """
 
 from __future__ import annotations
 
 import argparse
+import compileall
 import json
 import os
 import statistics
@@ -31,6 +33,7 @@ from viewed_models import models
 
 PAGE = FOLDER.parent / "docs" / "generated" / "viewing.md"
 VIEWER = FOLDER.parent / "viewer"
+PACKAGE = Path(sx.__file__).parent
 LIMIT = 30  # seconds for each step of a visit
 PORT = 8973
 
@@ -67,8 +70,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         files = models(Path(folder))
         order = [*files]
+        compileall.compile_dir(str(PACKAGE), quiet=1)  # as installers do; without it, imports would compile
         for name in order[len(order) * (part - 1) // parts : len(order) * part // parts]:
             if arguments.only in name and name not in rows:
+                print(f"{name}: {order.index(name) + 1} of {len(order)}", file=sys.stderr, flush=True)
                 rows[name] = measure(
                     name, files[name](), Path(folder), arguments.visits, least=arguments.least
                 )
@@ -106,7 +111,7 @@ def measure(name: str, path: Path, folder: Path, count: int, *, least: bool) -> 
                 ):  # what did not load once is not tried again
                     earlier.append(visit(tool, addresses[tool], query))
     row |= {tool: asdict(summary(every, least=least)) for tool, every in visits.items()}
-    print(row, file=sys.stderr)
+    print(json.dumps(row), file=sys.stderr, flush=True)
     return row
 
 
@@ -176,7 +181,8 @@ def page(rows: Sequence[Row]) -> str:
         "# Pages beside Netron",
         "",
         "Written by `bench/viewing.py`. Headless Chromium at 1920x1080 with software rendering on two cores; Netron 9.3.3 from its Python package. Times in seconds, medians of the visits or the least, from",
-        "the request of a page: until the whole first picture is there, to open the first block (Netron has none), to find a node by its name and show it; frames a second while the picture moves.",
+        "the request of a page until the whole first picture is there; to open the first block (Netron has none); to find a node: from the key that opens the search, over the node's whole name",
+        "and the choice of the first result, to the frame that shows it; frames a second while the picture moves. All but `picture` are taken inside the pages.",
         f"`-`: not within {LIMIT} seconds or not at all, or nothing to open. `written` is what `sardonyx view -o` takes before, with the start of Python; Netron reads the file in the page. The",
         "models: shared ones, the nine networks of the onnx wheel (light), BERT base with small weights, and transformers of many layers. `least`: the machine did other work meanwhile.",
         "",

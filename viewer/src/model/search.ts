@@ -1,7 +1,7 @@
 // Search of nodes: words, and terms with a key. Words match operators, names and values; `type:` and `shape:` match any value of
 // the node; `name:`, `op:` and `domain:` match those; `attribute=text` matches attributes. All terms of a query must match.
 
-import type { GraphView } from "./graph_view.ts";
+import type { DocumentView, GraphView } from "./graph_view.ts";
 
 export interface Term {
   key: string; // "" for a word, "=name" for an attribute
@@ -91,6 +91,11 @@ export class NodeSearch {
       return own === text || own.replace(/^"|"$/g, "") === text || items.join("x") === text || (items.every((item) => item === text) && text !== "");
     });
   }
+}
+
+/** Does ahead what the first search in a document would do. */
+export function prepareSearch(document: DocumentView): void {
+  lowerStrings(document.data.strings);
 }
 
 const loweredStrings = new WeakMap<string[], string[]>();

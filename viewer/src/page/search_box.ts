@@ -1,13 +1,13 @@
 // The search field with its results.
 
 import { countNodes } from "../model/node_text.ts";
-import { NodeSearch } from "../model/search.ts";
+import { NodeSearch, prepareSearch } from "../model/search.ts";
 import { button, element } from "./dom.ts";
 import type { Viewer } from "./viewer.ts";
 
 const LIMIT = 100;
 const IMMEDIATE_NODES = 20_000; // documents of up to as many are searched at each key, longer ones when typing pauses
-const PAUSE = 60; // milliseconds
+const PAUSE = 40; // milliseconds
 
 export class SearchBox {
   readonly input = element("input", { class: "search", label: "Search nodes", title: "Conv kernel_shape=3, type:float16, shape:1x3, name:layer1, op:Add" });
@@ -21,7 +21,11 @@ export class SearchBox {
     this.input.placeholder = "Search (/)";
     this.input.addEventListener("input", () => { this.receive(); });
     this.input.addEventListener("keydown", (event) => { this.press(event); });
-    viewer.listen("graph", () => { this.hide(); });
+    viewer.listen("graph", () => {
+      this.hide();
+      // The first key of a query finds the texts prepared.
+      requestIdleCallback(() => { prepareSearch(viewer.document); });
+    });
   }
 
   private receive(): void {

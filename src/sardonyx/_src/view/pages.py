@@ -10,6 +10,7 @@ import webbrowser
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,17 +29,15 @@ from sardonyx._src.io.external.opening import policy_of
 from sardonyx._src.io.loading.load import PathSource
 from sardonyx._src.io.loading.operator_set_path import sources_of
 from sardonyx._src.io.loading.operator_sets import OperatorSetSource
-from sardonyx._src.measure.compare.models import ModelComparison, compare
-from sardonyx._src.view.difference import compare_documents
 from sardonyx._src.view.documents import ReadingOptions, open_document, page_of
-from sardonyx._src.view.drawings import draw_png, draw_svg
 from sardonyx._src.view.graph_labels import find_graph
 from sardonyx._src.view.html import assemble_page
 from sardonyx._src.view.page_data import PageData
-from sardonyx._src.view.profiles import profile_document, read_stored_profile
 from sardonyx._src.view.reading.documents import ReadDocument
 from sardonyx._src.view.reading.inference import build_model
-from sardonyx._src.view.server import PageServer, ServedDocument
+
+if TYPE_CHECKING:
+    from sardonyx._src.measure.compare.models import ModelComparison
 
 FRAME_HEIGHT = 640  # pixels of a page in a notebook
 MIN_SCALE, MAX_SCALE = 0.1, 10.0
@@ -72,6 +71,8 @@ class Page:
 
         Raises MissingPackage without the extra `view`, and InputError for a graph that the model lacks.
         """
+        from sardonyx._src.view.drawings import draw_svg  # lazy: few pages are drawn here
+
         require_flag("dark", dark)
         require_text("graph", graph)
         return draw_svg(self.data, dark=dark, graph=find_graph(self.data["documents"][-1], graph))
@@ -82,6 +83,8 @@ class Page:
         Raises MissingPackage without the extra `view`, and InputError for a graph that the model lacks and for a scale that
         is not from 0.1 to 10.
         """
+        from sardonyx._src.view.drawings import draw_png  # lazy: few pages are drawn here
+
         require_number("scale", scale)
         if not MIN_SCALE <= scale <= MAX_SCALE:
             raise InputError(f"scale must be from {MIN_SCALE} to {MAX_SCALE}; got {scale}", name="scale")
@@ -93,6 +96,8 @@ class Page:
         browser: whether a browser is opened; the address is printed either way.  A served page can also ask for statistics
         of long weights, weights as `.npy` files, and parts of the model as models.
         """
+        from sardonyx._src.view.server import PageServer, ServedDocument  # lazy: files need no server
+
         require_flag("browser", browser)
         with PageServer(
             self.data, [ServedDocument(d, partial(build_model, d)) for d in self.documents]
@@ -163,6 +168,8 @@ def view(
         add_profile(document, profile, feeds or {}, dims or {}, seed)
     data = page_of([document.data for document in opened], title)
     if len(opened) == 2:
+        from sardonyx._src.view.difference import compare_documents  # lazy: of two models alone
+
         runs = None if feeds is None else run_both(opened[0], opened[1], feeds, dims, seed)
         data["difference"] = compare_documents(opened[0], opened[1], runs)
     return Page(opened, data)
@@ -176,9 +183,13 @@ def add_profile(
     seed: int,
 ) -> None:
     """Adds the profile of a run, or the stored one, if there is to be one."""
+    if profile is False:
+        return
+    from sardonyx._src.view.profiles import profile_document, read_stored_profile  # lazy: loads the compiler
+
     if not isinstance(profile, bool):
         document.data["profile"] = read_stored_profile(document, profile)
-    elif profile:
+    else:
         document.data["profile"] = profile_document(document, feeds, dims, seed)
 
 
@@ -190,6 +201,8 @@ def run_both(
     seed: int,
 ) -> ModelComparison:
     """The errors of the values of two models for the same inputs."""
+    from sardonyx._src.measure.compare.models import compare  # lazy: loads the compiler
+
     return compare(build_model(before), build_model(after), feeds, seed=seed, dims=dims)
 
 

@@ -33,13 +33,11 @@ from pathlib import Path
 
 from sardonyx._src.cli.inputs.arguments import parse_dims
 from sardonyx._src.cli.inputs.documents import DocumentSource
-from sardonyx._src.cli.inputs.feeds import read_feeds
 from sardonyx._src.cli.inputs.models import add_model, load_model, operator_sets
 from sardonyx._src.cli.output.destinations import add_output, report_written, write_file
 from sardonyx._src.cli.output.models import add_json
 from sardonyx._src.cli.verbs.show import KINDS, add_graph
 from sardonyx._src.errors import InputError
-from sardonyx._src.measure.feeds import ports_of
 from sardonyx._src.view.pages import Page, file_title, view
 
 HELP = "show a model in a browser"
@@ -156,4 +154,7 @@ def feeds_of(args: argparse.Namespace) -> Mapping[str, object] | None:
     """The inputs of both models, or None if they are not to run."""
     if not args.feed:
         return None if args.random is None else {}
+    from sardonyx._src.cli.inputs.feeds import read_feeds  # lazy: loads the compiler
+    from sardonyx._src.measure.feeds import ports_of
+
     return read_feeds(args.feed, ports_of(load_model(args)))

@@ -55,6 +55,11 @@ class Executor:
         """The inputs that sequences feed."""
         return self.config.sequences.states if self.config.sequences is not None else ()
 
+    @property
+    def has_quick_runs(self) -> bool:
+        """Whether some requests are known to be quick, and none waits or runs."""
+        return self._quick_bytes > 0 and self.scheduler.is_idle
+
     def try_execute(self, request: InferenceRequest) -> Mapping[str, RunResult] | None:
         """The outputs of a request that is known to be quick; None for others, which `execute` runs.
 

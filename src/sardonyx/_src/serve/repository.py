@@ -69,6 +69,7 @@ class ModelRepository:
         self._scan, self._defaults = scan, defaults or ModelConfig()
         self._entries: dict[str, ModelEntry] = {}
         self._routes: dict[tuple[str, str], ServedModel] = {}  # by name and version; "" is the newest one
+        self.changes = 0  # of the table of routes so far
         self._loading = asyncio.Lock()  # one scan or load at a time
         self._is_complete, self._is_closed = False, False
 
@@ -256,6 +257,7 @@ class ModelRepository:
         if ready:
             routes[name, ""] = ready[max(ready, key=int)]
         self._routes = routes
+        self.changes += 1
 
     def _drop(self, name: str) -> None:
         """Takes the versions of a model out of service."""

@@ -21,7 +21,8 @@ from sardonyx._src.serve.operation.metrics import MetricsEndpoint
 from sardonyx._src.serve.operation.tracing import RequestTracer, TracedApplication, open_tracer
 from sardonyx._src.serve.repository import ModelRepository
 from sardonyx._src.serve.rest.application import RestApplication
-from sardonyx._src.serve.rest.connections import ConnectionTable, ServiceConfig
+from sardonyx._src.serve.rest.connections import ConnectionTable, LimitedHttpProtocol, ServiceConfig
+from sardonyx._src.serve.rest.direct_connections import DirectHttpProtocol
 from sardonyx._src.serve.settings import ServiceSettings, read_token
 
 if TYPE_CHECKING:
@@ -88,8 +89,11 @@ class Service:
         if self.settings.certificate is not None:
             tls["ssl_certfile"] = str(self.settings.certificate)
             tls["ssl_keyfile"] = str(self.settings.key) if self.settings.key else None
+        is_observed = self.settings.access_log or self._tracer is not None  # each request, by the application
         return ServiceConfig(
             self._table,
+            direct=None if is_observed else self.application.direct,
+            http=LimitedHttpProtocol if is_observed else DirectHttpProtocol,
             app=self.application
             if self._tracer is None
             else TracedApplication(self.application, self._tracer),

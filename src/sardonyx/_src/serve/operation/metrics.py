@@ -12,7 +12,7 @@ from prometheus_client.registry import Collector
 from starlette.types import Receive, Scope, Send
 
 from sardonyx._src.serve.repository import ModelRepository
-from sardonyx._src.serve.rest.responses import send_bytes
+from sardonyx._src.serve.rest.responses import HttpResponse, send_response
 from sardonyx._src.serve.statistics import Histogram, ModelStatistics
 
 LABELS = ("model", "version")
@@ -98,4 +98,5 @@ class MetricsEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         accepted = dict(scope["headers"]).get(b"accept", b"").decode("latin-1")
         encoder, content_type = choose_encoder(accepted)
-        await send_bytes(send, encoder(self._registry), 200, ((b"content-type", content_type.encode()),))
+        headers = ((b"content-type", content_type.encode()),)
+        await send_response(send, HttpResponse(200, headers, (encoder(self._registry),)))

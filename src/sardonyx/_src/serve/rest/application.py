@@ -15,9 +15,10 @@ from sardonyx._src.serve.failures import FailureKind, RequestFailure
 from sardonyx._src.serve.held_bytes import HeldBytes
 from sardonyx._src.serve.repository import ModelRepository
 from sardonyx._src.serve.rest.bodies import BodyReader, ClientGone
+from sardonyx._src.serve.rest.direct_inference import DirectInference
 from sardonyx._src.serve.rest.inference import InferenceEndpoint
 from sardonyx._src.serve.rest.metadata import MetadataEndpoints, RepositoryEndpoints
-from sardonyx._src.serve.rest.responses import send_error, send_failure
+from sardonyx._src.serve.rest.responses import error_response, failure_response, send_response
 from sardonyx._src.serve.settings import ServiceLimits
 
 LOG = logging.getLogger("sardonyx.serve")
@@ -32,6 +33,7 @@ class RestApplication:
 
     token: required of every request but health probes, as `Authorization: Bearer ...`; "": none is required.
     more_routes: endpoints that other parts of the service add, as metrics.
+    direct: what answers requests without the application, which then neither logs nor traces them.
     """
 
     def __init__(
@@ -46,8 +48,10 @@ class RestApplication:
         more_routes: Sequence[Route] = (),
     ) -> None:
         limits = limits or ServiceLimits()
-        bodies = BodyReader(limits.body, HeldBytes(limits.held))
+        held = HeldBytes(limits.held)
+        bodies = BodyReader(limits.body, held)
         self._expected = f"Bearer {token}".encode() if token else b""
+        self.direct = DirectInference(repository, limits, held, self._expected)
         self._access_log = access_log
         infer = InferenceEndpoint(repository, bodies, limits.json)
         metadata = MetadataEndpoints(repository, version)
@@ -81,15 +85,16 @@ class RestApplication:
             await self._router(scope, receive, send)
         except RequestFailure as failure:
             log_failure(scope, failure)
-            await send_failure(send, failure)
+            await send_response(send, failure_response(failure))
         except HTTPException as error:
             headers = [(k.lower().encode(), v.encode()) for k, v in (error.headers or {}).items()]
-            await send_error(send, error.status_code, error.detail, headers)
+            await send_response(send, error_response(error.status_code, error.detail, headers))
         except ClientGone:
             pass
         except Exception:
             LOG.exception("%s %s failed", scope["method"], scope["path"])
-            await send_error(send, 500, "internal error; the log of the service has its cause")
+            why = "internal error; the log of the service has its cause"
+            await send_response(send, error_response(500, why))
 
     def _authorize(self, scope: Scope) -> None:
         """Raises RequestFailure for a request without the token."""

@@ -13,6 +13,7 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from sardonyx._src.serve.rest.direct_inference import DirectInference
 from sardonyx._src.serve.settings import ServiceLimits
 
 TOO_LARGE_HEADER = (
@@ -51,11 +52,16 @@ class ConnectionTable:
 
 
 class ServiceConfig(uvicorn.Config):
-    """The configuration of a uvicorn server whose connections are in a table."""
+    """The configuration of a uvicorn server whose connections are in a table.
 
-    def __init__(self, table: ConnectionTable, **options: Any) -> None:
-        super().__init__(http=LimitedHttpProtocol, ws="none", lifespan="off", **options)
-        self.table = table
+    direct: what answers requests without the application, for `DirectHttpProtocol`.
+    """
+
+    def __init__(
+        self, table: ConnectionTable, *, direct: DirectInference | None = None, **options: Any
+    ) -> None:
+        super().__init__(ws="none", lifespan="off", **options)
+        self.table, self.direct = table, direct
 
 
 class LimitedHttpProtocol(HttpToolsProtocol):

@@ -13,7 +13,7 @@ from sardonyx._src.serve.repository import ModelRepository
 from sardonyx._src.serve.requests import InferenceRequest, InferenceResponse
 from sardonyx._src.serve.rest.bodies import BodyReader, ClientGone
 from sardonyx._src.serve.rest.inference_messages import format_response, parse_request
-from sardonyx._src.serve.rest.responses import JSON_TYPE, send_bytes, send_with_binary
+from sardonyx._src.serve.rest.responses import inference_response, send_response
 from sardonyx._src.serve.served_model import ServedModel
 
 HEADER_LENGTH = b"inference-header-content-length"
@@ -36,32 +36,32 @@ class InferenceEndpoint:
         try:
             model = self._repository.find(name, version)  # it may have been replaced meanwhile
             with model.lease():
-                json_length = self._json_length(scope["headers"], len(body))
-                request, form = parse_request(name, version, body, json_length)
+                length = json_length(scope["headers"], len(body), self._max_json)
+                request, form = parse_request(name, version, body, length)
                 response = model.try_infer(request)
                 if response is None:
                     response = await infer_for_client(model, request, receive)
-            text, binary = format_response(response, form)
-            if binary:
-                await send_with_binary(send, text, binary)
-            else:
-                await send_bytes(send, text, 200, (JSON_TYPE,))
+            await send_response(send, inference_response(*format_response(response, form)))
         finally:
             self._bodies.release(body)
 
-    def _json_length(self, headers: Iterable[tuple[bytes, bytes]], body: int) -> int | None:
-        """The length of the JSON of a request with binary data, None for one of JSON alone; RequestFailure past the limit."""
-        length = None
-        for name, value in headers:
-            if name == HEADER_LENGTH:
-                if not value.isdigit() or len(value) > 18:
-                    why = f"Inference-Header-Content-Length must be a number; got {shown(value)}"
-                    raise RequestFailure(FailureKind.INVALID, why)
-                length = int(value)
-        if (json := body if length is None else length) > self._max_json:
-            why = f"the JSON of a request must have at most {self._max_json} bytes; got {json}; send binary data"
-            raise RequestFailure(FailureKind.TOO_LARGE, why)
-        return length
+
+def json_length(headers: Iterable[tuple[bytes, bytes]], body: int, limit: int) -> int | None:
+    """The length of the JSON of a request with binary data, None for one of JSON alone; RequestFailure past the limit.
+
+    body, limit: the bytes of the body, and those that its JSON may have.
+    """
+    length = None
+    for name, value in headers:
+        if name == HEADER_LENGTH:
+            if not value.isdigit() or len(value) > 18:
+                why = f"Inference-Header-Content-Length must be a number; got {shown(value)}"
+                raise RequestFailure(FailureKind.INVALID, why)
+            length = int(value)
+    if (json := body if length is None else length) > limit:
+        why = f"the JSON of a request must have at most {limit} bytes; got {json}; send binary data"
+        raise RequestFailure(FailureKind.TOO_LARGE, why)
+    return length
 
 
 async def infer_for_client(

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from asyncio import WriteTransport
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from starlette.types import Send
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from sardonyx._src.serve.failures import FailureKind, RequestFailure
 from sardonyx._src.serve.rest.bodies import BodyRefused
@@ -25,37 +28,29 @@ STATUS = {
     FailureKind.INTERNAL: 500,
 }
 JSON_TYPE = (b"content-type", b"application/json")
+JSON_HEADERS = (JSON_TYPE,)
 BINARY_TYPE = (b"content-type", b"application/octet-stream")
 MAX_JOINED = 64 << 10  # bytes of a response that are sent as one message
 Header = tuple[bytes, bytes]
 
 
-async def send_json(send: Send, value: object, status: int = 200, headers: Sequence[Header] = ()) -> None:
-    await send_bytes(send, format_object(value), status, (JSON_TYPE, *headers))
+@dataclass(slots=True)
+class HttpResponse:
+    """A response.  headers: but for the length.  parts: of the body."""
+
+    status: int
+    headers: Sequence[Header]
+    parts: Sequence[bytes | memoryview]
 
 
-async def send_bytes(send: Send, body: bytes, status: int, headers: Sequence[Header]) -> None:
-    length = (b"content-length", b"%d" % len(body))
-    await send({"type": "http.response.start", "status": status, "headers": [length, *headers]})
-    await send({"type": "http.response.body", "body": body})
+def error_response(status: int, why: str, headers: Sequence[Header] = ()) -> HttpResponse:
+    """A status and its reason."""
+    text = why.encode("utf-8", "replace").decode()  # surrogates of decoded paths, which JSON cannot have
+    return HttpResponse(status, (JSON_TYPE, *headers), (format_object({"error": text}),))
 
 
-async def send_with_binary(send: Send, text: bytes, binary: Sequence[memoryview]) -> None:
-    """Sends a response whose JSON is followed by the binary data of tensors."""
-    headers = [BINARY_TYPE, (b"inference-header-content-length", b"%d" % len(text))]
-    size = len(text) + sum(map(len, binary))
-    if size <= MAX_JOINED:
-        await send_bytes(send, b"".join([text, *binary]), 200, headers)
-        return
-    headers.append((b"content-length", b"%d" % size))
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    for part in (text, *binary):
-        await send({"type": "http.response.body", "body": part, "more_body": True})
-    await send({"type": "http.response.body", "body": b""})
-
-
-async def send_failure(send: Send, failure: RequestFailure) -> None:
-    """Sends the status and the message of a failure."""
+def failure_response(failure: RequestFailure) -> HttpResponse:
+    """The status and the message of a failure."""
     headers: list[Header] = []
     if failure.retry_after is not None:
         headers.append((b"retry-after", b"%d" % max(1, math.ceil(failure.retry_after))))
@@ -63,9 +58,42 @@ async def send_failure(send: Send, failure: RequestFailure) -> None:
         headers.append((b"www-authenticate", b"Bearer"))
     if isinstance(failure, BodyRefused):
         headers.append((b"connection", b"close"))
-    await send_error(send, STATUS[failure.kind], failure.why, headers)
+    return error_response(STATUS[failure.kind], failure.why, headers)
 
 
-async def send_error(send: Send, status: int, why: str, headers: Sequence[Header] = ()) -> None:
-    text = why.encode("utf-8", "replace").decode()  # surrogates of decoded paths, which JSON cannot have
-    await send_json(send, {"error": text}, status, headers)
+def inference_response(text: bytes, binary: Sequence[memoryview]) -> HttpResponse:
+    """The outputs of a run: JSON, and the binary data of tensors after it."""
+    if not binary:
+        return HttpResponse(200, JSON_HEADERS, (text,))
+    headers = (BINARY_TYPE, (b"inference-header-content-length", b"%d" % len(text)))
+    return HttpResponse(200, headers, (text, *binary))
+
+
+async def send_json(send: Send, value: object, status: int = 200, headers: Sequence[Header] = ()) -> None:
+    await send_response(send, HttpResponse(status, (JSON_TYPE, *headers), (format_object(value),)))
+
+
+async def send_response(send: Send, response: HttpResponse) -> None:
+    """Sends a response to an ASGI server."""
+    parts = response.parts
+    size = sum(map(len, parts))
+    headers = [(b"content-length", b"%d" % size), *response.headers]
+    await send({"type": "http.response.start", "status": response.status, "headers": headers})
+    if size > MAX_JOINED:
+        for part in parts:
+            await send({"type": "http.response.body", "body": part, "more_body": True})
+        parts = ()
+    await send({"type": "http.response.body", "body": b"".join(parts)})
+
+
+def write_response(transport: WriteTransport, response: HttpResponse, more_headers: Sequence[Header]) -> None:
+    """Writes a response to a connection that stays open.  more_headers: the server's, as the date."""
+    size = sum(map(len, response.parts))
+    lines = [STATUS_LINE[response.status]]
+    for name, value in (*more_headers, (b"content-length", b"%d" % size), *response.headers):
+        lines += (name, b": ", value, b"\r\n")
+    lines.append(b"\r\n")
+    if size <= MAX_JOINED:
+        transport.write(b"".join((*lines, *response.parts)))
+    else:
+        transport.writelines((b"".join(lines), *response.parts))

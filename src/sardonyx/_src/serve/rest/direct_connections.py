@@ -1,0 +1,108 @@
+"""Connections that answer inference requests directly where they can, and hand others over to the ASGI application."""
+
+from __future__ import annotations
+
+from sardonyx._src.serve.failures import RequestFailure
+from sardonyx._src.serve.rest.connections import LimitedHttpProtocol
+from sardonyx._src.serve.rest.direct_inference import DirectInference, DirectRequest
+from sardonyx._src.serve.rest.responses import HttpResponse, write_response
+
+
+class DirectHttpProtocol(LimitedHttpProtocol):
+    """A connection that starts no task for a request which `DirectInference` accepts.
+
+    direct: such a request, from the end of its headers to that of its body.  Its body may arrive in parts; the time that it may take
+    is that of any other.
+    """
+
+    direct: DirectRequest | None = None
+
+    @property
+    def inference(self) -> DirectInference:
+        inference = self.config.direct
+        assert inference is not None, "the configuration has direct inference"
+        return inference
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.release(self.direct)
+        self.direct = None
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.direct is not None and not self.direct.is_held:
+            self.await_body(self.direct)
+
+    def on_headers_complete(self) -> None:
+        if self.is_next() and (request := self.inference.accept(self.url, self.headers)) is not None:
+            self.direct, self.phase = request, "body"
+        else:
+            super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        if self.direct is None:
+            super().on_body(body)
+        else:
+            self.direct.parts.append(body)
+
+    def on_message_complete(self) -> None:
+        request, self.direct = self.direct, None
+        if request is None:
+            super().on_message_complete()
+            return
+        self.release(request)
+        response = self.inference.answer(request)
+        if response is None:
+            self.hand_over(request)
+            super().on_message_complete()
+        else:
+            self.respond(response, is_waiting=not request.is_held)
+
+    def shutdown(self) -> None:
+        """Lets a request whose body has not arrived complete, as the application's do."""
+        if self.direct is not None:
+            self.hand_over(self.direct)
+        super().shutdown()
+
+    def is_next(self) -> bool:
+        """Whether a request is a POST of HTTP/1.1 on a connection that stays open, with nothing under way before it."""
+        parser = self.parser
+        return (
+            (self.cycle is None or self.cycle.response_complete)
+            and not self.flow.write_paused
+            and parser.get_method() == b"POST"
+            and parser.get_http_version() == "1.1"
+            and parser.should_keep_alive()
+            and not parser.should_upgrade()
+        )
+
+    def await_body(self, request: DirectRequest) -> None:
+        """Waits for the rest of a body, whose bytes count from now on; the application refuses it if they are too many."""
+        try:
+            self.inference.held.add(request.length)
+        except RequestFailure:
+            self.hand_over(request)
+        else:
+            request.is_held = True
+            self.begin("body")
+
+    def hand_over(self, request: DirectRequest) -> None:
+        """Passes a request to the application, with as much of its body as has arrived."""
+        self.release(request)
+        self.direct = None
+        super().on_headers_complete()
+        for part in request.parts:
+            super().on_body(part)
+
+    def release(self, request: DirectRequest | None) -> None:
+        if request is not None and request.is_held:
+            self.inference.held.remove(request.length)
+
+    def respond(self, response: HttpResponse, *, is_waiting: bool) -> None:
+        """Sends a response.  is_waiting: whether the connection still is among those that wait for a request."""
+        self.server_state.total_requests += 1
+        write_response(self.transport, response, self.server_state.default_headers)
+        if is_waiting:
+            self.phase, self.header_bytes = "idle", 0
+        else:
+            self.begin("idle")

@@ -1,0 +1,132 @@
+"""Direct inference: requests whose runs are known to be quick, answered as soon as their last byte has arrived.
+
+The ASGI application has a task, an event and several awaits for each request, which take longer than the run of a small model.
+Connections ask here first (`DirectHttpProtocol`); what is declined goes to the application, which gives the same answers.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from sardonyx._src.serve.failures import FailureKind, RequestFailure
+from sardonyx._src.serve.held_bytes import HeldBytes
+from sardonyx._src.serve.repository import ModelRepository
+from sardonyx._src.serve.rest.inference import HEADER_LENGTH, json_length
+from sardonyx._src.serve.rest.inference_messages import format_response, parse_request
+from sardonyx._src.serve.rest.responses import (
+    HttpResponse,
+    error_response,
+    failure_response,
+    inference_response,
+)
+from sardonyx._src.serve.served_model import ServedModel
+from sardonyx._src.serve.settings import ServiceLimits
+
+LOG = logging.getLogger("sardonyx.serve")
+MAX_BODY = 1 << 20  # bytes of a body; larger ones take long to parse
+MAX_ROUTES = 1024
+# Headers of requests that the application answers.
+DECLINED = frozenset({b"transfer-encoding", b"content-encoding", b"expect", b"upgrade"})
+Headers = Sequence[tuple[bytes, bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class DirectRoute:
+    """What the path of an inference request names, and the model that serves it."""
+
+    name: str
+    version: str
+    model: ServedModel
+
+
+@dataclass(eq=False, slots=True)
+class DirectRequest:
+    """A request that has been accepted.
+
+    length: of the body.  parts: of the body so far.  is_held: whether its bytes are counted among those that the service holds.
+    """
+
+    route: DirectRoute
+    headers: Headers
+    length: int
+    has_binary: bool
+    parts: list[bytes] = field(default_factory=list)
+    is_held: bool = False
+
+    @property
+    def body(self) -> bytes:
+        return self.parts[0] if len(self.parts) == 1 else b"".join(self.parts)
+
+
+class DirectInference:
+    """Accepts and answers requests in callbacks of connections, without tasks.  All methods are called on the event loop."""
+
+    def __init__(
+        self, repository: ModelRepository, limits: ServiceLimits, held: HeldBytes, authorization: bytes
+    ) -> None:
+        """held: of all transports.  authorization: the value that the header must have; b"": any."""
+        self._repository, self.held = repository, held
+        self._max_body, self._max_json = min(MAX_BODY, limits.body), limits.json
+        self._authorization = authorization
+        self._routes: dict[bytes, DirectRoute] = {}
+        self._changes = -1  # of the repository, when routes were made
+
+    def accept(self, path: bytes, headers: Headers) -> DirectRequest | None:
+        """A POST request that is likely to be answered directly; None for one that the application must answer."""
+        route = self._find_route(path)
+        if route is None or not route.model.executor.has_quick_runs:
+            return None
+        length, has_binary, is_authorized = -1, False, not self._authorization
+        for name, value in headers:
+            if name == b"content-length":
+                length = int(value) if len(value) <= 18 else -1
+            elif name in DECLINED:
+                return None
+            elif name == HEADER_LENGTH:
+                has_binary = True
+            elif name == b"authorization":
+                is_authorized = value == self._authorization or not self._authorization
+        is_bounded = 0 <= length <= self._max_body and self.held.count + length <= self.held.limit
+        return DirectRequest(route, headers, length, has_binary) if is_authorized and is_bounded else None
+
+    def answer(self, request: DirectRequest) -> HttpResponse | None:
+        """The response to a request whose body is complete; None for one that is not quick."""
+        route, body = request.route, request.body
+        try:
+            length = json_length(request.headers if request.has_binary else (), len(body), self._max_json)
+            message, form = parse_request(route.name, route.version, body, length)
+            response = route.model.try_infer(message)
+            return None if response is None else inference_response(*format_response(response, form))
+        except RequestFailure as failure:
+            if failure.kind is FailureKind.INTERNAL:
+                LOG.error("POST %s: %s", route.name, failure.why, exc_info=failure.__cause__)
+            return failure_response(failure)
+        except Exception:
+            LOG.exception("a request of model %s failed", route.name)
+            return error_response(500, "internal error; the log of the service has its cause")
+
+    def _find_route(self, path: bytes) -> DirectRoute | None:
+        """The route of a path; None if no model that is ready has it."""
+        if self._changes != self._repository.changes:
+            self._routes.clear()
+            self._changes = self._repository.changes
+        return self._routes.get(path) or self._add_route(path)
+
+    def _add_route(self, path: bytes) -> DirectRoute | None:
+        try:
+            match path.decode("ascii").split("/"):
+                case ["", "v2", "models", name, "infer"]:
+                    version = ""
+                case ["", "v2", "models", name, "versions", version, "infer"]:
+                    pass
+                case _:
+                    return None
+            model = self._repository.find(name, version)
+        except (UnicodeDecodeError, RequestFailure):
+            return None
+        if len(self._routes) >= MAX_ROUTES:
+            self._routes.clear()
+        route = self._routes[path] = DirectRoute(name, version, model)
+        return route

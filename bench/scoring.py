@@ -43,7 +43,7 @@ import pyarrow.dataset, pyarrow.parquet
 import sardonyx as sx
 session = sx.Session({model!r}, threads=1)
 with measured():
-    sx.score(session, {source!r}, {sink!r}, vectors="columns", workers=2)
+    sx.score({model!r}, {source!r}, {sink!r}, vectors="columns", workers=2)
 """
 PEER = """
 import numpy as np, onnxruntime, pyarrow as pa, pyarrow.parquet as pq

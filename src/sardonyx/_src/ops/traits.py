@@ -132,6 +132,7 @@ class OperatorTraits:
     body_inputs: for an operator with bodies: from the number of its inputs, the number of inputs that it gives to a body.
 
     Runs
+    string_keys: the attributes that list the strings a look-up knows; its result for an element depends on that element alone.
     returns_copies: whether the results of its kernels, also sequences and maps, share no memory with the inputs.
     """
 
@@ -155,6 +156,7 @@ class OperatorTraits:
     stash_type_constraint: str | None = None
     equal_dims: EqualDims | None = None
     body_inputs: Callable[[int], int] | None = None
+    string_keys: tuple[str, ...] = ()
     returns_copies: bool = False
 
     @property

@@ -20,6 +20,22 @@ class FileTable:
         self.counts = [int(fragment.count_rows()) for fragment in self.fragments]
         self.rows: int | None = sum(self.counts)
         self.identity = identity_of(files)
+        self.scan_schema, self.filesystem = files.schema, files.filesystem
+
+    def read_as_dictionaries(self, columns: Sequence[str]) -> None:
+        """Read these columns of strings, if files hold them as dictionaries, without a copy of each string."""
+        if not self.is_parquet or not columns:
+            return
+        texts = [name for name in columns if self.schema.field(name).type == pa.string()]
+        format = dataset.ParquetFileFormat(dictionary_columns=texts)
+        self.fragments = [
+            format.make_fragment(fragment.path, self.filesystem, fragment.partition_expression)
+            for fragment in self.fragments
+        ]
+        for name in texts:
+            place = self.schema.get_field_index(name)
+            field = self.schema.field(place).with_type(pa.dictionary(pa.int32(), pa.string()))
+            self.scan_schema = self.scan_schema.set(place, field)
 
     def read(self, first: int, columns: Sequence[str], max_rows: int | None) -> Iterator[SourceBatch]:
         size = read_rows(self.bytes_per_row(columns), max_rows)
@@ -43,7 +59,7 @@ class FileTable:
         if self.is_parquet:  # a whole row group would be held otherwise, compressed and not
             options = dataset.ParquetFragmentScanOptions(use_buffered_stream=True, pre_buffer=False)
         scanner = fragment.scanner(
-            schema=self.schema,
+            schema=self.scan_schema,
             columns=list(columns),
             batch_size=size,
             batch_readahead=READAHEAD,

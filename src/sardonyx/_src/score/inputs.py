@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
@@ -11,6 +11,7 @@ from sardonyx._src.ir.types import TensorType
 from sardonyx._src.runtime.session_values import SessionValue
 from sardonyx._src.score.arrow import pa
 from sardonyx._src.score.options import ColumnMap
+from sardonyx._src.score.table_models import TableModel
 from sardonyx._src.suggestions import suggest
 
 
@@ -19,7 +20,7 @@ class InputColumns:
     """The columns of one input.
 
     dims: those of the input after the first, None where any length is accepted.  packed: the columns become one matrix,
-    [rows, columns].  has_rank: whether the input declares its dims.
+    [rows, columns].  has_rank: whether the input declares its dims.  vocabulary: the strings that are fed as codes.
     """
 
     input: str
@@ -28,31 +29,47 @@ class InputColumns:
     dims: tuple[int | None, ...]
     packed: bool = False
     has_rank: bool = True
+    vocabulary: pa.Array | None = None
 
 
-def plan_inputs(inputs: Sequence[SessionValue], schema: pa.Schema, columns: ColumnMap) -> list[InputColumns]:
+def plan_inputs(model: TableModel, schema: pa.Schema, columns: ColumnMap) -> list[InputColumns]:
     """The columns of each input: those that `columns` names, else the column of its name, else all numeric columns.
 
     The last applies to models with one required input, of numbers and rank 2, if no column has its name.  Raises InputError for
     an input without a column, for columns that do not exist, and for inputs whose first dimension is a number.
     """
+    inputs = model.session.inputs
     by_name = {value.name: value for value in inputs}
     for name in columns:
         if name not in by_name:
             raise InputError(f"the model has no input {name!r}{suggest(name, by_name, 'inputs')}", name=name)
     required = sum(not value.has_default for value in inputs)
-    plans = (plan_input(value, schema, columns.get(value.name), required) for value in inputs)
-    return [plan for plan in plans if plan is not None]
+    plans: list[InputColumns] = []
+    for value in inputs:
+        vocabulary = model.vocabularies.get(value.name)
+        plan = plan_input(value, schema, columns.get(value.name), required, vocabulary is not None)
+        if plan is not None:
+            texts = None if vocabulary is None else pa.array(vocabulary, pa.string())
+            plans.append(replace(plan, vocabulary=texts))
+    return plans
 
 
 def plan_input(
-    value: SessionValue, schema: pa.Schema, stated: str | Sequence[str] | None, required: int
+    value: SessionValue,
+    schema: pa.Schema,
+    stated: str | Sequence[str] | None,
+    required: int,
+    is_coded: bool,
 ) -> InputColumns | None:
-    """The columns of an input; None for one with a default that no column feeds.  required: inputs without default."""
+    """The columns of an input; None for one with a default that no column feeds.
+
+    required: inputs without default.  is_coded: whether the input is the codes of strings.
+    """
     name = value.name if stated is None else stated
     if stated is None and name not in schema.names and value.has_default:
         return None
     dtype, dims, has_rank = row_type(value)
+    dtype = DataType.STRING if is_coded else dtype
     if not isinstance(name, str):
         return InputColumns(value.name, dtype, require_columns(name, schema), dims, True, has_rank)
     if stated is not None or name in schema.names:

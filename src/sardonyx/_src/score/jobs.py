@@ -27,9 +27,9 @@ from sardonyx._src.score.scorer import BatchScorer
 from sardonyx._src.score.scoring import JobSettings, Report, ScoringJob
 from sardonyx._src.score.sinks import FileSink, Sink, StreamSink, TableSink
 from sardonyx._src.score.sources import Source
+from sardonyx._src.score.table_models import TableModel, open_model
 from sardonyx._src.score.tensors import ARROW_TYPES, is_text
 from sardonyx._src.score.text_tables import TextTable
-from sardonyx._src.score.zip_maps import open_session
 from sardonyx._src.train.fit.run_identity import digest_of
 
 PathLike = str | os.PathLike[str]
@@ -84,8 +84,8 @@ def run_ray_job(
             f"got {paths[0]!r}",
             name="source",
         )
-    session, labels, has_rejects = scorer.session, scorer.labels, files.rejects is not None
-    job = RangeJob(session, labels, paths, files.source_format, source.identity, options, has_rejects)
+    has_rejects = files.rejects is not None
+    job = RangeJob(scorer.model, paths, files.source_format, source.identity, options, has_rejects)
     with ray_cluster(address) as processors:
         settings = replace(settings, workers=settings.workers or processors)
         cluster = RayWorkers(job, settings.workers)
@@ -107,20 +107,22 @@ def open_job(
 ) -> tuple[BatchScorer, Source, Sink]:
     """The scorer, the source and the sink of a job."""
     source = open_source(files.source, files.source_format)
-    session, labels = open_session(model, engine, threads=1)
+    table_model = open_model(model, engine, threads=1)
     if isinstance(source, TextTable):
-        source.set_types(text_types(session, source, options))
-    scorer = BatchScorer(session, source.schema, options, rejects=files.rejects is not None, labels=labels)
-    return scorer, source, open_sink(files, lambda: identify_job(model, session, source, scorer))
+        source.set_types(text_types(table_model, source, options))
+    scorer = BatchScorer(table_model, source.schema, options, rejects=files.rejects is not None)
+    if isinstance(source, FileTable):
+        source.read_as_dictionaries(scorer.coded_columns)
+    return scorer, source, open_sink(files, lambda: identify_job(model, source, scorer))
 
 
-def text_types(session: Session, source: TextTable, options: ScoreOptions) -> dict[str, pa.DataType]:
+def text_types(model: TableModel, source: TextTable, options: ScoreOptions) -> dict[str, pa.DataType]:
     """The types of columns of text files that the inputs know better than the first rows.
 
     A text that is no number is that of a bad row; integers may be followed by other numbers, unless the column is kept.
     """
     types: dict[str, pa.DataType] = {}
-    for plan in plan_inputs(session.inputs, source.schema, options.columns):
+    for plan in plan_inputs(model, source.schema, options.columns):
         for column in plan.columns:
             kind = source.schema.field(column).type
             if plan.dtype is not DataType.STRING and is_text(kind):
@@ -145,18 +147,16 @@ def open_sink(files: JobFiles, identify: Callable[[], dict[str, object]]) -> Sin
     return FolderSink(FilePlace.of(path), format, job, rejects, restart=files.restart)
 
 
-def identify_job(
-    model: ModelSource | Session, session: Session, source: Source, scorer: BatchScorer
-) -> dict[str, object]:
+def identify_job(model: ModelSource | Session, source: Source, scorer: BatchScorer) -> dict[str, object]:
     """What decides the results of a job: the source, the model, the options and the engine."""
     if isinstance(model, str | os.PathLike) and os.fspath(model).endswith(".sdx"):
         digest = hashlib.sha256(Path(model).read_bytes()).hexdigest()
     else:
-        digest = digest_of(session.model)
+        digest = digest_of(scorer.session.model)
     return {
         "source": [list(file) for file in source.identity],
         "columns": [f"{name}: {source.schema.field(name).type}" for name in scorer.columns],
         "model": digest,
-        "engine": session.engine,
+        "engine": scorer.session.engine,
         "options": scorer.options.as_json(),
     }

@@ -15,8 +15,8 @@ from sardonyx._src.score.inputs import plan_inputs
 from sardonyx._src.score.opening import open_table
 from sardonyx._src.score.options import ScoreOptions
 from sardonyx._src.score.sources import MAX_READ_ROWS
+from sardonyx._src.score.table_models import open_model
 from sardonyx._src.score.tensors import feeds_of
-from sardonyx._src.score.zip_maps import open_session
 
 
 class TablePredictor:
@@ -25,9 +25,9 @@ class TablePredictor:
     def __init__(
         self, model: ModelSource | Session, options: ScoreOptions, engine: Engine, threads: int | None
     ) -> None:
-        self.session, labels = open_session(model, engine, threads)
-        self.options = options
-        self.labels = next(iter(labels.values()), None)
+        self.model, self.options = open_model(model, engine, threads), options
+        self.session = self.model.session
+        self.labels = next(iter(self.model.labels.values()), None)
 
     def run(self, rows: object) -> list[Array]:
         """The outputs of the model, each with a row for each row."""
@@ -51,7 +51,7 @@ class TablePredictor:
                 yield {value.name: rows[start : start + MAX_READ_ROWS].astype(value.dtype.numpy, copy=False)}
             return
         source = open_table(rows)
-        plans = plan_inputs(self.session.inputs, source.schema, self.options.columns)
+        plans = plan_inputs(self.model, source.schema, self.options.columns)
         columns = list(dict.fromkeys(name for plan in plans for name in plan.columns))
         for part in source.read(0, columns, MAX_READ_ROWS):
             try:

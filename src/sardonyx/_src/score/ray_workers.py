@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import pickle
 import socket
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from sardonyx._src.errors import EvaluationError, InputError, MissingPackage, SardonyxError
-from sardonyx._src.runtime.session import Session
 from sardonyx._src.score.arrow import ipc, pa
+from sardonyx._src.score.file_tables import FileTable
 from sardonyx._src.score.opening import open_source
 from sardonyx._src.score.options import ScoreOptions
 from sardonyx._src.score.scorer import BatchScorer, Reject, ScoredBatch
 from sardonyx._src.score.sources import Identity, Source, SourceBatch
+from sardonyx._src.score.table_models import TableModel
 
 try:
     import ray
@@ -35,8 +36,7 @@ class RangeJob:
     source, format: the files to read, which every worker can open under these names.  identity: theirs, where the job began.
     """
 
-    session: Session
-    labels: Mapping[str, Sequence[str]]
+    model: TableModel
     source: list[str]
     format: str | None
     identity: Identity
@@ -103,9 +103,9 @@ class RangeScorer:
                     f"the source must be the same files on every node; {job.source[0]!r} has others",
                     name="source",
                 )
-            scorer = BatchScorer(
-                job.session, source.schema, job.options, rejects=job.rejects, labels=job.labels
-            )
+            scorer = BatchScorer(job.model, source.schema, job.options, rejects=job.rejects)
+            if isinstance(source, FileTable):
+                source.read_as_dictionaries(scorer.coded_columns)
             self.opened = source, scorer
         return self.opened
 

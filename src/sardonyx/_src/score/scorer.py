@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,6 +16,7 @@ from sardonyx._src.score.columns import columns_of, probability_structs
 from sardonyx._src.score.inputs import InputColumns, plan_inputs, require_columns
 from sardonyx._src.score.options import ScoreOptions
 from sardonyx._src.score.sources import SourceBatch
+from sardonyx._src.score.table_models import TableModel
 from sardonyx._src.score.tensors import feeds_of, is_list
 from sardonyx._src.suggestions import suggest
 
@@ -41,21 +42,20 @@ class ScoredBatch:
 class BatchScorer:
     """Scores record batches of one schema with a session.  Several threads may use one.
 
-    labels: of outputs [rows, labels] that become structs.  rejects: whether bad rows are returned beside the results; otherwise they raise InputError, or what the model raises.
+    rejects: whether bad rows are returned beside the results; otherwise they raise InputError, or what the model raises.
     """
 
     def __init__(
         self,
-        session: Session,
+        model: TableModel,
         schema: pa.Schema,
         options: ScoreOptions,
         *,
         rejects: bool = False,
-        labels: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        self.session, self.options, self.rejects, self.labels = session, options, rejects, labels or {}
-        self.plans = plan_inputs(session.inputs, schema, options.columns)
-        self.outputs = {value.name: value for value in session.outputs}
+        self.model, self.options, self.rejects = model, options, rejects
+        self.plans = plan_inputs(model, schema, options.columns)
+        self.outputs = {value.name: value for value in self.session.outputs}
         for name in options.outputs or ():
             if name not in self.outputs:
                 raise InputError(
@@ -70,6 +70,17 @@ class BatchScorer:
                     f"defaults must be of columns that feed the model; got {name!r}{suggest(name, fed, 'columns')}",
                     name=name,
                 )
+
+    @property
+    def session(self) -> Session:
+        return self.model.session
+
+    @property
+    def coded_columns(self) -> list[str]:
+        """The columns of strings of which scoring reads codes alone."""
+        others = [column for plan in self.plans if plan.vocabulary is None for column in plan.columns]
+        coded = (column for plan in self.plans if plan.vocabulary is not None for column in plan.columns)
+        return [column for column in dict.fromkeys(coded) if column not in (*others, *self.options.keep)]
 
     @property
     def columns(self) -> list[str]:
@@ -156,8 +167,8 @@ class BatchScorer:
             raise BadRows(reasons) from None
         named = [(name, batch.column(name)) for name in self.options.keep]
         for name, result in results.items():
-            if name in self.labels and isinstance(result, np.ndarray):
-                named.append((name, probability_structs(result, self.labels[name])))
+            if name in self.model.labels and isinstance(result, np.ndarray):
+                named.append((name, probability_structs(result, self.model.labels[name])))
             else:
                 named += columns_of(self.outputs[name], result, batch.num_rows, self.options.vectors)
         names = [name for name, _ in named]

@@ -9,7 +9,7 @@ from sardonyx._src.score.opening import open_table
 from sardonyx._src.score.options import ScoreOptions
 from sardonyx._src.score.scorer import BatchScorer
 from sardonyx._src.score.sources import MAX_READ_ROWS
-from sardonyx._src.score.zip_maps import open_session
+from sardonyx._src.score.table_models import open_model
 
 
 class TableScorer:
@@ -18,14 +18,13 @@ class TableScorer:
     def __init__(
         self, model: ModelSource | Session, options: ScoreOptions, engine: Engine, threads: int | None
     ) -> None:
-        self.session, self.labels = open_session(model, engine, threads)
-        self.options = options
+        self.model, self.options = open_model(model, engine, threads), options
         self.scorer: tuple[pa.Schema, BatchScorer] | None = None
 
     def scorer_for(self, schema: pa.Schema) -> BatchScorer:
         """The scorer of a schema; that of the last one stays."""
         if self.scorer is None or not self.scorer[0].equals(schema):
-            self.scorer = (schema, BatchScorer(self.session, schema, self.options, labels=self.labels))
+            self.scorer = (schema, BatchScorer(self.model, schema, self.options))
         return self.scorer[1]
 
     def score_batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -73,15 +74,15 @@ def column_values(column: pa.Array, name: str, plan: InputColumns, options: Scor
     column = plain(column)
     if is_list(column.type):
         return list_values(column, name, plan, options)
-    return convert(fill_nulls(column, name, plan.dtype, options), name, plan.dtype)
+    return convert(fill_nulls(column, name, plan.dtype, options), name, plan)
 
 
 def plain(column: pa.Array) -> pa.Array:
     """A column without an encoding: values of dictionaries, the storage of extension types."""
     if isinstance(column, pa.DictionaryArray):
-        can_stay = (
-            is_text(column.type.value_type) and not column.null_count and not column.dictionary.null_count
-        )
+        texts = column.dictionary
+        has_nulls = column.null_count or texts.null_count
+        can_stay = is_text(texts.type) and not has_nulls and len(texts) <= len(column)
         return column if can_stay else column.dictionary_decode()
     return column.storage if isinstance(column, pa.ExtensionArray) else column
 
@@ -100,7 +101,7 @@ def list_values(column: pa.Array, name: str, plan: InputColumns, options: ScoreO
     if elements.null_count and not is_list(elements.type) and not can_fill(name, plan.dtype, options):
         rows = pc.indices_nonzero(pc.is_null(elements)).to_numpy() // max(length, 1)
         raise BadRows(dict.fromkeys(rows.tolist(), f"column {name!r} has a null in its list"))
-    inner = InputColumns(plan.input, plan.dtype, plan.columns, plan.dims[1:], False, plan.has_rank)
+    inner = replace(plan, dims=plan.dims[1:], packed=False)
     try:
         values = column_values(elements, name, inner, options)
     except BadRows as bad:
@@ -151,18 +152,19 @@ def fill_nulls(column: pa.Array, name: str, dtype: DataType, options: ScoreOptio
     return column  # without rows
 
 
-def convert(column: pa.Array, name: str, dtype: DataType) -> Array:
+def convert(column: pa.Array, name: str, plan: InputColumns) -> Array:
     """The elements of a column without nulls in an element type.
 
     Integers must fit, and floats become integers only if they are whole; floats are rounded to the precision of the input.
     Timestamps are integers in their own unit, or floats in seconds, since 1970.
     """
+    dtype = plan.dtype
     target = ARROW_TYPES.get(dtype)
     kind = column.type.value_type if isinstance(column, pa.DictionaryArray) else column.type
     if (target is None and not dtype.is_float) or is_text(kind) != (dtype is DataType.STRING):
         raise InputError(f"column {name!r} must hold {dtype.text}; got {kind}", name=name)
     if dtype is DataType.STRING:
-        return strings_of(column)
+        return strings_of(column) if plan.vocabulary is None else codes_of(column, plan.vocabulary)
     if column.type == target and not pa.types.is_boolean(column.type):
         values: Array = column.to_numpy(zero_copy_only=False)
         return values
@@ -203,6 +205,16 @@ def strings_of(column: pa.Array) -> Array:
         return object_array(column.to_pylist())
     indices: Array = column.indices.to_numpy(zero_copy_only=False)
     return object_array(column.dictionary.to_pylist()).take(indices)
+
+
+def codes_of(column: pa.Array, vocabulary: pa.Array) -> Array:
+    """The index of each string in a vocabulary, int64; the length of the vocabulary for others."""
+    texts = column.dictionary if isinstance(column, pa.DictionaryArray) else column
+    places = pc.index_in(texts.cast(pa.string()), value_set=vocabulary)
+    codes: Array = pc.fill_null(places, len(vocabulary)).to_numpy(zero_copy_only=False).astype(np.int64)
+    if isinstance(column, pa.DictionaryArray):
+        codes = codes.take(column.indices.to_numpy(zero_copy_only=False))
+    return codes
 
 
 def object_array(values: Sequence[object]) -> Array:

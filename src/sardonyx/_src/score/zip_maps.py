@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-import os
-
 from sardonyx._src.errors import SardonyxError
-from sardonyx._src.io.loading.load import ModelSource
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.types import MapType, SequenceType, TensorType
-from sardonyx._src.runtime.session import Engine, Session
 from sardonyx._src.tools.extract import extract
 from sardonyx._src.tools.rename import Renaming, rename
 
 Labels = dict[str, tuple[str, ...]]
-
-
-def open_session(model: ModelSource | Session, engine: Engine, threads: int | None) -> tuple[Session, Labels]:
-    """A session, and the labels of the outputs that are tensors [rows, labels] where the model has maps."""
-    if isinstance(model, Session):
-        return model, {}
-    session = Session(model, engine=engine, threads=threads)
-    is_saved = isinstance(model, str | os.PathLike) and os.fspath(model).endswith(".sdx")
-    if is_saved or not any(has_maps(value.type) for value in session.outputs):
-        return session, {}
-    simpler, labels = without_maps(session.model)
-    return (Session(simpler, engine=engine, threads=threads), labels) if labels else (session, {})
 
 
 def has_maps(type: object) -> bool:
@@ -33,6 +17,8 @@ def has_maps(type: object) -> bool:
 
 def without_maps(model: Model) -> tuple[Model, Labels]:
     """A model whose outputs are the inputs of the ZipMap nodes that the model ends in, under their names, and the labels."""
+    if not any(has_maps(value.type) for value in model.graph.outputs):
+        return model, {}
     names: dict[str, str] = {}  # of the values to compute, with those of the outputs
     labels: Labels = {}
     for value in model.graph.outputs:

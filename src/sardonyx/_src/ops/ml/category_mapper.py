@@ -18,7 +18,7 @@ from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.ml.class_labels import count
 from sardonyx._src.ops.ml.lookup import find_positions, map_strings, string_vector, take_or_default
 
-op = Operator("CategoryMapper", "ai.onnx.ml")
+op = Operator("CategoryMapper", "ai.onnx.ml", string_keys=("cats_strings",))
 
 
 @op.infer(1)

@@ -24,7 +24,7 @@ from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.ml.lookup import find_positions, string_vector, take_or_default
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-op = Operator("LabelEncoder", "ai.onnx.ml")
+op = Operator("LabelEncoder", "ai.onnx.ml", string_keys=("classes_strings", "keys_strings", "keys_tensor"))
 LIST_TYPES: dict[str, np.dtype[Any]] = {
     "floats": np.dtype(np.float32),
     "int64s": np.dtype(np.int64),

@@ -19,7 +19,7 @@ from sardonyx._src.ops.ml.lookup import find_positions, string_vector
 from sardonyx._src.ops.quantization.conversion import CastRule, convert
 from sardonyx._src.ops.support.body_text import element_type, vector
 
-op = Operator("OneHotEncoder", "ai.onnx.ml")
+op = Operator("OneHotEncoder", "ai.onnx.ml", string_keys=("cats_strings",))
 
 
 @op.infer(1)

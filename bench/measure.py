@@ -16,7 +16,7 @@ from pathlib import Path
 FOLDER = Path(__file__).resolve().parent
 BUILD = FOLDER.parent / ".bench"  # generated models
 
-# The beginning of every measured program: `measured()` measures time, added peak memory and written bytes of a block.
+# The beginning of every measured program: `measured()` measures times, added peak memory and written bytes of a block.
 PRELUDE = """
 import contextlib, json, time
 
@@ -32,10 +32,11 @@ def written():
 def measured():
     with open("/proc/self/clear_refs", "w") as clear:
         clear.write("5")  # resets the peak
-    before, wrote, start = resident("VmRSS"), written(), time.perf_counter()
+    before, wrote, used, start = resident("VmRSS"), written(), time.process_time(), time.perf_counter()
     yield
-    seconds = time.perf_counter() - start
-    print(json.dumps({"seconds": seconds, "bytes": max(0, resident("VmHWM") - before), "written": written() - wrote}))
+    seconds, processor = time.perf_counter() - start, time.process_time() - used
+    added = max(0, resident("VmHWM") - before)
+    print(json.dumps({"seconds": seconds, "processor": processor, "bytes": added, "written": written() - wrote}))
 """
 
 

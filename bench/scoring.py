@@ -2,42 +2,41 @@
 
 Generated rows in Parquet go through a forest of 500 trees, a multilayer perceptron, and a logistic regression over columns of floats,
 integers and texts.  The peer reads batches of 65,536 rows with pyarrow, runs them in onnxruntime with two threads, and writes Parquet
-with pyarrow; both write one column for each output.  Each run is a process of its own.  Memory is the peak above what the process
-holds when the model is ready.  The last section kills a job at random moments and compares its output with that of an undisturbed one.
+with pyarrow; both write one column for each output, with the same compression.  Each run is a process of its own, and times include
+opening the files and, of `sx.score`, the model.  Memory is the peak above what the process holds when a session is ready.
+
+The pieces are measured one by one and kept in `.bench/scoring`, so that a run that ends early continues; the page has what is complete.
 """
 
 from __future__ import annotations
 
 import argparse
-import random
+import json
 import statistics
-import subprocess
-import sys
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.dataset
 import pyarrow.parquet as pq
 
 import sardonyx as sx
-from measure import BUILD, machine, run, stamp
+from measure import BUILD, run, stamp
 from sardonyx._src.ir.tensors import Array
+from scoring_kills import Kills, kill_and_resume
+from scoring_models import CATEGORIES, FEATURES, NAMES, forest, logistic, mlp
 
 PAGE = Path(__file__).resolve().parents[1] / "docs/generated/scoring.md"
 FOLDER = BUILD / "scoring"
-FEATURES, CATEGORIES, TREES, DEPTH = 20, 30, 500, 6
 ROWS, RUNS, KILLS = 10_000_000, 3, 20
+PEER_ROWS = {
+    "forest": 500_000
+}  # of the peer, where all would take ten minutes; a run of half of them shows that times are linear
 CHUNK = 1 << 18  # rows of a row group
 MODELS = {"forest": "numbers", "mlp": "numbers", "logistic": "mixed"}  # with their tables
-NAMES = {
-    "forest": f"forest of {TREES} trees of depth {DEPTH}, {FEATURES} floats",
-    "mlp": f"MLP {FEATURES}-64-64-3, {FEATURES} floats",
-    "logistic": f"logistic regression, 6 floats, 2 integers, {CATEGORIES} texts",
-}
+MAKERS = {"forest": forest, "mlp": mlp, "logistic": logistic}
 OURS = """
 import pyarrow.dataset, pyarrow.parquet
 import sardonyx as sx
@@ -52,7 +51,7 @@ options.intra_op_num_threads = 2
 session = onnxruntime.InferenceSession({model!r}, options, providers=["CPUExecutionProvider"])
 inputs, outputs = session.get_inputs(), [output.name for output in session.get_outputs()]
 with measured():
-    writer = None
+    writer, rows = None, 0
     for batch in pq.ParquetFile({source!r}).iter_batches(1 << 16):
         arrays = [column.to_numpy(zero_copy_only=False) for column in batch.columns]
         if len(inputs) == 1:
@@ -66,76 +65,39 @@ with measured():
         table = pa.table(columns)
         writer = writer or pq.ParquetWriter({sink!r}, table.schema)
         writer.write_table(table)
+        rows += len(table)
+        if rows >= {rows}:
+            break
     writer.close()
 """
 PROGRAMS = {"sardonyx": OURS, "onnxruntime": PEER}
+Sample = dict[str, float]  # rows, seconds, processor seconds, bytes
 
 
-@dataclass(frozen=True)
-class Scoring:
-    """Seconds and added bytes of the runs of a program."""
+@dataclass
+class Results:
+    """What is measured so far.  samples: by model and tool; the peer's run of half of its rows is "half"."""
 
-    seconds: Sequence[float]
-    bytes: Sequence[float]
+    rows: int
+    stamp: str
+    samples: dict[str, dict[str, list[Sample]]] = field(default_factory=dict)
+    kills: Kills | None = None
 
+    @classmethod
+    def load(cls, rows: int, *, restart: bool) -> Results:
+        """Those of earlier runs for this number of rows."""
+        path = FOLDER / f"results_{rows}.json"
+        if restart or not path.exists():
+            return cls(rows, stamp())
+        kept = json.loads(path.read_text())
+        kills = None if kept["kills"] is None else Kills(**kept["kills"])
+        return cls(rows, kept["stamp"], kept["samples"], kills)
 
-def forest(rng: np.random.Generator) -> sx.Model:
-    """A classifier of complete trees with random thresholds, in the form in which skl2onnx writes two classes."""
-    inner, total = 2**DEPTH - 1, 2 ** (DEPTH + 1) - 1
-    ids = np.arange(total)
-    is_inner, leaves = ids < inner, ids[inner:]
-    every = np.tile(is_inner, TREES)
-    weights = rng.random(len(leaves) * TREES)
-    b = sx.Builder(opset=17, imports={"ai.onnx.ml": 3})
-    label, probabilities = b.domain("ai.onnx.ml").TreeEnsembleClassifier(
-        b.input("x", "float32", ["N", FEATURES]),
-        nodes_treeids=np.repeat(np.arange(TREES), total).tolist(),
-        nodes_nodeids=np.tile(ids, TREES).tolist(),
-        nodes_featureids=np.where(every, rng.integers(0, FEATURES, every.size), 0).tolist(),
-        nodes_values=np.where(every, rng.normal(size=every.size), 0).tolist(),
-        nodes_modes=np.tile(np.where(is_inner, "BRANCH_LEQ", "LEAF"), TREES).tolist(),
-        nodes_truenodeids=np.tile(np.where(is_inner, 2 * ids + 1, 0), TREES).tolist(),
-        nodes_falsenodeids=np.tile(np.where(is_inner, 2 * ids + 2, 0), TREES).tolist(),
-        class_treeids=np.repeat(np.arange(TREES), len(leaves)).tolist(),
-        class_nodeids=np.tile(leaves, TREES).tolist(),
-        class_ids=[0] * len(weights),
-        class_weights=(weights / TREES).tolist(),
-        classlabels_int64s=[0, 1],
-        post_transform="NONE",
-    )
-    return b.model(label=label, probabilities=probabilities)
+    def save(self) -> None:
+        (FOLDER / f"results_{self.rows}.json").write_text(json.dumps(asdict(self)))
 
-
-def mlp(rng: np.random.Generator) -> sx.Model:
-    b = sx.Builder(opset=17)
-    hidden = b.input("x", "float32", ["N", FEATURES])
-    for rows, columns in ((FEATURES, 64), (64, 64)):
-        weights = rng.normal(0, rows**-0.5, (rows, columns)).astype(np.float32)
-        hidden = b.Relu(b.Gemm(hidden, weights, rng.normal(size=columns).astype(np.float32)))
-    scores = b.Gemm(hidden, rng.normal(0, 0.1, (64, 3)).astype(np.float32))
-    return b.model(probabilities=b.Softmax(scores, axis=1))
-
-
-def logistic(rng: np.random.Generator) -> sx.Model:
-    """The graph that skl2onnx writes for a scaler, a one-hot encoder and a logistic regression."""
-    b = sx.Builder(opset=17, imports={"ai.onnx.ml": 3})
-    ml = b.domain("ai.onnx.ml")
-    floats = [b.input(f"f{i}", "float32", ["N", 1]) for i in range(6)]
-    integers = [b.Cast(b.input(f"i{i}", "int64", ["N", 1]), to=1) for i in range(2)]
-    scaled = ml.Scaler(b.Concat(*floats, *integers, axis=1), offset=[0.5] * 8, scale=[0.9] * 8)
-    texts = [f"category {i}" for i in range(CATEGORIES)]
-    encoded = ml.OneHotEncoder(b.input("c", "string", ["N", 1]), cats_strings=texts, zeros=1)
-    features = b.Concat(scaled, b.Reshape(encoded, [-1, CATEGORIES]), axis=1)
-    weights = rng.normal(0, 0.3, 8 + CATEGORIES)
-    label, scores = ml.LinearClassifier(
-        features,
-        coefficients=np.concatenate([-weights, weights]).tolist(),
-        intercepts=[-0.1, 0.1],
-        classlabels_ints=[0, 1],
-        multi_class=0,
-        post_transform="LOGISTIC",
-    )
-    return b.model(label=label, probabilities=ml.Normalizer(scores, norm="L1"))
+    def samples_of(self, model: str, tool: str) -> list[Sample]:
+        return self.samples.setdefault(model, {}).setdefault(tool, [])
 
 
 def write_tables(rows: int) -> None:
@@ -163,7 +125,7 @@ def write_tables(rows: int) -> None:
 def prepare(rows: int) -> None:
     """The models and tables; tables of this number of rows are used again."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for name, make in (("forest", forest), ("mlp", mlp), ("logistic", logistic)):
+    for name, make in MAKERS.items():
         sx.save(make(np.random.default_rng(1)), FOLDER / f"{name}.onnx")
     tables = [FOLDER / f"{name}.parquet" for name in ("numbers", "mixed")]
     if not all(table.exists() and pq.read_metadata(table).num_rows == rows for table in tables):
@@ -175,24 +137,32 @@ def files(model: str, tool: str) -> dict[str, str]:
     return {"model": str(FOLDER / f"{model}.onnx"), "source": str(source), "sink": str(sink)}
 
 
-def measure(model: str, runs: int) -> dict[str, Scoring]:
+def run_once(model: str, tool: str, rows: int) -> Sample:
+    sample = {"rows": rows, **run(PROGRAMS[tool].format(**files(model, tool), rows=rows))}
+    print(model, tool, sample, flush=True)
+    return sample
+
+
+def measure(results: Results, model: str, runs: int) -> None:
     """Both programs in turn, and a check that they agree."""
-    samples: dict[str, list[dict[str, float]]] = {tool: [] for tool in PROGRAMS}
-    for _ in range(runs):
-        for tool, code in PROGRAMS.items():
-            samples[tool].append(run(code.format(**files(model, tool))))
-            print(model, tool, samples[tool][-1], flush=True)
+    peer_rows = min(PEER_ROWS.get(model, results.rows), results.rows)
+    if peer_rows < results.rows and not results.samples_of(model, "half"):
+        results.samples_of(model, "half").append(run_once(model, "onnxruntime", peer_rows // 2))
+    for number in range(runs):
+        for tool, rows in (("sardonyx", results.rows), ("onnxruntime", peer_rows)):
+            samples = results.samples_of(model, tool)
+            if len(samples) <= number:
+                samples.append(run_once(model, tool, rows))
+                results.save()
     require_equal(model)
-    return {
-        tool: Scoring([s["seconds"] for s in timings], [s["bytes"] for s in timings])
-        for tool, timings in samples.items()
-    }
 
 
 def require_equal(model: str) -> None:
     """Raises AssertionError unless the results of both programs agree; labels may differ where both classes are as likely."""
     ours, theirs = (pq.read_table(files(model, tool)["sink"]) for tool in PROGRAMS)
+    ours = ours.slice(0, len(theirs))
     assert ours.column_names == theirs.column_names
+    assert len(ours) == len(theirs) > 0
     for name in ours.column_names:
         if name != "label":
             np.testing.assert_allclose(ours[name].to_numpy(), theirs[name].to_numpy(), rtol=1e-4, atol=1e-5)
@@ -201,55 +171,42 @@ def require_equal(model: str) -> None:
         assert np.all((ours["label"].to_numpy() == theirs["label"].to_numpy()) | (np.abs(margin) < 1e-4))
 
 
-def row_of(model: str, rows: int, timings: dict[str, Scoring]) -> str:
-    seconds = {tool: statistics.median(scoring.seconds) for tool, scoring in timings.items()}
-    speeds = " | ".join(f"{rows / seconds[tool]:,.0f}" for tool in PROGRAMS)
-    memory = " | ".join(f"{max(timings[tool].bytes) / 2**20:,.0f}" for tool in PROGRAMS)
-    ratio = seconds["onnxruntime"] / seconds["sardonyx"]
-    return f"| {NAMES[model]} | {speeds} | {ratio:.1f} | {memory} |"
+def row_of(model: str, samples: Mapping[str, Sequence[Sample]]) -> str:
+    """A row of the table: medians of seconds and processor seconds, the largest memory."""
+    tools = [samples[tool] for tool in PROGRAMS]
+    speeds = [statistics.median(s["rows"] / s["seconds"] for s in runs) for runs in tools]
+    costs = [statistics.median(s["processor"] / s["rows"] for s in runs) * 1e6 for runs in tools]
+    memory = [max(s["bytes"] for s in runs) / 2**20 for runs in tools]
+    facts = [f"{speeds[0]:,.0f}", f"{speeds[1]:,.0f}", f"{speeds[0] / speeds[1]:.1f}"]
+    facts += [f"{cost:.2f}" for cost in costs] + [f"{size:,.0f}" for size in memory]
+    return f"| {NAMES[model]} | {' | '.join(facts)} |"
 
 
-def kill_and_resume(kills: int) -> tuple[int, float]:
-    """The number of processes that were killed before the end of their job, and the share of rows that these had completed.
-
-    Raises AssertionError unless the output is that of an undisturbed job.
-    """
-    paths = files("mlp", "sardonyx")
-    sink = FOLDER / "killed"
-    delays = random.Random(0)
-    command = [sys.executable, "-m", "sardonyx", "score", paths["model"], paths["source"], "-o", f"{sink}/"]
-    options = ["--vectors", "columns"]
-    killed, restart = 0, ["--restart"]
-    for _ in range(kills):
-        with subprocess.Popen([*command, *options, *restart], stdout=subprocess.DEVNULL) as process:
-            try:
-                process.wait(delays.uniform(0.8, 2.5))
-            except subprocess.TimeoutExpired:
-                process.kill()
-                killed += 1
-        restart = [] if (sink / "_sardonyx").exists() else restart
-    result = sx.score(paths["model"], paths["source"], f"{sink}/", vectors="columns")
-    resumed = pyarrow.dataset.dataset(sink, format="parquet").to_table()
-    assert resumed.equals(pq.read_table(paths["sink"])), "rows were lost, repeated or changed"
-    return killed, result.resumed_rows / result.rows
-
-
-def page(rows: int, lines: Sequence[str], runs: int, resumed: tuple[int, float] | None) -> str:
+def page(results: Results) -> str:
     """The page for docs/generated."""
-    head = "# Rows per second of scoring\n\nWritten by `bench/scoring.py`. " + " ".join(
-        str(__doc__).split()[15:]
+    text = " ".join(str(__doc__).split("\n\n")[1].split())
+    parts = [f"# Rows per second of scoring\n\nWritten by `bench/scoring.py`. {text}"]
+    complete = {model: tools for model, tools in results.samples.items() if all(map(tools.get, PROGRAMS))}
+    runs = min((len(tools[tool]) for tools in complete.values() for tool in PROGRAMS), default=0)
+    parts.append(
+        f"{results.rows:,} rows, {runs} runs each; memory is the largest of the runs. {results.stamp}"
     )
-    facts = f"{rows:,} rows, {runs} runs each, medians; memory is the largest of the runs. {stamp()}"
-    table = (
-        "| model | sardonyx, rows/s | pyarrow and onnxruntime, rows/s | ratio | sardonyx, MiB | peer, MiB |"
-    )
-    parts = [head, facts, "\n".join([table, "|---|---|---|---|---|---|", *lines])]
-    if resumed is not None:
-        parts.append(
-            f"The MLP into a folder, with {resumed[0]} processes killed after 0.8 to 2.5 seconds: the last process found "
-            f"{resumed[1]:.0%} of the rows complete, and the output equals that of an undisturbed job."
-        )
+    head = [
+        "| model | sardonyx, rows/s | peer, rows/s | ratio | sardonyx, processor µs/row | peer, µs/row | sardonyx, MiB | peer, MiB |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    parts.append("\n".join(head + [row_of(model, complete[model]) for model in MODELS if model in complete]))
+    parts += [half_text(model, tools) for model, tools in complete.items() if tools.get("half")]
+    if results.kills is not None:
+        parts.append(results.kills.text())
     return "\n\n".join(parts) + "\n"
+
+
+def half_text(model: str, samples: Mapping[str, Sequence[Sample]]) -> str:
+    """That the peer's time is linear in the rows, for a model that it runs on fewer."""
+    half, whole = samples["half"][0], samples["onnxruntime"]
+    ratio = statistics.median(s["seconds"] for s in whole) / half["seconds"]
+    return f"The peer runs the {model} on {whole[0]['rows']:,} rows only; half of them take 1/{ratio:.2f} of the time."
 
 
 def main() -> None:
@@ -257,18 +214,24 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=ROWS)
     parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--kills", type=int, default=KILLS)
-    parser.add_argument(
-        "--only", choices=MODELS, help="prints the row of one model instead of writing the page"
-    )
+    parser.add_argument("--only", choices=["tables", *MODELS, "kills"], help="measures one piece")
+    parser.add_argument("--restart", action="store_true", help="measures again what is complete")
+    parser.add_argument("--print", action="store_true", help="prints the page instead of writing it")
     args = parser.parse_args()
-    prepare(args.rows)
-    if args.only:
-        print(machine(), row_of(args.only, args.rows, measure(args.only, args.runs)))
-        return
     start = time.perf_counter()
-    lines = [row_of(model, args.rows, measure(model, args.runs)) for model in MODELS]
-    resumed = kill_and_resume(args.kills) if args.kills else None
-    PAGE.write_text(page(args.rows, lines, args.runs, resumed))
+    prepare(args.rows)
+    results = Results.load(args.rows, restart=args.restart)
+    for model in MODELS:
+        if args.only in (None, model):
+            measure(results, model, args.runs)
+    if args.only in (None, "kills") and (results.kills is None or args.only):
+        paths = files("mlp", "sardonyx")
+        results.kills = kill_and_resume(paths["model"], paths["source"], FOLDER, args.rows, args.kills)
+    results.save()
+    if args.print:
+        print(page(results))
+    elif args.only != "tables":
+        PAGE.write_text(page(results))
     print(f"{time.perf_counter() - start:.0f} s")
 
 

@@ -1,0 +1,89 @@
+"""Jobs that are killed at random moments, for `bench/scoring.py`: is their output that of an undisturbed job?"""
+
+from __future__ import annotations
+
+import random
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow.dataset
+
+PARTS = 100  # of a job, at least
+SHARE = 12  # a process lives for up to this part of the time of a whole job, besides its start
+PROGRAM = """
+import sys
+import sardonyx as sx
+from sardonyx._src.score import parts
+model, source, sink, parts.PART_ROWS = *sys.argv[1:4], int(sys.argv[4])
+print("ready", flush=True)
+result = sx.score(model, source, sink, vectors="columns", workers=2)
+print(result.resumed_rows, flush=True)
+"""
+
+
+@dataclass(frozen=True)
+class Kills:
+    """A job that ended after kills.  processes: that were killed.  resumed_rows: that the last one found complete."""
+
+    rows: int
+    parts: int
+    processes: int
+    seconds: float  # of an undisturbed job
+    resumed_rows: int
+
+    def text(self) -> str:
+        return (
+            f"The MLP over {self.rows:,} rows into a folder of {self.parts} parts, which takes {self.seconds:.1f} seconds "
+            f"undisturbed: {self.processes} processes were killed at random moments, each went on where the last one was, "
+            f"and the one after them found {self.resumed_rows / self.rows:.0%} of the rows complete. The output equals that of the "
+            "undisturbed job, row by row and bit by bit."
+        )
+
+
+def kill_and_resume(model: str, source: str, folder: Path, rows: int, kills: int) -> Kills:
+    """Kills a job until `kills` processes have died, lets it end, and compares.
+
+    Raises AssertionError unless the output is that of an undisturbed job.
+    """
+    undisturbed, sink = folder / "undisturbed", folder / "killed"
+    shutil.rmtree(undisturbed, ignore_errors=True)
+    shutil.rmtree(sink, ignore_errors=True)
+    part_rows = rows // PARTS
+    start = time.perf_counter()
+    run_job(model, source, undisturbed, part_rows)
+    seconds = time.perf_counter() - start
+    delays = random.Random(0)
+    killed = 0
+    while killed < kills:
+        if run_job(model, source, sink, part_rows, seconds=delays.uniform(0, seconds / SHARE)) is None:
+            killed += 1
+        else:  # complete before its kill: another job
+            shutil.rmtree(sink)
+    resumed = run_job(model, source, sink, part_rows)
+    assert resumed is not None, "a process without limit is not killed"
+    tables = [pyarrow.dataset.dataset(path, format="parquet").to_table() for path in (sink, undisturbed)]
+    assert tables[0].num_rows == rows
+    assert tables[0].equals(tables[1]), "rows were lost, repeated or changed"
+    parts = len(list(sink.glob("part-*")))
+    return Kills(rows, parts, killed, seconds, resumed)
+
+
+def run_job(
+    model: str, source: str, sink: Path, part_rows: int, *, seconds: float | None = None
+) -> int | None:
+    """The rows that earlier processes had completed; None if the process is killed after so many seconds of its job."""
+    command = [sys.executable, "-c", PROGRAM, model, source, f"{sink}/", str(part_rows)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        try:
+            out, _ = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return None
+    assert process.returncode == 0, f"the job failed with {process.returncode}"
+    return int(out)

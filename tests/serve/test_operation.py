@@ -17,6 +17,7 @@ from sardonyx._src.serve.grpc.messages import EmptyMessage, FlagResponse, ModelI
 from sardonyx._src.serve.grpc.server import GrpcServer
 from sardonyx._src.serve.grpc.service import GrpcInferenceService
 from sardonyx._src.serve.operation.metrics import MetricsEndpoint
+from sardonyx._src.serve.operation.snapshots import ProcessSnapshot, take_snapshot
 from sardonyx._src.serve.operation.tracing import RequestTracer, TracedApplication
 from sardonyx._src.serve.repository import ModelRepository
 from sardonyx._src.serve.requests import InferenceRequest
@@ -49,7 +50,12 @@ def test_metrics(tmp_path: Path) -> None:
     async def scenario() -> dict[tuple[str, ...], float]:
         repository = ModelRepository.of_folder(tmp_path)
         await repository.load_all()
-        app = RestApplication(repository, "1", more_routes=[Route("/metrics", MetricsEndpoint(repository))])
+
+        async def take_snapshots() -> list[ProcessSnapshot]:
+            return [take_snapshot(repository)]
+
+        metrics = Route("/metrics", MetricsEndpoint(take_snapshots))
+        app = RestApplication(repository, "1", more_routes=[metrics])
         model = repository.find("a")
         for _ in range(3):
             await model.infer(InferenceRequest("a", {"x": X}))

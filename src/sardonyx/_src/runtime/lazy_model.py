@@ -5,9 +5,12 @@ from __future__ import annotations
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+
 from sardonyx._src.io.loading.file_formats import FileData
 from sardonyx._src.io.loading.load import TEXT_SUFFIXES, load, map_or_read
 from sardonyx._src.io.mapped_files import MappedFile
+from sardonyx._src.io.memory_release import release_pages
 from sardonyx._src.ir.model import Model
 
 
@@ -33,3 +36,9 @@ class LazyModel:
         if isinstance(self.data, MappedFile):
             self.data.require_unchanged()
         return load(memoryview(self.data))
+
+    def release(self) -> None:
+        """Forgets the decoded model, which is decoded again if it is needed, and releases the pages of its file."""
+        self.__dict__.pop("model", None)
+        if isinstance(self.data, MappedFile):
+            release_pages(np.frombuffer(self.data, np.uint8))

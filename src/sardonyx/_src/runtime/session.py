@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
@@ -21,6 +22,7 @@ from sardonyx._src.io.external.opening import policy_of
 from sardonyx._src.io.loading.load import ModelSource
 from sardonyx._src.io.loading.operator_set_path import sources_of
 from sardonyx._src.io.loading.operator_sets import OperatorSetSource
+from sardonyx._src.io.memory_release import trim_heap
 from sardonyx._src.ir.graph import Node
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ops.api import RunLimits, RunResult, RuntimeValue, is_number
@@ -36,6 +38,7 @@ from sardonyx._src.runtime.inner_declarations import (
     InnerDeclarations,
     find_declarations,
 )
+from sardonyx._src.runtime.lazy_model import LazyModel
 from sardonyx._src.runtime.memory_limits import limits_of_process
 from sardonyx._src.runtime.output_arrays import OutputArrays, check_output_arrays, copy_outputs
 from sardonyx._src.runtime.results import check_results, copy_if_read_only, select_outputs
@@ -69,6 +72,9 @@ class RunKeywords(TypedDict, total=False):
     cancellation: CancellationToken | None
     out: OutputArrays | None
     cast: Cast
+
+
+MIN_COLLECTED_BYTES = 1 << 20  # of a model: a collection stops all threads for some 10 ms
 
 
 class Session:
@@ -450,3 +456,13 @@ def restore_session(origin: SessionOrigin, engine: Engine) -> Session:
         operators=origin.operators,
         precision=EXACT if engine == "reference" else origin.precision,
     )
+
+
+def release_model(session: Session) -> None:
+    """Frees the model that a session of a cached program has decoded; it is decoded again if it is needed."""
+    source = session._source_model
+    if isinstance(source, LazyModel):
+        source.release()
+        if len(source.data) > MIN_COLLECTED_BYTES:
+            gc.collect()  # graphs are reference cycles, and their weights copies
+            trim_heap()

@@ -11,6 +11,7 @@ threads = 2
 
 from __future__ import annotations
 
+import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
@@ -25,6 +26,7 @@ from sardonyx._src.serve.settings import ServiceLimits, ServiceSettings
 from sardonyx._src.suggestions import suggest
 
 PATHS = ("repository", "token_file", "certificate", "key")
+MAX_PROCESSES = 1024
 SIZE_UNITS = {"K": 10, "M": 20, "G": 30, "T": 40}  # powers of 2
 
 
@@ -52,6 +54,9 @@ def parse_settings(values: Mapping[str, object]) -> ServiceSettings:
     settings = ServiceSettings(**parsed)
     if settings.key is not None and settings.certificate is None:
         raise InputError("a key requires a certificate", name="key")
+    if settings.processes > 1 and sys.platform != "linux":
+        why = "processes must be 1 where the system does not spread the connections of a port over them, as Linux does"
+        raise InputError(f"{why}; got {settings.processes}", name="processes")
     return settings
 
 
@@ -66,6 +71,9 @@ def parse_value(name: str, value: object) -> Any:
             return require(name, value in LOG_FORMS, value, " or ".join(LOG_FORMS))
         case "port" | "grpc_port":
             return require(name, type(value) is int and 0 <= value < 1 << 16, value, "a number below 65536")
+        case "processes":
+            is_count = type(value) is int and 1 <= value <= MAX_PROCESSES
+            return require(name, is_count, value, f"a number from 1 to {MAX_PROCESSES}")
         case "access_log" | "control" | "metrics":
             return require(name, isinstance(value, bool), value, "true or false")
         case "traces":

@@ -13,7 +13,7 @@ from sardonyx._src.errors import EvaluationError, InputError
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.measure.feeds import clamp_integers
 from sardonyx._src.measure.random_feeds import random_feeds
-from sardonyx._src.runtime.session import Session
+from sardonyx._src.runtime.session import Session, release_model
 from sardonyx._src.serve.failures import RequestFailure
 from sardonyx._src.serve.model_config import ModelConfig, object_of
 from sardonyx._src.serve.rest.inference_messages import parse_inputs
@@ -33,6 +33,7 @@ def open_model(
     model = ServedModel(name, version, session, config, statistics)
     for entry in config.warm_up or ({"sizes": {}},):
         warm_up(model, entry, is_required=bool(config.warm_up))
+    release_model(session)  # which was read for the proof that rows are independent
     return model
 
 

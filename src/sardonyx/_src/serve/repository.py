@@ -141,7 +141,8 @@ class ModelRepository:
         """Loads the models of the folder one after the other; the index has the reasons of those that fail."""
         async with self._loading:
             for files in (await asyncio.to_thread(self._scan)).values():
-                await self._load(files)
+                if not self._entries.get(files.name, ModelEntry()).is_unloaded:
+                    await self._load(files)
             self._is_complete = True
 
     async def refresh(self) -> None:

@@ -7,7 +7,7 @@ import logging
 import socket
 import ssl
 import sys
-from collections.abc import Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from importlib.metadata import version
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -18,8 +18,9 @@ from starlette.routing import Route
 from sardonyx._src.errors import InputError
 from sardonyx._src.serve.model_files import SUFFIXES, ModelFiles, scan_model, scan_repository
 from sardonyx._src.serve.operation.metrics import MetricsEndpoint
+from sardonyx._src.serve.operation.snapshots import ProcessSnapshot, take_snapshot
 from sardonyx._src.serve.operation.tracing import RequestTracer, TracedApplication, open_tracer
-from sardonyx._src.serve.repository import ModelRepository
+from sardonyx._src.serve.repository import ModelRepository, Scan
 from sardonyx._src.serve.rest.application import RestApplication
 from sardonyx._src.serve.rest.connections import ConnectionTable, LimitedHttpProtocol, ServiceConfig
 from sardonyx._src.serve.rest.direct_connections import DirectHttpProtocol
@@ -34,12 +35,6 @@ SWEEP_SECONDS = 1.0
 BACKLOG = 2048
 
 
-def run_service(settings: ServiceSettings) -> None:
-    """Serves until a signal ends the service.  Raises InputError for wrong settings, and OSError."""
-    with asyncio.Runner(loop_factory=new_loop) as runner:
-        runner.run(Service(settings).run())
-
-
 def new_loop() -> asyncio.AbstractEventLoop:
     """uvloop's event loop where it is installed."""
     try:
@@ -50,16 +45,18 @@ def new_loop() -> asyncio.AbstractEventLoop:
 
 
 class Service:
-    """A service, which `run` runs once.
+    """A service of one process, which `run` runs once.  Workers of a service of several override the methods without underscore.
 
     ports: those on which it listens, by transport.
     """
+
+    shares_ports = False  # with other processes
 
     def __init__(self, settings: ServiceSettings) -> None:
         """Raises InputError and OSError for settings that are wrong."""
         self.settings = settings
         self.ports: dict[str, int] = {}
-        self.repository = open_repository(settings)
+        self.repository = self.open_repository()
         for path in filter(None, (settings.certificate, settings.key)):
             path.open("rb").close()  # OpenSSL's error would not name the file
         token = read_token(settings.token_file) if settings.token_file else ""
@@ -70,7 +67,7 @@ class Service:
             token=token,
             allows_control=settings.allows_control,
             access_log=settings.access_log,
-            more_routes=[metrics_route(self.repository)] if settings.metrics else [],
+            more_routes=[metrics_route(self.take_snapshots)] if settings.metrics else [],
         )
         self._tracer = open_tracer(settings.traces) if settings.traces else None
         self._grpc = None if settings.grpc_port is None else open_grpc(self, token, self._tracer)
@@ -83,6 +80,25 @@ class Service:
             why = f"{settings.certificate} and its key must be a PEM certificate and its private key: {error}"
             raise InputError(why, name="certificate") from None
         self._server = GracefulServer(config, self)
+
+    def open_repository(self) -> ModelRepository:
+        """The repository of the service; nothing is loaded yet."""
+        return ModelRepository(scan_of(self.settings), self.settings.models)
+
+    def listen(self) -> socket.socket:
+        """The listening socket of HTTP.  Raises OSError."""
+        listener = listen(self.settings.host, self.settings.port)
+        log_address("https" if self.settings.certificate else "http", listener)
+        return listener
+
+    async def take_snapshots(self) -> Sequence[ProcessSnapshot]:
+        """What the processes of the service have counted."""
+        return [take_snapshot(self.repository)]
+
+    async def report_loaded(self) -> None:
+        """Called once every model of the first scan has been loaded or has failed."""
+        if self.repository.is_ready:
+            LOG.info("ready")
 
     def _config(self) -> ServiceConfig:
         tls: dict[str, Any] = {}
@@ -108,12 +124,9 @@ class Service:
 
     async def run(self) -> None:
         """Serves until a signal or `stop`."""
-        with listen(self.settings.host, self.settings.port) as listener:
-            scheme = "https" if self.settings.certificate else "http"
-            host, port = listener.getsockname()[:2]
-            self.ports["http"] = port
-            LOG.info("listening on %s://%s:%d", scheme, f"[{host}]" if ":" in host else host, port)
-            await self._start_grpc(host)
+        with self.listen() as listener:
+            self.ports["http"] = listener.getsockname()[1]
+            await self._start_grpc()
             tasks = [asyncio.create_task(task) for task in self._background_tasks()]
             try:
                 await self._server.serve(sockets=[listener])
@@ -124,18 +137,21 @@ class Service:
                 await self._end_transports()
                 await self.repository.close()
 
-    async def _start_grpc(self, host: str) -> None:
-        if self._grpc is not None and self.settings.grpc_port is not None:
-            files = self.settings.certificate, self.settings.key
+    async def _start_grpc(self) -> None:
+        settings = self.settings
+        if self._grpc is not None and settings.grpc_port is not None:
             port = self.ports["grpc"] = await self._grpc.start(
-                self.settings.host, self.settings.grpc_port, *files
+                settings.host,
+                settings.grpc_port,
+                settings.certificate,
+                settings.key,
+                shares_port=self.shares_ports,
             )
-            LOG.info(
-                "listening on grpc%s://%s:%d",
-                "s" if files[0] else "",
-                f"[{host}]" if ":" in host else host,
-                port,
-            )
+            if not self.shares_ports:
+                LOG.info(
+                    "listening on %s",
+                    address_text("grpcs" if settings.certificate else "grpc", settings.host, port),
+                )
 
     async def _end_transports(self) -> None:
         """Waits for the calls of gRPC, and exports the last spans."""
@@ -162,8 +178,7 @@ class Service:
     async def _load(self) -> None:
         """Loads all models, and then what changes in the folder."""
         await self._survive(self.repository.load_all())
-        if self.repository.is_ready:
-            LOG.info("ready")
+        await self.report_loaded()
         while (seconds := self.settings.watch_seconds) is not None:
             await asyncio.sleep(seconds)
             await self._survive(self.repository.refresh())
@@ -197,24 +212,20 @@ class GracefulServer(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def open_repository(settings: ServiceSettings) -> ModelRepository:
-    """The repository of a service: a folder of models, the folder of one, or a file."""
+def scan_of(settings: ServiceSettings) -> Scan:
+    """Lists the files of a service: those of a folder of models, of the folder of one, or a file.  Raises InputError."""
     path, name = settings.repository, settings.name
     if path.is_file() and path.suffix in SUFFIXES:
         files = {name or path.stem: ModelFiles(name or path.stem, {1: path})}
-        return ModelRepository(lambda: files, settings.models)
+        return lambda: files
     if not path.is_dir():
         raise InputError(f"the repository must be a folder or a model file; got {path}", name="repository")
-
-    def scan() -> Mapping[str, ModelFiles]:
-        return {name: scan_model(path, name)} if name else scan_repository(path)
-
-    return ModelRepository(scan, settings.models)
+    return lambda: {name: scan_model(path, name)} if name else scan_repository(path)
 
 
-def metrics_route(repository: ModelRepository) -> Route:
+def metrics_route(take_snapshots: Callable[[], Awaitable[Sequence[ProcessSnapshot]]]) -> Route:
     """GET /metrics."""
-    return Route("/metrics", MetricsEndpoint(repository), methods=["GET"])
+    return Route("/metrics", MetricsEndpoint(take_snapshots), methods=["GET"])
 
 
 def open_grpc(service: Service, token: str, tracer: RequestTracer | None) -> GrpcServer:
@@ -229,10 +240,20 @@ def open_grpc(service: Service, token: str, tracer: RequestTracer | None) -> Grp
     return GrpcServer(methods, settings.limits, token=token, tracer=tracer, access_log=settings.access_log)
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """A listening socket; OSError if the address cannot be used."""
+def listen(host: str, port: int, *, shares_port: bool = False) -> socket.socket:
+    """A listening socket; OSError if the address cannot be used.  shares_port: with other sockets of the same user."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    return socket.create_server((host, port), family=family, backlog=BACKLOG)
+    return socket.create_server((host, port), family=family, backlog=BACKLOG, reuse_port=shares_port)
+
+
+def log_address(scheme: str, listener: socket.socket) -> None:
+    """Logs where a service listens."""
+    host, port = listener.getsockname()[:2]
+    LOG.info("listening on %s", address_text(scheme, host, port))
+
+
+def address_text(scheme: str, host: str, port: int) -> str:
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
 def connection_limit(most: int) -> int:

@@ -40,6 +40,7 @@ class ServiceSettings:
 
     repository: the folder of models.  name: if it is the folder of one model, the name of that.
     grpc_port: of the gRPC transport; None: there is none.
+    processes: that accept requests; each has an event loop, queues and threads of its own, and all map one copy of the weights.
     metrics: whether GET /metrics is answered.  traces: the address of a collector of OpenTelemetry (OTLP over HTTP); "": no traces.
     token_file: its first line is required as bearer token.  certificate, key: PEM files, for TLS.
     drain_seconds: how long a service that ends still accepts requests, so that load balancers notice that it is not ready.
@@ -53,6 +54,7 @@ class ServiceSettings:
     host: str = "127.0.0.1"
     port: int = 8000
     grpc_port: int | None = None
+    processes: int = 1
     metrics: bool = True
     traces: str = ""
     token_file: Path | None = None

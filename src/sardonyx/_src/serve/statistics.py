@@ -22,6 +22,11 @@ class Histogram:
         self.counts[bisect_left(self.bounds, value)] += 1
         self.total += value
 
+    def add(self, other: Histogram) -> None:
+        """Adds the observations of another histogram with the same bounds."""
+        self.counts = [a + b for a, b in zip(self.counts, other.counts, strict=True)]
+        self.total += other.total
+
 
 class ModelStatistics:
     """What happened to the requests of one version of a model; updated on the event loop, and kept across replacements."""
@@ -48,3 +53,12 @@ class ModelStatistics:
         """Counts a run of a batch of `rows` rows."""
         self.run_seconds.observe(seconds)
         self.batch_rows.observe(rows)
+
+    def add(self, other: ModelStatistics) -> None:
+        """Adds what another process has counted."""
+        for outcome, count in other.outcomes.items():
+            self.outcomes[outcome] += count
+        self.request_seconds.add(other.request_seconds)
+        self.wait_seconds.add(other.wait_seconds)
+        self.run_seconds.add(other.run_seconds)
+        self.batch_rows.add(other.batch_rows)

@@ -4,6 +4,7 @@ sardonyx serve models/ --port 8000
 sardonyx serve model.onnx
 sardonyx serve models/ --watch 5 --log json
 sardonyx serve models/ --grpc-port 8001 --workers 2 --batch-delay 0.002
+sardonyx serve models/ --processes 4
 sardonyx serve models/ --host 0.0.0.0 --token-file token --certificate cert.pem --key key.pem
 sardonyx serve --config serve.toml
 
@@ -33,6 +34,7 @@ SETTINGS = (
     "host",
     "port",
     "grpc_port",
+    "processes",
     "traces",
     "token_file",
     "certificate",
@@ -59,6 +61,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         type=parse_count,
         metavar="N",
         help="serve gRPC, too, on this port; 0: any free one (none)",
+    )
+    parser.add_argument(
+        "--processes",
+        type=parse_count,
+        metavar="N",
+        help="processes that accept requests; weights are in memory once (1)",
     )
     add_security(parser)
     add_operation(parser)
@@ -145,7 +153,7 @@ def add_models(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     try:
-        from sardonyx._src.serve.service import run_service
+        from sardonyx._src.serve.run import run_service
     except ImportError as error:
         why = f"`sardonyx serve` needs {error.name}: pip install 'sardonyx[serve]'"
         raise MissingPackage(why, package="sardonyx[serve]") from None

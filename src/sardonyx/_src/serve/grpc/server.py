@@ -78,15 +78,24 @@ class GrpcServer:
         self._server: grpc.aio.Server | None = None
 
     async def start(
-        self, host: str, port: int, certificate: Path | None = None, key: Path | None = None
+        self,
+        host: str,
+        port: int,
+        certificate: Path | None = None,
+        key: Path | None = None,
+        *,
+        shares_port: bool = False,
     ) -> int:
-        """Listens, and returns the port.  Raises OSError for an address or files that cannot be used."""
+        """Listens, and returns the port.  Raises OSError for an address or files that cannot be used.
+
+        shares_port: whether other processes of the same user listen on the port, too.
+        """
         server = grpc.aio.server(
             options=[
                 ("grpc.max_receive_message_length", self._limits.body),
                 ("grpc.max_send_message_length", -1),
                 ("grpc.max_metadata_size", MAX_METADATA),
-                ("grpc.so_reuseport", 0),
+                ("grpc.so_reuseport", int(shares_port)),
             ],
             maximum_concurrent_rpcs=self._limits.connections,
         )

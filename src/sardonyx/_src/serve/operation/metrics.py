@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 
-from prometheus_client import CollectorRegistry, PlatformCollector, ProcessCollector
+from prometheus_client import CollectorRegistry, PlatformCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 from starlette.types import Receive, Scope, Send
 
-from sardonyx._src.serve.repository import ModelRepository
+from sardonyx._src.serve.operation.snapshots import ProcessSnapshot, sum_models
 from sardonyx._src.serve.rest.responses import HttpResponse, send_response
 from sardonyx._src.serve.statistics import Histogram, ModelStatistics
 
@@ -24,16 +24,17 @@ HISTOGRAMS = {
 }
 
 
-class RepositoryCollector(Collector):
-    """The metrics of the models of a repository."""
+class SnapshotCollector(Collector):
+    """The metrics of the processes of a service; those of the system's accounts have the number of their process as label."""
 
-    def __init__(self, repository: ModelRepository) -> None:
-        self._repository = repository
+    def __init__(self, processes: Sequence[ProcessSnapshot]) -> None:
+        self._processes, self._models = processes, sum_models(processes)
 
     def collect(self) -> Iterator[Metric]:
         yield self._requests()
         yield from (self._histogram(name, text) for name, text in HISTOGRAMS.items())
         yield from self._gauges()
+        yield from self._usage()
 
     def _requests(self) -> Metric:
         family = CounterMetricFamily(
@@ -41,16 +42,16 @@ class RepositoryCollector(Collector):
             "Requests by outcome: ok, or the kind of failure.",
             labels=(*LABELS, "outcome"),
         )
-        for name, version, state in self._repository.states():
-            for outcome, count in sorted(state.statistics.outcomes.items()):
-                family.add_metric((name, version, outcome), count)
+        for model in self._models:
+            for outcome, count in sorted(model.statistics.outcomes.items()):
+                family.add_metric((model.name, model.version, outcome), count)
         return family
 
     def _histogram(self, attribute: str, text: str) -> Metric:
         family = HistogramMetricFamily(f"sardonyx_{attribute}", text, labels=LABELS)
-        for name, version, state in self._repository.states():
-            histogram = histogram_of(state.statistics, attribute)
-            family.add_metric((name, version), cumulative_buckets(histogram), histogram.total)
+        for model in self._models:
+            histogram = histogram_of(model.statistics, attribute)
+            family.add_metric((model.name, model.version), cumulative_buckets(histogram), histogram.total)
         return family
 
     def _gauges(self) -> Iterator[Metric]:
@@ -61,14 +62,26 @@ class RepositoryCollector(Collector):
             "sardonyx_queue_length", "Requests that wait in the queue.", labels=LABELS
         )
         sequences = GaugeMetricFamily("sardonyx_sequences", "Sequences under way.", labels=LABELS)
-        for name, version, state in self._repository.states():
-            ready.add_metric((name, version), state.served is not None)
-            if state.served is not None:
-                executor = state.served.executor
-                waiting.add_metric((name, version), executor.scheduler.queue_length)
-                if executor.sequences is not None:
-                    sequences.add_metric((name, version), len(executor.sequences))
+        for model in self._models:
+            ready.add_metric((model.name, model.version), model.is_ready)
+            if model.is_ready:
+                waiting.add_metric((model.name, model.version), model.queue_length)
+            if model.sequences is not None:
+                sequences.add_metric((model.name, model.version), model.sequences)
         yield from (ready, waiting, sequences)
+
+    def _usage(self) -> Iterator[Metric]:
+        families: dict[str, Metric] = {}
+        is_one = len(self._processes) == 1
+        for number, process in enumerate(self._processes):
+            labels = {} if is_one else {"process": str(number)}
+            for metric in process.usage:
+                family = families.setdefault(
+                    metric.name, Metric(metric.name, metric.documentation, metric.type)
+                )
+                for sample in metric.samples:
+                    family.add_sample(sample.name, {**sample.labels, **labels}, sample.value)
+        yield from families.values()
 
 
 def histogram_of(statistics: ModelStatistics, attribute: str) -> Histogram:
@@ -87,16 +100,16 @@ def cumulative_buckets(histogram: Histogram) -> list[tuple[str, float]]:
 
 
 class MetricsEndpoint:
-    """GET /metrics, as an ASGI application."""
+    """GET /metrics, as an ASGI application.  snapshots: of all processes of the service."""
 
-    def __init__(self, repository: ModelRepository) -> None:
-        self._registry = CollectorRegistry()
-        self._registry.register(RepositoryCollector(repository))
-        ProcessCollector(registry=self._registry)
-        PlatformCollector(registry=self._registry)
+    def __init__(self, snapshots: Callable[[], Awaitable[Sequence[ProcessSnapshot]]]) -> None:
+        self._snapshots = snapshots
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        registry = CollectorRegistry()
+        registry.register(SnapshotCollector(await self._snapshots()))
+        PlatformCollector(registry=registry)
         accepted = dict(scope["headers"]).get(b"accept", b"").decode("latin-1")
         encoder, content_type = choose_encoder(accepted)
         headers = ((b"content-type", content_type.encode()),)
-        await send_response(send, HttpResponse(200, headers, (encoder(self._registry),)))
+        await send_response(send, HttpResponse(200, headers, (encoder(registry),)))

@@ -1,0 +1,81 @@
+"""What the processes of a service have counted at one moment, and their sum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass, replace
+
+from prometheus_client import ProcessCollector
+from prometheus_client.core import Metric
+
+from sardonyx._src.serve.repository import ModelRepository
+from sardonyx._src.serve.statistics import ModelStatistics
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSnapshot:
+    """One version of a model.
+
+    is_ready: in all processes that were asked.  queue_length, sequences: their sum; sequences is None for a model without states.
+    """
+
+    name: str
+    version: str
+    is_ready: bool
+    queue_length: int
+    sequences: int | None
+    statistics: ModelStatistics
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessSnapshot:
+    """One process.  usage: its memory, processor time and descriptors, as Prometheus names them."""
+
+    models: tuple[ModelSnapshot, ...]
+    usage: tuple[Metric, ...] = ()
+
+
+def take_snapshot(repository: ModelRepository) -> ProcessSnapshot:
+    """The counts of this process."""
+    return ProcessSnapshot(
+        tuple(model_snapshots(repository)), tuple(ProcessCollector(registry=None).collect())
+    )
+
+
+def model_snapshots(repository: ModelRepository) -> Iterator[ModelSnapshot]:
+    for name, version, state in repository.states():
+        waiting, sequences = 0, None
+        if state.served is not None:
+            executor = state.served.executor
+            waiting = executor.scheduler.queue_length
+            sequences = None if executor.sequences is None else len(executor.sequences)
+        yield ModelSnapshot(name, version, state.served is not None, waiting, sequences, state.statistics)
+
+
+def sum_models(processes: Iterable[ProcessSnapshot]) -> list[ModelSnapshot]:
+    """The models of all processes, each once."""
+    total: dict[tuple[str, str], ModelSnapshot] = {}
+    for model in (model for process in processes for model in process.models):
+        key = model.name, model.version
+        total[key] = add_models(total[key], model) if key in total else model
+    return list(total.values())
+
+
+def add_models(a: ModelSnapshot, b: ModelSnapshot) -> ModelSnapshot:
+    """One version of a model in two processes."""
+    statistics = deepcopy(a.statistics)
+    statistics.add(b.statistics)
+    sequences = (
+        None if a.sequences is None and b.sequences is None else (a.sequences or 0) + (b.sequences or 0)
+    )
+    return ModelSnapshot(
+        a.name, a.version, a.is_ready and b.is_ready, a.queue_length + b.queue_length, sequences, statistics
+    )
+
+
+def retire(process: ProcessSnapshot) -> ProcessSnapshot:
+    """What stays of a process that has ended: its counts, so that those of the service never decrease."""
+    return ProcessSnapshot(
+        tuple(replace(model, is_ready=True, queue_length=0, sequences=None) for model in process.models)
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import sardonyx as sx
@@ -41,4 +42,33 @@ def test_a_wrong_name_is_wrong_use(path: Path, capsys: pytest.CaptureFixture[str
     out = path.with_name("part.onnx")
     assert main(["extract", str(path), "--output", "bb", "-o", str(out)]) == 2
     assert "did you mean 'b'?" in capsys.readouterr().err
+    assert not out.exists()
+
+
+NESTED = """
+    g (int64 n, bool go, float[2] x) => (float[2] y) <float[2] w = {1, 2}> {
+        [loop] y = Loop(n, go, x) <body = step (int64 i, bool c, float[2] s) => (bool d, float[2] r) {
+            d = Identity(c) t = Add(s, w) u = Mul(t, x) r = Neg(u)
+        }>
+    }
+"""
+
+
+def test_a_part_of_a_nested_graph_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, out = tmp_path / "m.onnx", tmp_path / "part.onnx"
+    sx.save(parse_model(NESTED), source)
+    words = ["extract", str(source), "--graph", "loop.body", "--output", "u", "-o", str(out), "--json"]
+    assert main(words) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert [port["name"] for port in report["inputs"]] == ["s", "x"]
+    assert (report["nodes"], report["nodes_before"]) == (2, 4)
+    feeds = {"s": np.array([1, 2], np.float32), "x": np.array([3, 4], np.float32)}
+    (result,) = sx.Session(out, engine="reference").run(feeds).values()
+    assert result.tolist() == [6, 16]
+
+
+def test_a_graph_that_the_model_lacks_is_wrong_use(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = path.with_name("part.onnx")
+    assert main(["extract", str(path), "--graph", "loop.body", "-o", str(out)]) == 2
+    assert "graph must be the label or name of a graph; got 'loop.body'" in capsys.readouterr().err
     assert not out.exists()

@@ -68,7 +68,9 @@ CALLS: dict[str, Callable[[], Call]] = {
             "checksum": True,
         },
     ),
-    "extract": lambda: Call(public_tools.extract, {"model": model(), "inputs": ["x"], "outputs": ["t"]}),
+    "extract": lambda: Call(
+        public_tools.extract, {"model": model(), "inputs": ["x"], "outputs": ["t"], "graph": "main"}
+    ),
     "infer_partially": lambda: Call(public_tools.infer_partially, {"model": model(), "observer": None}),
     "inline": lambda: Call(public_tools.inline, {"model": model(), "functions": None}),
     "internalise": lambda: Call(

@@ -44,16 +44,26 @@ Names = Mapping[str, str]
 
 
 def extract(
-    model: ModelSource, *, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None
+    model: ModelSource,
+    *,
+    inputs: Sequence[str] | None = None,
+    outputs: Sequence[str] | None = None,
+    graph: str | None = None,
 ) -> Model:
     """The part of a model that computes `outputs` from `inputs`; both may name any value of the main graph.
+
+    graph: the graph whose part it is, instead of the main one: a function by `domain.name`, a nested graph by node and attribute,
+    as in `loop.body`, or either by its own name.  What a nested graph captures becomes an input; the body of a function has the
+    types and attributes of its first call.
 
     Raises InputError for unknown names, and for outputs that need an input that is not given.
     """
     for name, names in (("inputs", inputs), ("outputs", outputs)):
         if names is not None:
             texts_of(name, names)
-    return extraction.extract(resolve_model(model), inputs=inputs, outputs=outputs)
+    if graph is not None:
+        require_text("graph", graph)
+    return extraction.extract(resolve_model(model), inputs=inputs, outputs=outputs, graph=graph)
 
 
 def merge(

@@ -12,25 +12,40 @@ from sardonyx._src.ir.model import Model, Note, TrainingInfo
 from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.walk import captures, graphs, values
 from sardonyx._src.tools.calls import main_graphs, remove_uncalled
+from sardonyx._src.tools.graph_labels import find_graph
+from sardonyx._src.tools.graph_models import graph_model
 from sardonyx._src.tools.lookup import find_value, refuse_duplicates
 from sardonyx._src.tools.reachability import BackwardSlice
 from sardonyx._src.tools.relabel import relabel_values
 
 
 def extract(
-    model: Model, *, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None
+    model: Model,
+    *,
+    inputs: Sequence[str] | None = None,
+    outputs: Sequence[str] | None = None,
+    graph: str | None = None,
 ) -> Model:
     """Return a copy of the subgraph that computes `outputs` from `inputs`.
 
-    Both may name any value of the main graph; inner values receive their inferred types.  By default `inputs` are those
+    Both may name any value of the main graph, or of the one that `graph` names: a function by `domain.name`, a nested graph
+    by node and attribute, as in `loop.body`, or either by its own name.  What a nested graph captures becomes an input, and
+    a function has the types and attributes of its first call.  Inner values receive their inferred types.  By default `inputs` are those
     of the model that are needed, and `outputs` those of the model.  Needed inputs with defaults are kept if not named; a
     named initializer becomes an input without default.  Nodes, initializers, functions, quantization annotations and
     training steps are kept if everything they need is; metadata, texts, imports and device configurations are kept.
     `notes` lists removed functions, annotations and training steps.
 
-    Raises InputError for a name that the main graph lacks, for outputs that need an input that is not given, and for
+    Raises InputError for a name that the graph or the model lacks, for outputs that need an input that is not given, and for
     an inner value of unknown type as an input.
     """
+    if graph is not None:
+        model = graph_model(model, find_graph(model, graph))
+    return extract_main(model, inputs, outputs)
+
+
+def extract_main(model: Model, inputs: Sequence[str] | None, outputs: Sequence[str] | None) -> Model:
+    """`extract` for values of the main graph."""
     result = clone(model)
     graph = result.graph
     names = [v.name for v in graph.outputs] if outputs is None else list(outputs)

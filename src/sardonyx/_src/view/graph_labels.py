@@ -1,21 +1,13 @@
-"""Labels of the graphs of a document: what users call a nested graph or the body of a function."""
+"""Labels of the graphs of a document, which need not be a valid model."""
 
 from __future__ import annotations
 
-from collections import Counter
-
-from sardonyx._src.errors import InputError
-from sardonyx._src.suggestions import suggest
+from sardonyx._src.tools.graph_labels import choose_label
 from sardonyx._src.view.page_data import NONE, DocumentData, GraphData
 
 
 def graph_labels(document: DocumentData) -> list[str]:
-    """The label of each graph.
-
-    That of a nested graph is its node and attribute, after the label of the graph that holds the node, as in `loop.body` or
-    `loop.body.choice.then_branch`; a node without a name has that of its first output.  A function is `domain.name`, with
-    `:overload` if it has one, a training graph `training[0].algorithm`.  The main graph is `main`.
-    """
+    """The label of each graph, as `sardonyx._src.tools.graph_labels` defines it for models."""
     labels = [""] * len(document["graphs"])
     for function in document["functions"]:
         overload = f":{function['overload']}" if function["overload"] else ""
@@ -49,20 +41,5 @@ def find_graph(document: DocumentData, text: str) -> int:
 
     Raises InputError for a text that means none or several.
     """
-    labels = graph_labels(document)
     names = [graph["name"] for graph in document["graphs"]]
-    for matches in (
-        [i for i, label in enumerate(labels) if label == text],
-        [i for i, label in enumerate(labels) if label.endswith(f".{text}")],
-        [i for i, name in enumerate(names) if name == text],
-    ):
-        if len(matches) == 1:
-            return matches[0]
-        if matches:
-            several = ", ".join(repr(labels[i]) for i in matches[:5] if Counter(labels)[labels[i]] == 1)
-            what = f"graph must mean one graph; {text!r} means {len(matches)}"
-            raise InputError(f"{what}, among them {several}" if several else what, name="graph")
-    raise InputError(
-        f"graph must be the label or name of a graph; got {text!r}{suggest(text, labels, 'graphs')}",
-        name="graph",
-    )
+    return choose_label(graph_labels(document), names, text)

@@ -2,6 +2,10 @@
 
 sardonyx extract m.onnx --output features -o part.onnx
 sardonyx extract m.onnx --input conv1_out --output logits -o head.onnx
+sardonyx extract m.onnx --graph loop.body -o body.onnx
+
+With --graph the values are those of a nested graph or of a function, which becomes the main graph of the part: what a nested graph
+captures becomes an input, and a function has the types and attributes of its first call.
 """
 
 from __future__ import annotations
@@ -12,7 +16,9 @@ from sardonyx._src.cli.inputs.models import add_model, load_model
 from sardonyx._src.cli.output.models import add_json, add_out, finish
 from sardonyx._src.cli.output.progress import progress
 from sardonyx._src.cli.output.summary import Json, port
+from sardonyx._src.cli.verbs.show import add_graph
 from sardonyx._src.tools.extract import extract
+from sardonyx._src.tools.graph_labels import find_graph
 
 HELP = "extract a part of a model"
 
@@ -23,14 +29,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--input",
         action="append",
         metavar="NAME",
-        help="a value that becomes an input; may be repeated (default: the required inputs of the model)",
+        help="a value that becomes an input; may be repeated (default: the required inputs of the graph)",
     )
     parser.add_argument(
         "--output",
         action="append",
         metavar="NAME",
-        help="a value that becomes an output; may be repeated (default: the outputs of the model)",
+        help="a value that becomes an output; may be repeated (default: the outputs of the graph)",
     )
+    add_graph(parser, "a part of another graph than the main one")
     add_out(parser)
     add_json(parser)
 
@@ -38,11 +45,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     model = load_model(args)
     with progress(1):
-        part = extract(model, inputs=args.input, outputs=args.output)
+        part = extract(model, inputs=args.input, outputs=args.output, graph=args.graph)
     facts: dict[str, Json] = {
         "inputs": [port(v) for v in part.graph.inputs],
         "outputs": [port(v) for v in part.graph.outputs],
         "nodes": len(part.graph.nodes),
-        "nodes_before": len(model.graph.nodes),
+        "nodes_before": len((model.graph if args.graph is None else find_graph(model, args.graph)).nodes),
     }
     return finish(part, args, facts, notes=len(model.notes))

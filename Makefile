@@ -65,17 +65,18 @@ test-without-llvmlite: $(STAMP)  ## import, load, check and run in a process tha
 test-clients:  ## clients of onnxruntime that others wrote, on Sardonyx in its place
 	$(PYTHON) -m venv $(CLIENTS)
 	$(CLIENTS)/bin/python -m pip install --quiet --no-deps --requirement clients/requirements.txt --editable .
-	$(CLIENTS)/bin/python -m pytest -q -s -c clients/pytest.ini --ignore clients/serving --ignore clients/scoring_on_ray clients
+	$(CLIENTS)/bin/python -m pytest -q -s -c clients/pytest.ini --ignore clients/serving --ignore clients/scoring_on_ray --ignore clients/serving_on_ray clients
 
 test-serve:  ## services with clients that others wrote, and the tutorial of scoring and serving
 	$(PYTHON) -m venv $(SERVING)
 	$(SERVING)/bin/python -m pip install --quiet --requirement clients/serving/requirements.txt --editable '.[score,serve]'
 	$(SERVING)/bin/python -m pytest -q -c clients/pytest.ini clients/serving
 
-test-ray:  ## scoring on a cluster of Ray, two nodes on this machine
+test-ray:  ## scoring on a cluster of Ray, two nodes on this machine, and a deployment on Ray Serve
 	$(PYTHON) -m venv $(RAY)
-	$(RAY)/bin/python -m pip install --quiet --requirement clients/scoring_on_ray/requirements.txt --editable '.[ray]'
+	$(RAY)/bin/python -m pip install --quiet --requirement clients/scoring_on_ray/requirements.txt --requirement clients/serving_on_ray/requirements.txt --editable '.[ray]'
 	RAY_raylet_start_wait_time_s=120 $(RAY)/bin/python -m pytest -q -c clients/pytest.ini clients/scoring_on_ray
+	RAY_raylet_start_wait_time_s=120 $(RAY)/bin/python -m pytest -q -c clients/pytest.ini clients/serving_on_ray
 
 VIEWER := viewer/node_modules/.package-lock.json
 $(VIEWER): viewer/package.json viewer/package-lock.json

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import random
 import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow.dataset
 
-PARTS = 100  # of a job, at least
-SHARE = 12  # a process lives for up to this part of the time of a whole job, besides its start
+PARTS = 110  # of a job, about
+SHARE = 0.03  # of a job that a process completes on average before it is killed
 PROGRAM = """
 import sys
 import sardonyx as sx
 from sardonyx._src.score import parts
 model, source, sink, parts.PART_ROWS = *sys.argv[1:4], int(sys.argv[4])
 print("ready", flush=True)
-result = sx.score(model, source, sink, vectors="columns", workers=2)
+result = sx.score(model, source, sink, vectors="columns", workers=2, batch_rows=parts.PART_ROWS // 2)
 print(result.resumed_rows, flush=True)
 """
 
@@ -53,13 +55,13 @@ def kill_and_resume(model: str, source: str, folder: Path, rows: int, kills: int
     shutil.rmtree(undisturbed, ignore_errors=True)
     shutil.rmtree(sink, ignore_errors=True)
     part_rows = rows // PARTS
-    start = time.perf_counter()
-    run_job(model, source, undisturbed, part_rows)
-    seconds = time.perf_counter() - start
-    delays = random.Random(0)
+    seconds, opening = (
+        time_job(model, source, undisturbed, part_rows) for _ in range(2)
+    )  # then nothing is left
+    longest, delays = opening + longest_run(seconds - opening, opening), random.Random(0)
     killed = 0
     while killed < kills:
-        if run_job(model, source, sink, part_rows, seconds=delays.uniform(0, seconds / SHARE)) is None:
+        if run_job(model, source, sink, part_rows, seconds=delays.uniform(0, longest)) is None:
             killed += 1
         else:  # complete before its kill: another job
             shutil.rmtree(sink)
@@ -72,14 +74,40 @@ def kill_and_resume(model: str, source: str, folder: Path, rows: int, kills: int
     return Kills(rows, parts, killed, seconds, resumed)
 
 
+def longest_run(seconds: float, opening: float) -> float:
+    """The seconds after its opening that a process may live.
+
+    Processes that are killed at moments of equal probability, from their start on, complete `SHARE` of the job on average.
+    """
+    mean = max(SHARE * seconds, 0.01)
+    return mean + math.sqrt(mean * mean + 2 * mean * max(opening, 0.0))
+
+
+def time_job(model: str, source: str, sink: Path, part_rows: int) -> float:
+    """The seconds of a job from the moment at which its imports are complete."""
+    start: list[float] = []
+    run_job(model, source, sink, part_rows, report=lambda: start.append(time.perf_counter()))
+    return time.perf_counter() - start[0]
+
+
 def run_job(
-    model: str, source: str, sink: Path, part_rows: int, *, seconds: float | None = None
+    model: str,
+    source: str,
+    sink: Path,
+    part_rows: int,
+    *,
+    seconds: float | None = None,
+    report: Callable[[], None] = lambda: None,
 ) -> int | None:
-    """The rows that earlier processes had completed; None if the process is killed after so many seconds of its job."""
+    """The rows that earlier processes had completed; None if the process is killed `seconds` after its job begins.
+
+    report: called when the job begins.
+    """
     command = [sys.executable, "-c", PROGRAM, model, source, f"{sink}/", str(part_rows)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         process.stdout.readline()
+        report()
         try:
             out, _ = process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:

@@ -14,10 +14,11 @@ from sardonyx._src.arguments import (
     require_path,
     texts_of,
 )
+from sardonyx._src.errors import InputError
 from sardonyx._src.io.loading.load import ModelSource
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.runtime.session import Engine, Session
-from sardonyx._src.score.formats import FORMATS
+from sardonyx._src.score.formats import FORMATS, STANDARD_STREAM
 from sardonyx._src.score.options import NULLS, VECTORS, ColumnMap, Default, Nulls, ScoreOptions, Vectors
 
 if TYPE_CHECKING:
@@ -91,6 +92,8 @@ def score(
     for name, path in (("sink", sink), ("rejects", rejects)):
         if path is not None:
             require_path(name, path)
+    if rejects is not None and os.fspath(rejects) == STANDARD_STREAM:
+        raise InputError("rejects (--rejects) must be a file; got '-'", name="rejects")
     if not isinstance(ray, bool | str):
         raise TypeError(f"ray must be True, False or an address; got {type(ray).__name__}")
     from sardonyx._src.score.jobs import JobFiles, run_job, run_ray_job

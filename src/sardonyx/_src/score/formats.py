@@ -19,15 +19,17 @@ SUFFIXES = {
 }
 COMPRESSIONS = (".gz", ".bz2", ".zst", ".lz4")  # of text
 STANDARD_STREAM = "-"
+OPTIONS = {"source_format": "--from", "sink_format": "--to"}  # of the command line, by argument
 
 
 def format_of(path: str, format: str | None, name: str) -> str:
     """The stated format of a path, or that of its suffix; Parquet for folders.  name: the argument for the format."""
     if format is not None:
         return format
+    argument = f"{name} ({OPTIONS[name]})"
     if path == STANDARD_STREAM:
         raise InputError(
-            f"a standard stream requires {name}, one of {', '.join(FORMATS)}; got none", name=name
+            f"a standard stream requires {argument}, one of {', '.join(FORMATS)}; got none", name=name
         )
     stem, suffix = os.path.splitext(path.partition("?")[0])
     if suffix.lower() in COMPRESSIONS:
@@ -37,7 +39,7 @@ def format_of(path: str, format: str | None, name: str) -> str:
     if is_folder(path):
         return PARQUET
     raise InputError(
-        f"{path!r} must end in {', '.join(SUFFIXES)}, or {name} must state its format; got {suffix!r}",
+        f"{path!r} must end in {', '.join(SUFFIXES)}, or {argument} must state its format; got {suffix!r}",
         name=name,
     )
 

@@ -30,6 +30,9 @@ def open_source(source: object, format: str | None = None) -> Source:
         if isinstance(source, str | os.PathLike | list | tuple):
             return open_paths([source] if isinstance(source, str | os.PathLike) else list(source), format)
         return open_table(source)
+    except FileNotFoundError as error:
+        missing = error.filename or shown(source)
+        raise InputError(f"the source must exist; there is no {missing}", name="source") from None
     except (pa.ArrowException, OSError, ValueError) as error:
         raise InputError(
             f"the source must be a readable table; got {shown(source)}: {error}", name="source"

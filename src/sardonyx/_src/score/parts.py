@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from sardonyx._src.errors import InputError
 from sardonyx._src.score.places import PENDING, FilePlace, PendingFile
 from sardonyx._src.score.scorer import ScoredBatch
-from sardonyx._src.score.sinks import EmptyResult, Progress, TableOutput, reject_lines
+from sardonyx._src.score.sinks import EmptyResult, Progress, StreamOutput, reject_lines
 from sardonyx._src.score.writers import SUFFIX_OF
 
 RECORDS, JOB = "_sardonyx", "job.json"
@@ -54,7 +54,7 @@ class FolderSink:
         self.records = folder.child(RECORDS)
         self.number, self.part = 0, PartRecord(0, 0)
         self.file: PendingFile | None = None
-        self.output: TableOutput | None = None
+        self.output: StreamOutput | None = None
         self.reject_text: list[bytes] = []
         self.started = 0.0
 
@@ -127,10 +127,10 @@ class FolderSink:
         if self.part.rows >= PART_ROWS or time.monotonic() - self.started >= PART_SECONDS:
             self.commit()
 
-    def open_part(self) -> TableOutput:
+    def open_part(self) -> StreamOutput:
         if self.output is None:
             self.file = PendingFile(self.folder.child(f"part-{self.number:05d}{SUFFIX_OF[self.format]}"))
-            self.output = TableOutput(self.file.stream, self.format)
+            self.output = StreamOutput(self.file.stream, self.format)
         return self.output
 
     def commit(self) -> None:

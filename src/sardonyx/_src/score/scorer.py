@@ -67,7 +67,7 @@ class BatchScorer:
         for name in options.defaults:
             if name not in fed:
                 raise InputError(
-                    f"defaults must be of columns that feed the model; got {name!r}{suggest(name, fed, 'columns')}",
+                    f"defaults (--default) must be of columns that feed the model; got {name!r}{suggest(name, fed, 'columns')}",
                     name=name,
                 )
 
@@ -174,7 +174,10 @@ class BatchScorer:
         names = [name for name, _ in named]
         for name in self.options.keep:
             if names.count(name) > 1:
-                raise InputError(f"column {name!r} must not be kept, since results have this name", name=name)
+                raise InputError(
+                    f"column {name!r} must not be kept, since results have this name; leave it out of keep (--keep), or rename the output with `sardonyx rename`",
+                    name=name,
+                )
         return pa.RecordBatch.from_arrays([column for _, column in named], names)
 
     def failure_of(self, feeds: dict[str, Array], first: int, count: int) -> str | None:

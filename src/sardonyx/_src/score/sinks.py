@@ -45,7 +45,21 @@ class Sink(Protocol):
         ...
 
 
-class TableOutput:
+class TableOutput(Protocol):
+    """Where the batches of one table go."""
+
+    def write(self, batch: pa.RecordBatch) -> None: ...
+
+    def finish(self, empty: EmptyResult) -> None:
+        """Complete the table; empty: the result of no rows, which is written if there are no others."""
+        ...
+
+    def discard(self) -> None:
+        """Release what the table holds, before its stream is closed."""
+        ...
+
+
+class StreamOutput:
     """A table written to a stream; its schema is that of the first batch."""
 
     def __init__(self, stream: BinaryIO, format: str) -> None:
@@ -65,9 +79,25 @@ class TableOutput:
             self.writer.close()
 
     def discard(self) -> None:
-        """Release the writer, before its stream is closed."""
         if self.writer is not None:
             self.writer.close()
+
+
+class BatchList:
+    """A table in memory."""
+
+    def __init__(self) -> None:
+        self.batches: list[pa.RecordBatch] = []
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self.batches.append(batch)
+
+    def finish(self, empty: EmptyResult) -> None:
+        if not self.batches and (batch := empty()) is not None:
+            self.batches.append(batch)
+
+    def discard(self) -> None:
+        self.batches.clear()
 
 
 class RejectsFile:
@@ -93,12 +123,11 @@ def reject_lines(rejects: tuple[Reject, ...]) -> bytes:
     return "".join(json_line(asdict(reject)) for reject in rejects).encode()
 
 
-class FileSink:
-    """One file, which appears when all rows are written."""
+class SingleSink:
+    """A sink without parts: a job writes all of it, in one process."""
 
-    def __init__(self, path: str, format: str, rejects: str | os.PathLike[str] | None) -> None:
-        self.rejects, self.file = RejectsFile(rejects), PendingFile(FilePlace.of(path))
-        self.output = TableOutput(self.file.stream, format)
+    def __init__(self, output: TableOutput, rejects: str | os.PathLike[str] | None) -> None:
+        self.output, self.rejects = output, RejectsFile(rejects)
 
     def start(self) -> Progress:
         return Progress()
@@ -111,11 +140,25 @@ class FileSink:
     def finish(self, empty: EmptyResult) -> None:
         self.output.finish(empty)
         self.rejects.finish()
+
+    def discard(self) -> None:
+        self.output.discard()
+        self.rejects.discard()
+
+
+class FileSink(SingleSink):
+    """One file, which appears when all rows are written."""
+
+    def __init__(self, path: str, format: str, rejects: str | os.PathLike[str] | None) -> None:
+        self.file = PendingFile(FilePlace.of(path))
+        super().__init__(StreamOutput(self.file.stream, format), rejects)
+
+    def finish(self, empty: EmptyResult) -> None:
+        super().finish(empty)
         self.file.commit()
 
     def discard(self) -> None:
-        self.rejects.discard()
-        self.output.discard()
+        super().discard()
         self.file.discard()
 
 
@@ -137,56 +180,30 @@ class ClosableStream(io.RawIOBase):
         self.is_cut = True
 
 
-class StreamSink:
+class StreamSink(SingleSink):
     """A stream, as standard output; one of a job that fails has no end, so that readers do not take it for complete."""
 
     def __init__(self, stream: BinaryIO, format: str, rejects: str | os.PathLike[str] | None) -> None:
         self.stream, self.closable = stream, ClosableStream(stream)
-        self.rejects = RejectsFile(rejects)
-        self.output = TableOutput(cast(BinaryIO, self.closable), format)
-
-    def start(self) -> Progress:
-        return Progress()
-
-    def write(self, scored: ScoredBatch) -> None:
-        self.rejects.write(scored.rejects)
-        if scored.batch is not None:
-            self.output.write(scored.batch)
+        super().__init__(StreamOutput(cast(BinaryIO, self.closable), format), rejects)
 
     def finish(self, empty: EmptyResult) -> None:
-        self.output.finish(empty)
+        super().finish(empty)
         self.stream.flush()
-        self.rejects.finish()
 
     def discard(self) -> None:
         self.closable.cut()
-        self.output.discard()
-        self.rejects.discard()
+        super().discard()
 
 
-class TableSink:
+class TableSink(SingleSink):
     """A table in memory."""
 
     def __init__(self, rejects: str | os.PathLike[str] | None) -> None:
-        self.rejects = RejectsFile(rejects)
-        self.batches: list[pa.RecordBatch] = []
-
-    def start(self) -> Progress:
-        return Progress()
-
-    def write(self, scored: ScoredBatch) -> None:
-        self.rejects.write(scored.rejects)
-        if scored.batch is not None:
-            self.batches.append(scored.batch)
-
-    def finish(self, empty: EmptyResult) -> None:
-        if not self.batches and (batch := empty()) is not None:
-            self.batches.append(batch)
-        self.rejects.finish()
-
-    def discard(self) -> None:
-        self.rejects.discard()
+        self.batches = BatchList()
+        super().__init__(self.batches, rejects)
 
     @property
     def table(self) -> pa.Table:
-        return pa.Table.from_batches(self.batches) if self.batches else pa.table({})
+        batches = self.batches.batches
+        return pa.Table.from_batches(batches) if batches else pa.table({})

@@ -17,11 +17,20 @@ def infer_schema(block: bytes, format: str) -> pa.Schema:
     Rows that do not fit the others have no influence.  Raises InputError if no line parses.
     """
     try:
-        schema = csv_schema(block) if format == CSV else json_schema(block)
+        readable = b"".join(line for line in block.splitlines(keepends=True) if is_text_line(line))
+        schema = csv_schema(readable) if format == CSV else json_schema(readable)
     except (pa.ArrowInvalid, ValueError) as error:
         raise InputError(f"the source must begin with a row that parses: {error}", name="source") from None
     fields = (field.with_type(pa.string()) if pa.types.is_null(field.type) else field for field in schema)
     return pa.schema(list(fields))
+
+
+def is_text_line(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def csv_schema(block: bytes) -> pa.Schema:

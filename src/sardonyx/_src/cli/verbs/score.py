@@ -21,7 +21,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from sardonyx._src.cli.inputs.arguments import parse_mapping
+from sardonyx._src.cli.inputs.arguments import parse_mapping, parse_positive
 from sardonyx._src.cli.inputs.models import add_model, load_model
 from sardonyx._src.cli.output.destinations import add_output, report_to, report_written
 from sardonyx._src.cli.output.models import add_json
@@ -119,14 +119,14 @@ def add_rows(parser: argparse.ArgumentParser) -> None:
 
 def add_run(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("run")
-    group.add_argument("--batch", type=int, metavar="N", help="rows of a run (measured)")
+    group.add_argument("--batch", metavar="N", help="rows of a run (measured)")
     group.add_argument(
         "--memory",
         default=f"{MEMORY >> 20}M",
         metavar="BYTES",
         help="memory of all batches at a time, as 500M (%(default)s)",
     )
-    group.add_argument("--workers", type=int, metavar="N", help="threads that run the model (all processors)")
+    group.add_argument("--workers", metavar="N", help="threads that run the model (all processors)")
     group.add_argument(
         "--ray",
         nargs="?",
@@ -161,9 +161,9 @@ def run(args: argparse.Namespace) -> int:
             rejects=args.rejects,
             source_format=args.source_format,
             sink_format=args.sink_format,
-            batch_rows=args.batch,
+            batch_rows=None if args.batch is None else parse_positive(args.batch, "--batch"),
             memory=parse_bytes(args.memory),
-            workers=args.workers,
+            workers=None if args.workers is None else parse_positive(args.workers, "--workers"),
             restart=args.restart,
             ray=args.ray,
             engine=args.engine,
@@ -215,7 +215,7 @@ def parse_default(text: str) -> Default:
 def parse_bytes(text: str) -> int:
     """A number of bytes, as 500M."""
     number, unit = (text[:-1], UNITS[text[-1]]) if text[-1:] in UNITS else (text, 1)
-    if not number.isdecimal():
+    if not number.isdecimal() or int(number) < 1:
         raise InputError(f"--memory must be a number of bytes, as 500M or 1G; got {text!r}", name="--memory")
     return int(number) * unit
 

@@ -115,6 +115,11 @@ def dense_temporary(dtype: DataType, shape: Sequence[Known], name: str) -> Tenso
     return TensorView(dtype, dims, row_major_strides(dims), Buffer("arena", dense_bytes(dtype, dims), name))
 
 
+def transpose_matrix(tensor: TensorView) -> TensorView:
+    """A view of a matrix with its rows and columns exchanged."""
+    return replace(tensor, shape=tensor.shape[::-1], strides=tensor.strides[::-1])
+
+
 def channels_last_permutation(rank: int) -> tuple[int, ...]:
     """The permutation from [N, C, ...] to [N, ..., C]."""
     return (0, *range(2, rank), 1) if rank > 1 else tuple(range(rank))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 from sardonyx._src.compile.codegen.blocks import I64, StackSlot
@@ -29,6 +30,9 @@ CACHE_LINE_FLOATS = 16
 CACHE_LINE_BYTES = 4 * CACHE_LINE_FLOATS
 
 RankOneUpdate: TypeAlias = "Callable[[Microkernel, Sequence[str], str, LLVMValue, LLVMValue | None], None]"
+PREFETCHED_ROWS = (
+    8  # terms between the row of an unpacked B that is multiplied and the one that is prefetched
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,12 +168,15 @@ def accumulate(
     k: LLVMValue,
     stride: LLVMValue | None = None,
     prefetch: Prefetch | None = None,
+    row_stride: LLVMValue | None = None,
 ) -> None:
     """Adds A[r, :k] @ B[:k, :width] to the accumulators of each row r.
 
-    rows: addresses of rows of A, whose elements are `stride` floats apart (1 if None).  panel: address of B [k, width].
+    rows: addresses of rows of A, whose elements are `stride` floats apart (1 if None).  panel: address of B [k, width], whose
+    rows are `row_stride` floats apart (the tile's width if None).
     """
     b = m.b
+    update = partial(update_term, m, rows, panel, stride, row_stride)
     tuning = tuning_for(b.target).gemm
     unroll = max(tuning.min_unroll, tuning.min_unrolled_fmas // (m.tile.vectors * len(rows)))
     unroll = 1 << unroll.bit_length() - 1  # a power of two
@@ -181,14 +188,34 @@ def accumulate(
             for offset in range(unroll):
                 if prefetch is not None and offset * prefetch.max_bytes % CACHE_LINE_BYTES == 0:
                     prefetch_term(b, prefetch, i + offset)
-                prefetch_column(m, rows, i + offset, stride)
-                m.arithmetic.update(m, rows, panel, i + offset, stride)
+                update(i + offset)
         first_left = i
     with b.loop(first_left, k, 1, "k") as i:
         if prefetch is not None:
             prefetch_term(b, prefetch, i)
-        prefetch_column(m, rows, i, stride)
-        m.arithmetic.update(m, rows, panel, i, stride)
+        update(i)
+
+
+def update_term(
+    m: Microkernel,
+    rows: Sequence[str],
+    panel: str,
+    stride: LLVMValue | None,
+    row_stride: LLVMValue | None,
+    k: LLVMValue,
+) -> None:
+    """Adds the outer product of column k of A and row k of B, and prefetches what comes later and is not contiguous."""
+    b, tile = m.b, m.tile
+    prefetch_column(m, rows, k, stride)
+    if row_stride is None:
+        m.arithmetic.update(m, rows, panel, k, stride)
+        return
+    later = (k + PREFETCHED_ROWS) * row_stride
+    for column in range(0, tile.width, CACHE_LINE_FLOATS):
+        prefetch_l1(b, b.gep(panel, later + column))
+    a_index = k if stride is None else k * stride
+    row = b.gep(panel, k * row_stride)
+    m.arithmetic.update(m, [b.gep(a, a_index) for a in rows], row, b.constant(0, I64), None)
 
 
 def prefetch_column(m: Microkernel, rows: Sequence[str], k: LLVMValue, stride: LLVMValue | None) -> None:

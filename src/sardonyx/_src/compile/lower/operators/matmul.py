@@ -7,7 +7,7 @@ other element types and, with more than two dynamic batch dims, for a right oper
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,9 +16,15 @@ from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue
 from sardonyx._src.compile.kernels.gemm.bf16 import pack_bf16_constant
 from sardonyx._src.compile.kernels.gemm.bf16_matmul import bf16_matmul_steps
 from sardonyx._src.compile.kernels.gemm.double_matmul import DoubleProduct
+from sardonyx._src.compile.kernels.gemm.few_rows import few_rows_step, reads_in_place
 from sardonyx._src.compile.kernels.gemm.matmul import matmul_steps
 from sardonyx._src.compile.kernels.gemm.packing import make_constant, pack_bias
 from sardonyx._src.compile.kernels.gemm.panels import Panels, pack_constant, pack_tensor
+from sardonyx._src.compile.kernels.gemm.transposed_left import (
+    exchanged_product,
+    is_exchanged,
+    with_dense_rows,
+)
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.operators.double_product import match_double_product
@@ -32,7 +38,7 @@ from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program.layout import ANY, DENSE
 from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program.tensor import TensorView, transpose_matrix
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known
 from sardonyx._src.ir.graph import Value
@@ -158,15 +164,27 @@ def scale(value: Scalar, factor: float) -> Scalar:
 def lower_product(region: LaidOutRegion[Product], lowering: Lowering) -> Sequence[Step]:
     config = region.config
     left = transpose_if(region.operands[0], config.transposed[0])
+    if config.matrix is None and config.bias is None:
+        right, result = transpose_if(region.operands[1], config.transposed[1]), region.results[0]
+        if reads_in_place(left, right, lowering.target):
+            epilogue = region.epilogue, region.epilogue_operands
+            return (few_rows_step(left, right, result, lowering.target, *epilogue),)
+        if region.epilogue == Epilogue() and is_exchanged(left, right, lowering.target):
+            return exchanged_product(left, right, result, lowering.target)
     panels, steps = pack_right_operand(region, lowering)
     bias = None if config.bias is None else make_constant(pack_bias(config.bias, panels.tile), "bias")
-    return *steps, *(bf16_matmul_steps if config.is_rounded else matmul_steps)(
-        left,
-        panels,
-        region.results[0],
-        bias=bias,
-        epilogue=region.epilogue,
-        operands=region.epilogue_operands,
+    left, copies = with_dense_rows(left, panels.columns, region.region.reads[0].value.name)
+    return (
+        *steps,
+        *copies,
+        *(bf16_matmul_steps if config.is_rounded else matmul_steps)(
+            left,
+            panels,
+            region.results[0],
+            bias=bias,
+            epilogue=region.epilogue,
+            operands=region.epilogue_operands,
+        ),
     )
 
 
@@ -185,6 +203,4 @@ def pack_right_operand(region: LaidOutRegion[Product], lowering: Lowering) -> tu
 
 def transpose_if(tensor: TensorView, is_transposed: bool) -> TensorView:
     """A matrix, transposed if the flag is set."""
-    return (
-        replace(tensor, shape=tensor.shape[::-1], strides=tensor.strides[::-1]) if is_transposed else tensor
-    )
+    return transpose_matrix(tensor) if is_transposed else tensor

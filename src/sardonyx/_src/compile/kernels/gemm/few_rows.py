@@ -1,0 +1,124 @@
+"""Products of few rows by a matrix that a run computes: y [M, N] = epilogue(a [M, K] @ b [K, N]), with B read in place.
+
+    for columns of B, as many as the tile is wide:             # a unit of work
+        for row_block in rows by MR: microkernel over all of k; apply the epilogue and store
+
+Packing pays off when many rows use a panel.  Here one or two tiles do, as in the gradients of low-rank weights, so that the
+microkernel reads rows of B where they are.  These are far apart, and no processor foresees steps across pages, so later ones are prefetched.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
+from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.epilogue import Epilogue
+from sardonyx._src.compile.kernels.gemm.accumulators import (
+    FLOAT32_ARITHMETIC,
+    accumulate,
+    init_accumulators,
+    make_microkernel,
+)
+from sardonyx._src.compile.kernels.gemm.microkernel import clamp_row, dispatch_tile
+from sardonyx._src.compile.kernels.gemm.output import (
+    TileStore,
+    load_output_matrix,
+    output_arguments,
+    output_parameters,
+)
+from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile, make_tile
+from sardonyx._src.compile.kernels.gemm.row_blocks import loop_row_blocks
+from sardonyx._src.compile.kernels.tuning import GemmTuning, tuning_for
+from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
+from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.dims import ceil_div
+
+SIZES = ("rows", "columns", "k", "a_row", "a_step", "b_row")
+
+
+def reads_in_place(a: TensorView, b: TensorView, target: Target) -> bool:
+    """Whether `few_rows_step` supports a product, and is faster than one with a packed B: few rows, and whole tiles of columns."""
+    if a.rank != 2 or b.rank != 2 or b.strides[1] != 1 or b.dtype is not DataType.FLOAT:
+        return False
+    (rows, _), (_, columns) = a.shape, b.shape
+    if not isinstance(rows, int) or not isinstance(columns, int):
+        return False
+    is_wide = columns >= GemmTuning.min_columns_in_place
+    return rows <= GemmTuning.max_rows_in_place and is_wide and choose_tile(rows, columns, target) is not None
+
+
+def choose_tile(rows: int, columns: int, target: Target) -> RegisterTile | None:
+    """The tile with the fewest blocks of rows, and then the widest, whose width divides the columns; None if there is none."""
+    tiles = [make_tile(vectors, target) for vectors in tuning_for(target).gemm.tile_rows]
+    fitting = [tile for tile in tiles if tile.vectors > 1 and columns % tile.width == 0]
+    return min(fitting, key=lambda tile: (-(-rows // tile.rows), -tile.width), default=None)
+
+
+def few_rows_step(
+    a: TensorView,
+    b: TensorView,
+    y: TensorView,
+    target: Target,
+    epilogue: Epilogue | None = None,
+    operands: tuple[TensorView, ...] = (),
+) -> Step:
+    """y = epilogue(a @ b), for operands that `reads_in_place` accepts; a has any strides, rows of y are contiguous."""
+    epilogue = epilogue or Epilogue()
+    (rows, k), columns = a.shape, b.shape[1]
+    assert isinstance(rows, int) and isinstance(columns, int), "the sizes must be known"
+    tile = choose_tile(rows, columns, target)
+    assert tile is not None, f"no tile divides {columns} columns"
+    has_strided_a = a.strides[1] != 1
+    parameters = few_rows_parameters(epilogue)
+    args: tuple[KernelArgument, ...] = parameters.pack(
+        a=a,
+        b=b,
+        rows=rows,
+        columns=columns,
+        k=k,
+        a_row=a.strides[0],
+        a_step=a.strides[1],
+        b_row=b.strides[0],
+        **output_arguments(y, epilogue, operands),
+    )
+    module = partial(few_rows_module, vectors=tile.vectors, epilogue=epilogue, has_strided_a=has_strided_a)
+    key = f"few_rows_f32_{tile.vectors}{'_strided' * has_strided_a}:{epilogue.key}"
+    return Step(
+        Kernel(key, module, parameters),
+        args,
+        ceil_div(columns, tile.width),
+        (a, b, *operands),
+        (y,),
+        flops=2 * rows * columns * k,
+        bytes_accessed=a.nbytes + b.nbytes + y.nbytes,
+    )
+
+
+def few_rows_parameters(epilogue: Epilogue) -> Parameters:
+    return Parameters("a", "b", *SIZES) + output_parameters(epilogue)
+
+
+def few_rows_module(
+    name: str, target: Target, vectors: int, epilogue: Epilogue, *, has_strided_a: bool
+) -> str:
+    """The LLVM module of the kernel; a unit of work is as many columns as the tile is wide."""
+    b = KernelBuilder(target, few_rows_parameters(epilogue))
+    m = make_microkernel(b, make_tile(vectors, target), epilogue, FLOAT32_ARITHMETIC)
+    a, matrix = b.pointers("a", "b")
+    size = {name: b.integer(name) for name in SIZES}
+    output = load_output_matrix(b, epilogue)
+    with b.loop(b.first_unit, b.end_unit, 1, "unit") as unit:
+        column = unit * m.tile.width
+        columns = b.gep(matrix, column)
+        with loop_row_blocks(m, size["rows"]) as block:
+            store = TileStore(output, block.first_row, column, size["columns"])
+            for rows in dispatch_tile(m, block.num_rows, store):
+                init_accumulators(m, rows)
+                numbers = [block.first_row + clamp_row(b, r, block.num_rows) for r in range(rows)]
+                addresses = [b.gep(a, number * size["a_row"]) for number in numbers]
+                stride = size["a_step"] if has_strided_a else None
+                accumulate(m, addresses, columns, size["k"], stride, row_stride=size["b_row"])
+    return b.build_module(name)

@@ -1,10 +1,9 @@
-"""Soak and chaos of a service on this machine: many requests, clients that vanish, models that are replaced under load.
+"""Does a service on this machine stay right and small under a million requests, killed clients, replaced models, killed workers and
+10,000 connections?
 
-python bench/serving_soak.py --requests 100000 --kills 200
-
-Every answer is compared with the one that the model of its time gives: y = factor * x, with a factor that was published between the
-beginning and the end of the request.  A client that vanishes resets its connection while its request is sent, waits or runs, as the
-system does for a process that is killed.  The memory of the service is read when a tenth of the requests are done, and at the end.
+Every answer is compared with the one that the model of its time gives (`bench/soak_clients.py`): *wrong* counts answers that are not,
+*lost* requests without an answer, *refused* answers 429 and 503.  A killed client resets its connection while its request is sent,
+waits or runs, as the system does for a process that is killed.  Times tell how busy the machine was, and nothing of the service.
 """
 
 from __future__ import annotations
@@ -12,250 +11,265 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import datetime
 import json
-import random
+import os
+import signal
 import socket
 import statistics
-import struct
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-import sardonyx as sx
+import uvloop
 
-# The slow model spends a millisecond in a loop, so that its requests wait, are joined to batches, and are cancelled.
-QUICK = """<ir_version: 10, opset_import: ["": 21]> g (float[N,4] x) => (float[N,4] y) <float w = {{{factor}}}> {{ y = Mul(x, w) }}"""
-SLOW = """<ir_version: 10, opset_import: ["": 21]> g (float[N,4] x) => (float[N,4] y)
-    <int64 n = {{2000}}, bool go = {{1}}, float one = {{1}}, float w = {{{factor}}}> {{
-    last = Loop(n, go, x) <body = b (int64 i, bool c, float[N,4] v) => (bool d, float[N,4] u) {{ d = Identity(c) u = Mul(v, one) }}>
-    y = Mul(last, w) }}"""
-MODELS = {"quick": QUICK, "slow": SLOW}
-CONFIG = {"scheduling": {"batching": True, "workers": 2, "batch_delay": 0.001, "max_queue": 1000}}
+from measure import BUILD, FOLDER, commit, machine
+from soak_clients import RESET, Clients, HttpClient, infer_message, write_models
 
-
-@dataclass
-class Factors:
-    """The factors of a model: the newest one that is written, and the newest one that is known to serve."""
-
-    written: int = 1
-    serving: int = 1
+PAGE = FOLDER.parent / "docs" / "generated" / "serving_soak.md"
+STATE = BUILD / "serving_soak"
+READINGS = 10  # of memory, in the course of the requests
+SOURCES = 4  # addresses of loopback from which connections come, each with ports of its own
+STABLE_SECONDS = 11.0  # after which a worker is replaced without delay
 
 
-@dataclass
-class RequestCounts:
-    """What happened to the requests of clients that stay."""
+@dataclass(frozen=True)
+class Running:
+    """A running service, and clients of it."""
 
-    seconds: list[float] = field(default_factory=list)
-    wrong: int = 0
-    lost: int = 0
-    refused: int = 0
-    kills: int = 0
-    replacements: int = 0
+    process: subprocess.Popen[str]
+    port: int
+    clients: Clients
+    connections: int
 
+    @property
+    def pid(self) -> int:
+        return self.process.pid
 
-class HttpClient:
-    """A connection that is kept alive."""
-
-    def __init__(self, port: int) -> None:
-        self.port = port
-        self.reader: asyncio.StreamReader | None = None
-
-    async def request(self, path: str, body: object) -> tuple[int, bytes]:
-        if self.reader is None:
-            self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port)
-        self.writer.write(message(path, body))
-        head = await self.reader.readuntil(b"\r\n\r\n")
-        length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
-        return int(head[9:12]), await self.reader.readexactly(length)
-
-    def close(self) -> None:
-        if self.reader is not None:
-            self.writer.close()
-            self.reader = None
-
-
-def message(path: str, body: object) -> bytes:
-    data = json.dumps(body).encode()
-    return b"POST %s HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n%s" % (path.encode(), len(data), data)
-
-
-def infer_body(x: int, rows: int) -> object:
-    data = [x] * (4 * rows)
-    return {"inputs": [{"name": "x", "datatype": "FP32", "shape": [rows, 4], "data": data}]}
-
-
-class Chaos:
-    """The clients of one service."""
-
-    def __init__(self, port: int, models: Path, seed: int) -> None:
-        self.port, self.models, self.random = port, models, random.Random(seed)
-        self.factors = {name: Factors() for name in MODELS}
-        self.counts = RequestCounts()
-        self.is_over = False
-
-    async def stay(self, count: int, slow_share: float) -> None:
-        """A client that sends `count` requests one after the other, and checks the answers."""
-        client = HttpClient(self.port)
-        for _ in range(count):
-            name = "slow" if self.random.random() < slow_share else "quick"
-            await self.check(client, name, self.random.randrange(1, 1000), self.random.randrange(1, 4))
-        client.close()
-
-    async def check(self, client: HttpClient, name: str, x: int, rows: int) -> None:
-        factors, counts = self.factors[name], self.counts
-        first, begin = factors.serving, time.perf_counter()
-        try:
-            status, data = await client.request(f"/v2/models/{name}/infer", infer_body(x, rows))
-        except (OSError, EOFError):
-            counts.lost += 1
-            client.close()
-            return
-        counts.seconds.append(time.perf_counter() - begin)
-        if status in (429, 503):
-            counts.refused += 1
-        elif status != 200:
-            counts.lost += 1
-        else:
-            y = json.loads(data)["outputs"][0]["data"]
-            allowed = range(first, factors.written + 1)
-            if len(y) != 4 * rows or len(set(y)) != 1 or y[0] not in {x * factor for factor in allowed}:
-                counts.wrong += 1
-
-    async def vanish(self, count: int) -> None:
-        """Clients that reset their connection after a random part of a request, or while it waits or runs."""
-        for _ in range(count):
-            reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
-            data = message("/v2/models/slow/infer", infer_body(7, 50))
-            is_whole = self.random.random() < 0.7
-            writer.write(data if is_whole else data[: self.random.randrange(len(data))])
-            await asyncio.sleep(self.random.random() * 0.01)
-            writer.get_extra_info("socket").setsockopt(
-                socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
-            )
-            writer.transport.abort()
-            self.counts.kills += 1
-            del reader
-
-    async def replace(self, count: int) -> None:
-        """Replaces models one after the other, by request."""
-        client = HttpClient(self.port)
-        for i in range(count):
-            name = ("quick", "slow")[i % 2]
-            factors = self.factors[name]
-            factors.written += 1
-            await asyncio.to_thread(write_model, self.models, name, factors.written)
-            status, data = await client.request(f"/v2/repository/models/{name}/load", {})
-            assert status == 200, data
-            factors.serving = factors.written
-            self.counts.replacements += 1
-        client.close()
-
-
-def write_model(models: Path, name: str, factor: int) -> None:
-    path = models / name / "model.onnx"
-    part = path.with_name(".part.onnx")
-    sx.save(sx.from_text(MODELS[name].format(factor=factor)), part)
-    part.replace(path)
+    @property
+    def workers(self) -> set[int]:
+        """The processes that it has started."""
+        lists = Path(f"/proc/{self.pid}/task").glob("*/children")
+        return {int(child) for text in lists for child in text.read_text().split()}
 
 
 @contextlib.contextmanager
-def running(models: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """The process and the port of a service."""
-    command = [sys.executable, "-m", "sardonyx", "serve", str(models), "--port", "0", "--log", "json"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        port = 0
-        for line in process.stderr:
-            text = json.loads(line)["message"]
-            if text.startswith("listening on http"):
-                port = int(text.rpartition(":")[2])
-            if text == "ready":
-                break
-        threading.Thread(target=process.stderr.read, daemon=True).start()  # the log must not fill its pipe
-        try:
-            yield process, port
-        finally:
-            process.terminate()
-            process.wait(60)
-
-
-def memory_of(pid: int) -> int:
-    """The resident memory of a process in bytes."""
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmRSS"))
-
-
-async def soak(chaos: Chaos, pid: int, requests: int, connections: int) -> tuple[int, int]:
-    """Sends the requests, a tenth of them first; the memory after both parts in bytes."""
-    share = requests // connections
-    await asyncio.gather(*(chaos.stay(share // 10, 0.05) for _ in range(connections)))
-    before = memory_of(pid)
-    await asyncio.gather(*(chaos.stay(share - share // 10, 0.05) for _ in range(connections)))
-    return before, memory_of(pid)
-
-
-async def run_chaos(chaos: Chaos, kills: int, replacements: int, connections: int) -> None:
-    """Vanishing clients and replacements, while other clients send requests."""
-
-    async def stay() -> None:
-        while not chaos.is_over:
-            await chaos.stay(20, 0.5)
-
-    steady = [asyncio.create_task(stay()) for _ in range(connections)]
-    groups = 4
-    await asyncio.gather(chaos.replace(replacements), *(chaos.vanish(kills // groups) for _ in range(groups)))
-    chaos.is_over = True
-    await asyncio.gather(*steady)
-
-
-def report(title: str, counts: RequestCounts, seconds: float) -> None:
-    milliseconds = sorted(1000 * s for s in counts.seconds)
-    p99 = milliseconds[int(len(milliseconds) * 0.99)]
-    rate = len(milliseconds) / seconds
-    median = statistics.median(milliseconds)
-    print(
-        f"{title}: {len(milliseconds)} requests in {seconds:.1f} s, {rate:.0f}/s; {median:.2f} ms, p99 {p99:.2f} ms"
-    )
-    print(f"  wrong {counts.wrong}, lost {counts.lost}, refused {counts.refused}", end="")
-    print(f", clients killed {counts.kills}, replacements {counts.replacements}" if counts.kills else "")
-
-
-async def measure(args: argparse.Namespace) -> int:
+def running(connections: int, *options: str) -> Iterator[Running]:
+    """A service of the models of `soak_clients`."""
     with tempfile.TemporaryDirectory() as folder:
         models = Path(folder)
-        for name in MODELS:
-            (models / name).mkdir()
-            write_model(models, name, 1)
-        (models / "slow/config.json").write_text(json.dumps(CONFIG))
-        with running(models) as (process, port):
-            calm = Chaos(port, models, seed=0)
-            begin = time.perf_counter()
-            before, after = await soak(calm, process.pid, args.requests, args.connections)
-            report("soak", calm.counts, time.perf_counter() - begin)
-            print(f"  memory after a tenth {before / 2**20:.1f} MiB, at the end {after / 2**20:.1f} MiB")
-            chaos = Chaos(port, models, seed=1)
-            begin = time.perf_counter()
-            await run_chaos(chaos, args.kills, args.replacements, args.connections)
-            report("chaos", chaos.counts, time.perf_counter() - begin)
-            print(f"  memory {memory_of(process.pid) / 2**20:.1f} MiB")
-    tallies = (calm.counts, chaos.counts)
-    return int(any(counts.wrong or counts.lost for counts in tallies))
+        write_models(models)
+        command = [
+            sys.executable,
+            "-m",
+            "sardonyx",
+            "serve",
+            folder,
+            "--port",
+            "0",
+            "--log",
+            "json",
+            *options,
+        ]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stderr is not None
+            port = 0
+            for line in process.stderr:
+                text = json.loads(line)["message"]
+                if text.startswith("listening on http"):
+                    port = int(text.rpartition(":")[2])
+                if text == "ready":
+                    break
+            threading.Thread(
+                target=process.stderr.read, daemon=True
+            ).start()  # the log must not fill its pipe
+            try:
+                yield Running(process, port, Clients(port, models, seed=0), connections)
+            finally:
+                process.terminate()
+                process.wait(60)
+
+
+def memory_of(pid: int) -> float:
+    """The resident memory of a process in MiB."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS"))
+
+
+async def send_requests(service: Running, count: int) -> str:
+    """Requests of clients that stay; memory is read after each tenth of them."""
+    share = count // READINGS // service.connections
+    memory = []
+    for _ in range(READINGS):
+        await asyncio.gather(*(service.clients.stay(share, 0.05) for _ in range(service.connections)))
+        memory.append(memory_of(service.pid))
+        print(f"{len(service.clients.counts.seconds)} requests, {memory[-1]:.1f} MiB", flush=True)
+    texts = ", ".join(f"{value:.1f}" for value in memory)
+    return f"memory in MiB after each tenth: {texts}"
+
+
+async def disturb(service: Running, count: int) -> str:
+    """As many killed clients as replacements of models, under load."""
+    clients = service.clients
+    steady = [asyncio.create_task(clients.stay_until_over(0.5)) for _ in range(service.connections)]
+    control = HttpClient(service.port)
+    memory = []
+    for index in range(count):
+        vanishing = asyncio.create_task(clients.vanish())
+        await clients.replace(control, ("quick", "slow")[index % 2])
+        await vanishing
+        if (index + 1) % (count // READINGS or 1) == 0:
+            memory.append(memory_of(service.pid))
+            print(f"{index + 1} replacements, {memory[-1]:.1f} MiB", flush=True)
+    clients.is_over = True
+    await asyncio.gather(*steady)
+    counts = clients.counts
+    texts = ", ".join(f"{value:.1f}" for value in memory)
+    return f"{counts.kills} clients killed, {counts.replacements} replacements; memory in MiB after each tenth: {texts}"
+
+
+async def kill_workers(service: Running, count: int) -> str:
+    """Kills one worker after the other, under load; the connections of a killed one are lost, and no others."""
+    clients = service.clients
+    steady = [asyncio.create_task(clients.stay_until_over(0.2)) for _ in range(service.connections)]
+    recovery = []
+    for index in range(count):
+        await asyncio.sleep(STABLE_SECONDS)
+        workers = sorted(service.workers)
+        os.kill(workers[index % len(workers)], signal.SIGKILL)
+        begin = time.perf_counter()
+        while len(service.workers - {workers[index % len(workers)]}) < len(workers):
+            await asyncio.sleep(0.05)
+        recovery.append(time.perf_counter() - begin)
+    clients.is_over = True
+    await asyncio.gather(*steady)
+    seconds = statistics.median(recovery)
+    return f"{count} of 2 workers killed, {service.connections} connections in all; another process after {seconds:.2f} s (median)"
+
+
+async def hold_connections(service: Running, count: int) -> str:
+    """Idle and slow connections up to the limit of the service and beyond it, while another client sends requests."""
+    before = memory_of(service.pid)
+    held = [connect(service.port, index) for index in range(count)]
+    open_files = len(list(Path(f"/proc/{service.pid}/fd").iterdir()))
+    await service.clients.stay(200, 0.05)
+    during = memory_of(service.pid)
+    held += [connect(service.port, index) for index in range(count // 20)]
+    await service.clients.stay(200, 0.05)
+    await asyncio.sleep(1)
+    closed = sum(is_closed(connection) for connection in held)
+    after = memory_of(service.pid)
+    for connection in held:
+        connection.close()
+    return (
+        f"{open_files} open files of the service with {count} connections; {count // 20} more closed {closed} of the oldest; "
+        f"memory {before:.1f}, {during:.1f} and {after:.1f} MiB"
+    )
+
+
+def connect(port: int, index: int) -> socket.socket:
+    """A connection that is idle, or has sent a part of its headers or of its body."""
+    source = f"127.0.0.{2 + index % SOURCES}", 0
+    connection = socket.create_connection(("127.0.0.1", port), timeout=60, source_address=source)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+    data = infer_message("quick", 1, 1)
+    connection.sendall(data[: (0, 30, 0, len(data) - 1)[index % 4]])
+    connection.setblocking(False)
+    return connection
+
+
+def is_closed(connection: socket.socket) -> bool:
+    """Whether the service has closed a connection."""
+    try:
+        return connection.recv(1) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the soak.  count: at full size; options: of the service."""
+
+    title: str
+    run: Callable[[Running, int], Coroutine[None, None, str]]
+    count: int
+    options: tuple[str, ...] = ()
+
+
+PARTS = {
+    "requests": Part("1,000,000 requests", send_requests, 1_000_000),
+    "chaos": Part("killed clients and replaced models", disturb, 1000),
+    "workers": Part("killed workers, `--processes 2`", kill_workers, 20, ("--processes", "2")),
+    "connections": Part("10,000 connections", hold_connections, 10_000),
+}
+
+
+def measure(part: Part, count: int, connections: int) -> dict[str, object]:
+    """The results of a part, as the page has them."""
+    with running(connections, *part.options) as service:
+        begin = time.perf_counter()
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            notes = runner.run(part.run(service, count))
+        seconds = time.perf_counter() - begin
+    counts = service.clients.counts
+    return {
+        "count": count,
+        "requests": len(counts.seconds),
+        "wrong": counts.wrong,
+        "lost": counts.lost,
+        "refused": counts.refused,
+        "minutes": seconds / 60,
+        "notes": notes,
+        "stamp": f"{datetime.datetime.now(datetime.UTC).date()} at {commit()}: {machine()}.",
+    }
+
+
+def page(results: dict[str, dict[str, object]]) -> str:
+    lines = ["# Endurance of a service", "", (__doc__ or "").strip(), ""]
+    lines += ["Written by `python bench/serving_soak.py`.", ""]
+    lines += ["| part | requests | wrong | lost | refused | minutes |", "|---|---:|---:|---:|---:|---:|"]
+    for name, part in PARTS.items():
+        if r := results.get(name):
+            lines.append(
+                f"| {part.title} | {r['requests']} | {r['wrong']} | {r['lost']} | {r['refused']} | {r['minutes']:.1f} |"
+            )
+    lines.append("")
+    for name, part in PARTS.items():
+        if r := results.get(name):
+            lines += [f"**{part.title}** ({r['count']}): {r['notes']}. Measured on {r['stamp']}", ""]
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--requests", type=int, default=100_000, help="of the soak (full size: 1000000)")
-    parser.add_argument("--kills", type=int, default=200, help="clients that vanish (full size: 1000)")
+    parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)} (those without results)")
     parser.add_argument(
-        "--replacements", type=int, default=50, help="of models, under load (full size: 1000)"
+        "--scale", type=float, default=1.0, help="share of the full size; the page is written at 1"
     )
-    parser.add_argument("--connections", type=int, default=16)
-    return asyncio.run(measure(parser.parse_args()))
+    parser.add_argument("--connections", type=int, default=16, help="of clients that stay")
+    parser.add_argument("--state", type=Path, default=STATE, help="folder of the results of the parts")
+    args = parser.parse_args()
+    args.state.mkdir(parents=True, exist_ok=True)
+    files = {name: args.state / f"{name}.json" for name in PARTS}
+    is_whole = args.scale == 1
+    todo = args.parts or [name for name, file in files.items() if not (is_whole and file.exists())]
+    failures = 0
+    for name in todo:
+        part = PARTS[name]
+        result = measure(part, max(READINGS, int(part.count * args.scale)), args.connections)
+        print(name, json.dumps(result), flush=True)
+        failures += bool(result["wrong"]) or (bool(result["lost"]) and name != "workers")
+        if is_whole:
+            files[name].write_text(json.dumps(result))
+            PAGE.write_text(page({n: json.loads(f.read_text()) for n, f in files.items() if f.exists()}))
+    return int(failures > 0)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from sardonyx._src.serve.service import address_text, listen, log_address, scan_
 from sardonyx._src.serve.settings import ServiceSettings
 
 LOG = logging.getLogger("sardonyx.serve")
-STABLE_SECONDS = 30.0  # a worker that has lived for longer is replaced at once
+STABLE_SECONDS = 10.0  # a worker that has lived for longer is replaced at once
 FIRST_DELAY, MAX_DELAY = 0.5, 30.0
 MAX_KEPT_DELAY = 1.0  # connections should not wait for a worker that starts later
 KILL_SECONDS = 5.0  # after the grace of requests in progress

@@ -18,7 +18,7 @@ from compile.checked_runs import Table, build
 from compile.kernel_objects import load_module
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.llvm.jit import Library, host_target
-from sardonyx._src.compile.program.step import Kernel, Step
+from sardonyx._src.compile.program.step import ArgumentSlot, Kernel, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Expr, Known
@@ -132,6 +132,7 @@ def execute(
                     memory.bytes[:] = arg.buffer.data.reshape(-1).view(np.uint8)
             arguments[i] = memory.address + evaluate_dim(arg.offset, sizes) * arg.dtype.numpy.itemsize
         else:
+            assert not isinstance(arg, ArgumentSlot), "a step that changes others' arguments needs a program"
             arguments[i] = evaluate_dim(arg, sizes)
     scratch = GuardedMemory(evaluate_dim(step.scratch, sizes), at_end=at_end)
     call = load_kernel(step.kernel, target()).function(

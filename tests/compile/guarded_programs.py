@@ -37,7 +37,7 @@ from sardonyx._src.compile.program.program import (
     Program,
 )
 from sardonyx._src.compile.program.size_functions import evaluate_dim
-from sardonyx._src.compile.program.step import Kernel, Step
+from sardonyx._src.compile.program.step import ArgumentSlot, Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView
 from sardonyx._src.interp.run_state import Frame, RandomSource, RunState
 from sardonyx._src.ir.dims import Expr, Known
@@ -50,6 +50,7 @@ from sardonyx._src.runtime.scan_outputs import ScanOutputs
 NONE, READ, WRITE = 0, mmap.PROT_READ, mmap.PROT_READ | mmap.PROT_WRITE
 GARBAGE = 0xFF  # the bytes of uninitialized memory: NaN as floats, -1 as integers, not a bool
 Arguments = NDArray[np.int64]
+SLOT_BYTES = 8
 Call = Callable[[int, int, int, int], None]
 ARGUMENTS = (ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 CALL = ctypes.CFUNCTYPE(None, *ARGUMENTS)
@@ -92,6 +93,9 @@ class GuardedProgram:
         self.program, self.lengths, self.target, self.at_end = program, dict(lengths), target, at_end
         self.checks, self.scan_outputs = False, ScanOutputs()
         self.memories: dict[Buffer, GuardedBuffer] = {}
+        self.arguments: dict[int, Arguments] = {}  # by action
+        self.changed_slots: set[tuple[int, int]] = set()  # arguments that kernels store: action, and number
+        self.numbers = {id(action): i for i, action in enumerate(program.actions)}
         self.rng = np.random.default_rng(seed)
 
     def evaluate_dim(self, dim: Known) -> int:
@@ -134,7 +138,7 @@ class GuardedProgram:
 
     def run_step(self, step: Step) -> None:
         """Runs the units of a step, in a random partition and order."""
-        arguments = np.array([self.encode_argument(arg) for arg in step.args] or [0], np.int64)
+        arguments = self.encode_arguments(self.numbers[id(step)])
         scratch = GuardedBuffer(max(self.evaluate_dim(step.scratch), 0), at_end=self.at_end)
         rights_of = {t.buffer: READ for t in step.reads} | {t.buffer: WRITE for t in step.writes}
         for buffer, rights in rights_of.items():
@@ -169,6 +173,9 @@ class GuardedProgram:
         """Runs units of a step in the checked build: it may write only to the tensors that it declares as written."""
         table = Table()
         table.allow(arguments.ctypes.data, arguments.nbytes, writes=False)
+        for address, argument in zip(arguments.tolist(), step.args, strict=False):
+            if isinstance(argument, ArgumentSlot):
+                table.allow(address, SLOT_BYTES, writes=True)
         table.allow(scratch.address, len(scratch.bytes), writes=True)
         for buffer in rights_of:
             table.allow(self.get_memory(buffer).address, len(self.get_memory(buffer).bytes), writes=False)
@@ -188,7 +195,22 @@ class GuardedProgram:
             if not any(isinstance(dim, Expr) and dim.symbols() & unbound for dim in (guard.left, guard.right))
         )
 
-    def encode_argument(self, arg: TensorView | Known) -> int:
+    def encode_arguments(self, action: int) -> Arguments:
+        """The argument slots of a step, with those that a kernel has changed."""
+        step = self.program.actions[action]
+        assert isinstance(step, Step), f"{step} has no arguments"
+        array = self.arguments.setdefault(action, np.zeros(max(len(step.args), 1), np.int64))
+        for i, argument in enumerate(step.args):
+            if (action, i) not in self.changed_slots:
+                array[i] = self.encode_argument(argument, action)
+        return array
+
+    def encode_argument(self, arg: KernelArgument, action: int) -> int:
+        if isinstance(arg, ArgumentSlot):
+            target = action + arg.distance
+            array = self.encode_arguments(target)
+            self.changed_slots.add((target, arg.index))
+            return int(array.ctypes.data) + arg.index * SLOT_BYTES
         if not isinstance(arg, TensorView):
             return self.evaluate_dim(arg)
         return self.get_memory(arg.buffer).address + self.evaluate_dim(arg.offset) * arg.dtype.numpy.itemsize

@@ -102,7 +102,7 @@ def sizes_of(step: Step) -> Iterator[Known]:
     yield step.units
     yield step.scratch
     tensors = (*step.reads, *step.writes, *(arg for arg in step.args if isinstance(arg, TensorView)))
-    yield from (arg for arg in step.args if not isinstance(arg, TensorView))
+    yield from (arg for arg in step.args if isinstance(arg, int | Expr))
     for tensor in tensors:
         yield from tensor.shape
         yield tensor.offset

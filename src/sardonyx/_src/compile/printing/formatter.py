@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sardonyx._src.compile.program.guards import Guard
-from sardonyx._src.compile.program.step import KernelArgument
+from sardonyx._src.compile.program.step import ArgumentSlot, KernelArgument
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Expr, Known
 from sardonyx._src.ir.types import shape_text
@@ -47,6 +47,8 @@ class ProgramFormatter:
     def format_argument(self, argument: KernelArgument) -> str:
         if isinstance(argument, TensorView):
             return self.format_tensor(argument)
+        if isinstance(argument, ArgumentSlot):
+            return f"argument {argument.index} of the step {argument.distance} later"
         return str(self.substitute(argument))
 
     def format_guard(self, guard: Guard) -> str:

@@ -8,6 +8,7 @@ evaluates (`size_functions.py`).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TypeAlias
 
 from sardonyx._src.compile.executor.pool_layout import (
@@ -23,7 +24,7 @@ from sardonyx._src.compile.executor.pool_layout import (
 from sardonyx._src.compile.program.memory_plan import MemoryPlan
 from sardonyx._src.compile.program.program import Program
 from sardonyx._src.compile.program.size_limits import fits_int64
-from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
+from sardonyx._src.compile.program.step import ArgumentSlot, Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, element_bytes
 from sardonyx._src.ir.dims import Expr, Known, has_opaque_part, symbol
 
@@ -39,6 +40,7 @@ class Encoding:
 
     extra_bases: the indices of bases other than the four common ones: buffers and kernels.
     scratch_sizes: bytes of scratch memory for each thread, of the steps that need any.
+    argument_starts: the slot of the first argument of each action.
     oversized: the number of slots whose numbers no i64 can hold.  They are encoded as 0, and count as violations of the
     size function, so that no run reads them.
     """
@@ -49,6 +51,7 @@ class Encoding:
     extra_bases: dict[RelocationBase, int] = field(default_factory=dict)
     scratch_sizes: list[Known] = field(default_factory=list)
     oversized: int = 0
+    argument_starts: list[int] = field(default_factory=list)
 
     def base_index(self, base: RelocationBase) -> int:
         """The index of a base, assigned at its first use."""
@@ -69,8 +72,10 @@ class Encoding:
         self.oversized += 1
         return 0
 
-    def encode_argument(self, argument: KernelArgument) -> tuple[Known, int]:
-        """The value and base of a kernel argument: of a number, or of the address of a tensor's first element."""
+    def encode_argument(self, argument: KernelArgument, action: int) -> tuple[Known, int]:
+        """The value and base of an argument of an action: of a number, or of the address of a tensor's first element."""
+        if isinstance(argument, ArgumentSlot):
+            return 8 * (self.argument_starts[action + argument.distance] + argument.index), SLOTS_BASE
         if not isinstance(argument, TensorView):
             return argument, NO_BASE
         offset = argument.offset * element_bytes(argument.dtype)
@@ -87,8 +92,9 @@ class Encoding:
         slot = self.plan.slot_of.get(buffer)
         return self.plan.offsets[buffer] if slot is None else arena_slot_symbol(slot)
 
-    def encode_record(self, start: int, step: Step) -> None:
-        """Fills in the record of a step, which begins at slot `start`, and appends the step's arguments."""
+    def encode_record(self, action: int, step: Step) -> None:
+        """Fills in the record of a step, the action of this number, and appends the step's arguments."""
+        start = action * RECORD_SLOTS
         self.set_slot(start + KERNEL, 0, self.base_index(step.kernel))
         self.set_slot(start + ARGS, 8 * len(self.values), SLOTS_BASE)
         self.set_slot(start + UNITS, step.units)
@@ -100,9 +106,9 @@ class Encoding:
             self.scratch_sizes.append(step.scratch)
         if step.jump is not None:
             self.set_slot(start + JUMP, step.jump.distance)
-            self.set_slot(start + FLAG, *self.encode_argument(step.jump.flag))
+            self.set_slot(start + FLAG, *self.encode_argument(step.jump.flag, action))
         for argument in step.args:
-            self.append(*self.encode_argument(argument))
+            self.append(*self.encode_argument(argument, action))
 
 
 def encode_program(program: Program, plan: MemoryPlan) -> Encoding:
@@ -110,9 +116,11 @@ def encode_program(program: Program, plan: MemoryPlan) -> Encoding:
     encoding = Encoding(plan)
     for _ in range(RECORD_SLOTS * len(program.actions)):
         encoding.append(0)
+    counts = [len(action.args) if isinstance(action, Step) else 0 for action in program.actions]
+    encoding.argument_starts += accumulate(counts[:-1], initial=len(encoding.values))
     for i, action in enumerate(program.actions):
         if isinstance(action, Step):
-            encoding.encode_record(i * RECORD_SLOTS, action)
+            encoding.encode_record(i, action)
     for tensor in (*program.inputs.values(), *program.outputs.values()):
         if tensor is not None and tensor.buffer.role in ("input", "output"):
             encoding.base_index(tensor.buffer)

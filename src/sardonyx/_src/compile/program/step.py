@@ -12,7 +12,15 @@ from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Known
 
 KernelSource: TypeAlias = Callable[[str, Target], str]
-KernelArgument: TypeAlias = "TensorView | Known"
+KernelArgument: TypeAlias = "TensorView | Known | ArgumentSlot"
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentSlot:
+    """The address of argument number `index` of the step `distance` actions later, in which a kernel stores another address."""
+
+    distance: int
+    index: int
 
 
 @dataclass(frozen=True, slots=True)

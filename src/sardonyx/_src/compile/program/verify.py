@@ -11,7 +11,7 @@ from dataclasses import replace
 from sardonyx._src.compile.program.lazy_constants import CACHE_LINE_BYTES
 from sardonyx._src.compile.program.memory_plan import LiveRange, MemoryPlan
 from sardonyx._src.compile.program.program import Action, FallbackOp, Program
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program.step import ArgumentSlot, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, element_bytes
 from sardonyx._src.ir.dims import Expr, Known, known_equal, known_ge
 
@@ -22,6 +22,7 @@ def verify_program(program: Program) -> None:
     for i, action in enumerate(program.actions):
         if isinstance(action, Step):
             verify_step(action, previous, describe_action(program.actions, i))
+            verify_slots(program.actions, i)
             verify_jump(program.actions, i)
         previous = action
     written = verify_order(program.actions)
@@ -41,7 +42,9 @@ def verify_step(step: Step, previous: Action | None, where: str) -> None:
     if isinstance(previous, Step) and previous.nodes == step.nodes:
         declared.update(tensor.buffer for tensor in (*previous.reads, *previous.writes))
     for argument in step.args:
-        is_valid = isinstance(argument, TensorView | int | Expr) and not isinstance(argument, bool)
+        is_valid = isinstance(argument, TensorView | int | Expr | ArgumentSlot) and not isinstance(
+            argument, bool
+        )
         assert is_valid, f"{where}: expected a tensor or a dim as argument, got {argument!r}"
         if isinstance(argument, TensorView):
             assert argument.buffer in declared, (
@@ -53,6 +56,19 @@ def verify_step(step: Step, previous: Action | None, where: str) -> None:
         is_writable = tensor.buffer.role in ("arena", "output", "status")
         assert is_writable, f"{where} writes to a buffer of role {tensor.buffer.role}"
     verify_in_place(step, where)
+
+
+def verify_slots(actions: Sequence[Action], index: int) -> None:
+    """Argument slots that a step changes hold addresses of tensors, in steps after it."""
+    step = actions[index]
+    slots = [arg for arg in step.args if isinstance(arg, ArgumentSlot)] if isinstance(step, Step) else []
+    for slot in slots:
+        where, target = describe_action(actions, index), index + slot.distance
+        assert index < target < len(actions), f"{where} changes arguments of action {target}"
+        action = actions[target]
+        assert isinstance(action, Step) and isinstance(action.args[slot.index], TensorView), (
+            f"{where} changes argument {slot.index} of action {target}, which must be a tensor"
+        )
 
 
 def verify_in_place(step: Step, where: str) -> None:

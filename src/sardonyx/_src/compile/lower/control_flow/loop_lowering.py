@@ -35,6 +35,7 @@ from sardonyx._src.compile.lower.control_flow.loop_region import (
     ScanSlice,
     drop_axis,
 )
+from sardonyx._src.compile.lower.control_flow.moving_slices import SequenceSlice, move_slices
 from sardonyx._src.compile.lower.control_flow.state_updates import update_states
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.partition.region import Shape
@@ -85,11 +86,13 @@ class LoopLowering:
         next_states = [result_tensor(body, state.result, state.shape) for state in self.loop.states]
         written = [part.value for part in self.outputs]
         slices = {value: result_tensor(body, value, self.scope.known_shape(value)) for value in written}
-        steps = [*self.read_slices(), *lower_subgraph(body, self.lowering), *self.write_slices(slices)]
+        early, late = self.write_slices(slices)
+        steps = [*self.read_slices(), *early, *lower_subgraph(body, self.lowering), *late]
         names = [state.result.name for state in self.loop.states]
         steps = update_states(steps, next_states, self.states, names)
         own = {tensor.buffer for tensor in (self.counter, self.flag, *self.states)}
         invariant, varying = split_invariant_steps(steps, own)
+        varying = self.use_slices_in_place(varying, slices)
         return [*init, *invariant, *self.control(varying)]
 
     @property
@@ -163,13 +166,35 @@ class LoopLowering:
             step = gather_step(x, self.index_of(part), y, part.axis, self.lowering.status)
             yield step.with_nodes((part.value.name,))
 
-    def write_slices(self, slices: Mapping[Value, TensorView]) -> Iterator[Step]:
-        """Copies of results into slices of scan outputs, or of the buffers of those that are accumulated."""
+    def write_slices(self, slices: Mapping[Value, TensorView]) -> tuple[list[Step], list[Step]]:
+        """Copies of results into slices of scan outputs, or of the buffers of those that are accumulated.
+
+        The first are those of states before the iteration, which it may then update in place.
+        """
+        early: list[Step] = []
+        late: list[Step] = []
+        states = {state.buffer for state in self.states}
         for part in self.outputs:
             output = self.buffers.get(part.sequence) or self.results[part.sequence]
             index, status = self.index_of(part), self.lowering.status
             step = write_slice_step(slices[part.value], index, output, part.axis, status)
-            yield step.with_nodes((part.value.name,))
+            copies = early if slices[part.value].buffer in states else late
+            copies.append(step.with_nodes((part.value.name,)))
+        return early, late
+
+    def use_slices_in_place(self, steps: Sequence[Step], results: Mapping[Value, TensorView]) -> list[Step]:
+        """The steps of an iteration without copies of slices, where they can use the scan inputs and outputs themselves."""
+        inputs = [
+            SequenceSlice(
+                self.slices[part.value], self.operands[part.sequence], part.axis, self.index_of(part)
+            )
+            for part in self.loop.scan_inputs
+        ]
+        outputs = [
+            SequenceSlice(results[part.value], self.results[part.sequence], part.axis, self.index_of(part))
+            for part in self.loop.scan_outputs
+        ]
+        return move_slices(steps, inputs, outputs, {state.buffer for state in self.states})
 
     # --- the loop ----------------------------------------------------------------------------
 

@@ -1,0 +1,149 @@
+"""Slices of scan inputs and outputs that the steps of an iteration read and write in place, instead of copies.
+
+A step at the beginning of an iteration stores the address of the present slice in the argument slots of the steps that use it:
+
+    x [length, ...], slice buffer s, y [length, ...]      x [length, ...], y [length, ...]
+    loop:                                                 loop:
+        s = x[i]                                              move &x[i], &y[i] into the slots of s and r
+        r = kernel(s)                              ->         y[i] = kernel(x[i])
+        y[i] = r
+
+It is for slices as dense as their buffers.  A result that is a state, or that is not computed in the loop, is still copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from sardonyx._src.compile.codegen.blocks import I64, StackSlot
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
+from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.lower.control_flow.loop_region import drop_axis
+from sardonyx._src.compile.lower.control_flow.state_updates import covers_buffer
+from sardonyx._src.compile.program.step import ArgumentSlot, Kernel, KernelArgument, Step
+from sardonyx._src.compile.program.tensor import Buffer, TensorView, element_bytes
+
+PARAMETERS = Parameters("count", "slices*")
+RECORD = 4  # slots of a slice: the address of the argument slot, the first slice, its index, the bytes between slices
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceSlice:
+    """A buffer whose content an iteration copies from or to a slice of a sequence.
+
+    tensor: the slice in the buffer.  sequence: the whole tensor, along `axis`.  index: of the slice, one int64.
+    """
+
+    tensor: TensorView
+    sequence: TensorView
+    axis: int
+    index: TensorView
+
+    @property
+    def can_move(self) -> bool:
+        """Whether the slice is in the sequence as it is in the buffer."""
+        strides = drop_axis(self.sequence.strides, self.axis)
+        shape = drop_axis(self.sequence.shape, self.axis)
+        pairs = zip(self.tensor.shape, self.tensor.strides, strides, strict=True)
+        return (
+            shape == self.tensor.shape
+            and covers_buffer(self.tensor)
+            and all(dim == 1 or own == other for dim, own, other in pairs)
+        )
+
+
+def move_slices(
+    steps: Sequence[Step],
+    inputs: Sequence[SequenceSlice],
+    outputs: Sequence[SequenceSlice],
+    states: Collection[Buffer],
+) -> list[Step]:
+    """The steps of an iteration without the copies of slices that can be used in place, after a step that moves them."""
+    moving: dict[Buffer, SequenceSlice] = {}
+    remaining = [*steps]
+    for part in (*inputs, *outputs):
+        is_input = part in inputs
+        copy = copy_of(part, remaining, is_input=is_input)
+        if copy is None or not part.can_move:
+            continue
+        buffer = part.tensor.buffer
+        is_computed = any(writes_buffer(step, buffer) for step in remaining if step is not copy)
+        if buffer not in moving and buffer not in states and is_computed != is_input:
+            moving[buffer] = part
+            remaining = [step for step in remaining if step is not copy]
+    if not moving:
+        return [*steps]
+    moved = [read_in_place(step, moving) for step in remaining]
+    return [moving_step(remaining, moving), *moved]
+
+
+def copy_of(part: SequenceSlice, steps: Sequence[Step], *, is_input: bool) -> Step | None:
+    """The one step that copies a slice; None if there is none, or if others access the sequence."""
+    buffer = part.tensor.buffer if is_input else part.sequence.buffer
+    writers = [step for step in steps if writes_buffer(step, buffer)]
+    if len(writers) != 1:
+        return None
+    other = part.sequence.buffer if is_input else part.tensor.buffer
+    is_copy = any(tensor.buffer is other for tensor in writers[0].reads)
+    return writers[0] if is_copy else None
+
+
+def writes_buffer(step: Step, buffer: Buffer) -> bool:
+    return any(tensor.buffer is buffer for tensor in step.writes)
+
+
+def read_in_place(step: Step, moving: dict[Buffer, SequenceSlice]) -> Step:
+    """A step that uses the first slice of a sequence in the place of each moving buffer, and declares all of them."""
+
+    def first_slice(argument: KernelArgument) -> KernelArgument:
+        if not isinstance(argument, TensorView) or argument.buffer not in moving:
+            return argument
+        sequence = moving[argument.buffer].sequence
+        return replace(argument, buffer=sequence.buffer, offset=sequence.offset + argument.offset)
+
+    def all_slices(tensor: TensorView) -> TensorView:
+        part = moving.get(tensor.buffer)
+        return tensor if part is None else part.sequence
+
+    return replace(
+        step,
+        args=tuple(map(first_slice, step.args)),
+        reads=tuple(dict.fromkeys(map(all_slices, step.reads))),
+        writes=tuple(dict.fromkeys(map(all_slices, step.writes))),
+    )
+
+
+def moving_step(steps: Sequence[Step], moving: dict[Buffer, SequenceSlice]) -> Step:
+    """The step before others that stores the addresses of slices in their argument slots."""
+    records: list[KernelArgument] = []
+    for distance, step in enumerate(steps, 1):
+        for i, argument in enumerate(step.args):
+            part = moving.get(argument.buffer) if isinstance(argument, TensorView) else None
+            if part is not None and isinstance(argument, TensorView):
+                first = replace(part.sequence, offset=part.sequence.offset + argument.offset)
+                stride = part.sequence.strides[part.axis] * element_bytes(part.sequence.dtype)
+                records += (ArgumentSlot(distance, i), first, part.index, stride)
+    parts = moving.values()
+    sequences = tuple(part.sequence for part in parts)
+    indices = tuple(dict.fromkeys(part.index for part in parts))
+    args: tuple[KernelArgument, ...] = PARAMETERS.pack(count=len(records) // RECORD, slices=records)
+    names = tuple(part.tensor.buffer.name for part in parts)
+    return Step(MOVE, args, 1, (*indices, *sequences), (), nodes=names)
+
+
+def module(name: str, target: Target) -> str:
+    """The LLVM module of the kernel that moves slices."""
+    b = KernelBuilder(target, PARAMETERS)
+    slices = b.gep("%args", b.constant(PARAMETERS.index("slices"), I64), "i64")
+    with b.loop(b.constant(0, I64), b.integer("count"), name="slice") as i:
+        record = b.gep(slices, i * RECORD, "i64")
+        slot, first, index, stride = (b.gep(record, b.constant(n, I64), "i64") for n in range(RECORD))
+        number = b.load(StackSlot(b.load_pointer(index), I64))
+        address = b.load(StackSlot(first, I64)) + number * b.load(StackSlot(stride, I64))
+        b.store(StackSlot(b.load_pointer(slot), I64), address)
+    return b.build_module(name)
+
+
+MOVE = Kernel("move_slices", module, PARAMETERS)

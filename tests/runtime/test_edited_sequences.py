@@ -10,9 +10,9 @@ import pytest
 import sardonyx as sx
 from models import parse_model
 from sardonyx._src.ir.model import Model
-from sardonyx._src.ops.control.growing_sequences import growing_sequences
+from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.ops.persistent_sequence import PersistentSequence
 from sardonyx._src.ops.sequence import sequence_insert
-from sardonyx._src.ops.sequence.owned_sequence import MAX_EDITS, OwnedSequence
 from sardonyx._src.runtime.declared_dims import DeclaredDims
 from sardonyx._src.runtime.session import Engine
 
@@ -27,18 +27,11 @@ TEXT = """g (int64 n, seq(int64[1]) e, seq(int64[1]) e2) => (s, s2, k, before) {
   before = SequenceLength(e)
 }}"""
 START = [-1, -2, -3]
-COUNT = 9
+COUNT = 80  # iterations: more than lists have elements
 
 
 def model_of(body: str, *, results: str = "o, seq(int64[1]) o2", second: str = "e2") -> Model:
     return parse_model(TEXT.format(body=body, results=results, second=second), opset=21)
-
-
-def edits_of(model: Model) -> dict[int, int]:
-    """The number of edits in place by state."""
-    (loop,) = [node for node in model.graph.nodes if node.op_type == "Loop"]
-    (body,) = loop.subgraphs
-    return {i: len(nodes) for i, nodes in growing_sequences(body).items()}
 
 
 def run(model: Model, engine: Engine) -> tuple[list[int], list[int], list[int]]:
@@ -85,7 +78,6 @@ EDITS = {
 @pytest.mark.parametrize("engine", ["reference", "auto"])
 def test_edits_of_a_sequence_that_only_the_loop_holds(body: str, engine: Engine) -> None:
     model = model_of(f"{body}  o2 = Identity(a2)  k = SequenceLength(o)")
-    assert edits_of(model) == {0: body.count("SequenceInsert") + body.count("SequenceErase")}
     expected, lengths = list(START), []
     for i in range(COUNT):
         EDITS[body](expected, i)
@@ -103,7 +95,6 @@ def test_edits_of_a_sequence_that_only_the_loop_holds(body: str, engine: Engine)
 )
 def test_sequences_that_change_places(body: str, results: str, engine: Engine) -> None:
     model = model_of(f"k = SequenceLength(a)  {body}", results=results, second="e")
-    assert edits_of(model) == {0: 0, 1: 1}
     expected, other, lengths = list(START), list(START), []
     for i in range(COUNT):
         lengths.append(len(expected))
@@ -128,7 +119,6 @@ ALIASES = {  # bodies in which something else holds the sequence; k: its length 
 @pytest.mark.parametrize("alias", ALIASES)
 def test_sequences_that_something_else_holds_do_not_change(alias: str, engine: Engine) -> None:
     model = model_of(ALIASES[alias])
-    assert not edits_of(model)
     expected, other, lengths = list(START), list(START), []
     for i in range(COUNT):
         base = START if alias == "an outer value" else expected
@@ -144,7 +134,6 @@ def test_sequences_that_something_else_holds_do_not_change(alias: str, engine: E
 def test_one_value_as_two_states_is_two_lists() -> None:
     body = "o = SequenceInsert(a, x, zero)  o2 = SequenceErase(a2, zero)  k = SequenceLength(o)"
     model = model_of(body, second="e")
-    assert edits_of(model) == {0: 1, 1: 1}
     session = sx.Session(model, engine="reference")
     start = [np.array([number]) for number in START]
     results = session.run({"n": np.array(2), "e": start, "e2": start})
@@ -215,25 +204,10 @@ def test_an_inserted_element_is_compared_with_the_others(insert: str) -> None:
         session.run({"n": np.array(4), "e": [np.array([7])]})
 
 
-def test_indices_of_inserted_elements_follow_later_edits() -> None:
-    generator = np.random.default_rng(5)
-    sequence, old = OwnedSequence(np.array([0]) for _ in range(4)), 0
-    before = list(sequence)
-    for step in range(2 * MAX_EDITS):
-        if step % 7 == 0:
-            old, before = sequence.version, list(sequence)
-        if len(sequence) and generator.random() < 0.4:
-            sequence.erase_element(int(generator.integers(len(sequence))))
-        else:
-            sequence.insert_element(int(generator.integers(len(sequence) + 1)), np.array([step]))
-        new = [i for i, element in enumerate(sequence) if not any(element is x for x in before)]
-        assert sorted(sequence.inserted_since(old)) == new
-    assert list(sequence.inserted_since(0)) == list(range(len(sequence)))
-
-
 @pytest.mark.parametrize("position", [-3, 3])
 def test_positions_outside_are_refused(position: int) -> None:
-    sequence = OwnedSequence([np.array([1]), np.array([2])])
-    with pytest.raises(sx.EvaluationError, match=f"position {position} lies outside of -2 to 1"):
-        sequence_insert.insert_in_place(sequence, np.array([3]), np.array(position))
-    assert len(sequence) == 2
+    elements: list[RuntimeValue] = [np.array([1])] * 2
+    for sequence in (elements, PersistentSequence.of(elements)):
+        with pytest.raises(sx.EvaluationError, match=f"position {position} lies outside of -2 to 1"):
+            sequence_insert.evaluate(sequence, np.array([3]), np.array(position))
+        assert len(sequence) == 2

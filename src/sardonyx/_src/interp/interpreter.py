@@ -15,7 +15,7 @@ from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ir.graph import Graph, Node
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.walk import model_tensors
-from sardonyx._src.ops.api import RunLimits, RuntimeValue
+from sardonyx._src.ops.api import RunLimits, RuntimeValue, as_plain_value, as_run_value
 
 
 class Interpreter:
@@ -55,25 +55,22 @@ class Interpreter:
         observe: Callable[[Node, Sequence[RuntimeValue]], None] | None = None,
         observe_inputs: Callable[[Graph, Sequence[RuntimeValue]], None] | None = None,
         control: RunControl | None = None,
-        *,
-        observer_keeps_results: bool = True,
     ) -> dict[str, RuntimeValue]:
         """The outputs by name; inputs that are not fed take their defaults.
 
         Raises FileChanged if weights are in a mapped file that was changed.
         `observe` is called with each node and its results as soon as it has run, and `observe_inputs` with each graph
         (the model's, those of nodes, bodies of functions) and its arguments.  control: whether the run must end, which is
-        checked before each node.  observer_keeps_results: whether `observe` may keep a sequence for longer than its call.
+        checked before each node.
         """
         self.map_guard.require_unchanged()
         graph = self.model.graph
-        inputs = [feeds.get(v.name, self.program.constants.get(v)) for v in graph.inputs]
+        inputs = [as_run_value(feeds.get(v.name, self.program.constants.get(v))) for v in graph.inputs]
         control = control or RunControl(Cancellation())
         run = RunState(self.limits, self.random_source, control, observe, observe_inputs=observe_inputs)
-        run.edits_sequences = observe is None or not observer_keeps_results
         with np.errstate(all="ignore"), limit_nesting():
             try:
                 results = self.program.bind(run)(inputs)
             finally:
                 run.memory.clear()
-        return {value.name: result for value, result in zip(graph.outputs, results, strict=True)}
+        return {value.name: as_plain_value(x) for value, x in zip(graph.outputs, results, strict=True)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from functools import partial
 
@@ -31,6 +31,7 @@ from sardonyx._src.ops.api import (
     ReferenceKernel,
     RunLimits,
     RuntimeValue,
+    as_plain_value,
 )
 from sardonyx._src.ops.bind import (
     attributes_of,
@@ -40,11 +41,9 @@ from sardonyx._src.ops.bind import (
     kernel_of,
     schema_of,
 )
-from sardonyx._src.ops.control.growing_sequences import growing_sequences
 from sardonyx._src.ops.function_bodies import body_of
 from sardonyx._src.ops.inference import Inference
-from sardonyx._src.ops.sequence.edits import SEQUENCE_EDITS
-from sardonyx._src.ops.sequence.owned_sequence import OwnedSequence
+from sardonyx._src.ops.registry import SPECIFIED_DOMAINS
 from sardonyx._src.schema import OpSchema
 
 MAX_BODIES = 64  # bodies of one node that are kept, by the types of its inputs
@@ -120,7 +119,6 @@ class InterpreterProgram:
         self.captured = () if self.graph.parent is None else captures(self.graph)
         self.steps = [step_of(node, self) for node in self.graph.nodes]
         self.calls_functions = any(step.enter is not None for step in self.steps)
-        bind_growing_sequences(self)
         mark_last_uses(self)
         return self
 
@@ -198,10 +196,11 @@ def bind_kernel(step: NodeStep, program: InterpreterProgram) -> None:
     for attribute in bound_attributes(node, program.bindings).values():
         for graph in attribute.graphs:
             program.inner(graph)
+    function = kernel.function if node.domain in SPECIFIED_DOMAINS else with_lists(kernel.function)
     if not kernel.wants_context:
-        step.kernel = kernel.function
+        step.kernel = function
         return
-    function, requested = kernel.function, tuple(bool(v.name) for v in node.outputs)
+    requested = tuple(bool(v.name) for v in node.outputs)
 
     def context_of(frame: Frame) -> NodeRunContext:
         return NodeRunContext(program, frame, schema.since_version, requested, frame.run.limits)
@@ -213,22 +212,13 @@ def bind_kernel(step: NodeStep, program: InterpreterProgram) -> None:
     step.bind = lambda frame: partial(function, **keywords, context=context_of(frame))
 
 
-def bind_growing_sequences(program: InterpreterProgram) -> None:
-    """Has the nodes of a Loop's body edit the sequences that nothing else refers to, where the run allows it."""
-    editors = {node for nodes in growing_sequences(program.graph).values() for node in nodes}
-    for step in program.steps:
-        if step.node in editors and step.kernel is not None:
-            step.call, step.kernel = partial(edit_owned, step.kernel, SEQUENCE_EDITS[step.node.op_type]), None
+def with_lists(kernel: Eval) -> Eval:
+    """The kernel of a plugin, for which all sequences are lists."""
 
+    def call(*inputs: RuntimeValue, **attributes: object) -> Evaluated:
+        return kernel(*map(as_plain_value, inputs), **attributes)
 
-def edit_owned(
-    kernel: Eval, edit: Callable[..., OwnedSequence], frame: Frame, inputs: list[RuntimeValue]
-) -> Evaluated:
-    """Edits the sequence in place unless an observer of the run may have kept it."""
-    sequence, *others = inputs
-    if not (frame.run.edits_sequences and isinstance(sequence, list)):
-        return kernel(*inputs)
-    return edit(sequence if isinstance(sequence, OwnedSequence) else OwnedSequence(sequence), *others)
+    return call
 
 
 def bind_body(step: NodeStep, op: Operator, schema: OpSchema, program: InterpreterProgram) -> None:

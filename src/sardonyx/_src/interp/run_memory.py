@@ -10,6 +10,7 @@ import numpy as np
 from sardonyx._src.errors import LimitError
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import ARRAY_OVERHEAD, RuntimeValue
+from sardonyx._src.ops.persistent_sequence import PersistentSequence
 
 MIN_TRACKED_BYTES = 1 << 10  # of an array; smaller ones are counted only where they are collected
 CONTAINERS = (list, dict)  # sparse tensors are of the model: no kernel returns one
@@ -47,6 +48,8 @@ class RunMemory:
             if type(result) is np.ndarray:
                 if result.nbytes >= MIN_TRACKED_BYTES:
                     self.track(result)
+            elif type(result) is PersistentSequence:  # its elements are counted already
+                self.check_length(len(result))
             elif isinstance(result, CONTAINERS):
                 self.add_container(result, takes_sequences=takes_sequences)
         if self.used > self.limit:
@@ -59,11 +62,14 @@ class RunMemory:
         takes_sequences: bool,
     ) -> None:
         """Counts the arrays in a container, and checks the size of the container itself."""
-        count = len(value)
-        if self.used + count * ARRAY_OVERHEAD > self.limit:
-            self.refuse(self.used + count * ARRAY_OVERHEAD)
+        self.check_length(len(value))
         if not takes_sequences:
             self.add(list(value.values() if isinstance(value, dict) else value))
+
+    def check_length(self, count: int) -> None:
+        """Raises LimitError for a container of `count` elements that passes the limit by itself."""
+        if self.used + count * ARRAY_OVERHEAD > self.limit:
+            self.refuse(self.used + count * ARRAY_OVERHEAD)
 
     def track(self, array: Array) -> None:
         """Counts the memory that an array refers to until it is freed."""

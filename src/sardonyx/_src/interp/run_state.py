@@ -64,7 +64,7 @@ class RunState:
 
     random_source: of the random operators that have no seed of their own.  control: whether the run must end.  observe:
     called with each node and its results; observe_inputs: with each graph and its arguments before its nodes run.
-    memory: what the run holds.  edits_sequences: whether loops may edit sequences of earlier iterations in place.
+    memory: what the run holds.
     """
 
     limits: RunLimits
@@ -73,7 +73,6 @@ class RunState:
     observe: Callable[[Node, Sequence[RuntimeValue]], None] | None = None
     nodes: int = 0
     observe_inputs: Callable[[Graph, Sequence[RuntimeValue]], None] | None = None
-    edits_sequences: bool = True
     memory: RunMemory = field(init=False)
 
     def __post_init__(self) -> None:

@@ -12,6 +12,7 @@ from sardonyx._src.ir.graph import Node
 from sardonyx._src.ir.tensors import SparseTensor
 from sardonyx._src.ir.walk import location
 from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.ops.persistent_sequence import PersistentSequence
 from sardonyx._src.schema import OpSchema, Parameter
 
 OPAQUE = "nothing"  # the type of None and of opaque values, which signatures have no word for
@@ -93,7 +94,7 @@ def kind_of(value: RuntimeValue) -> str:
             return f"tensor({DataType.of(value.dtype).text})"
         case SparseTensor():
             return "sparse_tensor"
-        case list():
+        case list() | PersistentSequence():
             return "seq"
         case dict():
             return "map"

@@ -13,7 +13,14 @@ from sardonyx._src.interp.run_state import Frame, RunState
 from sardonyx._src.interp.signature import find_mismatch, takes_containers
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.walk import location
-from sardonyx._src.ops.api import OPERAND_ERRORS, Eval, Evaluated, RuntimeValue
+from sardonyx._src.ops.api import (
+    OPERAND_ERRORS,
+    SEQUENCES,
+    Eval,
+    Evaluated,
+    RuntimeValue,
+    as_run_value,
+)
 from sardonyx._src.schema import OpSchema
 
 # Raised by kernels for inputs of types that the operator does not accept; bugs if the types are right.
@@ -108,7 +115,7 @@ class NodeStep:
             self.count_results(run, inputs, results)
             for value, item in zip(self.writes, results, strict=False):
                 if value is not None:
-                    values[value] = item
+                    values[value] = as_run_value(item)
         else:
             values[self.write], results = result, [result]
         if run.observe is not None:
@@ -123,7 +130,7 @@ class NodeStep:
         if len(results) < len(self.writes):
             raise self.missing_outputs(len(results))
         try:
-            run.memory.add(results, takes_sequences=any(isinstance(x, list) for x in inputs))
+            run.memory.add(results, takes_sequences=any(isinstance(x, SEQUENCES) for x in inputs))
         except LimitError as error:
             raise LimitError(f"{location(self.node)}: {error.why}", limit=error.limit) from None
 

@@ -26,15 +26,18 @@ from sardonyx._src.ir.tensors import Array, SparseTensor
 from sardonyx._src.ops.backward_step import BackwardStep, Gradients
 from sardonyx._src.ops.inference import Inference, Known, Result
 from sardonyx._src.ops.native_kernel import NativeKernel
+from sardonyx._src.ops.persistent_sequence import WIDTH, PersistentSequence
 from sardonyx._src.ops.traits import OperatorTraits
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 from sardonyx._src.schema import OpSchema
 
 # What flows along an edge when a model runs: a tensor (ONNX strings are `str` in an object array), a sequence, a
-# map, an optional without value, or a sparse tensor.
+# map, an optional without value, or a sparse tensor.  Within a run, long sequences are persistent ones.
 RuntimeValue: TypeAlias = (
-    "Array | SparseTensor | list[RuntimeValue] | dict[int, RuntimeValue] | dict[str, RuntimeValue] | None"
+    "Array | SparseTensor | list[RuntimeValue] | PersistentSequence | dict[int, RuntimeValue]"
+    " | dict[str, RuntimeValue] | None"
 )
+SEQUENCES = (list, PersistentSequence)
 # An output of a run, as callers see it.  The model alone decides which outputs are arrays, so that code which expects an
 # array needs no test that it has one; type checkers still know the attributes of arrays, and `isinstance` narrows the others.
 RunResult: TypeAlias = "Array | Any"
@@ -81,6 +84,25 @@ class RunLimits:
 def is_number(x: object) -> bool:
     """Whether x is a real number, infinity included."""
     return isinstance(x, int | float | np.integer | np.floating) and not math.isnan(x)
+
+
+def as_run_value(value: RuntimeValue) -> RuntimeValue:
+    """A long list of tensors as a persistent sequence, which later edits share; any other value unchanged."""
+    return as_run_sequence(value) if type(value) is list else value
+
+
+def as_run_sequence(
+    sequence: list[RuntimeValue] | PersistentSequence,
+) -> list[RuntimeValue] | PersistentSequence:
+    """`as_run_value` of a sequence."""
+    if type(sequence) is list and len(sequence) >= WIDTH and isinstance(sequence[0], np.ndarray):
+        return PersistentSequence.of(sequence)
+    return sequence
+
+
+def as_plain_value(value: RuntimeValue) -> RuntimeValue:
+    """A persistent sequence as a list, for callers and observers; any other value unchanged."""
+    return list(value) if type(value) is PersistentSequence else value
 
 
 class RunContext(Protocol):

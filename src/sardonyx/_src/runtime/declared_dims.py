@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple, cast
 
@@ -11,8 +11,8 @@ import numpy as np
 from sardonyx._src.errors import InputError, OutputError
 from sardonyx._src.ir.dims import Expr, evaluate
 from sardonyx._src.ir.tensors import Array, SparseTensor
-from sardonyx._src.ops.api import RuntimeValue
-from sardonyx._src.ops.sequence.owned_sequence import OwnedSequence
+from sardonyx._src.ops.api import SEQUENCES, RuntimeValue
+from sardonyx._src.ops.persistent_sequence import PersistentSequence
 from sardonyx._src.runtime.declared_sizes import Declaration, DeclaredSizes, Place
 from sardonyx._src.runtime.shape_policy import Kind, ShapePolicy, ShapeReports, response
 
@@ -51,7 +51,7 @@ class DeclaredDims:
     pending: list[tuple[Expr, Binding]] = field(default_factory=list)
     findings: list[tuple[str, str]] = field(default_factory=list)
     input_contradicted: bool = False
-    last_lists: dict[int, list[RuntimeValue]] = field(default_factory=dict)  # by the id of sizes
+    last_versions: dict[int, int] = field(default_factory=dict)  # of persistent sequences, by the id of sizes
     of_one_value: DeclaredDims | None = None  # for values whose names are their own
 
     # --- values ------------------------------------------------------------------------------
@@ -104,7 +104,7 @@ class DeclaredDims:
                 value.shape, sizes
             ):
                 self.check_shape(value.shape, sizes, place)
-        elif isinstance(value, list):
+        elif isinstance(value, SEQUENCES):
             for i in self.unchecked_elements(value, sizes):
                 self.check(value[i], elements, place.element(i))
         elif isinstance(value, dict):
@@ -115,45 +115,40 @@ class DeclaredDims:
                     self.check(element, elements, place.element(key))
 
     def extends(self, value: RuntimeValue, sizes: DeclaredSizes) -> bool:
-        """Whether a value is a list that an earlier check against these sizes has seen, with no more than new elements that
-        have exactly these sizes: what most iterations of a loop do to a sequence."""
+        """Whether a value is a sequence that an earlier check against these sizes has seen, with no more than new elements
+        that have exactly these sizes: what most iterations of a loop do to a sequence."""
         elements = sizes.elements
-        if elements is None or not isinstance(value, list):
+        if elements is None or type(value) is not PersistentSequence:
             return False
-        new = self.new_elements(value, sizes)
+        if value.shape is not None:
+            return value.shape == elements.dims
+        new = value.inserted_since(self.last_versions.get(id(sizes), -1))
         if new is None:
             return False
         for i in new:
             element = value[i]
             if type(element) is not np.ndarray or element.shape != elements.dims:
                 return False
-        self.record_check(value, sizes)
+        self.last_versions[id(sizes)] = value.version
         return True
 
-    def unchecked_elements(self, value: list[RuntimeValue], sizes: DeclaredSizes) -> Iterable[int]:
-        """The numbers of the elements that no earlier check against these sizes has seen, which are few if a loop edits the
-        list; and, if names are declared, of the first other one, which stands for all that were compared with it."""
-        new = self.new_elements(value, sizes)
-        self.record_check(value, sizes)
+    def unchecked_elements(
+        self, value: list[RuntimeValue] | PersistentSequence, sizes: DeclaredSizes
+    ) -> Iterable[int]:
+        """The numbers of the elements that tell about all: one if they have one shape; else those that no earlier check
+        against these sizes has seen, which are few if a loop edits the sequence, and, if names are declared, of the first other one, which stands for all that were compared with it."""
+        if type(value) is not PersistentSequence:
+            return range(len(value))
+        if value.shape is not None:
+            return range(min(len(value), 1))
+        new = value.inserted_since(self.last_versions.get(id(sizes), -1))
+        self.last_versions[id(sizes)] = value.version
         if new is None:
             return range(len(value))
         if sizes.elements is None or not sizes.elements.has_names:
             return new
         first = next((i for i in range(len(value)) if i not in new), None)
         return sorted(new if first is None else [first, *new])
-
-    def new_elements(self, value: list[RuntimeValue], sizes: DeclaredSizes) -> Sequence[int] | None:
-        """The numbers of the elements that the last check against these sizes has not seen; None if it saw another list."""
-        if isinstance(value, OwnedSequence):
-            version = value.versions_seen.get(id(sizes))
-            return None if version is None else value.inserted_since(version)
-        return () if self.last_lists.get(id(sizes)) is value else None
-
-    def record_check(self, value: list[RuntimeValue], sizes: DeclaredSizes) -> None:
-        if isinstance(value, OwnedSequence):
-            value.versions_seen[id(sizes)] = value.version
-        else:
-            self.last_lists[id(sizes)] = value
 
     # --- shapes ------------------------------------------------------------------------------
 

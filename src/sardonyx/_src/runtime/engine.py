@@ -233,13 +233,7 @@ def run_interruptibly(
     def run() -> dict[str, RuntimeValue]:
         if observer is None:
             return reference.run(feeds, control=control)
-        return reference.run(
-            feeds,
-            observer.observe_node,
-            observer.observe_inputs,
-            control,
-            observer_keeps_results=observer.following is not None,
-        )
+        return reference.run(feeds, observer.observe_node, observer.observe_inputs, control)
 
     return call_interruptibly(run, control)
 

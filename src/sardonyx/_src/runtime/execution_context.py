@@ -35,7 +35,7 @@ from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.interp.run_state import Frame, RunState
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.ops.api import RuntimeValue, as_run_value
 from sardonyx._src.runtime.context_memory import ContextMemory
 from sardonyx._src.runtime.fallback_calls import python_inputs, shape_of
 from sardonyx._src.runtime.fallback_ops import check_result
@@ -318,7 +318,7 @@ class ExecutionContext(ContextMemory):
         if tensor is not None and isinstance(fed, np.ndarray):
             self.patch_pointer(tensor.buffer, np.require(fed, requirements=("C", "ALIGNED")))
         else:
-            frame.values[value] = fed
+            frame.values[value] = as_run_value(fed)
 
     def allocate_outputs(self, stage: int) -> None:
         """Allocates the outputs whose sizes this stage determines."""

@@ -25,7 +25,7 @@ from sardonyx._src.interp.steps import INTERNAL_ERRORS, NodeStep, as_value
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
-from sardonyx._src.ops.api import OPERAND_ERRORS, Eval, RuntimeValue
+from sardonyx._src.ops.api import OPERAND_ERRORS, SEQUENCES, Eval, RuntimeValue
 from sardonyx._src.ops.registry import find
 from sardonyx._src.runtime.fallback_ops import MIN_LONG_INPUTS, FallbackRunner, returns_copies
 from sardonyx._src.runtime.interruptible_calls import call_interruptibly
@@ -314,4 +314,4 @@ def shape_of(value: RuntimeValue) -> tuple[int, ...] | None:
     """The shape of an array, the length of a list; None for other values."""
     if isinstance(value, np.ndarray):
         return cast("tuple[int, ...]", value.shape)
-    return (len(value),) if isinstance(value, list) else None
+    return (len(value),) if isinstance(value, SEQUENCES) else None

@@ -16,7 +16,7 @@ from sardonyx._src.interp.steps import NodeStep
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.walk import captures, location
-from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.ops.api import SEQUENCES, RuntimeValue
 from sardonyx._src.ops.registry import find
 from sardonyx._src.runtime.interruptible_calls import call_interruptibly
 from sardonyx._src.runtime.native_subgraphs import NativeSubgraphProgram, SubgraphCompiler
@@ -66,15 +66,22 @@ class FallbackRunner:
 
     def call(self, node: Node, native_inputs: Mapping[Value, Array], frame: Frame) -> None:
         """Runs a node; native_inputs: views of tensors, whose memory later steps reuse."""
-        frame.values.update(native_inputs)
         step = self.steps[node]
+        frame.values.update(native_inputs)
+        takes_sequences = bool(native_inputs) and any(
+            isinstance(x, SEQUENCES) for x in frame_inputs(step, frame)
+        )
+        if (
+            takes_sequences
+        ):  # whose elements are not views: copying the tensors costs less than looking at all of those
+            frame.values.update((value, array.copy()) for value, array in native_inputs.items())
         if node.subgraphs or sum(map(array_bytes, frame_inputs(step, frame))) < MIN_LONG_INPUTS:
             step.execute(frame)
         else:
             call_interruptibly(partial(execute_step, step, frame), frame.run.control)
         for value in native_inputs:
             del frame.values[value]
-        if native_inputs and not returns_copies(node):
+        if native_inputs and not (takes_sequences or returns_copies(node)):
             for output in step.writes:
                 if output is not None:
                     frame.values[output] = copy_if_shared(frame.values[output], native_inputs)

@@ -17,7 +17,7 @@ from sardonyx._src.ir.dims import Known, evaluate
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.walk import graph_path, graphs, location, values
-from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.ops.api import RuntimeValue, as_plain_value
 from sardonyx._src.runtime.declared_dims import DeclaredDims
 from sardonyx._src.runtime.declared_sizes import DeclaredSizes, Place, sizes_of
 
@@ -117,7 +117,7 @@ class DeclarationObserver:
 
     def observe_node(self, node: Node, results: Sequence[RuntimeValue]) -> None:
         if self.following is not None:
-            self.following(node, results)
+            self.following(node, [as_plain_value(result) for result in results])
         self.observe_values(node.outputs, results)
 
     def observe_inputs(self, graph: Graph, arguments: Sequence[RuntimeValue]) -> None:

@@ -27,7 +27,7 @@ from sardonyx._src.io.map_guard import MapGuard
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.walk import model_tensors
-from sardonyx._src.ops.api import RunLimits, RuntimeValue
+from sardonyx._src.ops.api import RunLimits, RuntimeValue, as_plain_value
 from sardonyx._src.runtime.execution_context import ExecutionContext
 from sardonyx._src.runtime.fallback_calls import ChangedResult
 from sardonyx._src.runtime.fallback_ops import FallbackRunner
@@ -123,7 +123,7 @@ class NativeProgram:
         what a fallback op raises."""
         run = RunState(limits, random_source, control or RunControl(self.cancellation))
         try:
-            return self.run_in(feeds, run)
+            return {name: as_plain_value(x) for name, x in self.run_in(feeds, run).items()}
         finally:
             run.memory.clear()
 

@@ -7,8 +7,6 @@ body returns is ignored.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
@@ -19,11 +17,9 @@ from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.ir.types import OptionalType, TensorType, Type
 from sardonyx._src.ops.api import GraphCall, Operator, RunContext, RuntimeValue
 from sardonyx._src.ops.control.bodies import ScanOutput, bind_body, head_shapes, head_types
-from sardonyx._src.ops.control.growing_sequences import growing_sequences
 from sardonyx._src.ops.control.joins import drop_shape, join, name_dims
 from sardonyx._src.ops.control.unrolled import unroll_loop
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.sequence.owned_sequence import OwnedSequence
 
 LOOP_VERSIONS = (1, 11, 13, 16, 19, 21, 23, 24, 25)
 
@@ -152,7 +148,7 @@ def evaluate(
     trips = None if M is None else single(M, "M")
     condition: RuntimeValue = np.array(True) if cond is None else cond
     going, done = bool(single(condition, "cond")), 0
-    carried, count = own_growing_sequences(v_initial, body), len(v_initial)
+    carried, count = list(v_initial), len(v_initial)
     number_shape, condition_shape = head_shapes(body)
     scans = [
         ScanOutput(context, v) if w else None
@@ -173,18 +169,7 @@ def evaluate(
                 scan.add(element)
         done += 1
         going = cond is None or bool(single(condition, "the body's condition"))
-    return *map(release_sequence, carried), *(None if scan is None else scan.stack() for scan in scans)
-
-
-def own_growing_sequences(initial: Sequence[RuntimeValue], body: Graph) -> list[RuntimeValue]:
-    """The initial values, with copies of the lists that the body edits in place."""
-    grown = growing_sequences(body) if any(isinstance(value, list) for value in initial) else {}
-    return [OwnedSequence(x) if i in grown and isinstance(x, list) else x for i, x in enumerate(initial)]
-
-
-def release_sequence(x: RuntimeValue) -> RuntimeValue:
-    """A plain list in place of a sequence that the loop owns."""
-    return list(x) if isinstance(x, OwnedSequence) else x
+    return *carried, *(None if scan is None else scan.stack() for scan in scans)
 
 
 def reshape_condition(condition: RuntimeValue, shape: tuple[int, ...]) -> RuntimeValue:

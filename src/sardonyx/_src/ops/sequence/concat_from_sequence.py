@@ -5,6 +5,8 @@ Spec: ai.onnx ConcatFromSequence-11.
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError
@@ -13,6 +15,7 @@ from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.control.joins import name_dims
 from sardonyx._src.ops.inference import Inference, Result
+from sardonyx._src.ops.persistent_sequence import PersistentSequence
 from sardonyx._src.ops.sequence.positions import check_same_element_type, sequence_element
 from sardonyx._src.ops.support.shapes import axis_of
 
@@ -31,14 +34,15 @@ def infer(inference: Inference) -> Result:
 
 
 @op.eval(11)
-def evaluate(input_sequence: list[Array], *, axis: int, new_axis: int, context: RunContext) -> Array:
+def evaluate(
+    input_sequence: list[Array] | PersistentSequence, *, axis: int, new_axis: int, context: RunContext
+) -> Array:
     """The tensors have the same shape, but for their size along `axis` where `new_axis` is 0."""
-    if not input_sequence:
+    tensors = cast(list[Array], list(input_sequence))
+    if not tensors:
         raise EvaluationError("the sequence must have at least one tensor; got an empty one")
-    check_same_element_type(input_sequence)
-    first = input_sequence[0]
+    check_same_element_type(tensors)
+    first = tensors[0]
     position = axis_of(axis, first.ndim + (1 if new_axis else 0))
-    check_result_bytes(
-        context, (sum(x.size for x in input_sequence),), first.dtype, "ConcatFromSequence result"
-    )
-    return np.stack(input_sequence, position) if new_axis else np.concatenate(input_sequence, position)
+    check_result_bytes(context, (sum(x.size for x in tensors),), first.dtype, "ConcatFromSequence result")
+    return np.stack(tensors, position) if new_axis else np.concatenate(tensors, position)

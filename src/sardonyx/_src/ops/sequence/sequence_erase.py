@@ -9,9 +9,9 @@ import numpy as np
 
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import SequenceType
-from sardonyx._src.ops.api import Operator, RuntimeValue
+from sardonyx._src.ops.api import Operator, RuntimeValue, as_run_sequence
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.sequence.owned_sequence import OwnedSequence
+from sardonyx._src.ops.persistent_sequence import PersistentSequence
 from sardonyx._src.ops.sequence.positions import position_of, sequence_element
 
 op = Operator("SequenceErase")
@@ -23,16 +23,15 @@ def infer(inference: Inference) -> Result:
 
 
 @op.eval(11)
-def evaluate(input_sequence: list[Array], position: Array | None = None) -> list[RuntimeValue]:
+def evaluate(
+    input_sequence: list[RuntimeValue] | PersistentSequence, position: Array | None = None
+) -> RuntimeValue:
     """position: one integer, which counts from the back when negative; the last element by default."""
     index = erasure(position, len(input_sequence))
-    return [*input_sequence[:index], *input_sequence[index + 1 :]]
-
-
-def erase_in_place(owned: OwnedSequence, position: Array | None = None) -> OwnedSequence:
-    """`evaluate` for a sequence that becomes the result."""
-    owned.erase_element(erasure(position, len(owned)))
-    return owned
+    sequence = as_run_sequence(input_sequence)
+    if isinstance(sequence, PersistentSequence):
+        return sequence.without_element(index)
+    return [*sequence[:index], *sequence[index + 1 :]]
 
 
 def erasure(position: Array | None, count: int) -> int:

@@ -9,10 +9,10 @@ import numpy as np
 
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import SequenceType
-from sardonyx._src.ops.api import Operator, RuntimeValue
+from sardonyx._src.ops.api import Operator, RuntimeValue, as_run_sequence
 from sardonyx._src.ops.control.joins import join
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.sequence.owned_sequence import OwnedSequence
+from sardonyx._src.ops.persistent_sequence import PersistentSequence
 from sardonyx._src.ops.sequence.positions import check_same_element_type, position_of, sequence_element
 
 op = Operator("SequenceInsert")
@@ -28,22 +28,19 @@ def infer(inference: Inference) -> Result:
 
 
 @op.eval(11)
-def evaluate(input_sequence: list[Array], tensor: Array, position: Array | None = None) -> list[RuntimeValue]:
+def evaluate(
+    input_sequence: list[RuntimeValue] | PersistentSequence, tensor: Array, position: Array | None = None
+) -> RuntimeValue:
     """position: one integer from -n to n, before which the tensor is inserted; appended by default."""
-    check_same_element_type([*input_sequence[:1], tensor])
     count = len(input_sequence)
+    first = input_sequence[0] if count else tensor
+    if not (type(first) is type(tensor) is np.ndarray and first.dtype is tensor.dtype):
+        check_same_element_type([first, tensor])
     index = count if position is None else insertion(position, count)
-    return [*input_sequence[:index], tensor, *input_sequence[index:]]
-
-
-def insert_in_place(owned: OwnedSequence, tensor: Array, position: Array | None = None) -> OwnedSequence:
-    """`evaluate` for a sequence that becomes the result."""
-    first = owned[0] if owned else None
-    if not (isinstance(first, np.ndarray) and isinstance(tensor, np.ndarray) and tensor.dtype is first.dtype):
-        check_same_element_type([*owned[:1], tensor])
-    count = len(owned)
-    owned.insert_element(count if position is None else insertion(position, count), tensor)
-    return owned
+    sequence = as_run_sequence(input_sequence)
+    if isinstance(sequence, PersistentSequence):
+        return sequence.with_element(index, tensor)
+    return [*sequence[:index], tensor, *sequence[index:]]
 
 
 def insertion(position: Array, count: int) -> int:

@@ -10,7 +10,7 @@ from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.graph import Graph
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import SequenceType, TensorType, Type, open_dims, symbols_of
-from sardonyx._src.ops.api import Operator, RunContext, RuntimeValue
+from sardonyx._src.ops.api import Operator, RunContext, RuntimeValue, as_plain_value
 from sardonyx._src.ops.control.bodies import bind_body
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.sequence.positions import sequence_element
@@ -41,7 +41,8 @@ def evaluate(
     input_sequence: list[Array], *additional_inputs: Array | list[Array], body: Graph, context: RunContext
 ) -> tuple[RuntimeValue, ...]:
     """Results: one sequence for each output of the body; a tensor among the inputs is the same for every element."""
-    inputs = [input_sequence, *additional_inputs]
+    given: list[RuntimeValue] = [input_sequence, *additional_inputs]  # type: ignore[list-item]
+    inputs = [as_plain_value(x) for x in given]
     count = len(input_sequence)
     for i, x in enumerate(inputs):
         if isinstance(x, list) and len(x) != count:

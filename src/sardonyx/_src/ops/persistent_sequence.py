@@ -1,0 +1,210 @@
+"""Sequences that are never changed: an edit returns another sequence, which shares nearly all of its memory with the first.
+
+A list would be copied by every insertion, so that a loop which inserts n tensors would take time proportional to n * n.  Here
+the elements are in a tree as those of a B-tree (Bayer and McCreight, "Organization and maintenance of large ordered indices",
+1972), whose nodes are never changed: an edit makes new ones along one path from the root (Driscoll, Sarnak, Sleator and
+Tarjan, "Making data structures persistent", 1989).  The last elements are a leaf outside the tree, as most insertions are at
+the end.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from sardonyx._src.ops.api import RuntimeValue
+
+WIDTH = 32  # elements of a leaf, and children of an inner node, at most
+MAX_EDITS = 8  # that a sequence remembers; an observer that missed more of them looks at every element
+VERSIONS = count()
+Leaf: TypeAlias = "tuple[RuntimeValue, ...]"
+Shape: TypeAlias = "tuple[int, ...]"
+Node: TypeAlias = "Leaf | InnerNode"
+
+
+class SequenceEdit(NamedTuple):
+    """An edit, by the version before it.  position: the index of the insertion; ~index of what was erased."""
+
+    version: int
+    position: int
+
+
+class InnerNode:
+    """A node with children.  ends: for each, the number of elements up to its end."""
+
+    __slots__ = ("children", "ends")
+
+    def __init__(self, children: tuple[Node, ...], ends: tuple[int, ...]) -> None:
+        self.children, self.ends = children, ends
+
+    @classmethod
+    def of(cls, children: Sequence[Node]) -> InnerNode:
+        ends, end = [], 0
+        for child in children:
+            end += size_of(child)
+            ends.append(end)
+        return cls(tuple(children), tuple(ends))
+
+
+class PersistentSequence:
+    """An immutable sequence.
+
+    version: no other sequence has it.  edits: the last ones that led to it.  shape: that of all elements; None if they have
+    several, or might have.
+    """
+
+    __slots__ = ("edits", "front", "shape", "tail", "tree", "version")
+
+    def __init__(
+        self, tree: Node, front: int, tail: Leaf, shape: Shape | None, edits: tuple[SequenceEdit, ...] = ()
+    ) -> None:
+        """front: the number of elements in the tree, which the tail follows."""
+        self.tree, self.front, self.tail, self.shape, self.edits = tree, front, tail, shape, edits
+        self.version = next(VERSIONS)
+
+    @classmethod
+    def of(cls, elements: Iterable[RuntimeValue]) -> PersistentSequence:
+        elements = tuple(elements)
+        nodes: list[Node] = [elements[i : i + WIDTH] for i in range(0, len(elements), WIDTH)]
+        while len(nodes) > 1:
+            nodes = [InnerNode.of(nodes[i : i + WIDTH]) for i in range(0, len(nodes), WIDTH)]
+        shapes = {element.shape if isinstance(element, np.ndarray) else None for element in elements}
+        shape = shapes.pop() if len(shapes) == 1 else None
+        return cls(nodes[0] if nodes else (), len(elements), (), shape)
+
+    def __len__(self) -> int:
+        return self.front + len(self.tail)
+
+    def __iter__(self) -> Iterator[RuntimeValue]:
+        for leaf in leaves_of(self.tree):
+            yield from leaf
+        yield from self.tail
+
+    def __getitem__(self, index: int) -> RuntimeValue:
+        """index: as of a list; raises IndexError for one outside."""
+        length = self.front + len(self.tail)
+        if index < 0:
+            index += length
+        if not 0 <= index < length:
+            raise IndexError(f"index {index} lies outside of a sequence of {length}")
+        if index >= self.front:
+            return self.tail[index - self.front]
+        node = self.tree
+        while isinstance(node, InnerNode):
+            k = bisect_right(node.ends, index)
+            if k:
+                index -= node.ends[k - 1]
+            node = node.children[k]
+        return node[index]
+
+    def with_element(self, index: int, element: RuntimeValue) -> PersistentSequence:
+        """The sequence with another element before that of the index, which is from 0 to the length."""
+        tree, front, tail = self.tree, self.front, self.tail
+        if index < front:
+            tree, front = tree_of(insert_into(tree, index, element)), front + 1
+        else:
+            i = index - front
+            tail = (*tail, element) if i == len(tail) else (*tail[:i], element, *tail[i:])
+            if len(tail) > WIDTH:
+                tree, front = tree_of(append_leaf(tree, tail[:WIDTH])), front + WIDTH
+                tail = tail[WIDTH:]
+        shape = self.shape if isinstance(element, np.ndarray) and element.shape == self.shape else None
+        return PersistentSequence(tree, front, tail, shape, self.edits_with(index))
+
+    def without_element(self, index: int) -> PersistentSequence:
+        """The sequence without the element of the index, which is from 0 to the length less 1."""
+        tree, front, tail = self.tree, self.front, self.tail
+        if index < front:
+            tree, front = tree_of(erase_from(tree, index)), front - 1
+        else:
+            tail = (*tail[: index - front], *tail[index - front + 1 :])
+        return PersistentSequence(tree, front, tail, self.shape, self.edits_with(~index))
+
+    def edits_with(self, index: int) -> tuple[SequenceEdit, ...]:
+        return (*self.edits[1 - MAX_EDITS :], SequenceEdit(self.version, index))
+
+    def inserted_since(self, version: int) -> Sequence[int] | None:
+        """The indices of the elements that a version did not have; None if that version is another sequence, or too old."""
+        if version == self.version:
+            return ()
+        edits = self.edits
+        for first in range(len(edits) - 1, -1, -1):
+            if edits[first].version == version:
+                break
+        else:
+            return None
+        indices: list[int] = []
+        for _, edit in edits[first:]:
+            if edit >= 0:
+                indices = [i + (i >= edit) for i in indices] + [edit]
+            else:
+                indices = [i - (i > ~edit) for i in indices if i != ~edit]
+        return indices
+
+
+def size_of(node: Node) -> int:
+    """The number of elements."""
+    return node.ends[-1] if isinstance(node, InnerNode) else len(node)
+
+
+def leaves_of(node: Node) -> Iterator[Leaf]:
+    if not isinstance(node, InnerNode):
+        yield node
+        return
+    for child in node.children:
+        yield from leaves_of(child)
+
+
+def tree_of(nodes: tuple[Node, ...]) -> Node:
+    """One tree of those, at most two, that an edit of its root has left."""
+    if len(nodes) > 1:
+        return InnerNode.of(nodes)
+    node: Node = nodes[0] if nodes else ()
+    while isinstance(node, InnerNode) and len(node.children) == 1:
+        node = node.children[0]
+    return node
+
+
+# The nodes that take the place of an edited one: two if it has become too wide, none if it has become empty.
+
+
+def insert_into(node: Node, index: int, element: RuntimeValue) -> tuple[Node, ...]:
+    if not isinstance(node, InnerNode):
+        leaf = (*node[:index], element, *node[index:])
+        return (leaf,) if len(leaf) <= WIDTH else (leaf[: WIDTH // 2], leaf[WIDTH // 2 :])
+    k = bisect_right(node.ends, index)
+    start = node.ends[k - 1] if k else 0
+    return replace_child(node, k, insert_into(node.children[k], index - start, element), 1)
+
+
+def append_leaf(node: Node, leaf: Leaf) -> tuple[Node, ...]:
+    """The tree and a leaf after it; all leaves are equally deep."""
+    if not isinstance(node, InnerNode):
+        return (node, leaf) if node else (leaf,)
+    last = len(node.children) - 1
+    return replace_child(node, last, append_leaf(node.children[last], leaf), len(leaf))
+
+
+def erase_from(node: Node, index: int) -> tuple[Node, ...]:
+    if not isinstance(node, InnerNode):
+        leaf = (*node[:index], *node[index + 1 :])
+        return (leaf,) if leaf else ()
+    k = bisect_right(node.ends, index)
+    start = node.ends[k - 1] if k else 0
+    return replace_child(node, k, erase_from(node.children[k], index - start), -1)
+
+
+def replace_child(parent: InnerNode, k: int, nodes: tuple[Node, ...], difference: int) -> tuple[Node, ...]:
+    """The inner node with other nodes in place of child k, which have `difference` elements more than it."""
+    children = (*parent.children[:k], *nodes, *parent.children[k + 1 :])
+    if len(nodes) == 1:
+        ends = parent.ends
+        return (InnerNode(children, (*ends[:k], *[end + difference for end in ends[k:]])),)
+    if len(children) <= WIDTH:
+        return (InnerNode.of(children),) if children else ()
+    return InnerNode.of(children[: WIDTH // 2]), InnerNode.of(children[WIDTH // 2 :])

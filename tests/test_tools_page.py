@@ -58,3 +58,10 @@ def test_a_profile_is_a_chrome_trace() -> None:
     events = profile.chrome_trace()["traceEvents"]
     assert isinstance(events, list) and len(events) == len(profile.actions)
     assert {"name", "ph", "ts", "dur", "pid", "tid"} <= events[0].keys()
+
+
+def test_texts_have_no_bytes() -> None:
+    model = parse_model(
+        "g (string[3] x, string[1] y) => (z, n) { z = Equal(x, y) n = Identity(x) }", opset=19
+    )
+    assert [cost.bytes for cost in sx.tools.node_costs(model)] == [None, None]

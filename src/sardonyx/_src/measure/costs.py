@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from sardonyx._src.arguments import require_mapping
+from sardonyx._src.dtypes import DataType
 from sardonyx._src.infer.walk import infer
 from sardonyx._src.io.loading.load import ModelSource, resolve_model
 from sardonyx._src.ir.dims import evaluate
@@ -84,6 +85,8 @@ def symbols_of(dim: object) -> frozenset[str] | set[str]:
 def bytes_of(value: Value, dims: Mapping[str, int]) -> int | None:
     shape = shape_of(value, dims)
     if shape is None or not isinstance(value.type, TensorType):
+        return None
+    if value.type.dtype in (DataType.STRING, DataType.UNDEFINED):  # texts have no width
         return None
     return math.prod(shape) * value.type.dtype.bits // 8
 

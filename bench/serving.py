@@ -1,9 +1,16 @@
 """How many requests does `sardonyx serve` answer, and how soon, compared with the same ASGI stack calling onnxruntime?
 
-Both are processes of this machine, over loopback, in turn, with one load generator (`bench/serving_load.py`) of one thread: at
+All services are processes of this machine, over loopback, in turn, with one load generator (`bench/serving_load.py`) of one thread: at
 saturation (16 connections, each with its next request as soon as it has a response), and at a fixed rate of half of what the
-slower of both reached.  The median of three turns; latencies are those of all requests of a turn.  Processor time is that of the
-service for one request, which other programs of the machine disturb less than the rest.
+slower of Sardonyx and the stack reached.  The median of three turns; latencies are those of all requests of a turn.  Processor time is
+that of the service for one request, which other programs of the machine disturb less than the rest.
+
+The stack (`bench/serving_peer.py`) is uvicorn, uvloop, httptools, Starlette, orjson and onnxruntime, in the versions that Sardonyx has.
+Of these, Sardonyx uses all but onnxruntime; requests of models that run in less than half a millisecond bypass Starlette and ASGI.
+MLServer has no runtime for ONNX of its own: `bench/serving_mlserver.py` calls onnxruntime, in one process.  Its requests are
+JSON in every row, since it lacks the binary tensor extension over HTTP.
+
+Needs an environment with `sardonyx[serve]` and onnxruntime, and for `--mlserver` the interpreter of another one, with mlserver and onnxruntime.
 """
 
 from __future__ import annotations
@@ -17,32 +24,22 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
-import sardonyx as sx
 from measure import FOLDER, stamp
+from serving_cases import Case, cases
+from serving_load import write_requests
 
 PAGE = FOLDER.parent / "docs" / "generated" / "serving.md"
 CONNECTIONS = 16
 TURNS = 3
-SEED = 0
-
-
-@dataclass(frozen=True)
-class Case:
-    """A model, one request to it, and seconds of each measurement."""
-
-    name: str
-    path: Path
-    inputs: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.generic]]]
-    is_small: bool  # the peer runs it on the event loop
-    seconds: float = 3
+WARM_UP_SECONDS = 1.0
+SETTLE_SECONDS = 0.5  # after the start of a service
+OURS, STACK, MLSERVER = "sardonyx", "onnxruntime", "MLServer, onnxruntime"
+Sample = Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -55,64 +52,67 @@ class Row:
     processor: float  # microseconds of the service for a request
 
 
-def cases(folder: Path) -> Iterator[Case]:
-    rng = np.random.default_rng(SEED)
-    yield Case(
-        "MLP 784-256-256-10, JSON",
-        mlp(folder / "mlp.onnx", rng),
-        {"x": rng.random((1, 784), np.float32)},
-        is_small=True,
-    )
-    yield Case(
-        "MLP 16-64-64-3, JSON",
-        mlp(folder / "small.onnx", rng, (16, 64, 64, 3)),
-        {"x": rng.random((1, 16), np.float32)},
-        is_small=True,
-    )
+@dataclass(frozen=True)
+class Server:
+    """A service: what starts it on a port, and the requests that it gets.  environment: variables besides those of this process."""
+
+    command: Sequence[str]
+    case: Case
+    port: int
+    environment: Mapping[str, str]
 
 
-def mlp(path: Path, rng: np.random.Generator, sizes: Sequence[int] = (784, 256, 256, 10)) -> Path:
-    """A multilayer perceptron with random weights."""
-    builder = sx.Builder(21)
-    y = builder.input("x", "FLOAT", ["N", sizes[0]])
-    for index, (before, after) in enumerate(pairwise(sizes)):
-        weight = (rng.standard_normal((before, after)) / np.sqrt(before)).astype(np.float32)
-        y = builder.Gemm(y, weight, np.zeros(after, np.float32))
-        y = builder.Relu(y) if index + 2 < len(sizes) else builder.Softmax(y)
-    builder.output(y, "y")
-    sx.save(builder.model(), path)
-    return path
+def servers(case: Case, folder: Path, mlserver: str) -> dict[str, Server]:
+    """The services for a case.  folder: for their files.  mlserver: the interpreter of MLServer; "": without it."""
+    port, path = free_port(), str(case.path)
+    ours = [sys.executable, "-m", "sardonyx", "serve", path, "--port", str(port), "--log", "off"]
+    stack = [sys.executable, str(FOLDER / "serving_peer.py"), path, str(port)]
+    chosen = {
+        OURS: Server(ours, case, port, {}),
+        STACK: Server([*stack, "inline"] if case.is_small else stack, case, port, {}),
+    }
+    return chosen | {MLSERVER: mlserver_of(case, folder, mlserver)} if mlserver else chosen
 
 
-def request_bytes(case: Case, model: str) -> bytes:
-    """The HTTP request of a case."""
-    names = {"float32": "FP32", "int64": "INT64"}
-    inputs = [
-        {"name": n, "datatype": names[str(a.dtype)], "shape": a.shape, "data": a.reshape(-1).tolist()}
-        for n, a in case.inputs.items()
-    ]
-    body = json.dumps({"inputs": inputs}).encode()
-    head = f"POST /v2/models/{model}/infer HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
-
-
-def commands(case: Case, port: int) -> dict[str, list[str]]:
-    ours = [sys.executable, "-m", "sardonyx", "serve", str(case.path), "--port", str(port), "--log", "off"]
-    peer = [sys.executable, str(FOLDER / "serving_peer.py"), str(case.path), str(port)]
-    return {"sardonyx": ours, "onnxruntime": [*peer, "inline"] if case.is_small else peer}
+def mlserver_of(case: Case, folder: Path, python: str) -> Server:
+    """MLServer in its own environment, without what the others do not do either: compression, a process more, a log."""
+    folder = folder / "mlserver" / case.model
+    folder.mkdir(parents=True, exist_ok=True)
+    parameters = {"uri": str(case.path), "extra": {"is_small": case.is_small}}
+    settings = {
+        "name": case.model,
+        "implementation": "serving_mlserver.OnnxRuntime",
+        "parameters": parameters,
+    }
+    (folder / "model-settings.json").write_text(json.dumps(settings))
+    ports = {f"MLSERVER_{name}_PORT": str(free_port()) for name in ("HTTP", "GRPC", "METRICS")}
+    environment = {
+        **ports,
+        "PYTHONPATH": str(FOLDER),
+        "MLSERVER_HOST": "127.0.0.1",
+        "MLSERVER_PARALLEL_WORKERS": "0",
+        "MLSERVER_GZIP_ENABLED": "false",
+        "MLSERVER_DEBUG": "false",
+        "MLSERVER_ENVIRONMENTS_DIR": str(folder),
+        "MLSERVER_METRICS_DIR": str(folder),
+    }
+    command = [python, "-c", "from mlserver.cli import main; main()", "start", str(folder)]
+    return Server(command, replace(case, is_binary=False), int(ports["MLSERVER_HTTP_PORT"]), environment)
 
 
 @contextmanager
-def running(command: Sequence[str], request: bytes, port: int) -> Iterator[int]:
-    """The process of a service that has answered the request."""
-    process = subprocess.Popen(command)
+def running(server: Server) -> Iterator[int]:
+    """The process of a service that has answered a request."""
+    request = server.case.request(server.case.requests[0])
+    process = subprocess.Popen(server.command, env=os.environ | server.environment, stdout=subprocess.DEVNULL)
     try:
-        for _ in range(300):
-            if answers(request, port):
+        for _ in range(600):
+            if answers(request, server.port):
                 break
             time.sleep(0.1)
         else:
-            raise SystemExit(f"{command} does not answer")
+            raise SystemExit(f"{server.command} does not answer")
+        time.sleep(SETTLE_SECONDS)
         yield process.pid
     finally:
         process.terminate()
@@ -121,7 +121,7 @@ def running(command: Sequence[str], request: bytes, port: int) -> Iterator[int]:
 
 def answers(request: bytes, port: int) -> bool:
     try:
-        with socket.create_connection(("127.0.0.1", port), 1) as connection:
+        with socket.create_connection(("127.0.0.1", port), 10) as connection:
             connection.sendall(request)
             return connection.recv(12) == b"HTTP/1.1 200"
     except OSError:
@@ -151,38 +151,38 @@ def generate_load(path: Path, port: int, seconds: float, rate: float = 0) -> dic
     return result
 
 
-def measure_case(case: Case, folder: Path) -> list[Row]:
-    request = request_bytes(case, case.path.stem)
-    path = folder / "request"
-    path.write_bytes(request)
-    saturated: dict[str, list[dict[str, float]]] = {}
-    fixed: dict[str, list[dict[str, float]]] = {}
-    rate = 0.0
-    for what, samples in (("saturation", saturated), ("fixed", fixed)):
-        for _ in range(TURNS):
-            port = free_port()
-            for server, command in commands(case, port).items():
-                with running(command, request, port) as process:
-                    generate_load(path, port, 0.5)
-                    before = processor_seconds(process)
-                    sample = generate_load(path, port, case.seconds, rate)
-                    used = processor_seconds(process) - before
-                    sample["processor"] = used * 1e6 / sample["count"]
-                    samples.setdefault(server, []).append(sample)
-        if what == "saturation":
-            rate = min(median_of(s, "rate") for s in saturated.values()) / 2
-    rows = [row_of(f"{case.name}, saturation", server, s) for server, s in saturated.items()]
-    rows += [row_of(f"{case.name}, {rate:.0f} requests/s", server, s) for server, s in fixed.items()]
+def measure_server(server: Server, folder: Path, rate: float) -> Sample:
+    """A sample of one turn.  rate: requests per second that are offered; 0: saturation."""
+    path = folder / "requests"
+    write_requests(path, server.case.request_bytes())
+    with running(server) as process:
+        generate_load(path, server.port, WARM_UP_SECONDS)
+        before = processor_seconds(process)
+        sample = generate_load(path, server.port, server.case.seconds, rate)
+        used = processor_seconds(process) - before
+    return sample | {"processor": used * 1e6 / sample["count"]}
+
+
+def measure_case(case: Case, folder: Path, turns: int, mlserver: str) -> list[Row]:
+    rows, rate = [], 0.0
+    for is_fixed in (False, True):
+        samples: dict[str, list[Sample]] = {}
+        for _ in range(turns):
+            for name, server in servers(case, folder, "" if is_fixed else mlserver).items():
+                samples.setdefault(name, []).append(measure_server(server, folder, rate))
+        what = f"{case.name}, {f'{rate:.0f} requests/s' if is_fixed else 'saturation'}"
+        rows += [row_of(what, name, values) for name, values in samples.items()]
+        rate = min(median_of(samples[name], "rate") for name in (OURS, STACK)) / 2
     for row in rows:
         print(row, flush=True)
     return rows
 
 
-def median_of(samples: Sequence[dict[str, float]], key: str) -> float:
+def median_of(samples: Sequence[Sample], key: str) -> float:
     return statistics.median(sample[key] for sample in samples)
 
 
-def row_of(what: str, server: str, samples: Sequence[dict[str, float]]) -> Row:
+def row_of(what: str, server: str, samples: Sequence[Sample]) -> Row:
     return Row(what, server, *(median_of(samples, key) for key in ("rate", "median", "p99", "processor")))
 
 
@@ -208,11 +208,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="measure the cases whose names contain this, and print")
     parser.add_argument("--turns", type=int, default=TURNS)
+    parser.add_argument("--mlserver", default="", help="the Python interpreter of MLServer's environment")
     args = parser.parse_args()
-    globals()["TURNS"] = args.turns
     with tempfile.TemporaryDirectory() as folder:
         rows = [
-            row for c in cases(Path(folder)) if args.only in c.name for row in measure_case(c, Path(folder))
+            row
+            for case in cases(Path(folder))
+            if args.only in case.name
+            for row in measure_case(case, Path(folder), args.turns, args.mlserver)
         ]
     if args.only:
         print(page(rows))

@@ -1,5 +1,7 @@
 """A load generator for HTTP services: keep-alive connections on raw sockets, in a closed loop or at a fixed rate.
 
+The requests of a file are sent in turn.
+
 Prints JSON: requests per second, and latencies in milliseconds.  At a fixed rate, latency counts from the time at which a request
 was due, whether or not a connection was free (no coordinated omission).
 """
@@ -8,11 +10,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import json
 import sys
 import time
 from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import cycle
 from pathlib import Path
 from typing import cast
 
@@ -20,13 +25,14 @@ import numpy as np
 import uvloop
 
 STATUS_OK = b"HTTP/1.1 200"
+LENGTH = b"\r\ncontent-length:"
 
 
 @dataclass
 class Load:
     """The requests under way: connections that are free, requests that are due, and latencies so far."""
 
-    request: bytes
+    requests: Iterator[bytes]
     is_closed_loop: bool
     end: float
     free: deque[Connection] = field(default_factory=deque)
@@ -56,7 +62,8 @@ class Connection(asyncio.Protocol):
     """One connection, which has at most one request under way."""
 
     def __init__(self, load: Load) -> None:
-        self.load, self.buffer, self.since = load, b"", 0.0
+        self.load, self.buffer, self.since = load, bytearray(), 0.0
+        self.length = 0  # of the response, if its head has arrived
         self.transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -65,29 +72,44 @@ class Connection(asyncio.Protocol):
     def send(self, since: float) -> None:
         self.since = since
         assert self.transport is not None
-        self.transport.write(self.load.request)
+        self.transport.write(next(self.load.requests))
 
     def data_received(self, data: bytes) -> None:
         self.buffer += data
-        head, mark, body = self.buffer.partition(b"\r\n\r\n")
-        if not mark:
+        if self.length == 0:
+            end = self.buffer.find(b"\r\n\r\n")
+            if end < 0:
+                return
+            head = bytes(self.buffer[:end]).lower()
+            start = head.index(LENGTH) + len(LENGTH)
+            self.length = end + 4 + int(head[start:].partition(b"\r")[0])
+        if len(self.buffer) < self.length:
             return
-        lower = head.lower()
-        start = lower.index(b"content-length:") + len(b"content-length:")
-        if len(body) < int(lower[start:].partition(b"\r")[0]):
-            return
-        self.load.failures += not head.startswith(STATUS_OK)
+        self.load.failures += not self.buffer.startswith(STATUS_OK)
         self.load.latencies.append(time.perf_counter() - self.since)
-        self.buffer = b""
+        self.buffer, self.length = bytearray(), 0
         self.load.next(self)
 
 
+def write_requests(path: Path, requests: Sequence[bytes]) -> None:
+    path.write_bytes(b"".join(len(request).to_bytes(8, "little") + request for request in requests))
+
+
+def read_requests(path: Path) -> list[bytes]:
+    data, offset, requests = path.read_bytes(), 0, []
+    while offset < len(data):
+        begin = offset + 8
+        offset = begin + int.from_bytes(data[offset:begin], "little")
+        requests.append(data[begin:offset])
+    return requests
+
+
 async def measure(
-    port: int, request: bytes, connections: int, seconds: float, rate: float
+    port: int, requests: Sequence[bytes], connections: int, seconds: float, rate: float
 ) -> dict[str, float]:
     """rate: requests per second that are offered; 0: a closed loop over the connections."""
     loop = asyncio.get_running_loop()
-    load = Load(request, rate == 0, time.perf_counter() + 1e9)
+    load = Load(cycle(requests), rate == 0, time.perf_counter() + 1e9)
     protocols = [
         (await loop.create_connection(lambda: Connection(load), "127.0.0.1", port))[1]
         for _ in range(connections)
@@ -117,13 +139,14 @@ async def measure(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("request", type=Path, help="a file with the bytes of one HTTP request")
+    parser.add_argument("requests", type=Path, help="a file of HTTP requests, as `write_requests` writes it")
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--connections", type=int, default=16)
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--rate", type=float, default=0)
     args = parser.parse_args()
-    work = measure(args.port, args.request.read_bytes(), args.connections, args.seconds, args.rate)
+    work = measure(args.port, read_requests(args.requests), args.connections, args.seconds, args.rate)
+    gc.disable()  # a collection would be a latency of the service
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         json.dump(runner.run(work), sys.stdout)
 

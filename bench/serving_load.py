@@ -25,6 +25,7 @@ import numpy as np
 import uvloop
 
 STATUS_OK = b"HTTP/1.1 200"
+PATIENCE = 20.0  # seconds after the end until which responses count
 LENGTH = b"\r\ncontent-length:"
 
 
@@ -124,12 +125,12 @@ async def measure(
             load.offer(begin + sent / rate)
             sent += 1
         await asyncio.sleep(0.0005 if rate else 0.05)
-    finished = len(load.latencies)
-    while rate and (load.due or len(load.free) < connections) and time.perf_counter() < load.end + 5:
-        await asyncio.sleep(0.01)
+    while (load.due or len(load.free) < connections) and time.perf_counter() < load.end + PATIENCE:
+        await asyncio.sleep(0.001)
+    elapsed = time.perf_counter() - begin
     milliseconds = np.array(load.latencies) * 1000
     return {
-        "rate": finished / seconds,
+        "rate": len(load.latencies) / elapsed,
         "count": len(load.latencies),
         "median": float(np.median(milliseconds)),
         "p99": float(np.percentile(milliseconds, 99)),

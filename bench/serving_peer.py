@@ -68,10 +68,10 @@ def main() -> None:
         length = request.headers.get("inference-header-content-length")
         message = orjson.loads(body if length is None else memoryview(body)[: int(length)])
         feeds = read_inputs(message["inputs"], body, int(length or 0))
-        wanted = [output["name"] for output in message.get("outputs", [])] or names
-        results = session.run(wanted, feeds) if rest else await run_in_threadpool(session.run, wanted, feeds)
+        selected = [output["name"] for output in message.get("outputs", [])] or names
+        results = session.run(selected, feeds) if rest else await run_in_threadpool(session.run, selected, feeds)
         answer = {"model_name": request.path_params["model"]}
-        return respond(answer, wanted, results, is_binary="parameters" in message)
+        return respond(answer, selected, results, is_binary="parameters" in message)
 
     app = Starlette(routes=[Route("/v2/models/{model}/infer", infer, methods=["POST"])])
     uvicorn.run(app, host="127.0.0.1", port=int(port), loop="uvloop", http="httptools", log_level="warning")

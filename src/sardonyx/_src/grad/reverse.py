@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from sardonyx._src.convert.insertion import NodeInsertionPoint
 from sardonyx._src.errors import DifferentiationError
 from sardonyx._src.grad.active import active_nodes, active_values
 from sardonyx._src.grad.registry import find_gradient
+from sardonyx._src.grad.univariate import UnivariateFunction, find_functions
 from sardonyx._src.infer.elements import Elements
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.clone import Copier
 from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
 from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ir.walk import graphs, location, values
 from sardonyx._src.ops.api import GradientFacet
 from sardonyx._src.ops.backward_step import BackwardStep, Gradients, ValueGradients, add_gradients
@@ -114,9 +118,13 @@ class BackwardNodes:
 
 @dataclass(slots=True)
 class ReverseSweep:
-    """Visits a path of nodes in reverse order and sums the gradients that reach each value."""
+    """Visits a path of nodes in reverse order and sums the gradients that reach each value.
+
+    finds_functions: whether elementwise functions of several nodes are differentiated as one.
+    """
 
     backward: BackwardNodes
+    finds_functions: bool = True
     contributions: dict[Value, list[Value]] = field(default_factory=dict)
 
     def run(
@@ -135,7 +143,13 @@ class ReverseSweep:
         """Collects the contributions to the gradients of the sources."""
         active = active_values(path, sources)
         self.contributions = {target: [seed] for target, seed in seeds.items()}
+        functions = find_functions(path, active, {*sources, *seeds}) if self.finds_functions else {}
+        covered = {node for function in functions.values() for node in function.nodes}
         for node in reversed(path):
+            if node in functions:
+                self.visit_function(functions[node])
+            if node in covered:
+                continue
             gradients = [self.total(value) for value in node.outputs]
             if any(gradient is not None for gradient in gradients):
                 self.visit(node, gradients, active)
@@ -152,6 +166,19 @@ class ReverseSweep:
         for value, gradient in pairs_of(node, results):
             if value in active and value is not None and gradient is not None:
                 self.contributions.setdefault(value, []).append(gradient)
+
+    def visit_function(self, function: UnivariateFunction) -> None:
+        """Adds the gradient of the argument of a function, whose derivative depends on this argument alone."""
+        gradient, x, y = self.total(function.y), function.x, function.y
+        if gradient is None:
+            return
+        assert isinstance(y.type, TensorType), f"{y!r} has no known shape"
+        one = self.backward.constant(Tensor.of(np.ones(()), y.type.dtype))
+        (slope,) = ReverseSweep(self.backward, finds_functions=False).run(function.nodes, [x], {y: one})
+        assert slope is not None, f"{y!r} does not depend on {x!r}"
+        product = Node("Mul", [gradient, slope], [Value(f"{y.name}_backward_Mul")])
+        self.backward.append(product)
+        self.contributions.setdefault(x, []).append(product.outputs[0])
 
     def total(self, value: Value) -> Value | None:
         """The gradient of a value: the sum of all contributions; None if there is none."""

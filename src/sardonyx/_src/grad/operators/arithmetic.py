@@ -9,12 +9,13 @@ from sardonyx._src.ops.backward_step import BackwardStep, Gradients
 
 @operator("Add").gradient(14)
 def add(step: BackwardStep) -> Gradients:
-    return [step.reduce_to_input(step.gradient(), i) for i in range(2)]
+    return [step.reduce_to_input(step.gradient(), i) if step.wants(i) else None for i in range(2)]
 
 
 @operator("Sub").gradient(14)
 def sub(step: BackwardStep) -> Gradients:
-    return [step.reduce_to_input(step.gradient(), 0), step.reduce_to_input(step.Neg(step.gradient()), 1)]
+    dA = step.reduce_to_input(step.gradient(), 0) if step.wants(0) else None
+    return [dA, step.reduce_to_input(step.Neg(step.gradient()), 1) if step.wants(1) else None]
 
 
 @operator("Mul").gradient(14)
@@ -29,9 +30,9 @@ def mul(step: BackwardStep) -> Gradients:
 def div(step: BackwardStep) -> Gradients:
     """dA = dC / B and dB = -C * dC / B."""
     quotient = step.Div(step.gradient(), step.input(1))
-    numerator = step.reduce_to_input(quotient, 0)
+    numerator = step.reduce_to_input(quotient, 0) if step.wants(0) else None
     if not step.wants(1):
-        return numerator
+        return [numerator]
     return [numerator, step.reduce_to_input(step.Neg(step.Mul(step.output(), quotient)), 1)]
 
 

@@ -1,0 +1,128 @@
+"""Elementwise functions of one tensor that are written as several nodes, as GELU and SiLU are.
+
+The gradient of y = f(x) is dy * f'(x).  Node by node, the reverse sweep multiplies dy by the derivatives along each of the paths from y
+to x, which keeps a tensor for most nodes until then.  If f' is computed first, by a sweep that starts with 1, all of it
+depends on x alone: one tensor is kept, which the kernel that computes f(x) can write, and one multiplication is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sardonyx._src.grad.operators.elementary_functions import DERIVATIVES
+from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ops.backward_step import shape_of
+
+FUNCTIONS = frozenset(name for name, _ in DERIVATIVES) - {
+    "Relu"
+}  # of one tensor, that are not piecewise linear
+ARITHMETIC = frozenset({"Add", "Sub", "Mul", "Div", "Neg", "Pow"})
+MAX_NODES = 32  # of a function
+
+
+@dataclass(frozen=True, slots=True)
+class UnivariateFunction:
+    """Nodes in order that compute y from x, both of one shape, and scalars that no gradient flows through."""
+
+    x: Value
+    y: Value
+    nodes: Sequence[Node]
+
+
+def find_functions(
+    path: Sequence[Node], active: Collection[Value], kept: Collection[Value]
+) -> Mapping[Node, UnivariateFunction]:
+    """The functions among the nodes of a path of active values, by their last node; no node is in two of them.
+
+    kept: values whose gradients are needed, or come from elsewhere.
+    """
+    positions = {node: i for i, node in enumerate(path)}
+    result: dict[Node, UnivariateFunction] = {}
+    covered: set[Node] = set()
+    for node in reversed(path):
+        search = ChainSearch(positions, active, kept)
+        if node in covered or not search.is_elementwise(node):
+            continue
+        function = search.find(node)
+        if function is not None:
+            result[node] = function
+            covered.update(function.nodes)
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class ChainSearch:
+    """positions: of the nodes of a path; active and kept: as of `find_functions`."""
+
+    positions: Mapping[Node, int]
+    active: Collection[Value]
+    kept: Collection[Value]
+
+    def find(self, last: Node) -> UnivariateFunction | None:
+        """The longest function that ends with a node and has more than one path from x to y; None if there is none.
+
+        The nodes grow from the last one towards the first, in the reverse order of the path; whenever they read
+        only one active value from outside, they are a function of it.
+        """
+        nodes, best = {last}, None
+        while len(nodes) <= MAX_NODES:
+            reads = self.reads(nodes)
+            if len(reads) == 1:
+                best = UnivariateFunction(reads.pop(), last.outputs[0], sorted(nodes, key=self.position))
+                reads = {best.x}
+            producer = max(self.extensions(reads, nodes), key=self.position, default=None)
+            if producer is None:
+                break
+            nodes.add(producer)
+        return best if best is not None and has_several_paths(best, self.active) else None
+
+    def position(self, node: Node) -> int:
+        return self.positions[node]
+
+    def reads(self, nodes: Collection[Node]) -> set[Value]:
+        """The active values that nodes read from outside."""
+        inputs = {
+            value for node in nodes for value in node.inputs if value is not None and value in self.active
+        }
+        return {value for value in inputs if value.producer not in nodes}
+
+    def extensions(self, reads: Collection[Value], nodes: Collection[Node]) -> Iterator[Node]:
+        """The nodes that compute these values, are elementwise, and whose gradients come from the nodes so far alone."""
+        for value in reads:
+            node = value.producer
+            if (
+                node is not None
+                and node in self.positions
+                and value not in self.kept
+                and self.is_elementwise(node)
+            ):
+                same_shape = shape_of(value) == shape_of(next(iter(nodes)).outputs[0])
+                if same_shape and all(self.is_inside(value, reader, nodes) for reader, _ in value.uses):
+                    yield node
+
+    def is_elementwise(self, node: Node) -> bool:
+        """Whether a node is a function or arithmetic on active tensors and scalars, with a result of known shape."""
+        is_known = not node.domain and (node.op_type in FUNCTIONS or node.op_type in ARITHMETIC)
+        others = [value for value in node.inputs if value is not None and value not in self.active]
+        return is_known and shape_of(node.outputs[0]) is not None and all(map(is_scalar, others))
+
+    def is_inside(self, value: Value, reader: Node, nodes: Collection[Node]) -> bool:
+        """Whether a use of a value contributes no gradient from outside of the nodes."""
+        return reader in nodes or (reader not in self.positions and reader.graph is value.owner)
+
+
+def has_several_paths(function: UnivariateFunction, active: Collection[Value]) -> bool:
+    """Whether a function is transcendental, with operations on two values that depend on x, and changes no shape."""
+    shape = shape_of(function.y)
+    if shape is None or None in shape or shape_of(function.x) != shape:
+        return False
+    is_transcendental = any(node.op_type in FUNCTIONS for node in function.nodes)
+    operands = (sum(value in active for value in node.inputs) for node in function.nodes)
+    return is_transcendental and any(count > 1 for count in operands)
+
+
+def is_scalar(value: Value) -> bool:
+    """Whether a value is known to have one element."""
+    shape = shape_of(value)
+    return shape is not None and all(dim == 1 for dim in shape)

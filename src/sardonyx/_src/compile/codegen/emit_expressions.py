@@ -29,6 +29,7 @@ from sardonyx._src.compile.codegen.integer_ops import (
     emit_shl,
     emit_shr,
 )
+from sardonyx._src.compile.codegen.math.double_functions import DOUBLE_FUNCTIONS
 from sardonyx._src.compile.codegen.math.function import VectorFunction, VectorFunctionDefinitions
 from sardonyx._src.compile.codegen.math.table import VECTOR_FUNCTIONS
 
@@ -100,6 +101,8 @@ class ExpressionEmitter(BlockBuilder):
             return UNARY_OPS[op](self, *args)
         if op in INTRINSIC_NAMES:
             return self.call_intrinsic(INTRINSIC_NAMES[op], *args)
+        if args[0].type.element == "double" and op in DOUBLE_FUNCTIONS:
+            return DOUBLE_FUNCTIONS[op](self, *args)
         return self.call_vector_function(self.vector_functions[op], *args)
 
     def call_vector_function(self, vector_function: VectorFunction, *args: LLVMValue) -> LLVMValue:

@@ -7,6 +7,7 @@ left out is below 2^-56 of the result.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 
 from sardonyx._src.compile.codegen.builder import FunctionBuilder, LLVMValue
 
@@ -17,7 +18,8 @@ ROUNDER = (
     6755399441055744.0  # 1.5 * 2^52: adding it rounds to an integer, which is then in the low bits of the sum
 )
 BIASED = ROUNDER + 1023  # its low bits are the biased exponent of 1
-HIGHEST, LOWEST = 709.0, -708.0  # of arguments of exp with finite, normal results
+OVERFLOW, UNDERFLOW = 710.0, -746.0  # of arguments of exp: the results are infinite, and 0
+HIGHEST, LOWEST = 709.0, -40.0  # of arguments of expm1: the results are finite, and -1
 EXP_TERMS, ATANH_TERMS = 14, 18
 EXPM1_COEFFICIENTS = tuple(1 / math.factorial(i) for i in range(2, EXP_TERMS))
 ATANH_COEFFICIENTS = tuple(1 / (2 * i + 1) for i in range(1, ATANH_TERMS))
@@ -32,19 +34,31 @@ def expm1_reduced(builder: FunctionBuilder, x: LLVMValue) -> tuple[LLVMValue, LL
 
 
 def exp(builder: FunctionBuilder, x: LLVMValue) -> LLVMValue:
-    """e to the power x; x is clamped to the range of finite, normal results."""
-    fraction, power = expm1_reduced(builder, x.clamp_max(HIGHEST).clamp_min(LOWEST))
-    return builder.fma(fraction, power, power)
+    """e to the power x; infinite and subnormal results, too."""
+    x = x.clamp_max(OVERFLOW).clamp_min(UNDERFLOW)
+    shifted = builder.fma(x, LOG2_E, ROUNDER)
+    n, bits = shifted - ROUNDER, shifted.bitcast() - builder.constant(ROUNDER, shifted.type).bitcast()
+    r = builder.fma(n, -LN2_LOW, builder.fma(n, -LN2_HIGH, x))
+    fraction = builder.fma(r * r, builder.horner(r, EXPM1_COEFFICIENTS), r)
+    low = bits >> 1  # scaling in two steps rounds a subnormal result only once
+    return (fraction + 1) * power_of_two(low) * power_of_two(bits - low)
+
+
+def power_of_two(n: LLVMValue) -> LLVMValue:
+    """2^n for integers -1022 <= n <= 1023."""
+    return ((n + 1023) << 52).bitcast()
 
 
 def expm1(builder: FunctionBuilder, x: LLVMValue) -> LLVMValue:
     """e to the power x, minus 1; x is clamped to the range of finite results."""
-    fraction, power = expm1_reduced(builder, x.clamp_max(HIGHEST).clamp_min(-40))
+    fraction, power = expm1_reduced(builder, x.clamp_max(HIGHEST).clamp_min(LOWEST))
     return builder.fma(fraction, power, power - 1)
 
 
 def sigmoid(builder: FunctionBuilder, x: LLVMValue) -> LLVMValue:
-    return 1 / (1 + exp(builder, -x))
+    """1 / (1 + exp(-x)), for x < 0 as exp(x) / (1 + exp(x)): subnormal results, too."""
+    u = exp(builder, -builder.fabs(x))
+    return builder.select(x < 0, u, builder.constant(1, x.type)) / (u + 1)
 
 
 def tanh(builder: FunctionBuilder, x: LLVMValue) -> LLVMValue:
@@ -60,3 +74,11 @@ def softplus(builder: FunctionBuilder, x: LLVMValue) -> LLVMValue:
     square = s * s
     tail = builder.horner(square, ATANH_COEFFICIENTS)
     return x.clamp_min(0) + builder.fma(square * tail, s, s) * 2
+
+
+DOUBLE_FUNCTIONS: Mapping[str, Callable[..., LLVMValue]] = {
+    "exp": exp,
+    "sigmoid": sigmoid,
+    "softplus": softplus,
+    "tanh": tanh,
+}

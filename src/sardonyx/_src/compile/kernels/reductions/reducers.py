@@ -99,10 +99,12 @@ def max_or_second(b: KernelBuilder, x: LLVMValue, y: LLVMValue) -> LLVMValue:
 
 
 def emit_exp(b: KernelBuilder, x: LLVMValue) -> LLVMValue:
-    """exp(x), flushed to 0 below EXP_UNDERFLOW.
+    """exp(x), in float32 flushed to 0 below EXP_UNDERFLOW.
 
     Such lanes are replaced before the call of `exp` too: subnormal results cost about a hundred cycles.
     """
+    if x.type.element == "double":
+        return b.emit_operation("exp", x)
     underflows, zero = x < EXP_UNDERFLOW, b.constant(0, x.type)
     return b.select(underflows, zero, b.emit_operation("exp", b.select(underflows, zero, x)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS
 from sardonyx._src.compile.kernels.data_movement.iteration_space import IterationSpace
 from sardonyx._src.compile.kernels.reductions.softmax_columns import softmax_columns_step
 from sardonyx._src.compile.kernels.reductions.softmax_rows import SoftmaxVariant, softmax_rows_step
@@ -23,16 +24,16 @@ def softmax_step(
 ) -> Step | None:
     """y = softmax(x * scale + mask), or its logarithm, along an axis; None if the layout has no kernel.
 
-    x, y: [..., n, ...] float32; they may be the same tensor.  mask: broadcast to x by strides of 0, dense along the axis.
+    x, y: [..., n, ...] float32 or float64; they may be the same tensor.  mask: broadcast to x by strides of 0, dense along the axis.
     half: the half-precision type of the elements of x, to which every intermediate result is rounded.
-    Scale, mask and half require that the axis is the last one.  A row of -inf only, or with +inf or NaN, results in NaN.
+    Scale, mask, half and float64 require that the axis is the last one; float64 has none of the others, and no logarithm.  A row of -inf only, or with +inf or NaN, results in NaN.
     """
     axis %= x.rank
     tensors = [x, y] if mask is None else [x, y, mask]
     space = IterationSpace(x.shape, tuple(t.strides for t in tensors))
     if space.shape[axis] == 1 or all(s[axis] == 1 for s in space.strides):
-        variant = SoftmaxVariant(log, scale is not None, mask is not None, half)
+        variant = SoftmaxVariant(log, scale is not None, mask is not None, half, LLVM_ELEMENTS[x.dtype])
         return softmax_rows_step(space, tensors, axis, variant, scale, nodes)
-    if scale is not None or mask is not None or half is not None:
+    if scale is not None or mask is not None or half is not None or x.dtype is not DataType.FLOAT:
         return None
     return softmax_columns_step(space, x, y, axis, log=log, nodes=nodes)

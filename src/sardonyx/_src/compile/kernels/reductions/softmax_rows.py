@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from sardonyx._src.compile.codegen.blocks import StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen.builder import Element, LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS, convert
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters, float32_bits
@@ -30,6 +30,7 @@ from sardonyx._src.compile.kernels.reductions.reducers import (
     reduce_accumulators,
 )
 from sardonyx._src.compile.kernels.reductions.rows import (
+    full_vector_type,
     load_vector,
     loop_vectors,
     num_units,
@@ -49,11 +50,13 @@ class SoftmaxVariant:
     scaled: bool
     masked: bool
     half: DataType | None = None
+    element: Element = "float"
 
     @property
     def key(self) -> str:
         half = "" if self.half is None else f"{self.half.text}_"
-        return f"{'log_' * self.log}{'scaled_' * self.scaled}{'masked_' * self.masked}{half}rows"
+        element = "" if self.element == "float" else f"{self.element}_"
+        return f"{'log_' * self.log}{'scaled_' * self.scaled}{'masked_' * self.masked}{half}{element}rows"
 
     @property
     def tensors(self) -> tuple[str, ...]:
@@ -91,28 +94,29 @@ def softmax_rows_step(
         (tensors[0], *tensors[2:]),
         (tensors[1],),
         flops=count * 30,
-        bytes_accessed=count * 8,
+        bytes_accessed=tensors[0].nbytes + tensors[1].nbytes,
         nodes=nodes,
     )
 
 
 def softmax_rows_module(name: str, target: Target, variant: SoftmaxVariant, rank: int) -> str:
     """The kernel of a softmax of rows."""
-    b, vector_type = KernelBuilder(target, variant.parameters), LLVMType("float", target.lanes)
-    bases = b.pointers(*variant.tensors)
-    scale = b.splat(b.float32("scale"), target.lanes) if variant.scaled else None
+    b, vector_type = KernelBuilder(target, variant.parameters), full_vector_type(target, variant.element)
+    bases, lanes = b.pointers(*variant.tensors), vector_type.lanes
+    scale = b.splat(b.float32("scale"), lanes) if variant.scaled else None
     rows, unit_rows, n = b.integers("rows", "unit_rows", "n")
     remainder = b.new_slot("rest", vector_type)
     dims = load_dims(b, "dims", rank, len(bases))
     with loop_rows(b, dims, *unit_row_range(b, rows, unit_rows)) as (_, offsets):
-        x, y, *masks = (b.gep(base, offset) for base, offset in zip(bases, offsets, strict=True))
+        addresses = zip(bases, offsets, strict=True)
+        x, y, *masks = (b.gep(base, offset, variant.element) for base, offset in addresses)
         row = SoftmaxRow(b, variant, vector_type, n, x, y, scale, masks[0] if masks else None, remainder)
-        maximum = b.splat(row_max(row), target.lanes)
+        maximum = b.splat(row_max(row), lanes)
         total = sum_exponentials(row, maximum)
         if variant.log:
-            write_logarithms(row, maximum, b.splat(b.emit_operation("log", total), target.lanes))
+            write_logarithms(row, maximum, b.splat(b.emit_operation("log", total), lanes))
         else:
-            scale_exponentials(row, b.splat(1 / round_to_half(row, total), target.lanes))
+            scale_exponentials(row, b.splat(1 / round_to_half(row, total), lanes))
     return b.build_module(name)
 
 

@@ -1,4 +1,4 @@
-"""Softmax, LogSoftmax, LayerNormalization and RMSNormalization in float32, along dense rows.
+"""Softmax, LogSoftmax, LayerNormalization and RMSNormalization in float32, along dense rows; Softmax of rows in float64.
 
 A Softmax along the last axis also performs the half-precision rounding of its result.  Falls back to the reference kernel for normalizations
 with a used mean or inverse deviation output, and for scales that broadcast.
@@ -21,6 +21,7 @@ from sardonyx._src.compile.partition.registry import matches
 from sardonyx._src.compile.partition.rounding import fuse_rounding
 from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.compile.program.layout import DENSE
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.graph import Node, Value
@@ -39,12 +40,18 @@ class Softmax:
 @matches("LogSoftmax", 13)
 def match_softmax(op: BoundNode, scope: Scope) -> Region[Softmax] | None:
     x = op.input(0)
-    if x is None or not is_float(scope, x) or scope.shape(op.output) is None or not scope.known_shape(x):
+    if x is None or not scope.is_native(x) or scope.shape(op.output) is None or not scope.known_shape(x):
         return None
-    axis, is_log = op.attribute("axis", int), op.op_type == "LogSoftmax"
+    axis, is_log, dtype = op.attribute("axis", int), op.op_type == "LogSoftmax", scope.dtype_of(x)
+    is_last = axis in (-1, len(scope.known_shape(x)) - 1)
+    if dtype is DataType.DOUBLE and is_last and not is_log:
+        config = Softmax(axis, is_log=False, half=None)
+        return Region("Softmax", (op.node,), config, (Read(x, DENSE),), (Write(op.output, DENSE),))
+    if dtype is not DataType.FLOAT:
+        return None
     nodes: tuple[Node, ...] = ()
     half, result = None, op.output
-    if axis in (-1, len(scope.known_shape(x)) - 1) and not is_log:
+    if is_last and not is_log:
         nodes, half, result = fuse_rounding(scope, op.output)
     return Region("Softmax", (op.node, *nodes), Softmax(axis, is_log, half), (Read(x),), (Write(result),))
 

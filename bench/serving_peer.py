@@ -69,7 +69,9 @@ def main() -> None:
         message = orjson.loads(body if length is None else memoryview(body)[: int(length)])
         feeds = read_inputs(message["inputs"], body, int(length or 0))
         selected = [output["name"] for output in message.get("outputs", [])] or names
-        results = session.run(selected, feeds) if rest else await run_in_threadpool(session.run, selected, feeds)
+        results = (
+            session.run(selected, feeds) if rest else await run_in_threadpool(session.run, selected, feeds)
+        )
         answer = {"model_name": request.path_params["model"]}
         return respond(answer, selected, results, is_binary="parameters" in message)
 

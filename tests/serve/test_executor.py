@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import TypeVar
@@ -225,3 +226,31 @@ def test_states_must_be_inputs_and_outputs() -> None:
 def test_settings_are_checked(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="scheduling has no setting 'worker'; did you mean 'workers'"):
         parse_config({"scheduling": {"worker": 2}}, ModelConfig())
+
+
+def test_quick_requests_run_while_a_worker_does_but_not_before_those_that_wait(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(executor, "QUICK_SECONDS", 60)
+    quick = InferenceRequest("m", {"x": np.ones((1, 4), np.float32)})
+    release = threading.Event()
+
+    async def scenario(served: ServedModel) -> None:
+        run = served.executor.scheduler._run
+        monkeypatch.setattr(served.executor.scheduler, "_run", lambda *args: release.wait(30) and run(*args))
+        assert served.try_infer(quick) is None, "nothing is known of it yet"
+        served.executor.warm_up(quick.inputs)
+        first = asyncio.create_task(served.infer(quick))
+        await asyncio.sleep(0)
+        assert not served.executor.scheduler.is_idle
+        response = served.try_infer(quick)
+        assert response is not None and (response.outputs["y"] == 0).all()
+        second = asyncio.create_task(served.infer(quick))
+        await asyncio.sleep(0)
+        assert served.try_infer(quick) is None, "one waits"
+        release.set()
+        for task in (first, second):
+            assert ((await task).outputs["y"] == 0).all()
+        assert served.try_infer(quick) is not None
+
+    serve(model_of(MIXING), ModelConfig(), scenario)

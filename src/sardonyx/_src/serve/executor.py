@@ -22,8 +22,7 @@ from sardonyx._src.serve.statistics import ModelStatistics
 
 QUICK_SECONDS = 0.0005  # a run of this duration may block the event loop: a thread would cost a fifth of it
 SLOW_SECONDS = 0.002
-# Slow runs in a row after which their size is no longer quick.  A single one is most often a thread that lost its processor, and
-# under load the queue, once used, may not become empty again.
+# Slow runs in a row after which their size is no longer quick.  A single one is most often a thread that lost its processor.
 MAX_SLOW_RUNS = 3
 LOG = logging.getLogger("sardonyx.serve")
 
@@ -32,7 +31,8 @@ class Executor:
     """Runs the requests of one model: quick ones on the event loop, others in the threads of its scheduler.
 
     Durations are known from earlier runs: a request is quick if its inputs have no more bytes than those of a run that was.  While
-    requests wait, all go through the queue.
+    requests wait, all go through the queue.  Quick ones do not wait for runs of workers: each would make the next one wait, until the
+    load ends.
     """
 
     def __init__(
@@ -57,17 +57,17 @@ class Executor:
 
     @property
     def has_quick_runs(self) -> bool:
-        """Whether some requests are known to be quick, and none waits or runs."""
-        return self._quick_bytes > 0 and self.scheduler.is_idle
+        """Whether some requests are known to be quick, and none waits."""
+        return self._quick_bytes > 0 and self.scheduler.queue_length == 0
 
     def try_execute(self, request: InferenceRequest) -> Mapping[str, RunResult] | None:
         """The outputs of a request that is known to be quick; None for others, which `execute` runs.
 
         Raises what `Session.run` raises.
         """
-        if self._quick_bytes == 0 or self._input_bytes(request.inputs) > self._quick_bytes:
+        if not self.has_quick_runs or self._input_bytes(request.inputs) > self._quick_bytes:
             return None
-        if not self.scheduler.is_idle or (self.sequences is not None and sequence_id(request) is not None):
+        if self.sequences is not None and sequence_id(request) is not None:
             return None
         return self._run(request, None)
 

@@ -5,6 +5,7 @@ VENV := .venv
 CLIENTS := .venv-clients
 SERVING := .venv-serving
 RAY := .venv-ray
+SPARK := .venv-spark
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 STAMP := $(VENV)/.ready
@@ -16,7 +17,7 @@ FACTOR ?= 10
 T ?= tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test all format lint types tests test-fast test-without-llvmlite test-clients test-serve test-ray fuzz fuzz-sample coverage regen generated \
+.PHONY: help demo test all format lint types tests test-fast test-without-llvmlite test-clients test-serve test-ray test-spark fuzz fuzz-sample coverage regen generated \
 	viewer test-viewer docs conversions bench lock hooks clean
 
 help:  ## this list
@@ -65,9 +66,9 @@ test-without-llvmlite: $(STAMP)  ## import, load, check and run in a process tha
 test-clients:  ## clients of onnxruntime that others wrote, on Sardonyx in its place
 	$(PYTHON) -m venv $(CLIENTS)
 	$(CLIENTS)/bin/python -m pip install --quiet --no-deps --requirement clients/requirements.txt --editable .
-	$(CLIENTS)/bin/python -m pytest -q -s -c clients/pytest.ini --ignore clients/serving --ignore clients/scoring_on_ray --ignore clients/serving_on_ray clients
+	$(CLIENTS)/bin/python -m pytest -q -s -c clients/pytest.ini --ignore clients/serving --ignore-glob 'clients/*_on_*' clients
 
-test-serve:  ## services with clients that others wrote, and the tutorial of scoring and serving
+test-serve:  ## services with clients that others wrote, data frames, and the tutorial of scoring and serving
 	$(PYTHON) -m venv $(SERVING)
 	$(SERVING)/bin/python -m pip install --quiet --requirement clients/serving/requirements.txt --editable '.[score,serve]'
 	$(SERVING)/bin/python -m pytest -q -c clients/pytest.ini clients/serving
@@ -77,6 +78,11 @@ test-ray:  ## scoring on a cluster of Ray, two nodes on this machine, and a depl
 	$(RAY)/bin/python -m pip install --quiet --requirement clients/scoring_on_ray/requirements.txt --requirement clients/serving_on_ray/requirements.txt --editable '.[ray]'
 	RAY_raylet_start_wait_time_s=120 $(RAY)/bin/python -m pytest -q -c clients/pytest.ini clients/scoring_on_ray
 	RAY_raylet_start_wait_time_s=120 $(RAY)/bin/python -m pytest -q -c clients/pytest.ini clients/serving_on_ray
+
+test-spark:  ## scoring of data frames of Spark on this machine; needs a JVM, as Debian's default-jre-headless
+	$(PYTHON) -m venv $(SPARK)
+	$(SPARK)/bin/python -m pip install --quiet --requirement clients/scoring_on_spark/requirements.txt --editable '.[score]'
+	$(SPARK)/bin/python -m pytest -q -c clients/pytest.ini clients/scoring_on_spark
 
 VIEWER := viewer/node_modules/.package-lock.json
 $(VIEWER): viewer/package.json viewer/package-lock.json
@@ -131,4 +137,4 @@ hooks: $(STAMP)  ## run lint before each commit, and check its subject
 	$(BIN)/pre-commit install --hook-type pre-commit --hook-type commit-msg
 
 clean:
-	rm -rf $(VENV) $(CLIENTS) $(SERVING) $(RAY) .mypy_cache .ruff_cache .pytest_cache .hypothesis .demo .coverage htmlcov
+	rm -rf $(VENV) $(CLIENTS) $(SERVING) $(RAY) $(SPARK) .mypy_cache .ruff_cache .pytest_cache .hypothesis .demo .coverage htmlcov

@@ -66,6 +66,15 @@ def run_page(path: Path, run_command: CommandRunner = run_sardonyx) -> None:
             run_console(block, run_command)
 
 
+def page_names(path: Path) -> dict[str, object]:
+    """The names that the Python blocks of a page define; they are run in the current folder."""
+    names: dict[str, object] = {"__name__": "__page__"}
+    for block in blocks(path.read_text()):
+        if block.language == "python":
+            run_python(path, block, names)
+    return names
+
+
 def blocks(text: str) -> Iterator[Block]:
     for match in BLOCK.finditer(text):
         yield Block(match[1], match[2], text.count("\n", 0, match.start()) + 2)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 import ray
@@ -20,7 +21,7 @@ from ray.cluster_utils import Cluster
 
 import sardonyx as sx
 from sardonyx._src.cli.main import main
-from sardonyx._src.score import ray_workers, scoring
+from sardonyx._src.score import parts, ranges, scoring
 from sardonyx._src.score.results import ScoreStatus
 
 MODEL = """<ir_version: 10, opset_import: ["": 21]>
@@ -44,7 +45,7 @@ def cluster() -> Iterator[Cluster]:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The current folder: a model, and a folder of three files with a null in row 9."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(ray_workers, "RANGE_ROWS", 3000)
+    monkeypatch.setattr(ranges, "RANGE_ROWS", 3000)
     sx.save(sx.from_text(MODEL), "m.onnx")
     rng = np.random.default_rng(0)
     a = pa.array(rng.normal(size=ROWS), mask=np.arange(ROWS) == 9)
@@ -76,7 +77,7 @@ def test_the_first_bad_row_is_a_typed_error(folder: Path) -> None:
 def test_killed_workers_and_nodes_lose_no_row_and_repeat_none(
     folder: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ray_workers, "RANGE_ROWS", 100)
+    monkeypatch.setattr(ranges, "RANGE_ROWS", 100)
     monkeypatch.setattr(scoring, "REPORT_SECONDS", 0.0)
     expected = score("in", defaults={"a": 0}).table
     kills: list[str] = []
@@ -95,10 +96,52 @@ def test_killed_workers_and_nodes_lose_no_row_and_repeat_none(
     assert result.table.equals(expected)
 
 
+@pytest.mark.parametrize(("suffix", "format"), [("csv", "csv"), ("jsonl", "json")])
+def test_text_is_read_in_ranges_of_bytes(
+    suffix: str, format: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("text").mkdir()
+    lines = text_lines(pq.read_table("in"), suffix)
+    lines[5000] = "no row"
+    Path(f"text/0.{suffix}").write_text("\n".join(lines))
+    monkeypatch.setattr(ranges, "RANGE_BYTES", 100_000)
+    monkeypatch.setattr(parts, "PART_ROWS", 3000)
+    run = partial(score, source_format=format, sink_format=format, vectors="columns")
+    run("text", "local/", rejects="local.jsonl")
+    run("text", "scored/", rejects="bad.jsonl", ray=True)
+    assert Path("bad.jsonl").read_text() == Path("local.jsonl").read_text()
+    assert len(Path("bad.jsonl").read_text().splitlines()) == 2
+    assert text_of("scored", suffix) == text_of("local", suffix)
+    last = sorted(Path("scored/_sardonyx").glob("0*.json"))[-1]
+    last.unlink()
+    resumed = run("text", "scored/", rejects="bad.jsonl", ray=True)
+    assert 0 < resumed.resumed_rows < ROWS
+    assert text_of("scored", suffix) == text_of("local", suffix)
+    assert Path("bad.jsonl").read_text() == Path("local.jsonl").read_text()
+    with pytest.raises(sx.InputError, match="row 9: column 'a' is null"):
+        score("text", "out.parquet", ray=True, source_format=format)
+
+
+def text_lines(table: pa.Table, suffix: str) -> list[str]:
+    if suffix == "jsonl":
+        return [json.dumps(row) for row in table.to_pylist()]
+    file = pa.BufferOutputStream()
+    pyarrow.csv.write_csv(table, file)
+    text: str = file.getvalue().to_pybytes().decode()
+    return text.splitlines()
+
+
+def text_of(folder: str, suffix: str) -> list[str]:
+    """The lines of the parts of a folder, without their headers."""
+    lines = [path.read_text().splitlines() for path in sorted(Path(folder).glob(f"part-*.{suffix}"))]
+    return [line for part in lines for line in (part[1:] if suffix == "csv" else part)]
+
+
 def test_other_sources_and_clusters_are_refused(folder: Path) -> None:
-    Path("in.csv").write_text("id,a,b,name\n0,1,2,x\n")
-    with pytest.raises(sx.InputError, match=r"must be Parquet or Arrow IPC files.*in\.csv"):
-        score("in.csv", ray=True)
+    with pa.CompressedOutputStream("in.csv.gz", "gzip") as file:
+        file.write(b"id,a,b,name\n0,1,2,x\n")
+    with pytest.raises(sx.InputError, match=r"without compression; got .*in\.csv\.gz': decompress it"):
+        score("in.csv.gz", ray=True)
     with pytest.raises(
         sx.InputError, match=r"cluster that this process has joined, .*; got '127\.0\.0\.1:1'"
     ):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import re
 from pathlib import Path
 
 import numpy as np
@@ -79,25 +78,3 @@ def test_scorers_score_batches_and_can_be_pickled() -> None:
     assert scorer(batch).column("label").to_pylist()[:2] == ["yes", "no"]
     assert scorer(batch.slice(0, 0)).schema == scorer(batch).schema
     assert scorer.score(TABLE).equals(pa.Table.from_batches([scorer(batch)]))
-
-
-def page_functions() -> dict[str, object]:
-    """The names that the code of docs/scoring.md defines."""
-    names: dict[str, object] = {}
-    text = (Path(__file__).resolve().parents[2] / "docs/scoring.md").read_text()
-    for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
-        exec(code, names)
-    return names
-
-
-@pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_the_functions_of_the_page_score_data_frames(
-    library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    frames = pytest.importorskip(library)
-    monkeypatch.chdir(tmp_path)
-    score = page_functions()[f"score_{library}"]
-    assert callable(score)
-    frame = score(frames.DataFrame({"id": [7], "width": [1.0], "height": [0.5]}))
-    assert list(frame.columns) == ["id", "p"]
-    assert frame["p"].to_list() == [0.5]

@@ -74,7 +74,7 @@ def score(
     model, by default all processors.  A session as `model` runs as it was opened, with one worker by default.
 
     ray: True, or the address of a cluster, scores on Ray: `workers` are workers of the cluster, by default one for each of its
-    processors, which read the source and open the model under the same paths.  The source must be files of Parquet or Arrow IPC.  This process
+    processors, which read the source and open the model under the same paths.  The source must be files of Parquet, Arrow IPC, or CSV and JSON lines without compression.  This process
     writes the results, which are those without Ray.  True is the cluster that the process has joined, that of RAY_ADDRESS, or a local one.
 
     Raises InputError, what `Session` and its runs raise, and MissingPackage without pyarrow, or without ray.

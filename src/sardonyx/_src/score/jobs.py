@@ -78,17 +78,21 @@ def run_ray_job(
     from sardonyx._src.score.ray_workers import RangeJob, RayWorkers, ray_cluster
 
     scorer, source, sink = open_job(model, files, options, engine)
-    if not isinstance(source, FileTable):
+    if not isinstance(source, FileTable | TextTable) or (
+        isinstance(source, TextTable) and not source.has_ranges
+    ):
         raise InputError(
-            "with ray, the source must be Parquet or Arrow IPC files, of which parts can be read; "
-            f"got {paths[0]!r}",
+            "with ray, the source must be files of which parts can be read, of Parquet, Arrow IPC, or CSV and JSON lines without "
+            f"compression; got {paths[0]!r}: decompress it, or write it as Parquet",
             name="source",
         )
     has_rejects = files.rejects is not None
-    job = RangeJob(scorer.model, paths, files.source_format, source.identity, options, has_rejects)
+    job = RangeJob(
+        scorer.model, paths, files.source_format, source.identity, source.schema, options, has_rejects
+    )
     with ray_cluster(address) as processors:
         settings = replace(settings, workers=settings.workers or processors)
-        cluster = RayWorkers(job, settings.workers)
+        cluster = RayWorkers(job, source, scorer, settings.workers)
         return ScoringJob(scorer, source, sink, settings, cluster).run(report)
 
 
@@ -98,7 +102,10 @@ def shared_paths(source: object) -> list[str]:
     paths = [os.fspath(path) for path in listed if isinstance(path, str | os.PathLike)]
     if len(paths) < len(listed) or STANDARD_STREAM in paths:
         kind = repr(STANDARD_STREAM) if STANDARD_STREAM in paths else type(source).__name__
-        raise InputError(f"with ray, the source must be paths of files; got {kind}", name="source")
+        raise InputError(
+            f"with ray, the source must be paths of files; got {kind}: write it to a file first",
+            name="source",
+        )
     return [path if "://" in path else os.path.abspath(path) for path in paths]
 
 

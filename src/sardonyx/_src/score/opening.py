@@ -14,10 +14,10 @@ from typing import BinaryIO
 from sardonyx._src.errors import InputError
 from sardonyx._src.score.arrow import dataset, ipc, pa
 from sardonyx._src.score.file_tables import FileTable
-from sardonyx._src.score.formats import CSV, IPC, IPC_STREAM, JSON, STANDARD_STREAM, format_of
+from sardonyx._src.score.formats import COMPRESSIONS, CSV, IPC, IPC_STREAM, JSON, STANDARD_STREAM, format_of
 from sardonyx._src.score.places import FilePlace
 from sardonyx._src.score.sources import BatchStream, MemoryTable, Source
-from sardonyx._src.score.text_tables import TextFile, TextTable, line_blocks
+from sardonyx._src.score.text_tables import TextFile, TextTable, line_blocks, line_range
 from sardonyx._src.score.text_types import infer_schema
 
 
@@ -64,7 +64,14 @@ def open_paths(sources: list[object], format: str | None) -> Source:
 
 def open_files(paths: list[str], kind: str) -> Source:
     """The rows of files and folders, with the values of hive partitions as columns."""
-    files = dataset.dataset(paths if len(paths) > 1 else paths[0], format=kind, partitioning="hive")
+    places = [FilePlace.of(path) for path in paths]
+    names = [place.path for place in places]
+    files = dataset.dataset(
+        names if len(names) > 1 else names[0],
+        filesystem=places[0].filesystem,
+        format=kind,
+        partitioning="hive",
+    )
     if not files.files:
         raise InputError(f"the source must have files; got {paths[0]!r}", name="source")
     return FileTable(files, kind)
@@ -80,8 +87,7 @@ def open_text_files(paths: list[str], kind: str) -> TextTable:
         raise InputError(f"the source must have files; got {paths[0]!r}", name="source")
     partitions = [hive_partition(place.path.removeprefix(base.path)) for place, base in files]
     text_files = [
-        TextFile(partial(open_lines, place), partition)
-        for (place, _), partition in zip(files, partitions, strict=True)
+        open_text_file(place, partition) for (place, _), partition in zip(files, partitions, strict=True)
     ]
     schema = infer_schema(next(text_files[0].open(), b""), kind)
     for name in partitions[0]:
@@ -96,8 +102,19 @@ def hive_partition(path: str) -> dict[str, object]:
     return {name: int(value) if value.isdecimal() else value for name, value in pairs}
 
 
+def open_text_file(place: FilePlace, partition: dict[str, object]) -> TextFile:
+    """A file of lines; parts of a compressed one cannot be read."""
+    if place.name.endswith(COMPRESSIONS):
+        return TextFile(partial(open_lines, place), partition)
+    return TextFile(partial(open_lines, place), partition, place.size(), partial(open_range, place))
+
+
 def open_lines(place: FilePlace) -> Iterator[bytes]:
     return line_blocks(place.filesystem.open_input_stream(place.path))
+
+
+def open_range(place: FilePlace, start: int, end: int) -> Iterator[bytes]:
+    return line_range(place.filesystem.open_input_file(place.path), start, end)
 
 
 def is_ipc_stream(path: str) -> bool:

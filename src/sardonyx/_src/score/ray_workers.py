@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import pickle
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NoReturn
 
 from sardonyx._src.errors import EvaluationError, InputError, MissingPackage, SardonyxError
 from sardonyx._src.score.arrow import ipc, pa
 from sardonyx._src.score.file_tables import FileTable
 from sardonyx._src.score.opening import open_source
 from sardonyx._src.score.options import ScoreOptions
+from sardonyx._src.score.ranges import SourceRange, drop_rows, split_source
 from sardonyx._src.score.scorer import BatchScorer, Reject, ScoredBatch
-from sardonyx._src.score.sources import Identity, Source, SourceBatch
+from sardonyx._src.score.sources import Identity, Source
 from sardonyx._src.score.table_models import TableModel
+from sardonyx._src.score.text_tables import TextTable
 
 try:
     import ray
@@ -25,7 +28,6 @@ except ImportError:
     raise MissingPackage("scoring on Ray requires ray: pip install sardonyx[ray]", package="ray") from None
 
 CONNECT_SECONDS = 10.0
-RANGE_ROWS = 1 << 17  # of a task: seconds of work, and results of megabytes
 CPUS = 0.5  # that a worker reserves: there is room for those of a lost node on others, without which Ray would wait for a new one
 
 
@@ -33,13 +35,14 @@ CPUS = 0.5  # that a worker reserves: there is room for those of a lost node on 
 class RangeJob:
     """What a worker opens and runs.
 
-    source, format: the files to read, which every worker can open under these names.  identity: theirs, where the job began.
+    source, format: the files to read, which every worker can open under these names.  identity, schema: theirs, where the job began.
     """
 
     model: TableModel
     source: list[str]
     format: str | None
     identity: Identity
+    schema: pa.Schema
     options: ScoreOptions
     rejects: bool
 
@@ -81,15 +84,15 @@ class RangeScorer:
         self.job, self.batch_rows = job, batch_rows
         self.opened: tuple[Source, BatchScorer] | None = None
 
-    def __call__(self, ranges: pa.Table) -> pa.Table:
-        """Ranges, with columns first and rows, with their results: a pickled RangeResult, or an error."""
-        results = [self.score_range(part["first"], part["rows"]) for part in ranges.to_pylist()]
-        return pa.table({"first": ranges["first"], "results": pa.array(results, pa.large_binary())})
+    def __call__(self, tasks: pa.Table) -> pa.Table:
+        """Pickled ranges, by number, with their results: a pickled RangeResult, or an error."""
+        results = [self.score_range(pickle.loads(range)) for range in tasks["range"].to_pylist()]
+        return pa.table({"number": tasks["number"], "result": pa.array(results, pa.large_binary())})
 
-    def score_range(self, first: int, rows: int) -> bytes:
+    def score_range(self, range: SourceRange) -> bytes:
         try:
             source, scorer = self.open()
-            parts = read_range(source, scorer.columns, first, rows, self.batch_rows)
+            parts = range.read(source, scorer.columns, self.batch_rows)
             return pickle.dumps(RangeResult.of([scorer.score_part(part) for part in parts]))
         except SardonyxError as error:
             return pickle.dumps(error)
@@ -103,22 +106,13 @@ class RangeScorer:
                     f"the source must be the same files on every node; {job.source[0]!r} has others",
                     name="source",
                 )
+            if isinstance(source, TextTable):
+                source.schema = job.schema
             scorer = BatchScorer(job.model, source.schema, job.options, rejects=job.rejects)
             if isinstance(source, FileTable):
                 source.read_as_dictionaries(scorer.coded_columns)
             self.opened = source, scorer
         return self.opened
-
-
-def read_range(
-    source: Source, columns: list[str], first: int, rows: int, batch_rows: int
-) -> Iterator[SourceBatch]:
-    """The rows of a source from number `first` on, up to `rows` of them."""
-    end = first + rows
-    for part in source.read(first, columns, batch_rows):
-        yield SourceBatch(part.first, part.batch.slice(0, end - part.first))
-        if part.first + part.rows >= end:
-            break
 
 
 def sizes_and_times(identity: Identity) -> Identity:
@@ -127,45 +121,65 @@ def sizes_and_times(identity: Identity) -> Identity:
 
 
 class RayWorkers:
-    """The workers of a cluster, `size` of them, each of one thread."""
+    """The workers of a cluster, `size` of them, each of one thread.  source, scorer: those of this process."""
 
-    def __init__(self, job: RangeJob, size: int) -> None:
-        self.job, self.size = job, size
+    def __init__(self, job: RangeJob, source: FileTable | TextTable, scorer: BatchScorer, size: int) -> None:
+        self.job, self.source, self.scorer, self.size = job, source, scorer, size
 
-    def score_rows(self, first: int, end: int, batch_rows: int) -> Iterator[ScoredBatch]:
-        """The results of the rows of a range, in their order.  Ray repeats the ranges of workers and nodes that are lost."""
+    def score_rows(self, first: int, batch_rows: int) -> Iterator[ScoredBatch]:
+        """The results of the rows from number `first` on.  Ray repeats the ranges of workers and nodes that are lost."""
+        start, ranges = split_source(self.source, first, self.scorer.columns)
         try:
-            results = self.score_ranges(first, end, batch_rows)
-            early: dict[int, bytes] = {}  # results of ranges whose predecessors are not complete
-            for number, result in results:
-                early[number] = result
-                while first in early:
-                    answer: RangeResult | SardonyxError = pickle.loads(early.pop(first))
-                    if isinstance(answer, SardonyxError):
-                        raise answer
-                    yield answer.scored()
-                    first = min(first + RANGE_ROWS, end)
+            for part, answer in zip(ranges, self.score_ranges(ranges, batch_rows), strict=True):
+                if isinstance(answer, SardonyxError):
+                    self.raise_error(answer, part, start, batch_rows)
+                scored = answer.scored()
+                rows = scored.rows
+                scored = drop_rows(scored, first - start) if start < first else scored
+                yield scored if part.first is not None else renumber(scored, start)
+                start += rows
         except RayError as error:
             raise EvaluationError(f"Ray could not complete the job: {error}") from error
 
-    def score_ranges(self, first: int, end: int, batch_rows: int) -> Iterator[tuple[int, bytes]]:
-        """The number of the first row of each range, and its pickled results."""
-        ranges = [
-            {"first": start, "rows": min(RANGE_ROWS, end - start)} for start in range(first, end, RANGE_ROWS)
-        ]
-        results = ray.data.from_items(ranges, override_num_blocks=len(ranges)).map_batches(
+    def raise_error(self, error: SardonyxError, part: SourceRange, start: int, batch_rows: int) -> NoReturn:
+        """Raises the error of a range; this process, which knows the number of its first row, scores a range of text again."""
+        if part.first is None:
+            for batch in part.read(self.source, self.scorer.columns, batch_rows):
+                self.scorer.score_part(replace(batch, first=batch.first + start))
+        raise error
+
+    def score_ranges(
+        self, ranges: Sequence[SourceRange], batch_rows: int
+    ) -> Iterator[RangeResult | SardonyxError]:
+        """The results of ranges, in their order."""
+        if not ranges:
+            return
+        tasks = [{"number": number, "range": pickle.dumps(part)} for number, part in enumerate(ranges)]
+        results = ray.data.from_items(tasks, override_num_blocks=len(tasks)).map_batches(
             RangeScorer,
             batch_size=1,
             batch_format="pyarrow",
-            compute=ray.data.ActorPoolStrategy(size=min(self.size, len(ranges))),
+            compute=ray.data.ActorPoolStrategy(size=min(self.size, len(tasks))),
             num_cpus=CPUS,
             fn_constructor_args=(pickle.dumps(self.job), batch_rows),
         )
         results.context.execution_options.preserve_order = True
         results.context.enable_progress_bars = False
         results.context.print_on_execution_start = False
+        early: dict[int, bytes] = {}  # results of ranges whose predecessors are not complete
+        number = 0
         for row in results.iter_rows():
-            yield row["first"], row["results"]
+            early[row["number"]] = row["result"]
+            while number in early:
+                yield pickle.loads(early.pop(number))
+                number += 1
+
+
+def renumber(scored: ScoredBatch, start: int) -> ScoredBatch:
+    """The results of a range of which the first row has the number `start`, with the numbers of its rejects in the source."""
+    return replace(
+        scored, rejects=tuple(replace(reject, row=reject.row + start) for reject in scored.rejects)
+    )
 
 
 @contextmanager

@@ -89,6 +89,6 @@ class ScoringJob:
 
     def score_batches(self, batches: Iterator[SourceBatch], batch_rows: int) -> Iterator[ScoredBatch]:
         """The results of batches, in their order; workers of a cluster read the rows themselves."""
-        if self.cluster is None or self.source.rows is None:
+        if self.cluster is None:
             return score_in_order(self.scorer, batches, batch_rows, self.settings.workers)
-        return self.cluster.score_rows(self.resumed, self.source.rows, batch_rows)
+        return self.cluster.score_rows(self.resumed, batch_rows)

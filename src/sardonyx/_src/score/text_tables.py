@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import BinaryIO
 
 from sardonyx._src.score.arrow import csv, json, pa
@@ -13,15 +15,22 @@ from sardonyx._src.score.formats import CSV
 from sardonyx._src.score.sources import MAX_READ_ROWS, Identity, SourceBatch, UnreadableRow
 
 BLOCK_BYTES = 2 << 20
+LINE_BYTES = 4096  # to look for the end of a line
 MAX_SHOWN = 1000  # characters of a rejected line
 
 
 @dataclass(frozen=True)
 class TextFile:
-    """A file of lines.  open: the blocks of its lines.  partition: columns with one value for the whole file."""
+    """A file of lines.
+
+    open: the blocks of its lines.  partition: columns with one value for the whole file.  size: the bytes of a file of which parts can be
+    read, None for others.  open_range: the blocks of those lines that begin at the bytes from the first to before the second number.
+    """
 
     open: Callable[[], Iterator[bytes]]
     partition: Mapping[str, object]
+    size: int | None = None
+    open_range: Callable[[int, int], Iterator[bytes]] | None = None
 
 
 class TextTable:
@@ -31,6 +40,12 @@ class TextTable:
 
     def __init__(self, files: Sequence[TextFile], format: str, schema: pa.Schema, identity: Identity) -> None:
         self.files, self.format, self.schema, self.identity = files, format, schema, identity
+        self.headers: dict[int, list[str]] = {}
+
+    @property
+    def has_ranges(self) -> bool:
+        """Whether parts of all files can be read."""
+        return all(file.size is not None for file in self.files)
 
     def set_types(self, types: Mapping[str, pa.DataType]) -> None:
         """Read these columns as these types, which their first rows need not have."""
@@ -49,11 +64,45 @@ class TextTable:
         self, file: TextFile, columns: Sequence[str], first: int, max_rows: int
     ) -> Iterator[SourceBatch]:
         """The rows of a file, of which the first has the number `first`."""
-        parser = None
-        for block in file.open():
-            if parser is None:
-                header, block = split_header(block) if self.format == CSV else ([], block)
-                parser = BlockParser(self.schema, header, file.partition, self.format)
+        header, blocks = self.split_header(file.open())
+        return self.parse_blocks(blocks, file, header, columns, first, max_rows)
+
+    def read_range(
+        self, number: int, start: int, end: int, columns: Sequence[str], max_rows: int
+    ) -> Iterator[SourceBatch]:
+        """The rows of those lines of a file that begin at the bytes from `start` to before `end`, counted from 0.
+
+        number: that of the file, whose parts can be read.
+        """
+        file = self.files[number]
+        assert file.open_range is not None, "parts of the file can be read"
+        if number not in self.headers:
+            self.headers[number], _ = self.split_header(file.open())
+        blocks = file.open_range(start, end)
+        if not start:
+            _, blocks = self.split_header(blocks)
+        return self.parse_blocks(blocks, file, self.headers[number], columns, 0, max_rows)
+
+    def split_header(self, blocks: Iterator[bytes]) -> tuple[list[str], Iterator[bytes]]:
+        """The names of the columns of a CSV file, and the blocks of its rows; no names for other formats and empty files."""
+        block = next(blocks, None)
+        if block is None or self.format != CSV:
+            return [], blocks if block is None else chain([block], blocks)
+        header, rows = split_header(block)
+        return header, chain([rows], blocks)
+
+    def parse_blocks(
+        self,
+        blocks: Iterator[bytes],
+        file: TextFile,
+        header: Sequence[str],
+        columns: Sequence[str],
+        first: int,
+        max_rows: int,
+    ) -> Iterator[SourceBatch]:
+        """The rows of blocks of a file, of which the first has the number `first`."""
+        parser = BlockParser(self.schema, header, file.partition, self.format)
+        for block in blocks:
             table, unreadable = parser.parse(block)
             selected = table.select(list(columns)).combine_chunks()
             if unreadable:
@@ -118,11 +167,13 @@ class BlockParser:
         return table
 
 
-def line_blocks(stream: BinaryIO) -> Iterator[bytes]:
-    """The whole lines of a stream, about `BLOCK_BYTES` at a time."""
+def line_blocks(stream: BinaryIO, count: int | None = None) -> Iterator[bytes]:
+    """The whole lines of a stream, about `BLOCK_BYTES` at a time.  count: the bytes to read, None for all."""
     rest = b""
+    left = sys.maxsize if count is None else count
     with stream:
-        while chunk := stream.read(BLOCK_BYTES):
+        while chunk := stream.read(min(BLOCK_BYTES, left)):
+            left -= len(chunk)
             end = chunk.rfind(b"\n") + 1
             if end:
                 yield rest + chunk[:end]
@@ -131,6 +182,27 @@ def line_blocks(stream: BinaryIO) -> Iterator[bytes]:
                 rest += chunk
     if rest:
         yield rest + b"\n"
+
+
+def line_range(stream: BinaryIO, start: int, end: int) -> Iterator[bytes]:
+    """Those whole lines of a file that begin at the bytes from `start` to before `end`."""
+    first, last = (line_start(stream, position) for position in (start, end))
+    stream.seek(first)
+    return line_blocks(stream, last - first)
+
+
+def line_start(stream: BinaryIO, position: int) -> int:
+    """Where the first line begins that begins at a byte or after it; the end of the file if there is none."""
+    if not position:
+        return 0
+    stream.seek(position - 1)
+    position -= 1
+    while chunk := stream.read(LINE_BYTES):
+        newline = chunk.find(b"\n")
+        if newline >= 0:
+            return position + newline + 1
+        position += len(chunk)
+    return position
 
 
 def split_header(block: bytes) -> tuple[list[str], bytes]:

@@ -1,0 +1,95 @@
+"""Ranges of a source that workers of a cluster read, each by itself: rows of binary files, or bytes of text files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from sardonyx._src.score.file_tables import FileTable
+from sardonyx._src.score.scorer import ScoredBatch
+from sardonyx._src.score.sources import Source, SourceBatch
+from sardonyx._src.score.text_tables import TextTable
+
+RANGE_ROWS = 1 << 17  # of a task: seconds of work, and results of megabytes
+RANGE_BYTES = 16 << 20  # of text
+
+
+class SourceRange(Protocol):
+    """Consecutive rows of a source.  first: the number of the first one, None if only reading what is before it tells."""
+
+    @property
+    def first(self) -> int | None: ...
+
+    def read(self, source: Source, columns: Sequence[str], max_rows: int) -> Iterator[SourceBatch]:
+        """The rows, with their numbers in the source, or in the range if `first` is None."""
+        ...
+
+
+@dataclass(frozen=True)
+class RowRange:
+    """The rows of a source from number `first` to before `end`."""
+
+    first: int
+    end: int
+
+    def read(self, source: Source, columns: Sequence[str], max_rows: int) -> Iterator[SourceBatch]:
+        for part in source.read(self.first, columns, max_rows):
+            yield SourceBatch(part.first, part.batch.slice(0, self.end - part.first))
+            if part.first + part.rows >= self.end:
+                break
+
+
+@dataclass(frozen=True)
+class TextRange:
+    """The lines of a text file that begin at the bytes from `start` to before `end`.  file: the number of the file."""
+
+    file: int
+    start: int
+    end: int
+    first: int | None = None
+
+    def read(self, source: Source, columns: Sequence[str], max_rows: int) -> Iterator[SourceBatch]:
+        assert isinstance(source, TextTable), "ranges of bytes are of text"
+        return source.read_range(self.file, self.start, self.end, columns, max_rows)
+
+
+def split_rows(first: int, end: int) -> list[SourceRange]:
+    """Ranges of the rows from number `first` to before `end`."""
+    return [RowRange(start, min(start + RANGE_ROWS, end)) for start in range(first, end, RANGE_ROWS)]
+
+
+def split_text(source: TextTable) -> list[SourceRange]:
+    """Ranges of all bytes of text files."""
+    return [
+        TextRange(number, start, min(start + RANGE_BYTES, size))
+        for number, size in enumerate(file.size or 0 for file in source.files)
+        for start in range(0, size, RANGE_BYTES)
+    ]
+
+
+def split_source(
+    source: FileTable | TextTable, first: int, columns: Sequence[str]
+) -> tuple[int, list[SourceRange]]:
+    """The ranges with the rows from number `first` on, and the number of the first row of the first of them.
+
+    Lines of text before it are parsed, since their number is unknown.
+    """
+    if isinstance(source, FileTable):
+        return first, split_rows(first, source.rows or 0)
+    ranges, number = split_text(source), 0
+    while ranges and number < first:
+        rows = sum(part.rows for part in ranges[0].read(source, columns, RANGE_ROWS))
+        if number + rows > first:
+            break
+        number += rows
+        del ranges[0]
+    return number, ranges
+
+
+def drop_rows(scored: ScoredBatch, count: int) -> ScoredBatch:
+    """The results of a range from row `count` of it on; rejects have their numbers in the range."""
+    rejects = tuple(reject for reject in scored.rejects if reject.row >= count)
+    skipped = count - (len(scored.rejects) - len(rejects))
+    batch = None if scored.batch is None else scored.batch.slice(skipped)
+    return ScoredBatch(batch, rejects, scored.rows - count)

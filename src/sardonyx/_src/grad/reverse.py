@@ -21,7 +21,13 @@ from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ir.walk import graphs, location, values
 from sardonyx._src.ops.api import GradientFacet
-from sardonyx._src.ops.backward_step import BackwardStep, Gradients, ValueGradients, add_gradients
+from sardonyx._src.ops.backward_step import (
+    BackwardStep,
+    Gradients,
+    ValueGradients,
+    add_gradients,
+    multiply_gradient,
+)
 from sardonyx._src.ops.bind import schema_of
 from sardonyx._src.schema import OpSchema
 
@@ -173,12 +179,11 @@ class ReverseSweep:
         if gradient is None:
             return
         assert isinstance(y.type, TensorType), f"{y!r} has no known shape"
-        one = self.backward.constant(Tensor.of(np.ones(()), y.type.dtype))
-        (slope,) = ReverseSweep(self.backward, finds_functions=False).run(function.nodes, [x], {y: one})
+        unit = self.backward.constant(Tensor.of(np.ones(()), y.type.dtype))
+        (slope,) = ReverseSweep(self.backward, finds_functions=False).run(function.nodes, [x], {y: unit})
         assert slope is not None, f"{y!r} does not depend on {x!r}"
-        product = Node("Mul", [gradient, slope], [Value(f"{y.name}_backward_Mul")])
-        self.backward.append(product)
-        self.contributions.setdefault(x, []).append(product.outputs[0])
+        product = multiply_gradient(self.backward, gradient, slope, y.name)
+        self.contributions.setdefault(x, []).append(product)
 
     def total(self, value: Value) -> Value | None:
         """The gradient of a value: the sum of all contributions; None if there is none."""

@@ -10,14 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sardonyx._src.grad.operators.elementary_functions import DERIVATIVES
+from sardonyx._src.grad.operators.arithmetic import SMOOTH_ARITHMETIC
+from sardonyx._src.grad.operators.elementary_functions import SMOOTH_FUNCTIONS
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ops.backward_step import shape_of
 
-FUNCTIONS = frozenset(name for name, _ in DERIVATIVES) - {
-    "Relu"
-}  # of one tensor, that are not piecewise linear
-ARITHMETIC = frozenset({"Add", "Sub", "Mul", "Div", "Neg", "Pow"})
 MAX_NODES = 32  # of a function
 
 
@@ -103,7 +100,7 @@ class ChainSearch:
 
     def is_elementwise(self, node: Node) -> bool:
         """Whether a node is a function or arithmetic on active tensors and scalars, with a result of known shape."""
-        is_known = not node.domain and (node.op_type in FUNCTIONS or node.op_type in ARITHMETIC)
+        is_known = not node.domain and (node.op_type in SMOOTH_FUNCTIONS or node.op_type in SMOOTH_ARITHMETIC)
         others = [value for value in node.inputs if value is not None and value not in self.active]
         return is_known and shape_of(node.outputs[0]) is not None and all(map(is_scalar, others))
 
@@ -117,7 +114,7 @@ def has_several_paths(function: UnivariateFunction, active: Collection[Value]) -
     shape = shape_of(function.y)
     if shape is None or None in shape or shape_of(function.x) != shape:
         return False
-    is_transcendental = any(node.op_type in FUNCTIONS for node in function.nodes)
+    is_transcendental = any(node.op_type in SMOOTH_FUNCTIONS for node in function.nodes)
     operands = (sum(value in active for value in node.inputs) for node in function.nodes)
     return is_transcendental and any(count > 1 for count in operands)
 

@@ -205,6 +205,13 @@ def add_gradients(graph: BackwardGraph, a: Value, b: Value, type: Type | None) -
     return node.outputs[0]
 
 
+def multiply_gradient(graph: BackwardGraph, gradient: Value, slope: Value, name: str) -> Value:
+    """The gradient of a tensor times the derivative of each of its elements; name: of the tensor."""
+    node = Node("Mul", [gradient, slope], [Value(f"{name}_backward_Mul")])
+    graph.append(node)
+    return node.outputs[0]
+
+
 def copy_as(graph: BackwardGraph, value: Value, type: Type) -> Value:
     """A value whose type is known: itself, or a copy."""
     if value.type is not None:

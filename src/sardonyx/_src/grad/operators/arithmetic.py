@@ -6,6 +6,9 @@ from sardonyx._src.grad.registry import operator
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ops.backward_step import BackwardStep, Gradients
 
+# Operators whose facets also accept the gradient of a result as a number, which holds for all of its elements.
+SMOOTH_ARITHMETIC = frozenset({"Add", "Sub", "Mul", "Div", "Neg", "Pow"})
+
 
 @operator("Add").gradient(14)
 def add(step: BackwardStep) -> Gradients:

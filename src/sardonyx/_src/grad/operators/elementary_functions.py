@@ -61,6 +61,7 @@ DERIVATIVES: dict[tuple[str, int], Derivative] = {
     ("Softplus", 22): lambda step, x, y, dy: step.Mul(dy, step.Sigmoid(x)),
     ("Relu", 14): lambda step, x, y, dy: step.Where(step.Greater(y, step.scalar(0)), dy, step.scalar(0)),
 }
+SMOOTH_FUNCTIONS = frozenset(name for name, _ in DERIVATIVES) - {"Relu"}
 
 
 def define(name: str, version: int, derivative: Derivative) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen.expressions import Scalar
+from sardonyx._src.compile.codegen.expressions import Apply, Local, Scalar
 from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue, OperandLayout
 from sardonyx._src.compile.partition.fusion import FusionGroup, fuse_consumers
 from sardonyx._src.compile.partition.region import FusedEpilogue, Read, Shape
@@ -12,22 +12,31 @@ from sardonyx._src.ir.graph import Value
 
 
 def fuse_epilogue(
-    scope: Scope, value: Value, *, channels_last: bool = False, start: Scalar = RESULT
+    scope: Scope,
+    value: Value,
+    *,
+    channels_last: bool = False,
+    start: Scalar = RESULT,
+    row: Value | None = None,
 ) -> FusedEpilogue:
     """Fuses the elementwise consumers of a value into the kernel that computes it.
 
     The columns of the epilogue's operands run along the last dim, or along the channels.  start: the value as an
-    expression of the kernel's result.
+    expression of the kernel's result.  row: is added to it first, a vector with an element for each column.
     """
     whole = scope.known_shape(value)
+    operands: list[tuple[Value, Shape]] = []
+    if row is not None:
+        operands.append((row, (*(1 for _ in whole[1:]), whole[-1])))
+        start = Apply("add", (start, Local("o0")))
     axis = 1 if channels_last else len(whole) - 1
 
     def accepts(operand: Value, shape: Shape) -> bool:
         return can_take(scope, operand, shape, whole, axis, channels_last=channels_last)
 
-    group = fuse_consumers(scope, value, accepts, start)
+    group = fuse_consumers(scope, value, accepts, start, operands)
     if group is None:
-        return FusedEpilogue(Epilogue(start), value)
+        group = FusionGroup(whole, (value,), (start,), [], [v for v, _ in operands], [s for _, s in operands])
     kinds = operand_layouts(group, axis)
     reads = tuple(
         read_operand(operand, kind, channels_last=channels_last)

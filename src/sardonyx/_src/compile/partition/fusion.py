@@ -348,12 +348,22 @@ def truncate(entries: dict[Entry, Content], length: int) -> None:
         entries.popitem()
 
 
-def fuse_consumers(scope: Scope, value: Value, accepts: Accepts, start: Scalar) -> FusionGroup | None:
-    """The elementwise consumers of a kernel's result, which is `start` in their expression, that fit in its epilogue."""
+def fuse_consumers(
+    scope: Scope,
+    value: Value,
+    accepts: Accepts,
+    start: Scalar,
+    operands: Sequence[tuple[Value, Shape]] = (),
+) -> FusionGroup | None:
+    """The elementwise consumers of a kernel's result, which is `start` in their expression, that fit in its epilogue.
+
+    operands: those that `start` reads as `o0`, `o1`, ..., with their dims as broadcast.
+    """
     shape = scope.shape(value)
     if shape is None or value in scope.outputs:
         return None
     builder = GroupBuilder(scope, shape, accepts, "o", DataType.FLOAT)
+    builder.operands.update((operand, Local(f"o{i}")) for i, operand in enumerate(operands))
     builder.define(value, start)
     return builder.grow()
 

@@ -23,6 +23,7 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.epilogue import Epilogue
+from sardonyx._src.compile.kernels.gemm import low_rank
 from sardonyx._src.compile.kernels.gemm.accumulators import (
     CACHE_LINE_BYTES,
     Microkernel,
@@ -38,6 +39,7 @@ from sardonyx._src.compile.kernels.gemm.accumulators import (
 )
 from sardonyx._src.compile.kernels.gemm.amx_tiles import AmxOperands, share_panel
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import operand_type, result_type
+from sardonyx._src.compile.kernels.gemm.low_rank import UpdateRows, accumulate_update, load_update
 from sardonyx._src.compile.kernels.gemm.microkernel import clamp_row, compute_amx_tile, dispatch_tile
 from sardonyx._src.compile.kernels.gemm.output import (
     OutputMatrix,
@@ -55,14 +57,16 @@ MATMUL_SIZES = (
 )  # fmt: skip
 
 
-def matmul_parameters(epilogue: Epilogue, *, has_bias: bool) -> Parameters:
+def matmul_parameters(epilogue: Epilogue, *, has_bias: bool, has_update: bool = False) -> Parameters:
     """A; panels of B; their bias [panels, width]; sizes; the output; strides of the epilogue's matrices along the batch axes.
 
     `outer` and `inner` are the batch axes.  Scratch: partial sums [`max_rows` + `spare_rows`, width].
     """
     batch_strides = (f"{name}_{axis}" for name in matrix_names(epilogue) for axis in ("outer", "inner"))
     inputs = Parameters("a", "b", "bias") if has_bias else Parameters("a", "b")
-    return inputs + Parameters(*MATMUL_SIZES) + output_parameters(epilogue) + Parameters(*batch_strides)
+    update = low_rank.PARAMETERS if has_update else Parameters()
+    outputs = output_parameters(epilogue) + Parameters(*batch_strides)
+    return inputs + Parameters(*MATMUL_SIZES) + outputs + update
 
 
 def matrix_names(epilogue: Epilogue) -> list[str]:
@@ -81,15 +85,16 @@ def matmul_module(
     has_bias: bool,
     has_strided_a: bool,
     is_large: bool = False,
+    has_update: bool = False,
 ) -> str:
-    """The LLVM module of the kernel, specialized on the panel's width, the arithmetic, the epilogue, a bias and a strided A.
+    """The LLVM module of the kernel, specialized on the panel's width, the arithmetic, the epilogue, a bias, a strided A and a low-rank update.
 
     is_large: whether B is assumed to be in memory, not in the level-2 cache.  amx_words: of the tile.
     """
-    b = KernelBuilder(target, matmul_parameters(epilogue, has_bias=has_bias))
+    b = KernelBuilder(target, matmul_parameters(epilogue, has_bias=has_bias, has_update=has_update))
     tile = make_tile(vectors, target, amx_words)
     m = make_microkernel(b, tile, epilogue, arithmetic)
-    emit_matmul(m, has_bias=has_bias, has_strided_a=has_strided_a, is_large=is_large)
+    emit_matmul(m, has_bias=has_bias, has_strided_a=has_strided_a, is_large=is_large, has_update=has_update)
     release_microkernel(m)
     return b.build_module(name)
 
@@ -98,7 +103,7 @@ def matmul_module(
 class PanelRows:
     """Rows times a panel: the addresses of A, of the panel and of its bias; the output, its rows and its first column.
 
-    a_step: the stride of A along k; None if it is 1.
+    a_step: the stride of A along k; None if it is 1.  update: the low-rank update, if there is one.
     """
 
     a: str
@@ -109,14 +114,18 @@ class PanelRows:
     first_row: LLVMValue
     num_rows: LLVMValue
     column: LLVMValue
+    update: UpdateRows | None = None
 
 
-def emit_matmul(m: Microkernel, *, has_bias: bool, has_strided_a: bool, is_large: bool) -> None:
+def emit_matmul(
+    m: Microkernel, *, has_bias: bool, has_strided_a: bool, is_large: bool, has_update: bool
+) -> None:
     """The loops over units of work, blocks of k and row blocks."""
     b, width = m.b, m.tile.width
     a, panels = b.pointers("a", "b")
     bias = b.pointer("bias") if has_bias else None
-    size = {p: b.integer(p) for p in MATMUL_SIZES}
+    update_sizes = low_rank.SIZES if has_update else ()
+    size = {p: b.integer(p) for p in (*MATMUL_SIZES, *update_sizes)}
     y = load_output_matrix(b, m.epilogue)
     groups = b.select(size["groups"] < 1, b.constant(1, I64), size["groups"])
     k_blocks = k_block_lengths(b, size)
@@ -127,6 +136,7 @@ def emit_matmul(m: Microkernel, *, has_bias: bool, has_strided_a: bool, is_large
         a_item = b.gep(a, outer * size["a_outer"] + inner * size["a_inner"])
         b_item = panel_address(m, panels, outer * size["b_outer"] + inner * size["b_inner"])
         first, end = unit_rows(b, size, item_panel * groups)
+        update = load_update(m, panel, outer, inner, size) if has_update else None
         with b.loop(first, end + (GemmTuning.max_rows - 1), GemmTuning.max_rows, "rows") as row:
             rows = PanelRows(
                 a=a_item,
@@ -137,6 +147,7 @@ def emit_matmul(m: Microkernel, *, has_bias: bool, has_strided_a: bool, is_large
                 first_row=row,
                 num_rows=b.min(end - row, GemmTuning.max_rows),
                 column=panel * width,
+                update=update,
             )
             emit_rows(m, size, rows, k_blocks, is_large=is_large)
 
@@ -251,6 +262,9 @@ def emit_tile(
         return
     for rows in dispatch_tile(m, block.num_rows, tile_store):
         init_accumulators(m, rows, unit.bias)
+        if unit.update is not None:
+            with b.if_then(is_first):
+                accumulate_update(m, unit.update, first, block, rows)
         with b.if_then(is_first.eq(0)):
             load_accumulators(m, rows, spill)
         starts = [(first + clamp_row(b, r, block.num_rows)) * size["a_row"] for r in range(rows)]

@@ -22,6 +22,7 @@ from sardonyx._src.compile.kernels.gemm.axes import (
     split_leading_axes,
 )
 from sardonyx._src.compile.kernels.gemm.loop_nest import matmul_module, matmul_parameters, matrix_names
+from sardonyx._src.compile.kernels.gemm.low_rank import LOW_RANK, LowRankUpdate
 from sardonyx._src.compile.kernels.gemm.panels import Panels
 from sardonyx._src.compile.kernels.gemm.row_blocks import rows_per_unit
 from sardonyx._src.compile.kernels.tuning import GemmTuning
@@ -39,17 +40,21 @@ def matmul_steps(
     bias: TensorView | None = None,
     epilogue: Epilogue | None = None,
     operands: tuple[TensorView, ...] = (),
+    update: LowRankUpdate | None = None,
 ) -> list[Step]:
     """y [..., M, N] = epilogue(a [..., M, K] @ b [..., K, N] + bias), with batches broadcast to that of y.
 
     a has any strides; rows of y and of the epilogue's matrices are contiguous.  bias: [panels, width], as of
-    `packing.pack_bias`.  operands: of the epilogue; a matrix is broadcast to y in all dims but the last.
+    `packing.pack_bias`.  operands: of the epilogue; a matrix is broadcast to y in all dims but the last.  update: is added to the
+    product; then there is no bias, and b has no batch.
     One step if two axes describe the batch; otherwise a step for each index of the further axes.
     """
     epilogue = epilogue or Epilogue()
+    assert update is None or (bias is None and b.tensor.rank == 3), "an update has no initial sums, and one B"
     matrices = epilogue_matrices(y, epilogue, operands)
+    matrices += [] if update is None else [update.a]
     return [
-        matmul_step([a, b.tensor, y, *matrices], offsets, axes_left, b, bias, epilogue, operands)
+        matmul_step([a, b.tensor, y, *matrices], offsets, axes_left, b, bias, epilogue, operands, update)
         for offsets, axes_left in split_leading_axes(loop_axes(a, (b.tensor, 3), y, matrices), 3)
     ]
 
@@ -93,6 +98,7 @@ def matmul_step(
     bias: TensorView | None,
     epilogue: Epilogue,
     operands: tuple[TensorView, ...],
+    update: LowRankUpdate | None = None,
 ) -> Step:
     """The step for two batch axes and one of rows; offsets: where in its buffer each of the tensors begins."""
     a, panels, y, *matrices = (shift_view(t, c) for t, c in zip(tensors, offsets, strict=True))
@@ -102,10 +108,13 @@ def matmul_step(
     units_per_panel, items = ceil_div(rows.size, unit_rows), outer.size * inner.size
     biases = {} if bias is None else {"bias": bias}
     a_step = a.strides[-1] if a.shape[-1] != 1 else 1
-    names = matrix_names(epilogue)
+    names = matrix_names(epilogue) + ([] if update is None else [LOW_RANK])
+    updates = {} if update is None else update.arguments()
     matrix_args = dict(zip(names, matrices, strict=True))
     row_strides = {f"{name}_row_stride": stride for name, stride in zip(names, rows.strides[3:], strict=True)}
-    args: tuple[KernelArgument, ...] = matmul_parameters(epilogue, has_bias=bias is not None).pack(
+    args: tuple[KernelArgument, ...] = matmul_parameters(
+        epilogue, has_bias=bias is not None, has_update=update is not None
+    ).pack(
         a=a,
         b=panels,
         **biases,
@@ -121,7 +130,7 @@ def matmul_step(
         a_step=a_step,
         y=y,
         y_row_stride=rows.strides[2],
-        **({f"o{i}": operand for i, operand in enumerate(operands)} | matrix_args | row_strides),
+        **({f"o{i}": operand for i, operand in enumerate(operands)} | updates | matrix_args | row_strides),
         **batch_strides(["a", "b", "y", *names], outer, inner),
     )
     return Step(
@@ -132,10 +141,17 @@ def matmul_step(
             has_bias=bias is not None,
             has_strided_a=a_step != 1,
             is_large=is_large(b),
+            has_update=update is not None,
         ),
         args=args,
         units=items * b.num_panels * units_per_panel,
-        reads=(a, panels, *biases.values(), *operands),
+        reads=(
+            a,
+            panels,
+            *biases.values(),
+            *operands,
+            *(() if update is None else (update.a, update.b.tensor)),
+        ),
         writes=(y,),
         flops=items * rows.size * columns * k * 2,
         bytes_accessed=((rows.size * k + rows.size * columns) * 4 + k * columns * element_bytes(panels.dtype))
@@ -165,8 +181,9 @@ def matmul_kernel(
     has_bias: bool,
     has_strided_a: bool,
     is_large: bool,
+    has_update: bool = False,
 ) -> Kernel:
-    """The kernel specialized on the panel's width and element type `dtype`, the epilogue, a bias, a strided A and a large B."""
+    """The kernel specialized on the panel's width and element type `dtype`, the epilogue, a bias, a strided A, a large B and an update."""
     half = LLVM_ELEMENTS[dtype] if dtype in HALF_TYPES else None
     key_parts = [
         "matmul_f32",
@@ -174,6 +191,7 @@ def matmul_kernel(
         *(["bias"] if has_bias else []),
         *(["strided"] if has_strided_a else []),
         *(["large"] if is_large else []),
+        *(["update"] if has_update else []),
         *([] if half is None else [half]),
     ]
     source = partial(
@@ -184,6 +202,7 @@ def matmul_kernel(
         has_bias=has_bias,
         has_strided_a=has_strided_a,
         is_large=is_large,
+        has_update=has_update,
     )
-    parameters = matmul_parameters(epilogue, has_bias=has_bias)
+    parameters = matmul_parameters(epilogue, has_bias=has_bias, has_update=has_update)
     return Kernel(f"{'_'.join(key_parts)}:{epilogue.key}", source, parameters)

@@ -1,0 +1,78 @@
+"""Low-rank updates of products: a @ b + scale * (a2 @ b2), where a2 [M, R] has few columns, as adapters of frozen weights have.
+
+As a product of its own the update reads and writes all of y for R multiply-adds an element.  Here each register tile starts with
+its sums, scaled, and goes on with those of a @ b.  Source of the method: Hu et al., "LoRA: Low-Rank Adaptation of Large
+Language Models", 2021.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen.parameters import Parameters, float32_bits
+from sardonyx._src.compile.kernels.gemm.accumulators import (
+    Microkernel,
+    accumulate,
+    panel_address,
+)
+from sardonyx._src.compile.kernels.gemm.microkernel import clamp_row
+from sardonyx._src.compile.kernels.gemm.panels import Panels
+from sardonyx._src.compile.kernels.gemm.row_blocks import RowBlock
+from sardonyx._src.compile.program.step import KernelArgument
+from sardonyx._src.compile.program.tensor import TensorView
+
+LOW_RANK = (
+    "a2"  # the name of the left operand, whose strides along the batch are those of an epilogue's matrix
+)
+SIZES = ("k2", "a2_row_stride", "a2_outer", "a2_inner")
+PARAMETERS = Parameters("a2", "b2", *SIZES, "scale2")
+
+
+@dataclass(frozen=True, slots=True)
+class LowRankUpdate:
+    """a [..., M, R] with unit stride along R, and panels of b [R, N], as wide as those of the product."""
+
+    a: TensorView
+    b: Panels
+    scale: float
+
+    def arguments(self) -> dict[str, KernelArgument]:
+        """The arguments of `PARAMETERS` by name, without the strides."""
+        return {"a2": self.a, "b2": self.b.tensor, "k2": self.b.k, "scale2": float32_bits(self.scale)}
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateRows:
+    """The update of the rows of a unit of work: the addresses of a and of the panel, the stride of the rows, their length, the scale."""
+
+    a: str
+    panel: str
+    row_stride: LLVMValue
+    k: LLVMValue
+    scale: LLVMValue
+
+
+def load_update(
+    m: Microkernel, panel: LLVMValue, outer: LLVMValue, inner: LLVMValue, size: Mapping[str, LLVMValue]
+) -> UpdateRows:
+    """The update for a panel of a batch item, from the arguments of `PARAMETERS`."""
+    b = m.b
+    a, panels = b.pointers("a2", "b2")
+    address = b.gep(a, outer * size["a2_outer"] + inner * size["a2_inner"])
+    packed = panel_address(m, panels, panel * size["k2"] * m.tile.width)
+    scale = b.splat(b.float32("scale2"), m.tile.lanes)
+    return UpdateRows(address, packed, size["a2_row_stride"], size["k2"], scale)
+
+
+def accumulate_update(
+    m: Microkernel, update: UpdateRows, first_row: LLVMValue, block: RowBlock, rows: int
+) -> None:
+    """Adds a2 @ b2 to accumulators that are 0, and multiplies them by the scale."""
+    b = m.b
+    numbers = [first_row + clamp_row(b, r, block.num_rows) for r in range(rows)]
+    accumulate(m, [b.gep(update.a, n * update.row_stride) for n in numbers], update.panel, update.k)
+    for accumulators in m.accumulators[:rows]:
+        for slot in accumulators:
+            b.store(slot, b.load(slot) * update.scale)

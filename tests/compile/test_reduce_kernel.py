@@ -147,3 +147,12 @@ def test_results_do_not_depend_on_vector_width(lanes: int, monkeypatch: pytest.M
         array = np.random.default_rng(7).integers(-9, 9, (7, 35)).astype(dtype)
         for axes in ((0,), (1,)):
             np.testing.assert_array_equal(run("max", array, axes), compute_expected("max", array, axes))
+
+
+def test_sums_of_long_columns_are_as_exact_as_those_of_blocks() -> None:
+    """Adding 20,000 terms one after another is off by about 1e-5, since each sum is rounded: n / 2 units in the last place at worst."""
+    array = random_array((20_000, 19))
+    for op in ("sum_square", "l1", "mean"):
+        values = np.abs(array) if op == "mean" else array
+        expected = compute_expected(op, values, (0,))
+        np.testing.assert_allclose(run(op, values, (0,)), expected, 1e-6, 0)

@@ -314,6 +314,7 @@ class ReductionTuning:
 
     Rounding:
     row_unroll: vectors of an iteration over a row, each with an accumulator of its own; a power of two.
+    column_blocks: elements of the blocks of a column that are summed by themselves, and of the blocks of these.
 
     Shared:
     row_unit_elements: elements of the rows of a unit of work, about.
@@ -323,6 +324,7 @@ class ReductionTuning:
 
     min_max_unroll: int = 4
     row_unroll: ClassVar[int] = 4
+    column_blocks: ClassVar[tuple[int, ...]] = (256, 16)
     row_unit_elements: ClassVar[int] = 4096
     block_columns: ClassVar[int] = 256
     min_max_block: ClassVar[int] = 1 << 14

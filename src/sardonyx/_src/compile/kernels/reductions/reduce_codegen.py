@@ -10,6 +10,7 @@ ReduceLogSumExp takes two passes, the first one for the maximum: log(sum(exp(x -
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen.blocks import I64, StackSlot
@@ -30,6 +31,7 @@ from sardonyx._src.compile.kernels.reductions.reducers import (
     ReduceOp,
     Reducer,
     accumulate,
+    add,
     new_accumulators,
     reduce_accumulators,
 )
@@ -174,10 +176,35 @@ def compute_results(block: ReducedColumns, variant: ReduceVariant) -> None:
 
 
 def reduce_columns(block: ReducedColumns, reducer: Reducer, shifts: list[LLVMValue]) -> list[LLVMValue]:
-    """Reduces the vectors of a block, after a vector of shifts, if there are any, is subtracted from each."""
-    b, vector_type = block.b, block.vector_type
+    """Reduces the vectors of a block, after a vector of shifts, if there are any, is subtracted from each.
+
+    Sums of blocks of blocks bound the rounding error, as pairwise summation does (Higham, "The Accuracy of Floating Point
+    Summation", 1993): it grows with the root of the terms of each level, not with that of all terms.
+    """
+    zero = block.b.constant(0, I64)
+    is_sum = reducer.combine is add and block.vector_type.is_float
+    levels = ReductionTuning.column_blocks if is_sum else ()
+    return reduce_range(block, reducer, shifts, (zero, block.count), levels)
+
+
+def reduce_range(
+    block: ReducedColumns,
+    reducer: Reducer,
+    shifts: list[LLVMValue],
+    elements: tuple[LLVMValue, LLVMValue],
+    levels: Sequence[int],
+) -> list[LLVMValue]:
+    """Reduces the elements [first, end) of each result: blocks of the sizes `levels`, the largest one first, each by itself."""
+    b, vector_type, (first, end) = block.b, block.vector_type, elements
     accumulators = new_accumulators(b, vector_type, reducer.identity, block.vectors)
-    with loop_rows(b, block.dims, b.constant(0, I64), block.count) as (_, (offset,)):
+    if levels:
+        with b.loop(first, end + (levels[0] - 1), levels[0], "block") as start:
+            part = (start, b.min(start + levels[0], end))
+            values = reduce_range(block, reducer, shifts, part, levels[1:])
+            for accumulator, value in zip(accumulators, values, strict=True):
+                b.store(accumulator, reducer.combine(b, b.load(accumulator), value))
+        return [b.load(accumulator) for accumulator in accumulators]
+    with loop_rows(b, block.dims, first, end) as (_, (offset,)):
         for v, accumulator in enumerate(accumulators):
             index = offset + block.i + v * vector_type.lanes
             value = load_vector(b, vector_type, block.x, index, block.mask)

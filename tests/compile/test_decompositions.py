@@ -45,6 +45,21 @@ def test_lp_normalization_of_extreme_rows(p: int) -> None:
     assert_native(text, {"x": SPECIAL})
 
 
+@pytest.mark.parametrize("p", [1, 2])
+@pytest.mark.parametrize("n", [1, 7, 16, 100, 1000])
+@pytest.mark.parametrize("scale", [1e-44, 1e-38, 1e-20, 1.0, 1e20, 3e37])
+def test_lp_normalization_of_rows_of_any_scale(n: int, p: int, scale: float) -> None:
+    x = (DRAW.uniform(-1, 1, (9, n)) * scale).astype(F)
+    x[3] = 0
+    text = f"g (float[A,{n}] x) => (float[A,{n}] y) {{ y = LpNormalization <p = {p}> (x) }}"
+    session = sx.Session(parse_model(text, opset=24), engine="native")
+    assert session.stats.fallback_nodes == 0
+    wide = x.astype(np.float64)
+    norm = np.linalg.norm(wide, ord=p, axis=1, keepdims=True)
+    expected = wide / np.where(norm == 0, 1, norm)
+    np.testing.assert_allclose(session.run({"x": x})["y"], expected, rtol=2e-6, atol=1e-7)
+
+
 @pytest.mark.parametrize("attributes", ["", "<axis = 0>", "<axis = -2>"])
 def test_hardmax(attributes: str) -> None:
     assert_native(f"g (float[3,4,5] x) => (float[3,4,5] y) {{ y = Hardmax {attributes} (x) }}", {"x": ROWS})

@@ -17,6 +17,7 @@ from typing import Literal, TypeAlias
 from sardonyx._src.compile.codegen.blocks import StackSlot
 from sardonyx._src.compile.codegen.builder import Element, LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.math.double_functions import UNDERFLOW
 from sardonyx._src.compile.kernels.lanes import reduce_to_scalar
 from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.dtypes import DataType
@@ -99,13 +100,13 @@ def max_or_second(b: KernelBuilder, x: LLVMValue, y: LLVMValue) -> LLVMValue:
 
 
 def emit_exp(b: KernelBuilder, x: LLVMValue) -> LLVMValue:
-    """exp(x), in float32 flushed to 0 below EXP_UNDERFLOW.
+    """exp(x), in float32 flushed to 0 below EXP_UNDERFLOW; float64 has subnormal results.
 
-    Such lanes are replaced before the call of `exp` too: subnormal results cost about a hundred cycles.
+    Lanes whose result is 0 are replaced before the call of `exp` too: intermediate results that are subnormal cost about
+    a hundred cycles.
     """
-    if x.type.element == "double":
-        return b.emit_operation("exp", x)
-    underflows, zero = x < EXP_UNDERFLOW, b.constant(0, x.type)
+    limit = UNDERFLOW if x.type.element == "double" else EXP_UNDERFLOW
+    underflows, zero = x < limit, b.constant(0, x.type)
     return b.select(underflows, zero, b.emit_operation("exp", b.select(underflows, zero, x)))
 
 

@@ -1,4 +1,4 @@
-"""LpNormalization and Hardmax of float32 rows: as reductions, and elementwise operators."""
+"""Hardmax, and LpNormalization along other axes than the last, of float32: as reductions, and elementwise operators."""
 
 from __future__ import annotations
 
@@ -38,6 +38,8 @@ def decompose(node: Node, edit: Edit) -> bool:
             return False
         inline_text(node, edit, HARDMAX.format(axis=axis, end=axis + 1))
         return True
+    if axis == rank - 1:  # contiguous rows have a kernel
+        return False
     reduction = "ReduceL1" if attributes["p"] == 1 else "ReduceL2"
     inline_text(node, edit, NORMALIZATION.format(axis=axis, reduction=reduction))
     return True

@@ -1,0 +1,38 @@
+"""Det of small float32 matrices; falls back for matrices of more than 16 rows, which LAPACK multiplies in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sardonyx._src.compile.kernels.reductions.determinant import determinant_step
+from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
+from sardonyx._src.compile.lower.lowering import Lowering
+from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.partition.region import Read, Region, Write
+from sardonyx._src.compile.partition.registry import matches
+from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.compile.program.layout import DENSE
+from sardonyx._src.compile.program.step import Step
+from sardonyx._src.dtypes import DataType
+
+MAX_ROWS = 16
+
+
+@matches("Det", 22)
+def match_det(op: BoundNode, scope: Scope) -> Region[int] | None:
+    x = op.input(0)
+    if x is None or not scope.is_native(x) or scope.dtype_of(x) is not DataType.FLOAT:
+        return None
+    shape = scope.known_shape(x)
+    if len(shape) < 2 or scope.shape(op.output) is None or shape[-1] != shape[-2]:
+        return None
+    size = shape[-1]
+    if not isinstance(size, int) or not 1 <= size <= MAX_ROWS:
+        return None
+    return Region("Det", (op.node,), size, (Read(x, DENSE),), (Write(op.output),))
+
+
+@lowers("Det")
+def lower_det(region: LaidOutRegion[int], lowering: Lowering) -> Sequence[Step]:
+    return (determinant_step(region.operands[0], region.results[0], region.config),)

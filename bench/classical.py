@@ -11,7 +11,7 @@ import argparse
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,6 +22,7 @@ import numpy as np
 
 from latency import header, line
 from measure import commit, machine
+from measured_cases import Fields, MeasuredCases
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.measure.engines import OURS, open_engine
 from sardonyx._src.measure.timing import collect_outputs, interleave_calls
@@ -30,6 +31,7 @@ PACKAGES = ("sklearn", "skl2onnx", "onnxruntime")
 OTHERS = ("onnxruntime", "scikit-learn")
 ROWS = (1, 10, 1_000, 100_000, 1_000_000)
 FEATURES, FITTED_ROWS, SEED, ROUNDS = 20, 2_000, 7, 11
+LONG_ROUNDS, MAX_SHORT_ROWS = 2, 10_000  # rounds of calls with more rows than the last
 MAX_KERNEL_ELEMENTS = 2e7  # rows times training rows, for models that compare them
 
 
@@ -158,10 +160,14 @@ def draw_columns(rows: int) -> dict[str, Array]:
 
 
 def measure(
-    selected: Iterable[Pipeline], threads: Iterable[int], sizes: Iterable[int] = ROWS, rounds: int = ROUNDS
+    selected: Iterable[Pipeline],
+    threads: Iterable[int],
+    sizes: Iterable[int] = ROWS,
+    rounds: int = ROUNDS,
+    cases: MeasuredCases | None = None,
 ) -> Iterator[Timings]:
-    """The timings of each pipeline for each number of threads and rows; printed as JSON, too."""
-    counts, lengths = list(threads), list(sizes)
+    """The timings of each pipeline for each number of threads and rows, except for `cases`; printed as JSON, too."""
+    counts, lengths, cases = list(threads), list(sizes), cases or MeasuredCases()
     for pipeline in selected:
         with TemporaryDirectory() as folder:
             path = Path(folder) / "model.onnx"
@@ -169,7 +175,13 @@ def measure(
             for count in counts:
                 for rows in lengths:
                     if rows * pipeline.compared <= MAX_KERNEL_ELEMENTS:
-                        yield measure_rows(pipeline, path, count, rows, rounds)
+                        most = rounds if rows <= MAX_SHORT_ROWS else min(rounds, LONG_ROUNDS)
+                        case = partial(measure_fields, pipeline, path, count, rows, most)
+                        yield Timings(**cases.measure(("classical", pipeline.name, count, rows), case))
+
+
+def measure_fields(pipeline: Pipeline, path: Path, threads: int, rows: int, rounds: int) -> Fields:
+    return asdict(measure_rows(pipeline, path, threads, rows, rounds))
 
 
 def measure_rows(pipeline: Pipeline, path: Path, threads: int, rows: int, rounds: int) -> Timings:
@@ -188,14 +200,17 @@ def measure_rows(pipeline: Pipeline, path: Path, threads: int, rows: int, rounds
     return Timings(pipeline.name, rows, threads, seconds)
 
 
-def section(results: Iterable[Timings] | None = None) -> str | None:
-    """The table for docs/generated/benchmarks.md; None if a package is not installed."""
+def section(results: Iterable[Timings] | None = None, cases: MeasuredCases | None = None) -> str | None:
+    """The table for docs/generated/benchmarks.md; None if a package is not installed.
+
+    cases: those that are not measured again.
+    """
     if results is None:
         missing = [package for package in PACKAGES if find_spec(package) is None]
         if missing:
             print(f"not measured: {', '.join(missing)} must be installed (dependency group bench-trees)")
             return None
-        results = measure(pipelines(), [1, 2])
+        results = measure(pipelines(), [1, 2], cases=cases)
     timings = list(results)
     columns = [f"{engine}, ms" for engine in (OURS, *OTHERS)]
     lines = [header("model", "rows", "threads", *columns, *(f"{other} over ours" for other in OTHERS))]

@@ -16,7 +16,8 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -36,6 +37,7 @@ from latency import (
 )
 from latency import Case as TimedCase
 from measure import BUILD, FOLDER
+from measured_cases import Fields, MeasuredCases
 from peers import ENGINES
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.ir.tensors import Array
@@ -136,9 +138,29 @@ def failure_reason(error: Exception) -> str:
 # --- measurements ---------------------------------------------------------------------------
 
 
-def measure(models: Iterable[Path], threads: Sequence[int], method: Method = MEDIANS) -> list[Case]:
-    """Measures every model on every number of threads; prints a line for each engine."""
-    return [measure_case(path, n, method) for path in models for n in threads]
+def measure(
+    models: Iterable[Path],
+    threads: Sequence[int],
+    method: Method = MEDIANS,
+    cases: MeasuredCases | None = None,
+) -> list[Case]:
+    """Measures every model on every number of threads, except for `cases`; prints a line for each engine."""
+    cases = cases or MeasuredCases()
+    return [
+        case_of(cases.measure(("exported", path.stem, n, method), partial(measure_fields, path, n, method)))
+        for path in models
+        for n in threads
+    ]
+
+
+def measure_fields(path: Path, threads: int, method: Method) -> Fields:
+    return asdict(measure_case(path, threads, method))
+
+
+def case_of(fields: Fields) -> Case:
+    """The case of its fields."""
+    timed = {engine: EngineTiming(**timing) for engine, timing in fields["timed"].items()}
+    return Case(**{**fields, "timed": timed, "method": Method(**fields["method"])})
 
 
 def measure_case(path: Path, threads: int, method: Method) -> Case:
@@ -184,10 +206,15 @@ class OpenEngines:
 # --- the table ------------------------------------------------------------------------------
 
 
-def section(cases: Sequence[Case] | None = None, method: Method = MEDIANS) -> str | None:
-    """The table for docs/generated/benchmarks.md; None if no model could be made."""
+def section(
+    cases: Sequence[Case] | None = None, method: Method = MEDIANS, measured: MeasuredCases | None = None
+) -> str | None:
+    """The table for docs/generated/benchmarks.md; None if no model could be made.
+
+    measured: cases that are not measured again.
+    """
     if cases is None:
-        cases = measure(make_models(exporter_names()), [1, 2], method)
+        cases = measure(make_models(exporter_names()), [1, 2], method, measured)
     note = [BUSY_NOTE] if method.least else []
     means = geometric_means([TimedCase(c.name, c.threads, c.timed, c.method) for c in cases])
     return "\n\n".join([*note, table(cases), means]) if cases else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 
@@ -26,6 +27,7 @@ import starts
 import training
 import trees
 from measure import Row, stamp
+from measured_cases import PATH, MeasuredCases
 
 TARGET = Path(__file__).resolve().parent.parent / "docs/generated/benchmarks.md"
 BUSY = latency.Method(turns=21, least=True)
@@ -84,10 +86,21 @@ SHORTEST_RUNS: dict[str, Callable[[], str | None]] = {
 }
 
 
-def section(title: str, *, least: bool = False) -> str | None:
+RESUMABLE: dict[str, Callable[[MeasuredCases], str | None]] = {
+    "Models of exporters": lambda cases: exported.section(measured=cases),
+    "Models of scikit-learn": lambda cases: classical.section(cases=cases),
+    "Trees": lambda cases: trees.section(cases=cases),
+}
+
+
+def section(title: str, *, least: bool = False, resume: bool = False) -> str | None:
     """The section of one benchmark: time and place, question, table; None if the benchmark cannot run here."""
     module, answer = SECTIONS[title]
-    answer_text = SHORTEST_RUNS.get(title, answer)() if least else answer()
+    if least:
+        answer = SHORTEST_RUNS.get(title, answer)
+    elif resume and title in RESUMABLE:
+        answer = partial(RESUMABLE[title], MeasuredCases(PATH))
+    answer_text = answer()
     if answer_text is None:
         return None
     return f"## {title}\n\n{stamp()}\n\n{(module.__doc__ or '').strip()}\n\n{answer_text}\n"
@@ -107,12 +120,21 @@ def main() -> None:
     parser.add_argument(
         "--least", action="store_true", help="compare the shortest runs of engines, on a machine that is busy"
     )
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="keep the cases that were measured at this commit (of long sections)",
+    )
     args = parser.parse_args()
     titles = args.only or [""]
     sections = read_sections(TARGET.read_text()) if TARGET.exists() else {}
     for title in SECTIONS:
         if title.startswith(tuple(titles)):
-            sections |= {title: text} if (text := section(title, least=args.least)) is not None else {}
+            sections |= (
+                {title: text}
+                if (text := section(title, least=args.least, resume=args.resume)) is not None
+                else {}
+            )
     parts = ["# Benchmarks\n\nWritten by `make bench`.\n", *(sections[t] for t in SECTIONS if t in sections)]
     TARGET.parent.mkdir(parents=True, exist_ok=True)
     TARGET.write_text("\n".join(parts))

@@ -18,13 +18,15 @@ import os
 import statistics
 import subprocess
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import partial
 from tempfile import TemporaryDirectory
 
 import numpy as np
 
 from latency import header, line, ratio
 from measure import commit, machine, run
+from measured_cases import Fields, MeasuredCases
 from sardonyx._src.measure.engines import OURS, open_engine
 from sardonyx._src.measure.timing import interleave_calls
 from sardonyx._src.runtime.session import Session
@@ -89,16 +91,28 @@ class TreeTiming:
 
 
 def measure(
-    names: Iterable[str], rows: Sequence[int] = ROWS, threads: Sequence[int] = THREADS
+    names: Iterable[str],
+    rows: Sequence[int] = ROWS,
+    threads: Sequence[int] = THREADS,
+    cases: MeasuredCases | None = None,
 ) -> list[TreeTiming]:
-    """Measures every model; prints a line for each number of rows and threads."""
-    timings = []
+    """Measures every model, except for `cases`; prints a line for each number of rows and threads."""
+    timings, cases = [], cases or MeasuredCases()
     for name in names:
         for count in threads:
-            lleaves = measure_lleaves(TREE_MODELS[name], rows, count)
+            lleaves = cases.measure(
+                ("lleaves", name, count, rows), partial(measure_lleaves, TREE_MODELS[name], rows, count)
+            )
+            if lleaves:
+                READY_SECONDS[name, "lleaves"] = lleaves["ready"]
             for size in rows:
-                timings.append(measure_case(TREE_MODELS[name], size, count, lleaves.get(str(size))))
+                case = partial(measure_fields, TREE_MODELS[name], size, count, lleaves.get(str(size)))
+                timings.append(TreeTiming(**cases.measure(("trees", name, size, count), case)))
     return timings
+
+
+def measure_fields(model: TreeModel, rows: int, threads: int, lleaves: Sequence[float] | None) -> Fields:
+    return asdict(measure_case(model, rows, threads, lleaves))
 
 
 def measure_case(model: TreeModel, rows: int, threads: int, lleaves: Sequence[float] | None) -> TreeTiming:
@@ -119,8 +133,9 @@ def measure_case(model: TreeModel, rows: int, threads: int, lleaves: Sequence[fl
     return timing
 
 
-def measure_lleaves(model: TreeModel, rows: Sequence[int], threads: int) -> dict[str, list[float]]:
-    """Seconds of calls of lleaves by the number of rows; nothing for models that it does not read, or if it is missing."""
+def measure_lleaves(model: TreeModel, rows: Sequence[int], threads: int) -> Fields:
+    """Seconds of calls of lleaves by the number of rows, and until it is "ready"; nothing for models that it does not read,
+    or if it is missing."""
     python = os.environ.get("LLEAVES_PYTHON", "")
     if not python or not model.native_file:
         return {}
@@ -130,29 +145,33 @@ def measure_lleaves(model: TreeModel, rows: Sequence[int], threads: int) -> dict
         path = model.path.with_name(model.native_file)
         command = [python, "-c", LLEAVES, str(path), archive, str(threads), str(LONG_ROUNDS)]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
-    result: dict[str, list[float]] = json.loads(done.stdout.splitlines()[-1])
-    READY_SECONDS[model.name, "lleaves"] = float(result.pop("ready"))  # type: ignore[arg-type]  # the only number
+    result: Fields = json.loads(done.stdout.splitlines()[-1])
     return result
 
 
 READY_SECONDS: dict[tuple[str, str], float] = {}
 
 
-def measure_starts(names: Iterable[str]) -> None:
+def measure_starts(names: Iterable[str], cases: MeasuredCases | None = None) -> None:
     """Measures the seconds until engines are ready, in new processes without a cache."""
+    cases = cases or MeasuredCases()
     for name in names:
         for engine, statement in OPENERS.items():
             code = READY.format(statement=statement.format(path=str(TREE_MODELS[name].path)))
-            READY_SECONDS[name, engine] = run(code, {"SARDONYX_CACHE": ""})["ready"]
+            start = partial(run, code, {"SARDONYX_CACHE": ""})
+            READY_SECONDS[name, engine] = cases.measure(("tree starts", name, engine), start)["ready"]
 
 
-def section(timings: Sequence[TreeTiming] | None = None) -> str | None:
-    """The tables for docs/generated/benchmarks.md; None without the libraries."""
+def section(timings: Sequence[TreeTiming] | None = None, cases: MeasuredCases | None = None) -> str | None:
+    """The tables for docs/generated/benchmarks.md; None without the libraries.
+
+    cases: those that are not measured again.
+    """
     if timings is None:
         if not has_libraries():
             return None
-        timings = measure(TREE_MODELS)
-        measure_starts(TREE_MODELS)
+        timings = measure(TREE_MODELS, cases=cases)
+        measure_starts(TREE_MODELS, cases)
     return "\n\n".join([timing_table(timings), geometric_mean(timings), start_table()])
 
 
@@ -193,7 +212,8 @@ def main() -> None:
         print(*(TREE_MODELS[name].path for name in names), sep="\n")
         return
     numbers = [[int(n) for n in text.split(",")] for text in (args.rows, args.threads)]
-    timings = measure(names, *numbers)
+    rows, threads = numbers
+    timings = measure(names, rows, threads)
     measure_starts(names)
     print(section(timings))
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
+from pathlib import Path
 
 import numpy as np
+import pytest
 
 from sardonyx._src.measure.timing import EngineTiming
 from test_zoo import import_benchmark
@@ -109,3 +112,31 @@ def test_limits_are_relative_to_our_time_and_to_the_faster_peer() -> None:
     limits = import_benchmark("limits")
     rows = limits.table([limits.Limits("m", operations=3e-3, reads=1e-3, ours=8e-3, peer=10e-3)]).splitlines()
     assert rows[-1] == "| m | 4 | 25% | 8 | 50% | 10 | 1.25 | 2.50 |"
+
+
+def test_measured_cases_are_kept_for_the_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = import_benchmark("measured_cases")
+    calls: list[int] = []
+
+    def measure() -> dict[str, object]:
+        calls.append(1)
+        return {"seconds": 0.5}
+
+    path = tmp_path / "folder/cases.jsonl"
+    for _ in range(2):
+        assert module.MeasuredCases(path).measure(("trees", 1), measure) == {"seconds": 0.5}
+    assert len(calls) == 1
+    module.MeasuredCases(path).measure(("trees", 2), measure)
+    monkeypatch.setattr(module, "commit", lambda: "another")
+    module.MeasuredCases(path).measure(("trees", 1), measure)
+    module.MeasuredCases().measure(("trees", 1), measure)
+    assert len(calls) == 4
+
+
+def test_exported_cases_are_read_back(tmp_path: Path) -> None:
+    exported, module = import_benchmark("exported"), import_benchmark("measured_cases")
+    timing = EngineTiming("sardonyx", 1, [2.0, 3.0], math.inf)
+    case = exported.Case("m", 1, 0, {"sardonyx": timing}, {"onnxruntime": "no"})
+    for _ in range(2):
+        cases = module.MeasuredCases(tmp_path / "cases.jsonl")
+        assert exported.case_of(cases.measure(("m",), lambda: asdict(case))) == case

@@ -19,7 +19,7 @@ from sardonyx._src.io.serde.data import datum_to
 from sardonyx._src.ir.tensors import Array, SparseTensor
 from sardonyx._src.ir.types import Type, shape_text
 from sardonyx._src.measure.quantities import pluralize
-from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.ops.api import RunResult, RuntimeValue
 from sardonyx._src.proto.binary import encode
 
 SUFFIXES = (".npz", ".npy", ".json", ".pb")  # of files that outputs are saved to
@@ -75,7 +75,7 @@ def json_text(results: Mapping[str, RuntimeValue]) -> str:
 
 
 def save(
-    results: Mapping[str, RuntimeValue], target: str, types: Mapping[str, Type | None] | None = None
+    results: Mapping[str, RunResult], target: str, types: Mapping[str, Type | None] | None = None
 ) -> None:
     """Writes all outputs to a `.npz` or `.json` file or a folder of `output_0.pb`, …, or one output to `.npy` or `.pb`.
 
@@ -94,7 +94,7 @@ def save(
         save_folder(results, Path(target), types or {})
 
 
-def save_file(results: Mapping[str, RuntimeValue], path: Path, types: Mapping[str, Type | None]) -> None:
+def save_file(results: Mapping[str, RunResult], path: Path, types: Mapping[str, Type | None]) -> None:
     """Writes the outputs to a file with one of the suffixes."""
     if path.suffix in (".npy", ".pb") and len(results) != 1:
         what = f"a {path.suffix} file must have one output; got {len(results)}; use .npz, .json or a folder"
@@ -111,7 +111,7 @@ def save_file(results: Mapping[str, RuntimeValue], path: Path, types: Mapping[st
         path.write_bytes(encode(datum_to(value, name, types.get(name))))
 
 
-def save_folder(results: Mapping[str, RuntimeValue], path: Path, types: Mapping[str, Type | None]) -> None:
+def save_folder(results: Mapping[str, RunResult], path: Path, types: Mapping[str, Type | None]) -> None:
     """Writes the outputs to `output_0.pb`, … in a folder."""
     path.mkdir(exist_ok=True)
     for i, (name, value) in enumerate(results.items()):

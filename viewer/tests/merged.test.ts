@@ -57,3 +57,24 @@ describe("merged models", () => {
     expect(Object.fromEntries(sideChanges(DIFFERENCE, "after", AFTER))).toEqual({ "0:1": "changed", "0:2": "added" });
   });
 });
+
+describe("removed nodes that nothing connects to the rest", () => {
+  // Six constants are folded into the weight of one product each, which is in a scope.
+  const products = (read: (i: number) => string): { text: string; scope: number }[] =>
+    Array.from({ length: 6 }, (_, i) => ({ text: `y${i} = Mul(${i ? `y${i - 1}` : "x"}, ${read(i)})`, scope: 1 }));
+  const weights = Array.from({ length: 6 }, (_, i) => `w${i}`);
+  const common = { inputs: ["x"], outputs: ["y5"], weights, scopes: [[0, "name", "block"]] as [number, "name", string][] };
+  const before = makeDocument({ ...common, nodes: [...weights.map((w, i) => `c${i} = Identity(${w})`), ...products((i) => `c${i}`)] });
+  const after = makeDocument({ ...common, nodes: products((i) => `w${i}`) });
+  const pairs = Array.from({ length: 12 }, (_, i): [number, number] => [i, i - 6]);
+  const difference: Difference = { summary: [], graphs: [{ before: 0, after: 0, nodes: pairs.map(([a, b]) => [a, b < 0 ? -1 : b]) }], changes: [], firstDivergence: -1 };
+  const graph = new DocumentView(mergeDocuments(before, after, difference).document).graph(0);
+
+  it("are one box where their values went", () => {
+    const gone = Array.from({ length: graph.nodeCount }, (_, node) => node).filter((node) => graph.operator(node) === "Identity");
+    expect(gone).toHaveLength(6);
+    expect(new Set(gone.map((node) => graph.scopePath(node).map((scope) => graph.scopeLabel(scope)).join("/")))).toEqual(new Set(["g/block/removed"]));
+    expect(graph.nodesBelow(1)).toBe(12);
+    expect(graph.nodesOf(0)).toEqual([]);
+  });
+});

@@ -6,7 +6,7 @@ import { buildFrame } from "../src/scene/frame.ts";
 import type { Frame } from "../src/scene/frame.ts";
 import type { PlacedFrame } from "../src/scene/scene.ts";
 import { runSteps, SceneBuilder } from "../src/scene/scene.ts";
-import { allBoxes, boxAt, boxWithKey } from "../src/page/hit.ts";
+import { allBoxes, boxAt, boxWithKey, inGraphOrder } from "../src/page/hit.ts";
 import { makeDocument, seededRandom } from "./model_builder.ts";
 import type { GraphText, NodeText } from "./model_builder.ts";
 
@@ -215,6 +215,12 @@ describe("scenes", () => {
     const document = makeDocument({ inputs: ["x"], outputs: ["y"], nodes: [{ text: "y = F(x)", body: 0 }] });
     const open = Array.from({ length: 80 }, (_, depth) => `0${"/n0/g0".repeat(depth)}/n0`);
     expect(boxWithKey(sceneOf(new DocumentView(document), open), "0/n0")).not.toBeNull();
+  });
+
+  it("are listed in the order of the graph, scopes by their first nodes", () => {
+    const text: GraphText = { inputs: ["x"], outputs: ["y"], scopes: [[0, "name", "late"]], nodes: ["a = Relu(x)", "b = Exp(a)", { text: "c = Neg(b)", scope: 1 }, "y = Abs(c)"] };
+    const scene = sceneOf(new DocumentView(makeDocument(text)), ["0/s1"]);
+    expect(Array.from(allBoxes(scene, inGraphOrder), ({ box }) => box.card.title)).toEqual(["x", "Relu", "Exp", "late", "Neg", "Abs", "y"]);
   });
 
   it("find the innermost box at a point", () => {

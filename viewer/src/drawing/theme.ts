@@ -1,4 +1,4 @@
-// Colours of pictures, light and dark. Title texts have a contrast of 4.5 or more against their family's colour.
+// Colours of pictures, light and dark. Texts have a contrast of 4.5 or more against what they are drawn on.
 
 import type { Family } from "../model/operators.ts";
 
@@ -27,7 +27,7 @@ export interface Theme {
 export const LIGHT: Theme = {
   background: "#ffffff", surface: "#ffffff", text: "#24292f", mutedText: "#5d6673", titleText: "#ffffff", line: "#98a2b0", border: "#c6ccd5",
   scope: ["#f5f7fa", "#eceff4", "#f5f7fa", "#eceff4"], scopeTitle: "#2f3a49", scopeBorder: "#b4bdca", value: "#e9edf2", valueText: "#24292f",
-  mutedBox: "#77818f", selection: "#d9480f", highlight: "#1768c9",
+  mutedBox: "#6b7583", selection: "#d9480f", highlight: "#1768c9",
   families: {
     product: "#2f5fae", activation: "#8f3a2e", normalisation: "#2c6e4f", pooling: "#3d6b1f", movement: "#5b6673", arithmetic: "#66557d", reduction: "#7a4f8f",
     control: "#8a5a00", quantisation: "#00707a", recurrent: "#1f6f94", learning: "#a0336e", other: "#3e4a59",
@@ -46,6 +46,6 @@ export const DARK: Theme = {
     control: "#8f6410", quantisation: "#147680", recurrent: "#2a7699", learning: "#a03e74", other: "#47566a",
   },
   severities: { error: "#ff6b6b", warning: "#ffa94d", note: "#6db3ff" },
-  changes: { equal: "#3a4452", changed: "#ffa94d", added: "#51cf66", removed: "#ff6b6b" },
-  heat: [255, 107, 61],
+  changes: { equal: "#3a4452", changed: "#b35c00", added: "#217a36", removed: "#c92a2a" },
+  heat: [217, 48, 15],
 };

@@ -14,8 +14,14 @@ import type { Theme } from "./theme.ts";
 export interface Decoration {
   tint?: string; // instead of the colour of the family
   outline?: string;
-  badge?: { text: string; color: string };
+  badges?: Badge[]; // from right to left
   dim?: boolean;
+}
+
+export interface Badge {
+  text: string;
+  short: string; // where the text would hide what is beside the box
+  color: string;
 }
 
 export interface Appearance {
@@ -44,6 +50,7 @@ function isVisible({ view }: Appearance, left: number, top: number, right: numbe
 }
 
 const BADGE_OVERLAP = 12; // of a badge beyond its box
+const BADGE_GAP = 3; // between two badges
 
 const BUNDLE_WIDTH = 2.2; // of the line of several values, in widths of that of one
 
@@ -139,7 +146,7 @@ function drawBox(painter: Painter, box: Box, x: number, y: number, depth: number
       const width = Math.max(2.5, 2.5 / look.zoom);
       painter.box(x - 2.5, y - 2.5, box.width + 5, box.height + 5, { stroke: decoration.outline, width, radius: 8 });
     }
-    if (decoration?.badge && look.zoom > 0.3) drawBadge(painter, x + box.width, y, decoration.badge, look);
+    if (decoration?.badges && look.zoom > 0.3) drawBadges(painter, box, x, y, decoration.badges, look);
   });
 }
 
@@ -247,10 +254,17 @@ function drawSign(painter: Painter, x: number, y: number, isOpen: boolean, color
   if (!isOpen) painter.box(x + 4, y + 2, 1, 5, { fill: color });
 }
 
-/** A badge above the right end of a box, where it hides neither the title of the box nor that of the next one. */
-function drawBadge(painter: Painter, right: number, y: number, badge: { text: string; color: string }, look: Appearance): void {
-  const width = measure(badge.text, LINE_SIZE, true);
-  const left = right + BADGE_OVERLAP - width - 12;
-  painter.box(left, y - 18, width + 12, 16, { fill: badge.color, radius: 8 });
-  painter.text(badge.text, left + 6 + width / 2, y - 10, { size: LINE_SIZE, bold: true, color: look.theme.background, align: "middle", width });
+/** Badges above the right end of a box, where they hide neither the title of the box nor that of the next one. */
+function drawBadges(painter: Painter, box: Box, x: number, y: number, badges: Badge[], look: Appearance): void {
+  const widthOf = (text: string): number => measure(text, LINE_SIZE, true) + 12;
+  const room = box.width + 2 * BADGE_OVERLAP;
+  const isLong = badges.reduce((sum, badge) => sum + widthOf(badge.text) + BADGE_GAP, 0) > room;
+  let right = x + box.width + BADGE_OVERLAP;
+  for (const badge of badges) {
+    const text = isLong ? badge.short : badge.text;
+    const width = widthOf(text);
+    painter.box(right - width, y - 18, width, 16, { fill: badge.color, radius: 8 });
+    painter.text(text, right - width / 2, y - 10, { size: LINE_SIZE, bold: true, color: look.theme.background, align: "middle", width: width - 12 });
+    right -= width + BADGE_GAP;
+  }
 }

@@ -44,6 +44,7 @@ export class GraphView {
   private readonly consumerLists: Lists;
   private readonly scopeNodes: Lists;
   private readonly scopeChildren: Lists;
+  private firstNodes: Int32Array | null = null; // by scope
   private readonly outputSet: Set<number>;
   /** Values that a training step replaces, with the outputs that they are replaced by. */
   readonly states: Map<number, number>;
@@ -130,6 +131,18 @@ export class GraphView {
   childScopes(scope: number): number[] { return this.scopeChildren.of(scope); }
   nodesBelow(scope: number): number { return this.data.scopes.nodes[scope]!; }
   repetitions(scope: number): number { return this.data.scopes.count[scope]!; }
+
+  /** The first node of a scope and of the scopes in it. */
+  firstNode(scope: number): number {
+    if (!this.firstNodes) {
+      const { parent } = this.data.scopes;
+      const firsts = (this.firstNodes = new Int32Array(parent.length).fill(-1));
+      for (let node = 0; node < this.nodeCount; node++) {
+        for (let outer = this.scopeOf(node); outer >= 0 && firsts[outer]! < 0; outer = parent[outer]!) firsts[outer] = node;
+      }
+    }
+    return this.firstNodes[scope]!;
+  }
 
   /** Scopes from the graph's to that of the node. */
   scopePath(node: number): number[] {

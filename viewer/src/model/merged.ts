@@ -2,6 +2,8 @@
 
 import type { Change, Difference, Graph, ModelDocument, Place } from "../page_data.ts";
 
+const UNCONNECTED = 5; // removed nodes that are folded into one box
+
 export interface Merged {
   document: ModelDocument;
   changes: Map<string, Change>; // by "graph:node"
@@ -77,6 +79,8 @@ class GraphMerger {
     this.mapMatched();
     for (let node = 0; node < this.old.nodes.operator.length; node++) if (!this.match.has(node)) this.addNode(node);
     const { scopes, nodes } = this.graph;
+    this.placeByConsumers();
+    this.foldUnconnected();
     for (const [, node] of this.added) {
       for (let scope = nodes.scope[node]!; scope >= 0; scope = scopes.parent[scope]!) scopes.nodes[scope]!++;
     }
@@ -113,13 +117,69 @@ class GraphMerger {
     if (names) nodes.inputNames[index] = names;
   }
 
-  /** A node that is gone is shown where its inputs come from. */
+  /** A node that is gone is shown where its inputs come from, if any is computed. */
   private scopeNear(inputs: number[]): number {
     for (const value of inputs) {
       const producer = value >= 0 ? this.graph.values.producer[value]! : -1;
       if (producer >= 0) return this.graph.nodes.scope[producer]!;
     }
-    return 0;
+    return -1;
+  }
+
+  /** Others are shown where their outputs went. */
+  private placeByConsumers(): void {
+    const { nodes } = this.graph;
+    const merged = new Map([...this.match, ...this.added]);
+    const consumers = new Map<number, number>(); // the first one of each value
+    for (let node = this.old.nodes.operator.length - 1; node >= 0; node--) {
+      for (const value of slice(this.old.nodes.inputs, this.old.nodes.inputEnds, node)) consumers.set(value, merged.get(node)!);
+    }
+    for (const [node, index] of [...this.added].reverse()) {
+      if (nodes.scope[index]! >= 0) continue;
+      const readers = slice(this.old.nodes.outputs, this.old.nodes.outputEnds, node).map((value) => consumers.get(value));
+      nodes.scope[index] = Math.max(0, ...readers.map((reader) => (reader === undefined ? 0 : nodes.scope[reader]!)));
+    }
+  }
+
+  /** Where many nodes of a scope are gone that nothing connects to the rest, such as folded constants, they are one box. */
+  private foldUnconnected(): void {
+    const { nodes, scopes } = this.graph;
+    const byScope = new Map<number, number[]>();
+    for (const node of this.unconnected()) {
+      const scope = nodes.scope[node]!;
+      byScope.set(scope, [...(byScope.get(scope) ?? []), node]);
+    }
+    for (const [parent, gone] of byScope) {
+      if (gone.length < UNCONNECTED) continue;
+      const scope = scopes.parent.push(parent) - 1;
+      scopes.kind.push("part");
+      scopes.label.push(this.document.strings.push("removed") - 1);
+      scopes.count.push(1);
+      scopes.nodes.push(0);
+      for (const node of gone) nodes.scope[node] = scope;
+    }
+  }
+
+  /** Added nodes that neither read a value of the second model other than a weight, nor are connected to one that does. */
+  private unconnected(): number[] {
+    const { nodes, values } = this.graph;
+    const first = nodes.operator.length - this.added.length;
+    const group = Array.from(nodes.operator, (_, node) => node); // another node of the same group; a root is its own
+    const rootOf = (node: number): number => {
+      while (group[node] !== node) node = group[node] = group[group[node]!]!;
+      return node;
+    };
+    const connected = new Set<number>();
+    const reading: number[] = [];
+    for (const [, node] of this.added) {
+      for (const value of slice(nodes.inputs, nodes.inputEnds, node)) {
+        const producer = value < 0 ? -1 : values.producer[value]!;
+        if (producer >= first) group[rootOf(node)] = rootOf(producer);
+        else if (producer >= 0 || (value >= 0 && values.tensor[value]! < 0)) reading.push(node);
+      }
+    }
+    for (const node of reading) connected.add(rootOf(node));
+    return this.added.map(([, node]) => node).filter((node) => !connected.has(rootOf(node)));
   }
 
   private valueOf(value: number, isNew: boolean): number {

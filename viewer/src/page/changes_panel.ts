@@ -18,14 +18,14 @@ export function changesSection(viewer: Viewer): HTMLElement[] {
       element("div", { class: "actions" },
         button("Previous change", "Show the change before this one ([)", () => { stepChange(viewer, -1); }),
         button("Next change", "Show the next change (])", () => { stepChange(viewer, 1); })),
-      first ? element("p", { class: "finding warning" }, "First divergence: ", row(viewer, first)) : null),
+      first ? element("div", { class: "finding warning" }, "First divergence:", element("ul", { class: "changes" }, row(viewer, first))) : null),
     section(`Changes (${shown.length})`, element("ul", { class: "changes" }, ...rows)),
   ];
 }
 
 function row(viewer: Viewer, entry: Entry): HTMLElement {
   const place = placeOnFace(viewer, entry);
-  const text = `${entry.text}${entry.error >= 0 ? ` (error ${entry.error.toPrecision(3)})` : ""}`;
+  const text = `${entry.text}${entry.error >= 0 && !entry.text.includes("error") ? ` (error ${entry.error.toPrecision(3)})` : ""}`;
   const label = place && canShow(place) ? button(text, "Show where", () => { show(viewer, place); }, "link") : element("span", {}, text);
   return element("li", { class: `change ${entry.change}` }, element("span", { class: "kind" }, `${entry.kind} ${entry.change}: `), label);
 }

@@ -1,6 +1,6 @@
 // How boxes look in the modes of the page: times as heat, engines, changes, findings, selection and paths.
 
-import type { Decoration } from "../drawing/walker.ts";
+import type { Badge, Decoration } from "../drawing/walker.ts";
 import type { Theme } from "../drawing/theme.ts";
 import { worst } from "../model/annotations.ts";
 import type { RunFacts } from "../model/annotations.ts";
@@ -22,7 +22,7 @@ export function decorator(viewer: Viewer, theme: Theme): (box: Box) => Decoratio
     if (run && viewer.mode !== "structure") decorateRun(decoration, viewer, run, theme);
     if (change) decoration.tint = theme.changes[change];
     else if (viewer.face.changes) decoration.tint = theme.mutedBox;
-    if (findings.length) decoration.badge = findingBadge(findings, theme);
+    if (findings.length) (decoration.badges ??= []).push(findingBadge(findings, theme));
     if (viewer.litNodes.has(box.key)) decoration.outline = theme.highlight;
     if (box.key === selected) decoration.outline = theme.selection;
     return Object.keys(decoration).length ? decoration : null;
@@ -33,24 +33,26 @@ function decorateRun(decoration: Decoration, viewer: Viewer, run: RunFacts, them
   const { totalSeconds, slowest } = viewer.face.annotations;
   if (viewer.mode === "engine") decoration.tint = run.native >= run.seconds * 0.5 ? theme.changes.added : theme.changes.changed;
   else decoration.tint = heat(Math.min(1, run.seconds / (slowest || 1)), theme);
-  decoration.badge = { text: `${formatSeconds(run.seconds)} · ${((100 * run.seconds) / (totalSeconds || 1)).toFixed(1)} %`, color: theme.text };
+  const [time, share] = [formatSeconds(run.seconds), (100 * run.seconds) / (totalSeconds || 1)];
+  decoration.badges = [{ text: share < 0.05 ? time : `${time} · ${share.toFixed(1)} %`, short: time, color: theme.text }];
 }
 
 /** From the colour of cold boxes to the theme's heat; the square root tells small shares apart. */
-function heat(share: number, theme: Theme): string {
-  const cold = [110, 120, 133];
+export function heat(share: number, theme: Theme): string {
+  const cold = [98, 108, 121];
   const t = Math.sqrt(share);
   return `rgb(${cold.map((c, i) => Math.round(c + (theme.heat[i]! - c) * t)).join(",")})`;
 }
 
-function findingBadge(findings: Finding[], theme: Theme): { text: string; color: string } {
+function findingBadge(findings: Finding[], theme: Theme): Badge {
   const first = findings[0]!;
-  return { text: findings.length === 1 ? first.code : `${findings.length} findings`, color: theme.severities[worst(findings) ?? "note"] };
+  return { text: findings.length === 1 ? first.code : `${findings.length} findings`, short: findings.length === 1 ? first.code : String(findings.length), color: theme.severities[worst(findings) ?? "note"] };
 }
 
 export function formatSeconds(seconds: number): string {
   if (seconds >= 1) return `${seconds.toFixed(2)} s`;
-  return seconds >= 1e-3 ? `${(seconds * 1e3).toFixed(2)} ms` : `${(seconds * 1e6).toFixed(1)} µs`;
+  if (seconds >= 1e-3) return `${(seconds * 1e3).toFixed(2)} ms`;
+  return seconds >= 1e-7 ? `${(seconds * 1e6).toFixed(1)} µs` : `${(seconds * 1e9).toFixed(0)} ns`;
 }
 
 export function formatBytes(bytes: number): string {

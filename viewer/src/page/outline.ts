@@ -2,7 +2,7 @@
 // item opens its box.
 
 import { button, element } from "./dom.ts";
-import { allBoxes } from "./hit.ts";
+import { allBoxes, inGraphOrder } from "./hit.ts";
 import type { PlacedBox } from "./hit.ts";
 import type { Stage } from "./stage.ts";
 import type { Viewer } from "./viewer.ts";
@@ -25,7 +25,7 @@ export class Outline {
     this.items = [];
     this.tree.replaceChildren();
     const groups = new Map<PlacedBox | null, HTMLElement>([[null, this.tree]]);
-    for (const placed of allBoxes(this.viewer.scene!)) {
+    for (const placed of allBoxes(this.viewer.scene!, inGraphOrder)) {
       if (this.items.length >= LIMIT) break;
       const item = this.makeItem(placed, groups);
       groups.get(placed.parent)!.append(item);

@@ -6,6 +6,7 @@ Transports call `try_execute` first, which returns at once, and await `execute` 
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Collection, Mapping
 
@@ -24,6 +25,12 @@ QUICK_SECONDS = 0.0005  # a run of this duration may block the event loop: a thr
 SLOW_SECONDS = 0.002
 # Slow runs in a row after which their size is no longer quick.  A single one is most often a thread that lost its processor.
 MAX_SLOW_RUNS = 3
+# A run on the event loop ends after this time and goes to a worker: in models with loops, or with shapes that are computed, its
+# duration may depend on the elements of its inputs.  A process that has to wait for a processor may take as long.
+MAX_LOOP_SECONDS = 0.1
+PAUSE_SECONDS = (
+    5.0  # for which no run is quick then, so that such requests cannot hold up those of other clients
+)
 LOG = logging.getLogger("sardonyx.serve")
 
 
@@ -49,6 +56,7 @@ class Executor:
             self.sequences = SequenceStore(config.sequences, session.inputs, session.outputs)
         self._quick_bytes = 0  # the largest inputs of a run that was quick
         self._slow_runs = 0  # since the last quick run
+        self._pause_end = 0.0
 
     @property
     def state_inputs(self) -> Collection[str]:
@@ -69,7 +77,7 @@ class Executor:
             return None
         if self.sequences is not None and sequence_id(request) is not None:
             return None
-        return self._run(request, None)
+        return self._run_briefly(request)
 
     async def execute(self, request: InferenceRequest) -> Mapping[str, RunResult]:
         """The outputs by name; cancelling the task that awaits them takes the request out of the queue, or ends its run.
@@ -92,6 +100,20 @@ class Executor:
         self.scheduler.close()
         if self.sequences is not None:
             self.sequences.close()
+
+    def _run_briefly(self, request: InferenceRequest) -> Mapping[str, RunResult] | None:
+        """The outputs of a run on the event loop; None if it takes too long there, and then no run is quick for some time."""
+        now = time.monotonic()
+        if now < self._pause_end:
+            return None
+        remaining = math.inf if request.deadline is None else request.deadline - now
+        try:
+            return self._run_feeds(request.inputs, min(remaining, MAX_LOOP_SECONDS), None)
+        except LimitError as error:
+            if error.limit != "timeout" or remaining <= MAX_LOOP_SECONDS:
+                raise
+        self._pause_end = time.monotonic() + PAUSE_SECONDS
+        return None
 
     def _run(
         self, request: InferenceRequest, cancellation: CancellationToken | None

@@ -105,9 +105,18 @@ def run_passes(module: llvm.ModuleRef, target_machine: llvm.TargetMachine) -> No
     inlining = binding().create_new_module_pass_manager()
     inlining.add_always_inliner_pass()
     inlining.run(module, passes)
+    simplification = passes.getFunctionPassManager()
     for function in module.functions:
         if not function.is_declaration:
-            passes.getFunctionPassManager().run(function, passes)
+            simplification.run(function, passes)
+    dispose_pass_manager(inlining)
+    dispose_pass_manager(simplification)
+
+
+def dispose_pass_manager(manager: llvm.ModulePassManager | llvm.FunctionPassManager) -> None:
+    """Frees a pass manager, some 10 KB: that of llvmlite inherits a `_dispose` that does nothing before the one that frees it."""
+    if type(manager)._dispose is binding().ffi.ObjectRef._dispose:
+        binding().newpassmanagers.NewPassManager._dispose(manager)
 
 
 def link_object(code: bytes, names: Sequence[str], host: tuple[str, str, str]) -> Tracker:

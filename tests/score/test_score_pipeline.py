@@ -38,8 +38,8 @@ class WaitingScorer(BatchScorer):
     """Waits before the results of batch 0 until batch 2 is read, and before those of batch 3 until the results of batch 0 are written."""
 
     def __init__(self) -> None:
-        one = scorer()
-        super().__init__(one.model, pa.schema([("a", pa.float32())]), one.options)
+        plain = scorer()
+        super().__init__(plain.model, pa.schema([("a", pa.float32())]), plain.options)
         self.is_read, self.is_written = threading.Event(), threading.Event()
 
     def score_part(self, part: SourceBatch) -> ScoredBatch:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.dataset
@@ -93,8 +95,6 @@ def test_standard_streams(
 
 
 def test_compressed_text(tmp_path: Path) -> None:
-    import gzip
-
     (tmp_path / "in.csv.gz").write_bytes(gzip.compress(TEXT["csv"]))
     result = sx.score(session(), tmp_path / "in.csv.gz").table
     assert result is not None and result["y"].to_pylist() == NEGATED["y"]
@@ -161,3 +161,24 @@ def test_a_stream_of_a_job_that_fails_is_not_complete(
         sx.score(session(), table, "-", sink_format=format, batch_rows=1)
     with pytest.raises(pa.ArrowInvalid):
         decode(capfdbinary.readouterr().out, format)
+
+
+def test_damaged_files_are_errors_that_name_them(tmp_path: Path) -> None:
+    rows = pa.table({"a": np.arange(50_000.0)})
+    pq.write_table(rows, tmp_path / "in.parquet", compression="snappy", use_dictionary=False)
+    data = bytearray((tmp_path / "in.parquet").read_bytes())
+    data[1000:3000] = bytes(2000)
+    (tmp_path / "in.parquet").write_bytes(data)
+    text = gzip.compress(b"a\n" + b"1.25\n" * 1_000_000)
+    (tmp_path / "in.csv.gz").write_bytes(text[: len(text) // 2])
+    for name in ("in.parquet", "in.csv.gz"):
+        with pytest.raises(sx.InputError, match=rf"{name}.* must be readable to its end: "):
+            sx.score(session(), tmp_path / name, tmp_path / "out.parquet")
+        assert not (tmp_path / "out.parquet").exists()
+
+
+def test_files_whose_types_differ_too_much_are_errors_that_name_them(tmp_path: Path) -> None:
+    for number, column in enumerate((pa.array(["u"]).dictionary_encode(), pa.array(["u"], pa.string_view()))):
+        pq.write_table(pa.table({"a": [1.0], "c": column}), tmp_path / f"{number}.parquet")
+    with pytest.raises(sx.InputError, match=r"1\.parquet must be readable to its end: .*string_view"):
+        sx.score(session(), tmp_path, keep=["c"])

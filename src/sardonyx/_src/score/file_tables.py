@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from sardonyx._src.score.arrow import dataset, pa
 from sardonyx._src.score.formats import PARQUET
-from sardonyx._src.score.sources import Identity, SourceBatch, number_batches, read_rows
+from sardonyx._src.score.sources import Identity, SourceBatch, number_batches, read_rows, readable
 
 READAHEAD = 2  # batches that Arrow decodes before they are read
 
@@ -66,8 +66,7 @@ class FileTable:
             fragment_readahead=1,
             fragment_scan_options=options,
         )
-        batches: Iterator[pa.RecordBatch] = scanner.to_reader()
-        return batches
+        return readable(iter(scanner.to_reader()), str(fragment.path))
 
     def bytes_per_row(self, columns: Sequence[str]) -> float:
         """The bytes of a row of these columns in the first Parquet file that has rows; unknown for other files."""

@@ -16,7 +16,7 @@ from sardonyx._src.score.arrow import dataset, ipc, pa
 from sardonyx._src.score.file_tables import FileTable
 from sardonyx._src.score.formats import COMPRESSIONS, CSV, IPC, IPC_STREAM, JSON, STANDARD_STREAM, format_of
 from sardonyx._src.score.places import FilePlace
-from sardonyx._src.score.sources import BatchStream, MemoryTable, Source
+from sardonyx._src.score.sources import BatchStream, MemoryTable, Source, readable
 from sardonyx._src.score.text_tables import TextFile, TextTable, line_blocks, line_range
 from sardonyx._src.score.text_types import infer_schema
 
@@ -110,11 +110,11 @@ def open_text_file(place: FilePlace, partition: dict[str, object]) -> TextFile:
 
 
 def open_lines(place: FilePlace) -> Iterator[bytes]:
-    return line_blocks(place.filesystem.open_input_stream(place.path))
+    return readable(line_blocks(place.filesystem.open_input_stream(place.path)), place.path)
 
 
 def open_range(place: FilePlace, start: int, end: int) -> Iterator[bytes]:
-    return line_range(place.filesystem.open_input_file(place.path), start, end)
+    return readable(line_range(place.filesystem.open_input_file(place.path), start, end), place.path)
 
 
 def is_ipc_stream(path: str) -> bool:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
+from sardonyx._src.errors import InputError
 from sardonyx._src.score.arrow import pa
 
 READ_BYTES = 8 << 20  # of a batch, about
 MAX_READ_ROWS = 1 << 16
 Identity = list[list[object]]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,14 @@ def number_batches(
             first += part.num_rows
 
 
+def readable(parts: Iterator[T], name: str) -> Iterator[T]:
+    """Parts of a file or stream as they are read; raises InputError for damaged ones, and for types that Arrow cannot convert."""
+    try:
+        yield from parts
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{name} must be readable to its end: {error}", name=name) from error
+
+
 class MemoryTable:
     """A table in memory."""
 
@@ -99,7 +109,8 @@ class BatchStream:
         self.reader, self.schema = reader, reader.schema
 
     def read(self, first: int, columns: Sequence[str], max_rows: int | None) -> Iterator[SourceBatch]:
-        selected = (batch.select(list(columns)) for batch in self.reader)
+        batches = readable(iter(self.reader), "the stream")
+        selected = (batch.select(list(columns)) for batch in batches)
         return number_batches(selected, first, first, max_rows or MAX_READ_ROWS)
 
 

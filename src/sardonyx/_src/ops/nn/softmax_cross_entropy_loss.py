@@ -52,16 +52,28 @@ def evaluate(
 
 
 @op.body(13, opset=13)
-@op.body(12, opset=11)
 def body(inference: Inference) -> str:
+    return body_text(inference, "log_prob = LogSoftmax <axis = 1> (wide)")
+
+
+@op.body(12, opset=11)
+def body_12(inference: Inference) -> str:
+    """Without LogSoftmax, which normalizes all axes from `axis` on in that operator set."""
+    return body_text(
+        inference,
+        """top = ReduceMax <axes = [1]> (wide)
+      below = Sub(wide, top)
+      log_total = ReduceLogSumExp <axes = [1]> (below)
+      log_prob = Sub(below, log_total)""",
+    )
+
+
+def body_text(inference: Inference, log_softmax: str) -> str:
     dtype = element_type(inference)
     log_prob_text = f"given = Cast <to = {int(dtype)}> (log_prob)" if inference.outputs > 1 else ""
     return f"""(x, target, weight) => ({"loss, given" if inference.outputs > 1 else "loss"}) {{
       wide = Cast <to = {int(promoted_type(dtype))}> (x)
-      top = ReduceMax <axes = [1]> (wide)
-      below = Sub(wide, top)
-      log_total = ReduceLogSumExp <axes = [1]> (below)
-      log_prob = Sub(below, log_total)
+      {log_softmax}
       {log_prob_text}
       {loss_text(inference)}
     }}"""

@@ -10,11 +10,14 @@ from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.types import Shape
 from sardonyx._src.ops.backward_step import BackwardStep, Gradients, shape_of
 
+MIN_COLUMNS = 8  # of a product for each term of its sums, from which on factors are applied to its gradients
+
 
 @operator("MatMul").gradient(13)
 def matmul(step: BackwardStep) -> Gradients:
     """dA = dY B' and dB = A' dY; a vector is a matrix of one row or column."""
-    A, B, dY = step.input(0), step.input(1), step.gradient()
+    A, B = step.input(0), step.input(1)
+    dY, factor = split_factor(step)
     ranks = step.rank(0), step.rank(1)
     rows = step.Unsqueeze(A, step.integers([0])) if ranks[0] == 1 else A
     columns = step.Unsqueeze(B, step.integers([1])) if ranks[1] == 1 else B
@@ -31,7 +34,27 @@ def matmul(step: BackwardStep) -> Gradients:
     elif step.wants(1):
         product = step.MatMul(swap_last_axes(step, rows, max(ranks[0], 2)), dY)
         dB = sum_batches(step, product, B, max(ranks[1], 2), max(ranks))
-    return [dA, dB]
+    if factor is None:
+        return [dA, dB]
+    return [None if gradient is None else step.Mul(gradient, factor) for gradient in (dA, dB)]
+
+
+def split_factor(step: BackwardStep) -> tuple[Value, Value | None]:
+    """The gradient of a product, and a number that it is a multiple of; None for the number unless that saves work.
+
+    The gradients of a product of few terms, as of an adapter, have far fewer elements than that of its result.
+    """
+    gradient, left, result = step.gradient(), shape_of(step.input(0)), shape_of(step.output())
+    node = gradient.producer
+    if node is None or (node.op_type, node.domain) != ("Mul", "") or not left or not result:
+        return gradient, None
+    terms, columns = left[-1], result[-1]
+    is_thin = isinstance(terms, int) and isinstance(columns, int) and MIN_COLUMNS * terms <= columns
+    factor = next((value for value in node.inputs if value is not None and shape_of(value) == ()), None)
+    if factor is None or not is_thin:
+        return gradient, None
+    scaled = next((value for value in node.inputs if value is not None and value is not factor), None)
+    return (gradient, None) if scaled is None else (scaled, factor)
 
 
 def flatten_rows(step: BackwardStep, x: Value, rank: int) -> Value:

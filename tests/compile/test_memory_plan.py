@@ -15,9 +15,9 @@ import sardonyx as sx
 from compile.small_programs import NOTHING, X, plan, program, step, tensor
 from models import parse_record
 from sardonyx._src.compile.program.lazy_constants import CACHE_LINE_BYTES
+from sardonyx._src.compile.program.live_range import LiveRange
 from sardonyx._src.compile.program.memory_plan import (
     MAX_PACKED_BY_SIZE,
-    LiveRange,
     MemoryPlan,
     pack_in_order,
     pack_offsets,

@@ -18,7 +18,8 @@ from sardonyx._src.compile.partition.scope import RegionGraph
 from sardonyx._src.compile.partition.verify import verify_regions
 from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.compile.program.guards import Guard
-from sardonyx._src.compile.program.memory_plan import LiveRange, MemoryPlan
+from sardonyx._src.compile.program.live_range import LiveRange
+from sardonyx._src.compile.program.memory_plan import MemoryPlan
 from sardonyx._src.compile.program.step import Jump, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.compile.program.verify import verify_memory_plan, verify_program

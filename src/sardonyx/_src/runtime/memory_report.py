@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 from sardonyx._src.compile.program import size_functions as sizes_of
 from sardonyx._src.compile.program.executable import Executable
-from sardonyx._src.compile.program.memory_plan import LiveRange
+from sardonyx._src.compile.program.live_range import LiveRange
 from sardonyx._src.compile.program.program import (
     Action,
     BindSizes,

@@ -16,6 +16,10 @@ def format_memory_plan(executable: Executable, formatter: ProgramFormatter) -> I
     yield f"arena: {arena_size}, {len(plan.live_ranges)} buffers; constants: {constant_bytes}"
     for live_range in plan.live_ranges:
         slot = plan.slot_of.get(live_range.buffer)
-        slot_text = f"slot {slot}" if slot is not None else f"at {plan.offsets[live_range.buffer]}"
+        loan = plan.loans.get(live_range.buffer)
+        if loan is not None:
+            slot_text = f"{loan.output.name} at {loan.offset}"
+        else:
+            slot_text = f"slot {slot}" if slot is not None else f"at {plan.offsets[live_range.buffer]}"
         size = formatter.format_amount(live_range.buffer.size, "B")
         yield f"{live_range.first:4} to {live_range.last:4}  {slot_text:>14}  {size:>12}  {live_range.buffer.name}"

@@ -80,6 +80,9 @@ class Encoding:
             return argument, NO_BASE
         offset = argument.offset * element_bytes(argument.dtype)
         buffer = argument.buffer
+        loan = self.plan.loans.get(buffer)
+        if loan is not None:
+            return offset + loan.offset, self.base_index(loan.output)
         match buffer.role:
             case "arena":
                 return offset + self.arena_offset(buffer), ARENA_BASE

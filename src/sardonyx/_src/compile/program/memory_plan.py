@@ -14,6 +14,8 @@ from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 
 from sardonyx._src.compile.program.lazy_constants import CACHE_LINE_BYTES
+from sardonyx._src.compile.program.live_range import LiveRange
+from sardonyx._src.compile.program.output_loans import Loan, lend_outputs
 from sardonyx._src.compile.program.program import (
     Action,
     BindSizes,
@@ -34,16 +36,6 @@ GUESSED_LENGTH = 61  # assumed for symbolic dims when slots are assigned
 
 
 @dataclass(slots=True)
-class LiveRange:
-    """The live range of a buffer: from its first to its last use, as indices of actions."""
-
-    buffer: Buffer
-    first: int
-    last: int
-    size: int  # bytes, estimated if it depends on input sizes
-
-
-@dataclass(slots=True)
 class ArenaSlot:
     """A memory range of the arena, used by several buffers one after the other."""
 
@@ -57,6 +49,7 @@ class MemoryPlan:
 
     offsets, size: bytes, if all sizes are known at compile time.  slots, slot_of: the slots and the index of each
     buffer's slot, otherwise.
+    loans: the buffers that are in the memory of outputs, and not in the arena.
     live_ranges: of every buffer.  alias_sets: the union of the live ranges of each in-place alias set, by its first buffer.
     """
 
@@ -66,6 +59,7 @@ class MemoryPlan:
     slots: tuple[ArenaSlot, ...]
     slot_of: Mapping[Buffer, int]
     alias_sets: tuple[LiveRange, ...] = ()
+    loans: Mapping[Buffer, Loan] = field(default_factory=dict)
 
 
 def plan_memory(program: Program) -> MemoryPlan:
@@ -75,10 +69,13 @@ def plan_memory(program: Program) -> MemoryPlan:
     root = find_in_place_aliases(program.actions, ranges)
     alias_sets = coalesce(ranges, root)
     if all(isinstance(r.buffer.size, int) for r in alias_sets):
-        pack = pack_offsets if len(alias_sets) <= MAX_PACKED_BY_SIZE else pack_in_order
-        root_offsets, size = pack(alias_sets)
-        offsets = {r.buffer: root_offsets[root[r.buffer]] for r in ranges}
-        return MemoryPlan(tuple(ranges), offsets, size, (), {}, tuple(alias_sets))
+        lent = lend_outputs(program, alias_sets)
+        others = [r for r in alias_sets if r.buffer not in lent]
+        pack = pack_offsets if len(others) <= MAX_PACKED_BY_SIZE else pack_in_order
+        root_offsets, size = pack(others)
+        offsets = {r.buffer: root_offsets[root[r.buffer]] for r in ranges if root[r.buffer] not in lent}
+        loans = {r.buffer: lent[root[r.buffer]] for r in ranges if root[r.buffer] in lent}
+        return MemoryPlan(tuple(ranges), offsets, size, (), {}, tuple(others), loans)
     slots, root_slots = share_slots(alias_sets, stages)
     slot_of = {r.buffer: root_slots[root[r.buffer]] for r in ranges}
     return MemoryPlan(tuple(ranges), {}, 0, slots, slot_of, tuple(alias_sets))

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from sardonyx._src.compile.program.lazy_constants import CACHE_LINE_BYTES
-from sardonyx._src.compile.program.memory_plan import LiveRange, MemoryPlan
+from sardonyx._src.compile.program.live_range import LiveRange
+from sardonyx._src.compile.program.memory_plan import MemoryPlan
 from sardonyx._src.compile.program.program import Action, FallbackOp, Program
 from sardonyx._src.compile.program.step import ArgumentSlot, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, element_bytes
@@ -218,9 +219,28 @@ def verify_memory_plan(program: Program, plan: MemoryPlan) -> None:
             step = program.actions[b.first]
             is_in_place = isinstance(step, Step) and step.in_place
             assert is_in_place, f"{where} at {describe_action(program.actions, b.first)}"
+    verify_loans(program.actions, plan)
     for buffer, offset in plan.offsets.items():
         is_inside = offset % CACHE_LINE_BYTES == 0 and known_ge(plan.size, offset + buffer.size)
         assert is_inside, f"{buffer.name} is at {offset} of {plan.size}"
+
+
+def verify_loans(actions: Sequence[Action], plan: MemoryPlan) -> None:
+    """A buffer in the memory of an output fits there, and is not live any more when the output is used."""
+    by_buffer = {live_range.buffer: live_range for live_range in plan.live_ranges}
+    lenders = {loan.output for loan in plan.loans.values()}
+    first_use: dict[Buffer, int] = {}
+    for i, action in enumerate(actions):
+        for tensor in (*action.reads, *action.writes):
+            if tensor.buffer in lenders:
+                first_use.setdefault(tensor.buffer, i)
+    for buffer, loan in plan.loans.items():
+        assert known_ge(loan.output.size, loan.offset + buffer.size), (
+            f"{buffer.name} exceeds {loan.output.name}"
+        )
+        assert by_buffer[buffer].last < first_use[loan.output], (
+            f"{buffer.name} is live when {loan.output.name} is written, which lends its memory"
+        )
 
 
 def verify_live_ranges(actions: Sequence[Action], live_ranges: Sequence[LiveRange]) -> None:
@@ -259,5 +279,11 @@ def share_memory(plan: MemoryPlan, a: LiveRange, b: LiveRange) -> bool:
     """Whether two buffers have memory in common."""
     if plan.slots:
         return plan.slot_of[a.buffer] == plan.slot_of[b.buffer]
-    start, other = plan.offsets[a.buffer], plan.offsets[b.buffer]
-    return start < other + b.size and other < start + a.size
+    (memory, start), (other_memory, other) = (place_of(plan, r.buffer) for r in (a, b))
+    return memory is other_memory and start < other + b.size and other < start + a.size
+
+
+def place_of(plan: MemoryPlan, buffer: Buffer) -> tuple[Buffer | None, int]:
+    """The output that lends a buffer its memory, None for the arena, and the offset there."""
+    loan = plan.loans.get(buffer)
+    return (None, plan.offsets[buffer]) if loan is None else (loan.output, loan.offset)

@@ -1,0 +1,17 @@
+"""Live ranges of buffers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sardonyx._src.compile.program.tensor import Buffer
+
+
+@dataclass(slots=True)
+class LiveRange:
+    """The live range of a buffer: from its first to its last use, as indices of actions."""
+
+    buffer: Buffer
+    first: int
+    last: int
+    size: int  # bytes, estimated if it depends on input sizes

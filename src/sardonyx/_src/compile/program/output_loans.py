@@ -1,0 +1,89 @@
+"""Output loans: buffers of the arena that lie in the memory of an output until that is first written.
+
+A training step writes new states last: until then their memory has room for activations and gradients, which the arena would
+otherwise need beside it.  Outputs are no one else's memory: arrays of callers must not share it with feeds.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sardonyx._src.compile.program.lazy_constants import CACHE_LINE_BYTES
+from sardonyx._src.compile.program.live_range import LiveRange
+from sardonyx._src.compile.program.program import Program
+from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program.tensor import Buffer
+
+MIN_BYTES = 1 << 16  # of a buffer that is lent memory, and of an output that lends it
+FIRST_OFFSET = 48  # to a cache line: the memory of a large NumPy array begins 16 bytes after one, where malloc maps pages
+
+
+@dataclass(frozen=True, slots=True)
+class Loan:
+    """Where a buffer is: bytes from the beginning of an output."""
+
+    output: Buffer
+    offset: int
+
+
+@dataclass(slots=True)
+class Lender:
+    """An output that is not used before action `first`; placed: the ranges of bytes that are lent, with their live ranges."""
+
+    output: Buffer
+    size: int
+    first: int
+    placed: list[tuple[int, int, LiveRange]] = field(default_factory=list)
+
+    def place(self, borrower: LiveRange) -> Loan | None:
+        """The lowest gap that a buffer fits into while it is live; None if there is none."""
+        if borrower.last >= self.first:
+            return None
+        start, size = FIRST_OFFSET, -(-borrower.size // CACHE_LINE_BYTES) * CACHE_LINE_BYTES
+        for low, high, other in self.placed:
+            if other.first > borrower.last or other.last < borrower.first:
+                continue
+            if start + size <= low:
+                break
+            start = max(start, high)
+        if start + size > self.size:
+            return None
+        insort(self.placed, (start, start + size, borrower), key=lambda p: p[0])
+        return Loan(self.output, start)
+
+
+def lend_outputs(program: Program, ranges: Sequence[LiveRange]) -> Mapping[Buffer, Loan]:
+    """The loans of buffers with these live ranges; none if Python executes a part of the program."""
+    if len(program.steps) < len(program.actions):
+        return {}
+    kept = {tensor.buffer for tensor in program.outputs.values() if tensor is not None}
+    lenders = sorted(find_lenders(program), key=lambda lender: (lender.first, lender.size))
+    loans: dict[Buffer, Loan] = {}
+    for borrower in sorted(ranges, key=lambda r: (-r.size, r.first)):
+        if borrower.size < MIN_BYTES or borrower.buffer in kept:
+            continue
+        loan = next((loan for lender in lenders if (loan := lender.place(borrower)) is not None), None)
+        if loan is not None:
+            loans[borrower.buffer] = loan
+    return loans
+
+
+def find_lenders(program: Program) -> list[Lender]:
+    """The large outputs of known size, each of which is the whole of its buffer."""
+    first_uses: dict[Buffer, int] = {}
+    for i, action in enumerate(program.actions):
+        for tensor in (*action.reads, *action.writes):
+            first_uses.setdefault(tensor.buffer, i)
+        if isinstance(action, Step) and action.jump is not None and action.jump.distance < 0:
+            start = i + action.jump.distance  # an output of a loop is used from its first iteration on
+            first_uses.update((buffer, start) for buffer, first in first_uses.items() if first > start)
+    lenders = []
+    for output in program.outputs.values():
+        if output is None or output.buffer.role != "output" or output.buffer not in first_uses:
+            continue
+        size = output.buffer.size
+        if isinstance(size, int) and size >= MIN_BYTES and output.is_dense and output.nbytes == size:
+            lenders.append(Lender(output.buffer, size, first_uses[output.buffer]))
+    return lenders

@@ -12,7 +12,7 @@ Version = tuple[PersistentSequence, list[object]]
 
 
 def sequence_of(length: int) -> PersistentSequence:
-    return PersistentSequence.of(np.array([i]) for i in range(length))
+    return PersistentSequence.of(np.zeros(i) for i in range(length))
 
 
 def edit(version: Version, generator: np.random.Generator, erasures: float) -> Version:
@@ -89,11 +89,16 @@ def test_inserted_elements_are_those_that_a_version_did_not_have() -> None:
     assert sequence_of(4).inserted_since(old) is None
 
 
-def test_a_shape_is_that_of_all_elements() -> None:
-    sequence = sequence_of(40)
+def test_a_shape_and_an_element_type_are_those_of_all_elements() -> None:
+    sequence = PersistentSequence.of([np.zeros(1)] * 40)
     assert sequence.shape == (1,)
-    assert sequence.with_element(7, np.array([5])).without_element(0).shape == (1,)
-    assert sequence.with_element(7, np.array(5)).shape is None
+    assert sequence.has_type_of(np.zeros(3))
+    assert not sequence.has_type_of(np.zeros(1, np.float32))
+    assert sequence.with_element(7, np.zeros(1)).without_element(0).shape == (1,)
+    other = sequence.with_element(7, np.zeros(()))
+    assert other.shape is None
+    assert other.has_type_of(np.zeros(1))
+    assert not sequence.with_element(7, np.zeros(1, np.int64)).has_type_of(np.zeros(1))
     assert PersistentSequence.of([np.zeros(2), np.zeros(3)]).shape is None
 
 

@@ -15,7 +15,7 @@ from sardonyx._src.interp.calls import execute_body
 from sardonyx._src.interp.run_memory import UNLIMITED
 from sardonyx._src.interp.run_state import Frame, RunState, seeded_state
 from sardonyx._src.interp.signature import check_counts
-from sardonyx._src.interp.steps import CalledBody, NodeStep, as_value
+from sardonyx._src.interp.steps import CalledBody, IdentityStep, NodeStep, as_value, is_identity
 from sardonyx._src.ir.call_counts import count_calls
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.model import Function, Model
@@ -61,7 +61,12 @@ class NodeRunContext:
 
     def bind(self, graph: Graph) -> GraphCall:
         call = self.program.inner(graph).bind(self.frame.run, self.frame.defining_frame(graph))
-        return lambda inputs: call(list(map(as_value, inputs)))  # elements of vectors are scalars of NumPy
+
+        def call_with_values(inputs: Sequence[RuntimeValue]) -> list[RuntimeValue]:
+            # Elements of vectors are scalars of NumPy.
+            return call([x if type(x) is np.ndarray else as_value(x) for x in inputs])
+
+        return call_with_values
 
     def check(self) -> None:
         self.frame.run.control.check()
@@ -138,7 +143,13 @@ class InterpreterProgram:
         """The graph as a function of at most as many values as it has inputs, for any number of calls in one run, during
         which the values of enclosing graphs stay the same."""
         known = self.constants if outer is None else self.constants | outer.find(self.captured)
-        return lambda inputs: self.run_in(Frame(known.copy(), outer, run), inputs)
+        frame = Frame(known, outer, run)
+
+        def call(inputs: Sequence[RuntimeValue]) -> list[RuntimeValue]:
+            frame.values = known.copy()
+            return self.run_in(frame, inputs)
+
+        return call
 
     def run_in(self, frame: Frame, inputs: Sequence[RuntimeValue]) -> list[RuntimeValue]:
         """The outputs, in a frame that has no values yet but those that are known before a call."""
@@ -173,8 +184,9 @@ def constant_value(value: Value) -> RuntimeValue:
 
 def step_of(node: Node, program: InterpreterProgram) -> NodeStep:
     """The node bound to the model-local function that it calls, or to the kernel of its operator."""
-    step = NodeStep(node)
     function = program.model.functions.get((node.domain, node.op_type, node.overload))
+    is_kernel = function is None and is_identity(node, program.imports)
+    step = IdentityStep(node) if is_kernel else NodeStep(node)
     if function is not None:
         bind_function(step, function, program)
     else:

@@ -66,9 +66,13 @@ class RunMemory:
         if not takes_sequences:
             self.add(list(value.values() if isinstance(value, dict) else value))
 
+    def has_room(self, count: int) -> bool:
+        """Whether a container of `count` elements does not pass the limit by itself."""
+        return self.used + count * ARRAY_OVERHEAD <= self.limit
+
     def check_length(self, count: int) -> None:
         """Raises LimitError for a container of `count` elements that passes the limit by itself."""
-        if self.used + count * ARRAY_OVERHEAD > self.limit:
+        if not self.has_room(count):
             self.refuse(self.used + count * ARRAY_OVERHEAD)
 
     def track(self, array: Array) -> None:

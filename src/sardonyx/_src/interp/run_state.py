@@ -74,16 +74,11 @@ class RunState:
     nodes: int = 0
     observe_inputs: Callable[[Graph, Sequence[RuntimeValue]], None] | None = None
     memory: RunMemory = field(init=False)
+    max_nodes: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.memory = RunMemory(self.limits.run_bytes)
-
-    def count_node(self) -> None:
-        """Counts a node that is about to run; raises LimitError or CancelledError if the run must end instead."""
-        self.control.check()
-        self.nodes += 1
-        if self.nodes > self.limits.nodes:
-            self.check_nodes(0)
+        self.max_nodes = self.limits.nodes
 
     def check_nodes(self, count: int) -> None:
         """Raises LimitError if `count` further nodes pass the limit."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
@@ -21,11 +22,14 @@ from sardonyx._src.ops.api import (
     RuntimeValue,
     as_run_value,
 )
+from sardonyx._src.ops.persistent_sequence import PersistentSequence
 from sardonyx._src.schema import OpSchema
 
 # Raised by kernels for inputs of types that the operator does not accept; bugs if the types are right.
 INTERNAL_ERRORS = (AttributeError, AssertionError)
 TRANSLATED_ERRORS = (Located, MemoryError, *OPERAND_ERRORS, *INTERNAL_ERRORS)
+
+IDENTITY_OF_ANY_VALUE = 16  # the version from which Identity also accepts sequences and optionals
 
 StepCall: TypeAlias = Callable[[Frame, list[RuntimeValue]], Evaluated]
 
@@ -51,6 +55,7 @@ class NodeStep:
         "call",
         "dead",
         "enter",
+        "fetch",
         "kernel",
         "node",
         "reads",
@@ -83,6 +88,8 @@ class NodeStep:
             writes.pop()
         self.reads, self.writes = tuple(reads), tuple(writes)
         self.write = self.writes[0] if len(self.writes) == 1 else None  # the only output
+        # The inputs from the values of a frame; two at least, since `itemgetter` returns one by itself.
+        self.fetch = itemgetter(*self.reads) if len(self.reads) > 1 else None
 
     def execute(self, frame: Frame) -> None:
         inputs = self.take_inputs(frame)
@@ -98,9 +105,15 @@ class NodeStep:
 
     def take_inputs(self, frame: Frame) -> list[RuntimeValue]:
         """The inputs, checked against the schema; counts the node, which is about to run."""
-        values = frame.values
-        frame.run.count_node()
-        inputs = [values[v] if v in values else None if v is None else frame[v] for v in self.reads]
+        run, values = frame.run, frame.values
+        run.control.check()
+        run.nodes += 1
+        if run.nodes > run.max_nodes:
+            run.check_nodes(0)
+        try:
+            inputs = [values[self.reads[0]]] if self.fetch is None else list(self.fetch(values))  # type: ignore[index]
+        except LookupError:  # some are left out, or values of enclosing graphs
+            inputs = [values[v] if v in values else None if v is None else frame[v] for v in self.reads]
         for x, expected in zip(inputs, self.types, strict=False):
             if (x.dtype if type(x) is np.ndarray else type(x)) is not expected:
                 self.check_types(inputs)
@@ -110,14 +123,20 @@ class NodeStep:
     def store_results(self, frame: Frame, inputs: Sequence[RuntimeValue], result: Evaluated) -> None:
         """Stores what the kernel or body returned, and drops the values whose last use was this step."""
         run, values = frame.run, frame.values
-        if type(result) is not np.ndarray or self.write is None or result.nbytes >= MIN_TRACKED_BYTES:
+        results: list[RuntimeValue]
+        if type(result) is np.ndarray:
+            is_small = result.nbytes < MIN_TRACKED_BYTES
+        else:
+            is_small = type(result) is PersistentSequence and run.memory.has_room(len(result))
+        if is_small and self.write is not None:
+            values[self.write] = result  # type: ignore[assignment]  # no tuple
+            results = [values[self.write]]
+        else:
             results = list(map(as_value, result)) if isinstance(result, tuple) else [as_value(result)]
             self.count_results(run, inputs, results)
             for value, item in zip(self.writes, results, strict=False):
                 if value is not None:
                     values[value] = as_run_value(item)
-        else:
-            values[self.write], results = result, [result]
         if run.observe is not None:
             run.observe(self.node, results)
         for value in self.dead:
@@ -175,6 +194,36 @@ class NodeStep:
             return error
         shapes = ", ".join(map(describe_value, inputs))
         return EvaluationError(f"{error} (inputs: {shapes})", location=location(self.node))
+
+
+class IdentityStep(NodeStep):
+    """An Identity of a version that accepts all values, in loops often every second node: its result needs no checks."""
+
+    __slots__ = ()
+
+    def execute(self, frame: Frame) -> None:
+        run, values, (read,) = frame.run, frame.values, self.reads
+        run.control.check()
+        run.nodes += 1
+        if run.nodes > run.max_nodes:
+            run.check_nodes(0)
+        assert self.write is not None and read is not None, f"{self.node!r} must have an input and an output"
+        values[self.write] = result = values[read] if read in values else frame[read]
+        if run.observe is not None:
+            run.observe(self.node, [result])
+        for value in self.dead:
+            values.pop(value, None)
+
+
+def is_identity(node: Node, imports: Mapping[str, int]) -> bool:
+    """Whether a node can be an `IdentityStep`."""
+    return (
+        node.op_type == "Identity"
+        and not node.domain
+        and imports.get("", 0) >= IDENTITY_OF_ANY_VALUE
+        and [value is not None for value in node.inputs] == [True]
+        and [bool(value.name) for value in node.outputs] == [True]
+    )
 
 
 def types_of(inputs: Sequence[RuntimeValue]) -> tuple[object, ...]:

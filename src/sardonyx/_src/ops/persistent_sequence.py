@@ -12,7 +12,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -23,15 +23,10 @@ WIDTH = 32  # elements of a leaf, and children of an inner node, at most
 MAX_EDITS = 8  # that a sequence remembers; an observer that missed more of them looks at every element
 VERSIONS = count()
 Leaf: TypeAlias = "tuple[RuntimeValue, ...]"
+# An edit: the version before it, and the index of the insertion, or ~index of what was erased.
+SequenceEdit: TypeAlias = "tuple[int, int]"
 Shape: TypeAlias = "tuple[int, ...]"
 Node: TypeAlias = "Leaf | InnerNode"
-
-
-class SequenceEdit(NamedTuple):
-    """An edit, by the version before it.  position: the index of the insertion; ~index of what was erased."""
-
-    version: int
-    position: int
 
 
 class InnerNode:
@@ -54,17 +49,24 @@ class InnerNode:
 class PersistentSequence:
     """An immutable sequence.
 
-    version: no other sequence has it.  edits: the last ones that led to it.  shape: that of all elements; None if they have
-    several, or might have.
+    shape, dtype: of all elements; None if they have several shapes, or might have; or are no arrays.  version: no other
+    sequence has it.  edits: of a sequence of several shapes, the last ones that led to it.
     """
 
-    __slots__ = ("edits", "front", "shape", "tail", "tree", "version")
+    __slots__ = ("dtype", "edits", "front", "shape", "tail", "tree", "version")
 
     def __init__(
-        self, tree: Node, front: int, tail: Leaf, shape: Shape | None, edits: tuple[SequenceEdit, ...] = ()
+        self,
+        tree: Node,
+        front: int,
+        tail: Leaf,
+        shape: Shape | None,
+        dtype: np.dtype[np.generic] | None,
+        edits: tuple[SequenceEdit, ...] = (),
     ) -> None:
         """front: the number of elements in the tree, which the tail follows."""
-        self.tree, self.front, self.tail, self.shape, self.edits = tree, front, tail, shape, edits
+        self.tree, self.front, self.tail = tree, front, tail
+        self.shape, self.dtype, self.edits = shape, dtype, edits
         self.version = next(VERSIONS)
 
     @classmethod
@@ -73,9 +75,13 @@ class PersistentSequence:
         nodes: list[Node] = [elements[i : i + WIDTH] for i in range(0, len(elements), WIDTH)]
         while len(nodes) > 1:
             nodes = [InnerNode.of(nodes[i : i + WIDTH]) for i in range(0, len(nodes), WIDTH)]
-        shapes = {element.shape if isinstance(element, np.ndarray) else None for element in elements}
-        shape = shapes.pop() if len(shapes) == 1 else None
-        return cls(nodes[0] if nodes else (), len(elements), (), shape)
+        shape, dtype = None, None
+        if elements and isinstance(first := elements[0], np.ndarray):
+            arrays = [element for element in elements if isinstance(element, np.ndarray)]
+            if len(arrays) == len(elements):
+                shape = first.shape if all(array.shape == first.shape for array in arrays) else None
+                dtype = first.dtype if all(array.dtype == first.dtype for array in arrays) else None
+        return cls(nodes[0] if nodes else (), len(elements), (), shape, dtype)
 
     def __len__(self) -> int:
         return self.front + len(self.tail)
@@ -102,6 +108,10 @@ class PersistentSequence:
             node = node.children[k]
         return node[index]
 
+    def has_type_of(self, element: RuntimeValue) -> bool:
+        """Whether all elements are known to be arrays of the element type of another array."""
+        return type(element) is np.ndarray and element.dtype is self.dtype
+
     def with_element(self, index: int, element: RuntimeValue) -> PersistentSequence:
         """The sequence with another element before that of the index, which is from 0 to the length."""
         tree, front, tail = self.tree, self.front, self.tail
@@ -113,8 +123,11 @@ class PersistentSequence:
             if len(tail) > WIDTH:
                 tree, front = tree_of(append_leaf(tree, tail[:WIDTH])), front + WIDTH
                 tail = tail[WIDTH:]
-        shape = self.shape if isinstance(element, np.ndarray) and element.shape == self.shape else None
-        return PersistentSequence(tree, front, tail, shape, self.edits_with(index))
+        shape, dtype = self.shape, self.dtype
+        if not (isinstance(element, np.ndarray) and element.shape == shape and element.dtype is dtype):
+            shape = None
+            dtype = dtype if isinstance(element, np.ndarray) and element.dtype == dtype else None
+        return PersistentSequence(tree, front, tail, shape, dtype, self.edits_with(index, shape))
 
     def without_element(self, index: int) -> PersistentSequence:
         """The sequence without the element of the index, which is from 0 to the length less 1."""
@@ -123,10 +136,13 @@ class PersistentSequence:
             tree, front = tree_of(erase_from(tree, index)), front - 1
         else:
             tail = (*tail[: index - front], *tail[index - front + 1 :])
-        return PersistentSequence(tree, front, tail, self.shape, self.edits_with(~index))
+        return PersistentSequence(
+            tree, front, tail, self.shape, self.dtype, self.edits_with(~index, self.shape)
+        )
 
-    def edits_with(self, index: int) -> tuple[SequenceEdit, ...]:
-        return (*self.edits[1 - MAX_EDITS :], SequenceEdit(self.version, index))
+    def edits_with(self, position: int, shape: Shape | None) -> tuple[SequenceEdit, ...]:
+        """The edits of a sequence that one leads to; none for a sequence of one shape, of which any element tells all."""
+        return () if shape is not None else (*self.edits[1 - MAX_EDITS :], (self.version, position))
 
     def inserted_since(self, version: int) -> Sequence[int] | None:
         """The indices of the elements that a version did not have; None if that version is another sequence, or too old."""
@@ -134,7 +150,7 @@ class PersistentSequence:
             return ()
         edits = self.edits
         for first in range(len(edits) - 1, -1, -1):
-            if edits[first].version == version:
+            if edits[first][0] == version:
                 break
         else:
             return None

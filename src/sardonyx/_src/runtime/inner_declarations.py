@@ -9,7 +9,7 @@ depend (`declaration_analysis`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -18,21 +18,32 @@ from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.walk import graph_path, graphs, location, values
 from sardonyx._src.ops.api import RuntimeValue, as_plain_value
+from sardonyx._src.ops.persistent_sequence import PersistentSequence
 from sardonyx._src.runtime.declared_dims import DeclaredDims
-from sardonyx._src.runtime.declared_sizes import DeclaredSizes, Place, sizes_of
+from sardonyx._src.runtime.declared_sizes import DeclaredDim, DeclaredSizes, Place, sizes_of
 
+SHAPED = frozenset(
+    {np.ndarray, PersistentSequence}
+)  # classes of values whose `shape` is compared with that declared
 InnerDeclarations = Mapping[Value, "InnerDeclaration"]
 
 
 @dataclass(slots=True)
 class InnerDeclaration:
-    """A declared type with sizes.  is_local: names of its dims belong to one call of a function."""
+    """A declared type with sizes.
+
+    is_local: names of its dims belong to one call of a function.  dims: of a tensor, or of the elements of a sequence.
+    """
 
     value: Value
     sizes: DeclaredSizes
     graph: Graph
     is_local: bool
     named_place: Place | None = None
+    dims: tuple[DeclaredDim, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.dims = (self.sizes.elements or self.sizes).dims
 
     @property
     def place(self) -> Place:
@@ -104,6 +115,11 @@ def find_declarations(model: Model) -> InnerDeclarations:
     return result
 
 
+def is_as_declared(actual: RuntimeValue, declared: InnerDeclaration) -> bool:
+    """Whether a tensor, or all elements of a sequence, have exactly the declared sizes; False if that takes longer to tell."""
+    return type(actual) in SHAPED and actual.shape == declared.dims  # type: ignore[union-attr]
+
+
 # --- observed runs ---------------------------------------------------------------------------
 
 
@@ -118,6 +134,10 @@ class DeclarationObserver:
     def observe_node(self, node: Node, results: Sequence[RuntimeValue]) -> None:
         if self.following is not None:
             self.following(node, [as_plain_value(result) for result in results])
+        if len(results) == 1:
+            declared, actual = self.declarations.get(node.outputs[0]), results[0]
+            if declared is None or is_as_declared(actual, declared):
+                return
         self.observe_values(node.outputs, results)
 
     def observe_inputs(self, graph: Graph, arguments: Sequence[RuntimeValue]) -> None:
@@ -125,9 +145,10 @@ class DeclarationObserver:
         self.observe_values(graph.inputs, arguments)
 
     def observe_values(self, formals: Sequence[Value], actuals: Sequence[RuntimeValue]) -> None:
+        declarations = self.declarations
         for value, actual in zip(formals, actuals, strict=False):
-            declared = self.declarations.get(value)
-            if declared is None or (type(actual) is np.ndarray and actual.shape == declared.sizes.dims):
+            declared = declarations.get(value)
+            if declared is None or is_as_declared(actual, declared):
                 continue
             if not self.dims.extends(actual, declared.sizes):
                 self.dims.check_inner(actual, declared.sizes, declared.place, is_local=declared.is_local)

@@ -29,6 +29,9 @@ from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import GraphCall, RuntimeValue
 
 MAX_SPECIALIZATIONS = 8  # of a subgraph; calls with further element types and ranks are interpreted
+TYPE_CHECKS = (
+    16  # calls of an interpreted subgraph after which the types of its arguments are looked at again
+)
 MAX_NESTED_GRAPHS = 4  # levels of graphs inside each other
 # Nanoseconds, measured on x86-64: of an interpreted node, of a call whose program has only kernel steps, of any other
 # call, and of each fallback op in one.
@@ -127,13 +130,16 @@ class NativeSubgraphProgram(InterpreterProgram):
             return interpret
         formals, captured = len(self.graph.inputs), [outer[value] for value in self.outer]
         compiled: CompiledSubgraph | None = None
-        types: TypeKey = ()  # of the inputs of the last call
+        types: TypeKey = ()  # of the inputs
+        calls = 0
 
         def call(inputs: Sequence[RuntimeValue]) -> list[RuntimeValue]:
-            nonlocal compiled, types
+            nonlocal calls, compiled, types
             if len(inputs) != formals:
                 return interpret(inputs)
-            if types != (types := tuple(map(type_key, inputs))) or not types:
+            calls += 1
+            if (compiled is not None or calls % TYPE_CHECKS == 1) and not has_types(inputs, types):
+                types = tuple(map(type_key, inputs))
                 compiled = self.specialize([*inputs, *captured], (*types, *map(type_key, captured)))
             results = None if compiled is None else compiled.run([*inputs, *captured], run)
             return interpret(inputs) if results is None else results
@@ -157,6 +163,18 @@ class NativeSubgraphProgram(InterpreterProgram):
         except CompilationError:
             self.specializations[key] = None
             raise
+
+
+def has_types(inputs: Sequence[RuntimeValue], types: TypeKey) -> bool:
+    """Whether inputs have these types, of as many inputs; False for none."""
+    for x, key in zip(inputs, types, strict=False):
+        if not (
+            x.dtype is key[0] and x.ndim == key[1]
+            if type(key) is tuple and type(x) is np.ndarray
+            else type(x) is key
+        ):
+            return False
+    return bool(types)
 
 
 def type_key(x: RuntimeValue) -> tuple[object, int] | type:

@@ -129,7 +129,11 @@ def keeps_going(body: object) -> bool:
     if value.producer is not None and value.producer.op_type == "Constant":
         attribute = value.producer.attributes.get("value")
         constant = attribute.value if attribute is not None and isinstance(attribute.value, Tensor) else None
-    return isinstance(constant, Tensor) and constant.dtype is DataType.BOOL and bool(constant.numpy().all())
+    return (
+        isinstance(constant, Tensor)
+        and constant.dtype is DataType.BOOL
+        and constant.numpy().tolist() in (True, [True])
+    )
 
 
 @op.eval(*LOOP_VERSIONS)
@@ -162,13 +166,16 @@ def evaluate(
             raise LimitError(f"the loop exceeds {limit} iterations", limit="limits.iterations")
         call = call or bind_body(context, body, 2 + count, 1 + max(count, len(context.requested_outputs)))
         number = np.array(done if number_shape == () else [done], np.int64)
-        condition, *results = call([number, reshape_condition(condition, condition_shape), *carried])
+        if not ends_by_count or not done:
+            condition = reshape_condition(condition, condition_shape)
+        condition, *results = call([number, condition, *carried])
         carried = results[:count]
-        for scan, element in zip(scans, results[count:] if scans else (), strict=False):
-            if scan is not None:
-                scan.add(element)
+        if scans:
+            for scan, element in zip(scans, results[count:], strict=False):
+                if scan is not None:
+                    scan.add(element)
         done += 1
-        going = cond is None or bool(single(condition, "the body's condition"))
+        going = ends_by_count or bool(single(condition, "the body's condition"))
     return *carried, *(None if scan is None else scan.stack() for scan in scans)
 
 

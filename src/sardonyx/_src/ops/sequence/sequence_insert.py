@@ -33,6 +33,8 @@ def evaluate(
 ) -> RuntimeValue:
     """position: one integer from -n to n, before which the tensor is inserted; appended by default."""
     count = len(input_sequence)
+    if type(input_sequence) is PersistentSequence and position is None and input_sequence.has_type_of(tensor):
+        return input_sequence.with_element(count, tensor)
     first = input_sequence[0] if count else tensor
     if not (type(first) is type(tensor) is np.ndarray and first.dtype is tensor.dtype):
         check_same_element_type([first, tensor])

@@ -10,6 +10,7 @@ import pytest
 import sardonyx as sx
 from models import parse_model
 from sardonyx._src.compile.llvm.cache import ObjectCache
+from sardonyx._src.io.regular_files import read_all
 from sardonyx.errors import InputError, InvalidModel
 
 MODEL = parse_model("g (float[2] x) => (float[2] y) { y = Abs(x) }")
@@ -79,3 +80,20 @@ def test_a_fifo_in_place_of_cached_code_is_a_miss(tmp_path: Path) -> None:
     path.unlink()
     os.mkfifo(path)
     assert cache.get("target", "source") is None
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/mem"), reason="the system has no /proc")
+@pytest.mark.parametrize("opener", [sx.load, sx.Session])
+def test_a_file_that_fails_when_it_is_read_is_named(opener: Callable[[Path], object]) -> None:
+    with pytest.raises(OSError, match="/proc/self/mem") as caught:
+        opener(Path("/proc/self/mem"))
+    assert caught.value.filename == "/proc/self/mem"
+
+
+def test_a_file_without_bytes_yet_is_named() -> None:
+    """As kernel messages, which a read that does not wait returns None for."""
+    reader, writer = os.pipe2(os.O_NONBLOCK)
+    with os.fdopen(reader, "rb", buffering=0) as file, pytest.raises(BlockingIOError) as caught:
+        read_all(file, "messages")
+    os.close(writer)
+    assert caught.value.filename == "messages"

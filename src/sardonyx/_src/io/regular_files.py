@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -69,4 +70,18 @@ def refuse_irregular(path: str, status: os.stat_result, accepted: tuple[int, ...
 def read_regular(path: Path) -> bytes:
     """The content of a regular file; raises what `open_regular` raises."""
     with open_regular(path) as file:
-        return file.read()
+        return read_all(file, path)
+
+
+def read_all(file: BinaryIO, path: str | os.PathLike[str], size: int = -1) -> bytes:
+    """What is left of an open file, or its first bytes up to a size; raises OSError, which names the file, if it cannot be read.
+
+    Files of /proc are regular ones of no length, and some fail only when they are read.
+    """
+    try:
+        data: bytes | None = file.read(size)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
+    if data is None:  # nothing is there yet, and a read of the descriptor never waits
+        raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN), os.fspath(path))
+    return data

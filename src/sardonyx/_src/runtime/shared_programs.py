@@ -17,7 +17,7 @@ from sardonyx._src.errors import ExternalDataError, InvalidModel
 from sardonyx._src.io.external.files import ExternalStorage
 from sardonyx._src.io.file_stamps import BytesStamp, FileStamp, FileStamps
 from sardonyx._src.io.loading.load import TEXT_SUFFIXES, ModelSource
-from sardonyx._src.io.regular_files import open_regular
+from sardonyx._src.io.regular_files import open_regular, read_all
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.ir.walk import model_tensors
@@ -89,7 +89,7 @@ def stamp_content(stamp: FileStamp) -> FileStamp | BytesStamp:
         return known
     try:
         with open_regular(stamp.path) as file:
-            content = BytesStamp.of(file.read())
+            content = BytesStamp.of(read_all(file, stamp.path))
             after = FileStamp.from_descriptor(stamp.path, file.fileno())
     except (OSError, InvalidModel):  # InvalidModel: a directory, a device
         return stamp

@@ -9,7 +9,7 @@ from sardonyx._src.check.driver.sources import OPERATOR_SET_PREFIX, DocumentKind
 from sardonyx._src.cli.output.streams import standard_input
 from sardonyx._src.io.loading.operator_set_path import TEXT_HEAD, TEXT_SUFFIXES
 from sardonyx._src.io.loading.operator_sets import OPSET_MAGIC
-from sardonyx._src.io.regular_files import open_regular
+from sardonyx._src.io.regular_files import open_regular, read_all
 from sardonyx._src.proto.record import Record
 
 # In this order where the bytes fit several: a sequence of one element is encoded like an optional with that element.
@@ -42,7 +42,7 @@ def guess_kind(source: str | bytes) -> DocumentKind:
 
 def read_head(path: Path) -> bytes:
     with open_regular(path) as file:
-        return file.read(TEXT_HEAD)
+        return read_all(file, path, TEXT_HEAD)
 
 
 def misfits(source: str | bytes, kind: DocumentKind) -> tuple[int, int]:

@@ -19,7 +19,7 @@ from sardonyx._src.io.external.opening import policy_of
 from sardonyx._src.io.loading.environment import OPERATOR_SETS_VARIABLE
 from sardonyx._src.io.loading.file_formats import FileData, explain_failure, require_model
 from sardonyx._src.io.mapped_files import MappedFile
-from sardonyx._src.io.regular_files import open_regular
+from sardonyx._src.io.regular_files import open_regular, read_all
 from sardonyx._src.io.serde import from_proto
 from sardonyx._src.io.serde.graphs import NO_RUNS
 from sardonyx._src.io.young_objects import promote_young_objects
@@ -247,11 +247,11 @@ def map_or_read(path: PathSource, read_up_to: int | None = None) -> mmap.mmap | 
     with open_regular(path) as file:
         status = os.fstat(file.fileno())
         if status.st_size <= read_up_to:
-            data = file.read()  # all of it: the length of a pipe is unknown
+            data = read_all(file, path)  # all of it: the length of a pipe is unknown
             if not data:
                 raise InvalidModel(f"{path} must contain a model; got an empty file")
             return data
         try:
             return MappedFile.from_descriptor(file.fileno(), status.st_size, os.path.join(os.getcwd(), path))
         except (OSError, io.UnsupportedOperation):
-            return file.read()
+            return read_all(file, path)

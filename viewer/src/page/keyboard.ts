@@ -79,8 +79,7 @@ function follow(key: string, viewer: Viewer): void {
   const hit = selection && boxWithKey(scene, viewer.boxKey(selection));
   const next = hit ? neighbour(key, hit) : { box: scene.boxes.find((box) => box.card.kind !== "port"), frame: scene };
   if (!next?.box) return;
-  const { item, graph } = next.box;
-  viewer.select({ kind: item.kind === "node" || item.kind === "scope" ? item.kind : "value", graph: graph.index, instance: next.frame.instance, id: item.id });
+  viewer.selectBox(next.box, next.frame.instance);
   viewer.emit("look");
 }
 

@@ -30,13 +30,15 @@ export async function restoreLocation(viewer: Viewer, fragment: string): Promise
 }
 
 function parseSelection(viewer: Viewer, text: string): Selection | null {
-  const match = /^(\d+) (.+)\/([nsv])(\d+)$/.exec(text);
+  const match = /^(\d+) (.+)\/([nsvio])(\d+)$/.exec(text);
   if (!match) return null;
   const [graph, id] = [Number(match[1]), Number(match[4])];
   const view = viewer.document.data.graphs[graph] && viewer.document.graph(graph);
-  const kind = { n: "node", s: "scope", v: "value" }[match[3]!] as Selection["kind"];
+  const [instance, letter] = [match[2]!, match[3]!];
+  const kind = letter === "n" ? "node" : letter === "s" ? "scope" : "value";
   const limit = !view ? 0 : kind === "node" ? view.nodeCount : kind === "scope" ? view.data.scopes.parent.length : view.valueCount;
-  return id < limit ? { kind, graph, instance: match[2]!, id } : null;
+  if (id >= limit) return null;
+  return letter === "i" || letter === "o" ? { kind, graph, instance, id, box: `${instance}/${letter}${id}` } : { kind, graph, instance, id };
 }
 
 /** Keeps the address up to date. */

@@ -59,8 +59,7 @@ export class Outline {
   }
 
   private choose({ box, frame }: PlacedBox): void {
-    const { kind, id } = box.item;
-    this.viewer.select({ kind: kind === "node" || kind === "scope" ? kind : "value", graph: box.graph.index, instance: frame.instance, id });
+    this.viewer.selectBox(box, frame.instance);
     this.viewer.emit("look");
   }
 

@@ -117,8 +117,7 @@ export class Stage {
       this.viewer.select(null);
       return;
     }
-    const { kind, id } = hit.box.item;
-    this.viewer.select({ kind: kind === "node" || kind === "scope" ? kind : "value", graph: hit.box.graph.index, instance: hit.frame.instance, id });
+    this.viewer.selectBox(hit.box, hit.frame.instance);
     if (this.isSign(hit, px, py) || (hit.box.canOpen && event.altKey)) void this.toggle(hit.box.key);
   }
 

@@ -3,7 +3,7 @@
 import { Annotations } from "../model/annotations.ts";
 import type { DocumentView, GraphView } from "../model/graph_view.ts";
 import type { Change, PageData, Place } from "../page_data.ts";
-import type { PlacedFrame } from "../scene/scene.ts";
+import type { Box, PlacedFrame } from "../scene/scene.ts";
 import { awaitSteps, SceneBuilder } from "../scene/scene.ts";
 import { LayoutRunner } from "./layout_runner.ts";
 
@@ -12,6 +12,7 @@ export interface Selection {
   graph: number;
   instance: string;
   id: number;
+  box?: string; // key of the box of an input or output, if the value was selected there
 }
 
 /** A document as a choice of the page: one for a model, three for a difference. */
@@ -154,8 +155,18 @@ export class Viewer {
     return this.canonical(graph.data.owner.graph, instance.split("/").slice(0, -2).join("/"), captured);
   }
 
-  boxKey(selection: Selection): string {
-    return `${selection.instance}/${selection.kind[0]!}${selection.id}`;
+  /** The key of the box of what is selected; values have boxes where they are inputs or outputs. */
+  boxKey({ kind, graph: index, instance, id, box }: Selection): string {
+    if (kind !== "value") return `${instance}/${kind[0]!}${id}`;
+    const graph = this.document.graph(index);
+    const isInput = graph.data.inputs.includes(id) || graph.captured(id) >= 0;
+    return box ?? `${instance}/${isInput ? "i" : graph.isOutput(id) ? "o" : "v"}${id}`;
+  }
+
+  /** Selects what a box shows. */
+  selectBox({ key, item: { kind, id }, graph }: Box, instance: string): void {
+    if (kind === "node" || kind === "scope") this.select({ kind, graph: graph.index, instance, id });
+    else this.select({ kind: "value", graph: graph.index, instance, id, box: key });
   }
 
   /** The root graph and instance where a graph is shown: inside the nodes that hold it, or by itself. */

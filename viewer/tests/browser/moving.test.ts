@@ -54,6 +54,29 @@ describe("keys of the selected node", () => {
     await close();
   });
 
+  it("lead from an input to an output and back, and the address has where they are", async () => {
+    const { page, address, close } = await openPage(browser, columns(2));
+    const selection = async (): Promise<string> => { const { kind, id } = (await stateOf(page)).selection!; return `${kind} ${id}`; };
+    const way: string[] = [];
+    await page.keyboard.press("Escape");
+    for (const key of ["ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowUp"]) {
+      await page.keyboard.press(key);
+      way.push(await selection());
+    }
+    const output = way[3]!;
+    expect([way[0], way[1], way[2], way[4]]).toEqual(["value 0", "node 0", "node 1", "node 1"]);
+    expect(output).toMatch(/^value/);
+    await page.keyboard.press("ArrowDown");
+    await expect.poll(() => page.url()).toMatch(/at=0\+0%2Fo\d+$/);
+    const fragment = new URL(page.url()).hash;
+    await page.goto("about:blank");
+    await page.goto(address + fragment);
+    await page.waitForSelector("html[data-ready]");
+    expect(await selection()).toBe(output);
+    expect(await page.getAttribute('[role="treeitem"][aria-selected="true"]', "aria-label")).toBe("output v2 ");
+    await close();
+  });
+
   it("copy it as ONNX text", async () => {
     const { page, close } = await openPage(browser, columns(6));
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import os
@@ -14,13 +15,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import grpc.aio
 import numpy as np
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 import sardonyx as sx
 from models import parse_model
+from sardonyx._src.serve.grpc.messages import EmptyMessage, ModelInferResponse, RepositoryModelRequest
 from serve.repositories import write_scale
+from serve.test_grpc_server import Client, y_of
+from serve.test_grpc_server import request as grpc_request
 from serve.test_service import MESSAGE, RunningService, assert_closed
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the port is shared by SO_REUSEPORT")
@@ -195,6 +200,37 @@ def test_metrics_are_those_of_all_processes(service: RunningService) -> None:
     usage = {key[1]: value for key, value in values.items() if key[0] == "process_resident_memory_bytes"}
     assert usage.keys() == {"0", "1", "2"}
     assert min(usage.values()) > 1 << 20
+
+
+def test_calls_of_grpc_reach_all_processes(tmp_path: Path) -> None:
+    write_scale(tmp_path / "models/a.onnx", 3)
+
+    async def scenario(port: int) -> None:
+        for factor in (3, 5):
+            write_scale(tmp_path / "models/a.onnx", factor)
+            load = RepositoryModelRequest("", "a")
+            async with new_channel(port) as channel:
+                await Client(channel).call("RepositoryModelLoad", load, EmptyMessage, 60)
+            for _ in range(20):
+                async with new_channel(port) as channel:
+                    response = await Client(channel).call("ModelInfer", grpc_request(1), ModelInferResponse)
+                    assert y_of(response) == [factor, 2 * factor]
+
+    with running_processes(tmp_path, "--grpc-port", "0", count=2) as service:
+        asyncio.run(scenario(service.port))  # the port that the log has last, which is that of gRPC
+
+
+def new_channel(port: int) -> grpc.aio.Channel:
+    """A channel that shares no connection with others, so that any process may accept it."""
+    return grpc.aio.insecure_channel(f"127.0.0.1:{port}", [("grpc.use_local_subchannel_pool", 1)])
+
+
+def test_changes_of_files_reach_all_processes(tmp_path: Path) -> None:
+    write_scale(tmp_path / "models/a.onnx", 3)
+    with running_processes(tmp_path, "--watch", "0.1", count=2) as service:
+        write_scale(tmp_path / "models/a.onnx", 7)
+        wait_until(lambda: answers(service, "a") == {(200, 7, 14)})
+        assert answers(service, "a") == {(200, 7, 14)}
 
 
 def test_sequences_need_one_process(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ test-clients:  ## clients of onnxruntime that others wrote, on Sardonyx in its p
 
 test-serve:  ## services with clients that others wrote, data frames, and the tutorial of scoring and serving
 	$(PYTHON) -m venv $(SERVING)
-	$(SERVING)/bin/python -m pip install --quiet --requirement clients/serving/requirements.txt --editable '.[score,serve]'
+	$(SERVING)/bin/python -m pip install --quiet --requirement clients/serving/requirements.txt --editable '.[score,serve,otel]'
 	$(SERVING)/bin/python -m pytest -q -c clients/pytest.ini clients/serving
 
 test-ray:  ## scoring on a cluster of Ray, two nodes on this machine, and a deployment on Ray Serve

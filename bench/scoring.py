@@ -189,7 +189,7 @@ def page(results: Results) -> str:
     complete = {model: tools for model, tools in results.samples.items() if all(map(tools.get, PROGRAMS))}
     runs = min((len(tools[tool]) for tools in complete.values() for tool in PROGRAMS), default=0)
     parts.append(
-        f"{results.rows:,} rows, {runs} runs each; memory is the largest of the runs. {results.stamp}"
+        f"{results.rows:,} rows, {runs} run{'s' * (runs > 1)} each; memory is the largest of the runs. {results.stamp}"
     )
     head = [
         "| model | sardonyx, rows/s | peer, rows/s | ratio | sardonyx, processor µs/row | peer, µs/row | sardonyx, MiB | peer, MiB |",

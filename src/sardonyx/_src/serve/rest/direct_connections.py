@@ -5,7 +5,7 @@ from __future__ import annotations
 from sardonyx._src.serve.failures import RequestFailure
 from sardonyx._src.serve.rest.connections import LimitedHttpProtocol
 from sardonyx._src.serve.rest.direct_inference import DirectInference, DirectRequest
-from sardonyx._src.serve.rest.responses import HttpResponse, write_response
+from sardonyx._src.serve.rest.responses import HttpResponse
 
 
 class DirectHttpProtocol(LimitedHttpProtocol):
@@ -101,7 +101,7 @@ class DirectHttpProtocol(LimitedHttpProtocol):
     def respond(self, response: HttpResponse, *, is_waiting: bool) -> None:
         """Sends a response.  is_waiting: whether the connection still is among those that wait for a request."""
         self.server_state.total_requests += 1
-        write_response(self.transport, response, self.server_state.default_headers)
+        self.inference.writer.write(self.transport, response, self.server_state.default_headers)
         if is_waiting:
             self.phase, self.header_bytes = "idle", 0
         else:

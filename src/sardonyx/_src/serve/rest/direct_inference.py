@@ -17,6 +17,7 @@ from sardonyx._src.serve.rest.inference import HEADER_LENGTH, json_length
 from sardonyx._src.serve.rest.inference_messages import format_response, parse_request
 from sardonyx._src.serve.rest.responses import (
     HttpResponse,
+    ResponseWriter,
     error_response,
     failure_response,
     inference_response,
@@ -67,7 +68,7 @@ class DirectInference:
         self, repository: ModelRepository, limits: ServiceLimits, held: HeldBytes, authorization: bytes
     ) -> None:
         """held: of all transports.  authorization: the value that the header must have; b"": any."""
-        self._repository, self.held = repository, held
+        self._repository, self.held, self.writer = repository, held, ResponseWriter()
         self._max_body, self._max_json = min(MAX_BODY, limits.body), limits.json
         self._authorization = authorization
         self._routes: dict[bytes, DirectRoute] = {}

@@ -77,7 +77,7 @@ async def send_response(send: Send, response: HttpResponse) -> None:
     """Sends a response to an ASGI server."""
     parts = response.parts
     size = sum(map(len, parts))
-    headers = [(b"content-length", b"%d" % size), *response.headers]
+    headers = [*response.headers, (b"content-length", b"%d" % size)]
     await send({"type": "http.response.start", "status": response.status, "headers": headers})
     if size > MAX_JOINED:
         for part in parts:
@@ -86,14 +86,33 @@ async def send_response(send: Send, response: HttpResponse) -> None:
     await send({"type": "http.response.body", "body": b"".join(parts)})
 
 
-def write_response(transport: WriteTransport, response: HttpResponse, more_headers: Sequence[Header]) -> None:
-    """Writes a response to a connection that stays open.  more_headers: the server's, as the date."""
-    size = sum(map(len, response.parts))
-    lines = [STATUS_LINE[response.status]]
-    for name, value in (*more_headers, (b"content-length", b"%d" % size), *response.headers):
-        lines += (name, b": ", value, b"\r\n")
-    lines.append(b"\r\n")
-    if size <= MAX_JOINED:
-        transport.write(b"".join((*lines, *response.parts)))
-    else:
-        transport.writelines((b"".join(lines), *response.parts))
+class ResponseWriter:
+    """Writes responses to connections that stay open, with the head of the most frequent ones at hand."""
+
+    def __init__(self) -> None:
+        self._server_headers: Sequence[Header] = ()
+        self._json_head = b""
+
+    def write(
+        self, transport: WriteTransport, response: HttpResponse, server_headers: Sequence[Header]
+    ) -> None:
+        """server_headers: those of all responses, as the date; a new list when they change."""
+        if self._server_headers is not server_headers:
+            self._server_headers = server_headers
+            self._json_head = head_of(200, server_headers, JSON_HEADERS)
+        if response.headers is JSON_HEADERS and response.status == 200:
+            head = self._json_head
+        else:
+            head = head_of(response.status, server_headers, response.headers)
+        parts = response.parts
+        size = len(parts[0]) if len(parts) == 1 else sum(map(len, parts))
+        if size <= MAX_JOINED:
+            transport.write(b"".join((head, b"%d\r\n\r\n" % size, *parts)))
+        else:
+            transport.writelines((head, b"%d\r\n\r\n" % size, *parts))
+
+
+def head_of(status: int, server_headers: Sequence[Header], headers: Sequence[Header]) -> bytes:
+    """The head of a response up to the number of bytes of its body."""
+    lines = [b"%s: %s\r\n" % header for header in (*server_headers, *headers)]
+    return b"".join((STATUS_LINE[status], *lines, b"content-length: "))

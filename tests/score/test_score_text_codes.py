@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -129,3 +130,16 @@ def test_other_uses_of_strings_stay(body: str) -> None:
         f"g (string[N] c, int64[N] i) => ({output} y, int64[N] z) {{ {body} z = Identity(i) }}", 3
     )
     assert not open_model(model, "reference", 1).vocabularies
+
+
+def test_rejects_have_the_strings_and_not_their_codes(tmp_path: Path) -> None:
+    table = tables(3, rows=300)
+    column = pa.array([None if i == 200 else text for i, text in enumerate(table["c"].to_pylist())])
+    pq.write_table(table.set_column(0, "c", column), tmp_path / "in.parquet", row_group_size=100)
+    model, bad = ml_model(LOOKUPS, 3), tmp_path / "bad.jsonl"
+    result = sx.score(model, tmp_path / "in.parquet", rejects=bad, batch_rows=64, workers=2)
+    record = json.loads(bad.read_text())
+    assert (record["row"], record["reason"]) == (200, "column 'c' is null")
+    assert record["values"]["c"] is None and record["values"]["d"] == table["d"][200].as_py()
+    kept = [i for i in range(300) if i != 200]
+    assert result.table is not None and result.table.equals(scored(model, table.take(kept)))

@@ -13,7 +13,7 @@ from sardonyx._src.ir.tensors import Array
 from training_engines import Worker, call, exported_network, read_line, start
 from training_state import recall
 
-LOSS_STEPS, THREADS = 200, 2
+LOSS_STEPS = 200
 RATES = 1e-3, 1e-4
 LOSS_ENGINES = ("sardonyx", "eager", "nudged", "float64")
 
@@ -66,20 +66,15 @@ def gradients_row(name: str) -> str:
 
 
 def losses(name: str, rate: float) -> dict[str, list[float]]:
-    """The losses of 200 steps from the same weights, each with another minibatch, by engine."""
+    """The losses of 200 steps from the same weights, each with another minibatch, by engine; all run at once, on a thread each."""
     with exported_network(name, rate) as folder:
-        return {
-            engine: read_losses(Worker(name, engine, THREADS, LOSS_STEPS, rate, folder))
-            for engine in LOSS_ENGINES
+        workers = {
+            engine: start(Worker(name, engine, 1, LOSS_STEPS, rate, folder)) for engine in LOSS_ENGINES
         }
-
-
-def read_losses(worker: Worker) -> list[float]:
-    """The losses of the first steps."""
-    process = start(worker)
-    result = read_line(process)
-    process.communicate()
-    return result
+        results = {engine: read_line(worker) for engine, worker in workers.items()}
+        for worker in workers.values():
+            worker.communicate()
+    return results
 
 
 def largest_difference(losses: list[float], base: list[float]) -> float:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from compile.stages import Stages, stages_of
+from models import parse_model
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
+from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.compile.program.tensor import TensorView
 
 WEIGHTS = "float[8,8,1,1] w1, float[8,8,1,1] w2, float[8,8,1,1] w3, float[16,16,1,1] w4"
@@ -241,3 +244,14 @@ def test_only_results_of_fallbacks_that_kernels_read_are_copied_in(rows: str, ac
     """A gather of more rows than the data may have is refused, and has no copy of its operand."""
     text = f"g (uint8[N,4] x, int64[{rows},4] i) => (uint8[{rows},4] y) {{ s = Mod(x, x)  y = GatherElements <axis = 1> (s, i) }}"
     assert [type(action).__name__ for action in stages_of(text).program.actions] == actions.split()
+
+
+@pytest.mark.parametrize(("width", "copied"), [(64, 0), (8, 2)])
+def test_elementwise_kernels_read_long_rows_of_slices_in_place(width: int, copied: int) -> None:
+    model = parse_model(
+        f"g (float[6,{2 * width}] x) => (float[6,{width}] y) "
+        "{ a, b = Split<axis = 1, num_outputs = 2>(x) c = Sigmoid(a) d = Tanh(b) y = Mul(c, d) }",
+        opset=20,
+    )
+    keys = [step.kernel.key for step in compile_model(model, host_target(), verify=True).program.steps]
+    assert sum(key.startswith("copy") for key in keys) == copied, keys

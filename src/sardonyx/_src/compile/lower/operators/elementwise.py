@@ -20,12 +20,16 @@ from sardonyx._src.compile.partition.region import Read, Region, Shape, Write
 from sardonyx._src.compile.partition.registry import matches
 from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import ANY, FOLLOW
+from sardonyx._src.compile.program.layout import ANY, FOLLOW, ROWS
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import TensorView, channels_last_permutation
 from sardonyx._src.ir.dims import Known, dim_min
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.schema import versions
+
+
+MIN_ROW_ELEMENTS = 64
+FOLLOW_ROWS = replace(FOLLOW, otherwise=ROWS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +75,15 @@ def read_operand(scope: Scope, value: Value, shape: Shape, group: FusionGroup) -
     dims = scope.known_shape(value)
     if shape == group.shape and len(dims) == len(shape):
         layout = FOLLOW if dims == shape and not is_repeated(value) else replace(FOLLOW, otherwise=ANY)
+        if has_long_rows(dims) and layout is FOLLOW:
+            layout = FOLLOW_ROWS
         return Read(value, layout, decides_layout=len(shape) > 2)
     return Read(value, ANY)
+
+
+def has_long_rows(dims: Shape) -> bool:
+    """Whether a matrix has rows so long that a kernel may as well read those of a slice, whose stride is longer, as copy them."""
+    return len(dims) == 2 and isinstance(dims[1], int) and dims[1] >= MIN_ROW_ELEMENTS
 
 
 def is_repeated(value: Value) -> bool:

@@ -15,6 +15,7 @@ from sardonyx._src.io.loading.load import ModelSource
 from sardonyx._src.runtime.cpus import available_cpus
 from sardonyx._src.runtime.session import Engine, Session
 from sardonyx._src.score.arrow import pa
+from sardonyx._src.score.collisions import refuse_collisions
 from sardonyx._src.score.file_tables import FileTable
 from sardonyx._src.score.formats import STANDARD_STREAM, format_of, is_folder
 from sardonyx._src.score.inputs import plan_inputs
@@ -113,6 +114,7 @@ def open_job(
     model: ModelSource | Session, files: JobFiles, options: ScoreOptions, engine: Engine
 ) -> tuple[BatchScorer, Source, Sink]:
     """The scorer, the source and the sink of a job."""
+    refuse_collisions(files.source, files.sink, files.rejects)
     source = open_source(files.source, files.source_format)
     table_model = open_model(model, engine, threads=1)
     if isinstance(source, TextTable):

@@ -27,7 +27,6 @@ from sardonyx._src.ir.dims import Known, dim_min
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.schema import versions
 
-
 MIN_ROW_ELEMENTS = 64
 FOLLOW_ROWS = replace(FOLLOW, otherwise=ROWS)
 

@@ -1,0 +1,43 @@
+"""Outputs that would replace, or join, what a job reads."""
+
+from __future__ import annotations
+
+import os
+from itertools import product
+
+from sardonyx._src.errors import InputError
+from sardonyx._src.score.formats import STANDARD_STREAM
+from sardonyx._src.score.places import FilePlace
+
+PathLike = str | os.PathLike[str]
+
+
+def refuse_collisions(source: object, sink: PathLike | None, rejects: PathLike | None) -> None:
+    """Raises InputError for an output that is a file of the source or lies in one of its folders, and for two in one place."""
+    listed = source if isinstance(source, list | tuple) else [source]
+    sources = [place for path in listed if (place := place_of(path)) is not None]
+    outputs = [
+        (name, place) for name, path in (("sink", sink), ("rejects", rejects)) if (place := place_of(path))
+    ]
+    for (name, place), read in product(outputs, sources):
+        if is_within(place, read):
+            what = "a file of the source" if place.path == read.path else "in a folder of the source"
+            raise InputError(f"the {name} must not be {what}; got {place.path!r}: write elsewhere", name=name)
+    if len(outputs) == 2 and is_within(outputs[1][1], outputs[0][1]):
+        raise InputError(
+            f"the sink and the rejects must be apart; got {outputs[1][1].path!r}", name="rejects"
+        )
+
+
+def place_of(path: object) -> FilePlace | None:
+    """The place of a path or an address, without links; None for what is neither, and for a standard stream."""
+    if not isinstance(path, str | os.PathLike) or os.fspath(path) == STANDARD_STREAM:
+        return None
+    place = FilePlace.of(path)
+    return FilePlace(place.filesystem, os.path.realpath(place.path)) if place.is_local else place
+
+
+def is_within(place: FilePlace, other: FilePlace) -> bool:
+    """Whether a place is another one, or below it."""
+    path, folder = place.path.rstrip("/"), other.path.rstrip("/")
+    return place.filesystem.equals(other.filesystem) and (path == folder or path.startswith(folder + "/"))

@@ -68,7 +68,7 @@ test-clients:  ## clients of onnxruntime that others wrote, on Sardonyx in its p
 	$(CLIENTS)/bin/python -m pip install --quiet --no-deps --requirement clients/requirements.txt --editable .
 	$(CLIENTS)/bin/python -m pytest -q -s -c clients/pytest.ini --ignore clients/serving --ignore-glob 'clients/*_on_*' clients
 
-test-serve:  ## services with clients that others wrote, data frames, and the tutorial of scoring and serving
+test-serve:  ## services with clients that others wrote, a collector of traces, the Dockerfile's commands, data frames, and the tutorial of scoring and serving
 	$(PYTHON) -m venv $(SERVING)
 	$(SERVING)/bin/python -m pip install --quiet --requirement clients/serving/requirements.txt --editable '.[score,serve,otel]'
 	$(SERVING)/bin/python -m pytest -q -c clients/pytest.ini clients/serving

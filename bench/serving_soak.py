@@ -213,6 +213,7 @@ PARTS = {
 
 def measure(part: Part, count: int, connections: int) -> dict[str, object]:
     """The results of a part, as the page has them."""
+    stamp = f"{datetime.datetime.now(datetime.UTC).date()} at {commit()}: {machine()}."
     with running(connections, *part.options) as service:
         begin = time.perf_counter()
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -227,7 +228,7 @@ def measure(part: Part, count: int, connections: int) -> dict[str, object]:
         "refused": counts.refused,
         "minutes": seconds / 60,
         "notes": notes,
-        "stamp": f"{datetime.datetime.now(datetime.UTC).date()} at {commit()}: {machine()}.",
+        "stamp": stamp,
     }
 
 

@@ -182,3 +182,36 @@ def test_a_process_forked_while_another_thread_compiles_can_compile() -> None:
         env={**os.environ, "PYTHONPATH": path},
     )
     assert process.returncode == 0, process.stderr
+
+
+HEAP = """
+import ctypes, gc, sys
+from sardonyx._src.compile.llvm.jit import compile_module, host_target
+
+class HeapCounts(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_size_t) for name in ("arena", "free", "fast", "maps", "mapped", "u", "f", "used", "unused", "top")]
+
+mallinfo = ctypes.CDLL(None).mallinfo2
+mallinfo.restype = HeapCounts
+
+def heap_bytes():
+    gc.collect()
+    counts = mallinfo()
+    return counts.used + counts.mapped
+
+def compile_many(numbers):
+    for number in numbers:
+        compile_module(TEXT.replace("@twice", f"@twice_{number}"), host_target())
+
+compile_many(range(20))
+before = heap_bytes()
+compile_many(range(100, 140))
+print((heap_bytes() - before) / 40)
+"""
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallinfo2"), reason="glibc counts its heap")
+def test_a_compilation_keeps_little_of_the_heap() -> None:
+    code = f"TEXT = {TWICE!r}\n{HEAP}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert float(done.stdout) < 8_000, "a pass manager that is not freed takes 13,000"

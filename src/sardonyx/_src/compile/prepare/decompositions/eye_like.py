@@ -19,6 +19,8 @@ def decompose(node: Node, edit: Edit) -> bool:
     result = edit.type(node.outputs[0])
     if edit.operator_of(node) is None or result is None or edit.rank(node.inputs[0]) != 2:
         return False
+    if node.outputs[0] in edit.model.graph.outputs:  # a kernel writes it faster than a constant is copied
+        return False
     k = edit.attributes(node)["k"]
     assert isinstance(k, int), "the signature has a default"
     inline_text(node, edit, EYE.format(k=max(min(k, FARTHEST), -FARTHEST), to=result.dtype.value))

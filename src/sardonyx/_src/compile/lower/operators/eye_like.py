@@ -1,0 +1,31 @@
+"""EyeLike as a result of the model; `prepare` decomposes others, of which constant ones are folded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sardonyx._src.compile.kernels.data_movement.identity_matrix import identity_matrix_step
+from sardonyx._src.compile.kernels.data_movement.memcpy import INTEGERS_BY_WIDTH
+from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
+from sardonyx._src.compile.lower.lowering import Lowering
+from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.partition.region import Region, Write
+from sardonyx._src.compile.partition.registry import matches
+from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.compile.prepare.graph_info import MAX_ELEMENTS
+from sardonyx._src.compile.program.step import Step
+
+
+@matches("EyeLike", 22)
+def match_eye_like(op: BoundNode, scope: Scope) -> Region[int] | None:
+    shape, dtype = scope.shape(op.output), scope.dtype_of(op.output)
+    if shape is None or len(shape) != 2 or dtype is None or dtype.bits // 8 not in INTEGERS_BY_WIDTH:
+        return None
+    diagonal = max(min(op.attribute("k", int), MAX_ELEMENTS), -MAX_ELEMENTS)
+    return Region("EyeLike", (op.node,), diagonal, (), (Write(op.output),))
+
+
+@lowers("EyeLike")
+def lower_eye_like(region: LaidOutRegion[int], lowering: Lowering) -> Sequence[Step]:
+    return (identity_matrix_step(region.results[0], region.config),)

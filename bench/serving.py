@@ -8,7 +8,7 @@ that of the service for one request, which other programs of the machine disturb
 The stack (`bench/serving_peer.py`) is uvicorn, uvloop, httptools, Starlette, orjson and onnxruntime, in the versions that Sardonyx has.
 Of these, Sardonyx uses all but onnxruntime; requests of models that run in less than half a millisecond bypass Starlette and ASGI.
 MLServer has no runtime for ONNX of its own: `bench/serving_mlserver.py` calls onnxruntime, in one process.  Its requests are
-JSON in every row, since it lacks the binary tensor extension over HTTP.
+JSON in every row, since it lacks the binary tensor extension over HTTP; it has one turn, at saturation.
 
 Needs an environment with `sardonyx[serve]` and onnxruntime, and for `--mlserver` the interpreter of another one, with mlserver and onnxruntime.
 """
@@ -167,8 +167,8 @@ def measure_case(case: Case, folder: Path, turns: int, mlserver: str) -> list[Ro
     rows, rate = [], 0.0
     for is_fixed in (False, True):
         samples: dict[str, list[Sample]] = {}
-        for _ in range(turns):
-            for name, server in servers(case, folder, "" if is_fixed else mlserver).items():
+        for turn in range(turns):
+            for name, server in servers(case, folder, "" if is_fixed or turn else mlserver).items():
                 samples.setdefault(name, []).append(measure_server(server, folder, rate))
         what = f"{case.name}, {f'{rate:.0f} requests/s' if is_fixed else 'saturation'}"
         rows += [row_of(what, name, values) for name, values in samples.items()]

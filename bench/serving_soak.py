@@ -149,7 +149,8 @@ async def kill_workers(service: Running, count: int) -> str:
     clients.is_over = True
     await asyncio.gather(*steady)
     seconds = statistics.median(recovery)
-    return f"{count} of 2 workers killed, {service.connections} connections in all; another process after {seconds:.2f} s (median)"
+    held = service.connections
+    return f"one of 2 workers killed {count} times, with {held} connections; a new process after {seconds:.2f} s (median)"
 
 
 async def hold_connections(service: Running, count: int) -> str:

@@ -97,20 +97,28 @@ class Supervisor:
         delay = 0.0
         while not self._end.is_set():
             begin = time.monotonic()
-            worker = await self._start(index)
-            how = await worker.run()
-            del self._workers[index]
-            if worker.snapshot is not None:
-                self._ended = ProcessSnapshot(tuple(sum_models([self._ended, retire(worker.snapshot)])))
+            how = await self._run_worker(index)
             if self._end.is_set():
                 return
             is_stable = time.monotonic() - begin > STABLE_SECONDS
             delay = 0.0 if is_stable else min(max(2 * delay, FIRST_DELAY), MAX_DELAY)
-            LOG.error("process %d has ended (%s); another one starts in %.1f s", worker.pid, how, delay)
-            if delay > MAX_KEPT_DELAY:
-                self._listeners.pop(index).close()  # its connections go to the others
+            LOG.error("%s; another one starts in %.1f s", how, delay)
+            if delay > MAX_KEPT_DELAY and (listener := self._listeners.pop(index, None)) is not None:
+                listener.close()  # its connections go to the others
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._end.wait(), delay)
+
+    async def _run_worker(self, index: int) -> str:
+        """Runs a worker to its end: how it has ended, or why it has not started."""
+        try:
+            worker = await self._start(index)
+        except OSError as error:  # of the system, which may have too little memory for a moment
+            return f"a process cannot start: {error}"
+        how = await worker.run()
+        del self._workers[index]
+        if worker.snapshot is not None:
+            self._ended = ProcessSnapshot(tuple(sum_models([self._ended, retire(worker.snapshot)])))
+        return f"process {worker.pid} has ended ({how})"
 
     async def _start(self, index: int) -> WorkerProcess:
         """A new worker, which has the changes of models from now on."""

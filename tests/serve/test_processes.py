@@ -233,6 +233,28 @@ def test_changes_of_files_reach_all_processes(tmp_path: Path) -> None:
         assert answers(service, "a") == {(200, 7, 14)}
 
 
+def test_connections_do_not_wait_for_a_worker_that_ends_again_and_again(tmp_path: Path) -> None:
+    write_scale(tmp_path / "models/a.onnx", 3)
+    with running_processes(tmp_path, count=2) as service:
+        known = worker_pids(service)
+        victim = max(known)
+        for _ in range(2):
+            os.kill(victim, signal.SIGKILL)
+            wait_until(lambda: bool(worker_pids(service) - known))
+            (victim,) = worker_pids(service) - known
+            known.add(victim)
+        os.kill(victim, signal.SIGKILL)
+        wait_until(lambda: listening_sockets(service.port) == 1)
+        assert answers(service, "a") == {(200, 3, 6)}
+        wait_until(lambda: listening_sockets(service.port) == 2)
+        assert answers(service, "a") == {(200, 3, 6)}
+
+
+def listening_sockets(port: int) -> int:
+    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return sum(line[3] == "0A" and int(line[1][-4:], 16) == port for line in lines)
+
+
 def test_sequences_need_one_process(tmp_path: Path) -> None:
     folder = tmp_path / "models/counter"
     folder.mkdir(parents=True)

@@ -9,7 +9,7 @@ The second table has the errors of the gradients of the first step by parameter,
 where the error of Sardonyx is largest beside that of PyTorch.
 
 The third table compares losses over 200 steps from the same weights, each with another minibatch and classes drawn at random: the largest relative difference of two engines at the learning rates of the rows.  What rounding alone changes is in the second
-column of differences: PyTorch and itself, from weights that differ by at most a unit in the last place.  Adam divides small gradients by small numbers, and a rectifier or a maximum that sees another sign
+column of differences: PyTorch and itself, with the examples of each minibatch in reverse order, so that the same numbers are added in another order.  Adam divides small gradients by small numbers, and a rectifier or a maximum that sees another sign
 changes a gradient as a whole, so that a difference of the last digit can grow with each step; the lower the rate, the less it does.  The columns with float64 are distances from the exact losses.
 
 Needs the group `bench-torch` and onnx, in this Python or in the one that TORCH_PYTHON names.  With TRAINING_STATE, the name of a folder, results are kept there, and those of

@@ -15,7 +15,7 @@ from training_state import recall
 
 LOSS_STEPS = 200
 RATES = 1e-3, 1e-4
-LOSS_ENGINES = ("sardonyx", "eager", "nudged", "float64")
+LOSS_ENGINES = ("sardonyx", "eager", "reversed", "float64")
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def largest_difference(losses: list[float], base: list[float]) -> float:
 
 def losses_row(name: str, rate: float) -> str:
     by_engine = recall(f"losses {name} {rate}", partial(losses, name, rate))
-    pairs = (("sardonyx", "eager"), ("nudged", "eager"), ("sardonyx", "float64"), ("eager", "float64"))
+    pairs = (("sardonyx", "eager"), ("reversed", "eager"), ("sardonyx", "float64"), ("eager", "float64"))
     cells = [f"{largest_difference(by_engine[a], by_engine[b]):.0e}" for a, b in pairs]
     return f"| {name} | {rate} | {' | '.join(cells)} |"
 
@@ -98,7 +98,7 @@ def gradients_table(names: tuple[str, ...]) -> list[str]:
 
 def losses_table(names: tuple[str, ...]) -> list[str]:
     head = (
-        "| network | rate | Sardonyx and PyTorch | PyTorch, weights changed by a unit in the last place, and PyTorch "
+        "| network | rate | Sardonyx and PyTorch | PyTorch, examples in reverse order, and PyTorch "
         "| Sardonyx and float64 | PyTorch and float64 |"
     )
     return [head, "|---" * 6 + "|", *(losses_row(name, rate) for rate in RATES for name in names)]

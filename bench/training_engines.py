@@ -22,7 +22,7 @@ import numpy as np
 
 import sardonyx
 from sardonyx._src.ir.tensors import Array
-from training_networks import NETWORKS, Minibatches, Network, build, nudge
+from training_networks import NETWORKS, Minibatches, Network, build
 
 BURST = 0.5  # seconds of a measurement
 TORCH_PYTHON = os.environ.get("TORCH_PYTHON", sys.executable)
@@ -34,7 +34,7 @@ Step: TypeAlias = Callable[[Array, Array], float]  # of an input and classes, to
 class Worker:
     """A process that trains a network with an engine: "sardonyx", or PyTorch's "eager" or "compiled" mode.
 
-    "nudged" and "float64" are PyTorch's eager mode from weights that are changed by a unit in the last place, and in float64.
+    "reversed" and "float64" are PyTorch's eager mode with the examples of each minibatch in reverse order, and in float64.
     folder: with the training model and its data.
     """
 
@@ -109,13 +109,19 @@ def make_step(worker: Worker) -> Step:
     if worker.engine == "sardonyx":
         return sardonyx_step(worker.threads, worker.folder)
     network = build(worker.name)
-    if worker.engine == "nudged":
-        network = nudge(network)
-    if worker.engine != "float64":
-        return torch_step(network, worker)
-    network.module.double()
+    if worker.engine == "float64":
+        network.module.double()
     step = torch_step(network, worker)
+    if worker.engine == "reversed":
+        return lambda x, classes: step(x[::-1].copy(), reverse_examples(classes, len(x)))
+    if worker.engine != "float64":
+        return step
     return lambda x, classes: step(x if x.dtype.kind == "i" else x.astype(np.float64), classes)
+
+
+def reverse_examples(classes: Array, count: int) -> Array:
+    """The classes of `count` examples, of one or more each, in reverse order of the examples."""
+    return classes.reshape(count, -1)[::-1].reshape(-1).copy()
 
 
 def serve(worker: Worker) -> None:

@@ -205,15 +205,3 @@ def build(name: str) -> Network:
 
     torch.manual_seed(SEED)
     return NETWORKS[name]()
-
-
-def nudge(network: Network) -> Network:
-    """The network with each weight changed by at most a unit in the last place."""
-    import torch
-
-    noise = torch.Generator().manual_seed(SEED)
-    with torch.no_grad():
-        for weight in network.module.parameters():
-            change = 1 + 2.0**-23 * (torch.rand(weight.shape, generator=noise, dtype=torch.float64) - 0.5)
-            weight.copy_(weight.double() * change)
-    return network

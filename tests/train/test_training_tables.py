@@ -45,3 +45,9 @@ def test_errors_are_relative_and_at_least_a_unit_in_the_last_place() -> None:
     exact = np.array([3.0, 4.0])
     assert relative_error(np.array([3.0, 4.5], np.float32), exact) == 0.1
     assert relative_error(exact.astype(np.float32), exact) == 2.0**-24
+
+
+def test_examples_are_reversed_with_all_of_their_classes() -> None:
+    reverse_examples = import_benchmark("training_engines").reverse_examples
+    assert reverse_examples(np.array([1, 2, 3]), 3).tolist() == [3, 2, 1]
+    assert reverse_examples(np.array([1, 2, 3, 4]), 2).tolist() == [3, 4, 1, 2]

@@ -66,7 +66,10 @@ def gradients_row(name: str) -> str:
 
 
 def losses(name: str, rate: float) -> dict[str, list[float]]:
-    """The losses of 200 steps from the same weights, each with another minibatch, by engine; all run at once, on a thread each."""
+    """The losses of 200 steps from the same weights, each with another minibatch, by engine; all run at once, on a thread each.
+
+    Raises RuntimeError for an engine that fails, so that nothing of it is kept.
+    """
     with exported_network(name, rate) as folder:
         workers = {
             engine: start(Worker(name, engine, 1, LOSS_STEPS, rate, folder)) for engine in LOSS_ENGINES
@@ -74,6 +77,9 @@ def losses(name: str, rate: float) -> dict[str, list[float]]:
         results = {engine: read_line(worker) for engine, worker in workers.items()}
         for worker in workers.values():
             worker.communicate()
+    failed = [engine for engine, values in results.items() if len(values) < LOSS_STEPS]
+    if failed:
+        raise RuntimeError(f"{name} at rate {rate} was not trained by {', '.join(failed)}")
     return results
 
 

@@ -87,6 +87,7 @@ def score_options() -> dict[str, object]:
         "source": table(),
         "sink": "scored.jsonl",
         "source_format": None,
+        "partition_by": [],
         "restart": False,
         "report": None,
         "ray": False,

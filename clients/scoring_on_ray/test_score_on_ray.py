@@ -50,7 +50,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     rng = np.random.default_rng(0)
     a = pa.array(rng.normal(size=ROWS), mask=np.arange(ROWS) == 9)
     names = [f"n{i}" for i in range(ROWS)]
-    table = pa.table({"id": np.arange(ROWS), "a": a, "b": rng.normal(size=ROWS), "name": names})
+    numbers = np.arange(ROWS)
+    table = pa.table({"id": numbers, "a": a, "b": rng.normal(size=ROWS), "name": names, "group": numbers % 3})
     (tmp_path / "in").mkdir()
     for number, (start, end) in enumerate([(0, 7000), (7000, 7001), (7001, ROWS)]):
         pq.write_table(table[start:end], f"in/{number}.parquet", row_group_size=2000)
@@ -65,6 +66,17 @@ def test_a_cluster_writes_what_one_process_writes(folder: Path, cluster: Cluster
     assert Path("bad.jsonl").read_text() == Path("local.jsonl").read_text()
     assert json.loads(Path("bad.jsonl").read_text())["row"] == 9
     assert score("in", "local/", rejects="local.jsonl", ray=True).resumed_rows == ROWS
+
+
+def test_partitions_are_those_that_one_process_writes(folder: Path, cluster: Cluster) -> None:
+    job = {"keep": ["id", "group"], "partition_by": ["group"]}
+    score("in", "local/", rejects="local.jsonl", **job)
+    assert score("in", "scored/", rejects="bad.jsonl", ray=True, **job).rows == ROWS
+    files = sorted(path.relative_to("local") for path in Path("local").glob("group=*/*"))
+    assert len(files) == 3
+    for file in files:
+        assert pq.read_table("scored" / file).equals(pq.read_table("local" / file))
+    assert sorted(Path("scored").glob("group=*/*")) == ["scored" / file for file in files]
 
 
 def test_the_first_bad_row_is_a_typed_error(folder: Path) -> None:

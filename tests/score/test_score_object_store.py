@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import os
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.dataset
@@ -21,6 +22,7 @@ from sardonyx._src.score.places import FilePlace, PendingFile
 
 MODEL = "g (float[N] a) => (float[N] y) { y = Neg(a) }"
 ROWS = 20
+TEXTS = ["a/b", "..", "50%", "é"] * 5
 
 
 @pytest.fixture
@@ -43,7 +45,11 @@ def session() -> sx.Session:
 
 def table() -> pa.Table:
     return pa.table(
-        {"a": pa.array([None if i % 5 == 4 else float(i) for i in range(ROWS)]), "id": range(ROWS)}
+        {
+            "a": pa.array([None if i % 5 == 4 else float(i) for i in range(ROWS)]),
+            "id": range(ROWS),
+            "text": TEXTS,
+        }
     )
 
 
@@ -60,7 +66,16 @@ def scored(store: ObjectStore, folder: str) -> list[float]:
     return values
 
 
-EXPECTED = [-float(i) for i in range(ROWS) if i % 5 != 4]
+def partitions(store: ObjectStore, folder: str, names: list[str]) -> set[tuple[str, ...]]:
+    """The values that the paths of files in a folder name."""
+    paths = [key.removeprefix(f"{folder}/").split("/")[:-1] for key in store.objects if f"{folder}/" in key]
+    folders = [path for path in paths if path != ["_sardonyx"]]
+    assert all([text.partition("=")[0] for text in path] == names for path in folders)
+    return {tuple(unquote(text.partition("=")[2]) for text in path) for path in folders}
+
+
+EXPECTED_ROWS = [i for i in range(ROWS) if i % 5 != 4]
+EXPECTED = [-float(i) for i in EXPECTED_ROWS]
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl", "arrow", "arrows", "csv.gz"])
@@ -99,15 +114,17 @@ class Kill(BaseException):
     """What ends a job as a kill does: nothing is cleaned up."""
 
 
+@pytest.mark.parametrize("partition_by", [[], ["id"], ["text", "id"]])
 def test_kills_before_and_after_every_change_of_an_object(
-    store: ObjectStore, monkeypatch: pytest.MonkeyPatch
+    partition_by: list[str], store: ObjectStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parts, "PART_ROWS", 3)
     store.put("bucket/in.parquet", parquet(table()))
     names = ("store://bucket/in.parquet", "store://bucket/out/")
-    job = {"rejects": "store://bucket/bad.jsonl", "batch_rows": 2}
+    job = {"rejects": "store://bucket/bad.jsonl", "batch_rows": 2, "keep": ["text", "id"]}
+    job["partition_by"] = partition_by
     kills = 0
-    for step in range(1, 40):
+    for step in range(1, 60):
         store.delete_dir("bucket/out")
         with monkeypatch.context() as patches:
             kill_at(step, patches)
@@ -118,7 +135,10 @@ def test_kills_before_and_after_every_change_of_an_object(
         kills += 1
         result = sx.score(session(), *names, **job)  # type: ignore[arg-type]
         assert (result.rows, result.rejected) == (ROWS, ROWS // 5)
-        assert scored(store, "bucket/out") == EXPECTED
+        assert sorted(scored(store, "bucket/out"), reverse=True) == EXPECTED
+        assert partitions(store, "bucket/out", partition_by) == {
+            tuple(str(TEXTS[i] if name == "text" else i) for name in partition_by) for i in EXPECTED_ROWS
+        }
         lines = store.objects["bucket/bad.jsonl"][0].splitlines()
         assert [json.loads(line)["row"] for line in lines] == [4, 9, 14, 19]
         assert not [key for key in store.objects if "pending" in key]

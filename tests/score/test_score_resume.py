@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ from sardonyx._src.score.places import FilePlace, PendingFile
 
 MODEL = "g (float[N] a) => (float[N] y) { y = Neg(a) }"
 KILLS = 2
+SCHEMA = pyarrow.dataset.partitioning(pa.schema([("c", pa.int64()), ("d", pa.string())]), flavor="hive")
 # Parts of 1000 rows, and a pause after each batch, so that kills meet every step.
 PROGRAM = """
 import sys, time
@@ -95,15 +97,19 @@ class Killer:
         return changed
 
 
+@pytest.mark.parametrize("partition_by", [[], ["c"], ["c", "d"]])
 @pytest.mark.parametrize("after", [False, True])
 def test_a_kill_between_any_two_changes_of_files_is_made_good(
-    after: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    after: bool, partition_by: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parts, "PART_ROWS", 4)
-    table = pa.table({"a": pa.array([None if i % 5 == 4 else float(i) for i in range(12)])})
+    a = pa.array([None if i % 5 == 4 else float(i) for i in range(12)])
+    table = pa.table({"a": a, "c": [i % 2 for i in range(12)], "d": ["p/q"] * 6 + [None] * 6})
+    job = {"rejects": tmp_path / "bad.jsonl", "keep": ["c", "d"], "partition_by": partition_by}
     scored, bad = tmp_path / "out", tmp_path / "bad.jsonl"
     opened = session()
-    for step in range(1, 20):
+    kills = 0
+    for step in range(1, 40):
         killer = Killer(step, after=after)
         with monkeypatch.context() as patches:
             patches.setattr(parts.FolderSink, "discard", lambda self: None)
@@ -111,15 +117,57 @@ def test_a_kill_between_any_two_changes_of_files_is_made_good(
             patches.setattr(FilePlace, "remove", killer.wrap(FilePlace.remove))
             restarted = step % 3 == 0  # kills during removals, too
             with contextlib.suppress(Kill):
-                sx.score(opened, table, scored, rejects=bad, batch_rows=2, restart=restarted)
+                sx.score(opened, table, scored, batch_rows=2, restart=restarted, **job)  # type: ignore[arg-type]
         if killer.steps > 0 and not restarted:
             continue
-        sx.score(opened, table, scored, rejects=bad, batch_rows=3)
-        values = pyarrow.dataset.dataset(scored).to_table()["y"].to_pylist()
-        assert values == [-float(i) for i in range(12) if i % 5 != 4], step
+        kills += killer.steps <= 0
+        sx.score(opened, table, scored, batch_rows=3, **job)  # type: ignore[arg-type]
+        rows = pyarrow.dataset.dataset(scored, partitioning=SCHEMA if partition_by else None).to_table()
+        values = [(row["y"], row["c"], row["d"]) for row in rows.to_pylist()]
+        expected = [(-float(i), i % 2, "p/q" if i < 6 else None) for i in range(12) if i % 5 != 4]
+        assert sorted(values, reverse=True) == expected, step
+        assert not list(scored.rglob("*.pending")), step
         assert [json.loads(line)["row"] for line in bad.read_text().splitlines()] == [4, 9], step
         if step % 2:
             shutil.rmtree(scored)
+    assert kills >= (10 if partition_by else 8)
+
+
+def test_a_killed_removal_of_other_partitions_is_completed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = pa.table({"a": np.arange(4.0), "c": [0, 1, 0, 1], "d": ["p", "p", "q", "q"]})
+    opened, sink = session(), tmp_path / "out"
+    layouts: list[list[str]] = [["c", "d"], [], ["d"], ["c", "d"], ["c"], []]
+    for step, (earlier, later) in product(range(1, 6), pairwise(layouts)):
+        sx.score(opened, table, sink, keep=["c", "d"], partition_by=earlier, restart=True)
+        with monkeypatch.context() as patches:
+            patches.setattr(FilePlace, "remove", Killer(step, after=False).wrap(FilePlace.remove))
+            with contextlib.suppress(Kill):
+                sx.score(opened, table, sink, keep=["c", "d"], partition_by=later, restart=True)
+        sx.score(opened, table, sink, keep=["c", "d"], partition_by=later)
+        files = {str(path.parent.relative_to(sink)) for path in sink.rglob("part-*")}
+        rows = zip(table["c"].to_pylist(), table["d"].to_pylist(), strict=True)
+        folders = [
+            "/".join(f"{name}={value}" for name, value in (("c", c), ("d", d)) if name in later)
+            for c, d in rows
+        ]
+        assert files == {folder or "." for folder in folders}
+
+
+def test_files_beside_the_partitions_are_neither_removed_nor_read(tmp_path: Path) -> None:
+    table = pa.table({"a": [1.0], "c": ["p"]})
+    other = tmp_path / "own" / "part-00000.parquet"
+    other.parent.mkdir()
+    other.write_bytes(b"")
+    with pytest.raises(sx.InputError, match=r"it has 'own/part-00000\.parquet' and no record of a job"):
+        sx.score(session(), table, tmp_path, keep=["c"], partition_by=["c"])
+    other.rename(tmp_path / "part-00000.parquet")
+    other.parent.rmdir()
+    sx.score(session(), table, tmp_path / "out", keep=["c"], partition_by=["c"])
+    other = (tmp_path / "part-00000.parquet").rename(tmp_path / "out" / "part-00000.parquet")
+    sx.score(session(), table, tmp_path / "out", keep=["c"], partition_by=["c"])
+    assert other.exists()
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl", "arrow"])

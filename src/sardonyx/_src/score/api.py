@@ -44,6 +44,7 @@ def score(
     rejects: str | os.PathLike[str] | None = None,
     source_format: str | None = None,
     sink_format: str | None = None,
+    partition_by: Sequence[str] = (),
     batch_rows: int | None = None,
     memory: int = MEMORY,
     workers: int | None = None,
@@ -68,8 +69,11 @@ def score(
     rejects: a file for bad rows, as JSON lines with row, reason and values: rows with nulls, with lists of a wrong length, with
     text that does not parse, and rows on which the model fails.  Without it, the first bad row is an error.
 
+    partition_by: columns of the result whose values name the folders of a sink's files, as country=fr/day=2026-11-23, in place of
+    being columns of the files: texts, integers, truth values or dates, with at most 1,024 combinations in a part.
+
     A sink that is a folder has part files, and the same call continues a job that was killed at any moment; `restart` begins
-    anew.  A file appears when it is complete.  Results are in the order of the rows, and do not depend on `batch_rows`, the
+    anew.  A file appears when it is complete.  Results are in the order of the rows, those of partitions within each file, and do not depend on `batch_rows`, the
     rows of a run, measured by default so that batches take at most `memory` bytes, nor on `workers`, the threads that run the
     model, by default all processors.  A session as `model` runs as it was opened, with one worker by default.
 
@@ -96,10 +100,11 @@ def score(
         raise InputError("rejects (--rejects) must be a file; got '-'", name="rejects")
     if not isinstance(ray, bool | str):
         raise TypeError(f"ray must be True, False or an address; got {type(ray).__name__}")
+    partitions = texts_of("partition_by", partition_by)
     from sardonyx._src.score.jobs import JobFiles, run_job, run_ray_job
     from sardonyx._src.score.scoring import JobSettings
 
-    files = JobFiles(source, sink, rejects, source_format, sink_format, restart)
+    files = JobFiles(source, sink, rejects, source_format, sink_format, restart, partitions)
     settings = JobSettings(batch_rows, memory, workers or 0)
     if ray is False:
         return run_job(model, files, options, settings, engine, report)

@@ -21,6 +21,7 @@ from sardonyx._src.score.formats import STANDARD_STREAM, format_of, is_folder
 from sardonyx._src.score.inputs import plan_inputs
 from sardonyx._src.score.opening import open_source
 from sardonyx._src.score.options import ScoreOptions
+from sardonyx._src.score.partitions import OPTION, check_partition_columns
 from sardonyx._src.score.parts import FolderSink
 from sardonyx._src.score.places import FilePlace
 from sardonyx._src.score.results import ScoreResult
@@ -38,7 +39,10 @@ PathLike = str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class JobFiles:
-    """What a job reads and writes.  restart: whether a folder's earlier job is removed."""
+    """What a job reads and writes.
+
+    restart: whether a folder's earlier job is removed.  partition_by: columns whose values name the folders of a sink's files.
+    """
 
     source: object
     sink: PathLike | None
@@ -46,6 +50,7 @@ class JobFiles:
     source_format: str | None
     sink_format: str | None
     restart: bool
+    partition_by: tuple[str, ...]
 
 
 def run_job(
@@ -115,6 +120,8 @@ def open_job(
 ) -> tuple[BatchScorer, Source, Sink]:
     """The scorer, the source and the sink of a job."""
     refuse_collisions(files.source, files.sink, files.rejects)
+    if files.partition_by:
+        require_folder(files.sink)
     source = open_source(files.source, files.source_format)
     table_model = open_model(model, engine, threads=1)
     if isinstance(source, TextTable):
@@ -122,7 +129,19 @@ def open_job(
     scorer = BatchScorer(table_model, source.schema, options, rejects=files.rejects is not None)
     if isinstance(source, FileTable):
         source.read_as_dictionaries(scorer.coded_columns)
+    if files.partition_by:
+        check_partition_columns(files.partition_by, scorer, source.schema)
     return scorer, source, open_sink(files, lambda: identify_job(model, source, scorer))
+
+
+def require_folder(sink: PathLike | None) -> None:
+    """Raises InputError for a sink that cannot have partitions."""
+    path = None if sink is None else os.fspath(sink)
+    if path is None or not is_folder(path):
+        shown = "none" if path is None else repr(path)
+        raise InputError(
+            f"{OPTION} requires a folder as the sink; got {shown}: name a folder, as 'scored/'", name="sink"
+        )
 
 
 def text_types(model: TableModel, source: TextTable, options: ScoreOptions) -> dict[str, pa.DataType]:
@@ -153,7 +172,9 @@ def open_sink(files: JobFiles, identify: Callable[[], dict[str, object]]) -> Sin
         return FileSink(path, format, files.rejects)
     rejects = None if files.rejects is None else FilePlace.of(files.rejects)
     job = {**identify(), "format": format, "rejects": rejects is not None}
-    return FolderSink(FilePlace.of(path), format, job, rejects, restart=files.restart)
+    return FolderSink(
+        FilePlace.of(path), format, job, rejects, partition_by=files.partition_by, restart=files.restart
+    )
 
 
 def identify_job(model: ModelSource | Session, source: Source, scorer: BatchScorer) -> dict[str, object]:

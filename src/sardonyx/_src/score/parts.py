@@ -1,8 +1,8 @@
 """Folders of parts: the output of jobs that continue after a kill at any moment.
 
-A part is a file of consecutive rows.  It is written under another name and renamed when it is complete; then its record is,
-in the folder `_sardonyx`, which readers of tables skip.  Rows before the end of the last record are never scored again; a part without
-a record is written anew, under the same name.
+A part is a file of consecutive rows, or files of them, one in each folder of hive partitions.  They are written under other names and
+renamed when they are complete; then the record of the part is, in the folder `_sardonyx`, which readers of tables skip.  Rows before the
+end of the last record are never scored again; a part without a record is written anew, under the same name.
 """
 
 from __future__ import annotations
@@ -10,17 +10,22 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from sardonyx._src.errors import InputError
+from sardonyx._src.score.part_files import PartFile, PartitionedPart, PartOutput
+from sardonyx._src.score.partitions import is_partition_folder
 from sardonyx._src.score.places import PENDING, FilePlace, PendingFile
 from sardonyx._src.score.scorer import ScoredBatch
-from sardonyx._src.score.sinks import EmptyResult, Progress, StreamOutput, reject_lines
+from sardonyx._src.score.sinks import EmptyResult, Progress, reject_lines
 from sardonyx._src.score.writers import SUFFIX_OF
 
 RECORDS, JOB = "_sardonyx", "job.json"
-REMOVED = {"removed": True}  # the record of a job that is being removed
+REMOVED, PARTITION_BY = (
+    "removed",
+    "partition_by",
+)  # of the record of a job; removed: whether it is being removed
 PART_NAME = re.compile(r"part-(\d{5,})\.\w+|(\d{5,})\.rejects\.jsonl")
 PART_SECONDS = 30.0  # after which a part ends, so that a kill loses little work
 PART_ROWS = 1 << 20
@@ -38,7 +43,7 @@ class FolderSink:
     """A folder of part files.
 
     job: what identifies the job, as values of JSON: a folder of another job is refused.  rejects: the file for rejected rows, which
-    appears when the job is complete; None if there are none.
+    appears when the job is complete; None if there are none.  partition_by: the columns whose values name the folders of files.
     """
 
     def __init__(
@@ -48,49 +53,69 @@ class FolderSink:
         job: Mapping[str, object],
         rejects: FilePlace | None,
         *,
+        partition_by: Sequence[str] = (),
         restart: bool = False,
     ) -> None:
-        self.folder, self.format, self.job, self.rejects, self.restart = folder, format, job, rejects, restart
+        self.folder, self.format, self.rejects, self.restart = folder, format, rejects, restart
+        self.partition_by, self.job = partition_by, {**job, PARTITION_BY: list(partition_by)}
         self.records = folder.child(RECORDS)
         self.number, self.part = 0, PartRecord(0, 0)
-        self.file: PendingFile | None = None
-        self.output: StreamOutput | None = None
+        self.output: PartOutput | None = None
         self.reject_text: list[bytes] = []
         self.started = 0.0
 
     def start(self) -> Progress:
         """Create the folder, or check that it is of the same job; returns what complete parts cover."""
         record = self.records.child(JOB)
-        if record.exists() and (self.restart or json.loads(record.read_bytes()) == REMOVED):
-            self.remove_job()
-        if not record.exists():
+        job = json.loads(record.read_bytes()) if record.exists() else None
+        if job is not None and (self.restart or REMOVED in job):
+            self.remove_job(job.get(PARTITION_BY, ()))
+            job = None
+        if job is None:
             self.refuse_other_files()
             self.records.create_folder()
             record.write_bytes(json.dumps(self.job, indent=1).encode())
         else:
-            self.check_job(json.loads(record.read_bytes()))
+            self.check_job(job)
         complete = self.complete_parts()
         self.number = len(complete)
         self.remove_incomplete()
         return Progress(sum(part.rows for part in complete), sum(part.rejected for part in complete))
 
-    def remove_job(self) -> None:
-        """Remove the parts and records of an earlier job; a process that is killed meanwhile leaves a job to be removed."""
-        self.records.child(JOB).write_bytes(json.dumps(REMOVED).encode())
-        for file in self.folder.children():
-            if part_number(file.name) is not None:
+    def remove_job(self, partition_by: Sequence[str]) -> None:
+        """Remove the parts and records of an earlier job, which had its own partitions.
+
+        A process that is killed meanwhile leaves a job to be removed.
+        """
+        removed = {REMOVED: True, PARTITION_BY: list(partition_by)}
+        self.records.child(JOB).write_bytes(json.dumps(removed).encode())
+        for file in self.data_files(partition_by):
+            if part_number(file.name) is not None or file.name.endswith(PENDING):
                 file.remove()
         self.records.remove_folder()
 
     def remove_incomplete(self) -> None:
         """Remove what a killed process has left: pending files, and data and rejects of parts without record."""
-        for file in (*self.folder.children(), *self.records.children()):
+        for file in (*self.data_files(self.partition_by), *self.records.children()):
             number = part_number(file.name)
             if file.name.endswith(PENDING) or (number is not None and number >= self.number):
                 file.remove()
 
+    def data_files(self, partition_by: Sequence[str]) -> list[FilePlace]:
+        """The files in the folder, or in its folders of partitions."""
+        if not partition_by:
+            return self.folder.children()
+        return [
+            file
+            for file in self.folder.descendants()
+            if is_partition_folder(file.names_below(self.folder)[:-1], partition_by)
+        ]
+
     def refuse_other_files(self) -> None:
-        names = sorted(file.name for file in self.folder.children() if not file.name.startswith((".", "_")))
+        """Raises InputError for files that readers of the folder would take for its parts."""
+        files = self.folder.descendants() if self.partition_by else self.folder.children()
+        paths = [file.names_below(self.folder) for file in files]
+        names = sorted("/".join(path) for path in paths if not any(n.startswith((".", "_")) for n in path))
         if names:
             raise InputError(
                 f"{self.folder.path} must be empty or of the same job; it has {names[0]!r} and no record of a job",
@@ -124,25 +149,30 @@ class FolderSink:
             self.reject_text.append(reject_lines(scored.rejects))
         if scored.batch is not None:
             self.open_part().write(scored.batch)
-        if self.part.rows >= PART_ROWS or time.monotonic() - self.started >= PART_SECONDS:
+        is_full = self.output is not None and self.output.is_full
+        if is_full or self.part.rows >= PART_ROWS or time.monotonic() - self.started >= PART_SECONDS:
             self.commit()
 
-    def open_part(self) -> StreamOutput:
+    def open_part(self) -> PartOutput:
         if self.output is None:
-            self.file = PendingFile(self.folder.child(f"part-{self.number:05d}{SUFFIX_OF[self.format]}"))
-            self.output = StreamOutput(self.file.stream, self.format)
+            self.output = self.create_part(f"part-{self.number:05d}{SUFFIX_OF[self.format]}")
         return self.output
+
+    def create_part(self, name: str) -> PartOutput:
+        if not self.partition_by:
+            return PartFile(self.folder.child(name), self.format)
+        ignores_case = self.records.ignores_case()
+        return PartitionedPart(self.folder, name, self.format, self.partition_by, ignores_case=ignores_case)
 
     def commit(self) -> None:
         """Complete the part: its data and rejects, then its record."""
-        if self.output is not None and self.file is not None:
-            self.output.finish(lambda: None)
-            self.file.commit()
+        if self.output is not None:
+            self.output.commit()
         if self.reject_text:
             self.records.child(rejects_name(self.number)).write_bytes(b"".join(self.reject_text))
         self.records.child(record_name(self.number)).write_bytes(json.dumps(asdict(self.part)).encode())
         self.number, self.part = self.number + 1, PartRecord(0, 0)
-        self.file, self.output, self.reject_text = None, None, []
+        self.output, self.reject_text = None, []
 
     def finish(self, empty: EmptyResult) -> None:
         if not self.number and not self.part.rows and (batch := empty()) is not None:
@@ -162,9 +192,8 @@ class FolderSink:
         file.commit()
 
     def discard(self) -> None:
-        if self.file is not None and self.output is not None:
+        if self.output is not None:
             self.output.discard()
-            self.file.discard()
 
 
 def part_number(name: str) -> int | None:

@@ -46,6 +46,10 @@ class FilePlace:
     def exists(self) -> bool:
         return bool(self.filesystem.get_file_info(self.path).type != fs.FileType.NotFound)
 
+    def ignores_case(self) -> bool:
+        """Whether this file or folder, which exists, is found by its name in other letters, too."""
+        return self.is_local and self.sibling(self.name.swapcase()).exists()
+
     def is_folder(self) -> bool:
         return bool(self.filesystem.get_file_info(self.path).type == fs.FileType.Directory)
 
@@ -54,8 +58,20 @@ class FilePlace:
 
     def children(self) -> list[FilePlace]:
         """The files of this folder; nothing if it does not exist."""
-        infos = self.filesystem.get_file_info(fs.FileSelector(self.path, allow_not_found=True))
+        return self.listed_files(recursive=False)
+
+    def descendants(self) -> list[FilePlace]:
+        """All files below this folder, hidden ones included; nothing if it does not exist."""
+        return self.listed_files(recursive=True)
+
+    def listed_files(self, *, recursive: bool) -> list[FilePlace]:
+        selector = fs.FileSelector(self.path, allow_not_found=True, recursive=recursive)
+        infos = self.filesystem.get_file_info(selector)
         return [FilePlace(self.filesystem, info.path) for info in infos if info.type == fs.FileType.File]
+
+    def names_below(self, folder: FilePlace) -> list[str]:
+        """The names of the folders between a folder and this file in it, and that of the file."""
+        return self.path.strip("/").removeprefix(folder.path.strip("/") + "/").split("/")
 
     def files(self) -> list[FilePlace]:
         """This file, or all files below this folder in the order of their paths, hidden ones left out."""

@@ -3,6 +3,7 @@
 sardonyx score m.onnx in.parquet -o out.parquet
 sardonyx score m.onnx in.csv --map years=age --keep id -o out.csv
 sardonyx score m.onnx folder --pack x=width,height -o scored/ --rejects bad.jsonl
+sardonyx score m.onnx folder --keep country --keep day -o scored/ --partition-by country,day
 cat rows.jsonl | sardonyx score m.onnx - --from json -o - --to json
 
 A source is a file of Parquet (.parquet), CSV (.csv), JSON lines (.jsonl) or Arrow IPC (.arrow, .arrows), a folder of such files, an
@@ -54,6 +55,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--to", dest="sink_format", choices=FORMATS, help="the format of the results (that of the suffix)"
+    )
+    parser.add_argument(
+        "--partition-by",
+        metavar="COLUMN,COLUMN",
+        help="columns of the results whose values name the folders of the parts, as country=fr/day=2026-11-23",
     )
     add_columns(parser)
     add_rows(parser)
@@ -161,6 +167,7 @@ def run(args: argparse.Namespace) -> int:
             rejects=args.rejects,
             source_format=args.source_format,
             sink_format=args.sink_format,
+            partition_by=() if args.partition_by is None else args.partition_by.split(","),
             batch_rows=None if args.batch is None else parse_positive(args.batch, "--batch"),
             memory=parse_bytes(args.memory),
             workers=None if args.workers is None else parse_positive(args.workers, "--workers"),

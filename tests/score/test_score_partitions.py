@@ -129,6 +129,18 @@ def test_types_of_partitions(column: pa.Array, tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("c=*/part-00000.parquet"))) == 3
 
 
+@pytest.mark.parametrize("format", ["parquet", "csv", "json", "ipc"])
+def test_sources_have_the_values_of_partitions(format: str, tmp_path: Path) -> None:
+    values = {"text": ["a/b", "50%", "12", None], "number": [-3, None, 12, 7]}
+    table = pa.table({"a": [0.0, 1.0, 2.0, 3.0], **values})
+    names = ["text", "number"]
+    sx.score(session(), table, tmp_path, keep=names, partition_by=names, sink_format=format)
+    columns = {"a": "y"}
+    result = sx.score(session(), tmp_path, columns=columns, keep=names, source_format=format).table
+    assert result is not None
+    assert result.sort_by("y").select(names).to_pydict() == values
+
+
 @pytest.mark.parametrize(
     ("format", "suffix"),
     [("parquet", "parquet"), ("csv", "csv"), ("json", "jsonl"), ("ipc", "arrow"), ("ipc-stream", "arrows")],

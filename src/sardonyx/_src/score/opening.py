@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -10,15 +11,19 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import chain
 from typing import BinaryIO
+from urllib.parse import unquote
 
 from sardonyx._src.errors import InputError
 from sardonyx._src.score.arrow import dataset, ipc, pa
 from sardonyx._src.score.file_tables import FileTable
 from sardonyx._src.score.formats import COMPRESSIONS, CSV, IPC, IPC_STREAM, JSON, STANDARD_STREAM, format_of
+from sardonyx._src.score.partitions import NULL_NAME
 from sardonyx._src.score.places import FilePlace
 from sardonyx._src.score.sources import BatchStream, MemoryTable, Source, readable
 from sardonyx._src.score.text_tables import TextFile, TextTable, line_blocks, line_range
 from sardonyx._src.score.text_types import infer_schema
+
+INTEGER = re.compile(r"-?[0-9]{1,18}")  # a partition that is a number
 
 
 def open_source(source: object, format: str | None = None) -> Source:
@@ -85,7 +90,7 @@ def open_text_files(paths: list[str], kind: str) -> TextTable:
     files = [(place, base) for base in map(FilePlace.of, paths) for place in base.files()]
     if not files:
         raise InputError(f"the source must have files; got {paths[0]!r}", name="source")
-    partitions = [hive_partition(place.path.removeprefix(base.path)) for place, base in files]
+    partitions = hive_partitions([place.path.removeprefix(base.path) for place, base in files])
     text_files = [
         open_text_file(place, partition) for (place, _), partition in zip(files, partitions, strict=True)
     ]
@@ -96,10 +101,27 @@ def open_text_files(paths: list[str], kind: str) -> TextTable:
     return TextTable(text_files, kind, schema, [place.identity() for place, _ in files])
 
 
-def hive_partition(path: str) -> dict[str, object]:
-    """The values that folders of a path name, as `country=fr/year=2024`; numbers are integers."""
-    pairs = (folder.split("=", 1) for folder in path.split("/")[:-1] if "=" in folder)
-    return {name: int(value) if value.isdecimal() else value for name, value in pairs}
+def hive_partitions(paths: list[str]) -> list[dict[str, object]]:
+    """The values that the folders of each path name, as `country=fr/year=2024`.
+
+    Those of a column are integers if all of them are such, as in Arrow; otherwise texts.
+    """
+    partitions = [
+        {unquote(name): None if value == NULL_NAME else unquote(value) for name, value in pairs}
+        for pairs in (
+            [folder.split("=", 1) for folder in path.split("/")[:-1] if "=" in folder] for path in paths
+        )
+    ]
+    texts = {
+        name
+        for partition in partitions
+        for name, value in partition.items()
+        if value is not None and not INTEGER.fullmatch(value)
+    }
+    return [
+        {name: value if value is None or name in texts else int(value) for name, value in partition.items()}
+        for partition in partitions
+    ]
 
 
 def open_text_file(place: FilePlace, partition: dict[str, object]) -> TextFile:

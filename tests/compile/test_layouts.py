@@ -228,7 +228,7 @@ def test_sizes_are_written_where_they_are_read() -> None:
 
 
 def test_a_fallback_reads_what_kernels_compute_and_returns_python_values() -> None:
-    stages = stages_of("g (float[3,3] x) => (float y) { a = Sin (x)  d = Det (a)  y = Cos (d) }")
+    stages = stages_of("g (float[3,3] x) => (float[3,3] y) { a = Sin (x)  d = Bernoulli (a)  y = Cos (d) }")
     assert [type(item).__name__ for item in stages.laid_out.items] == [
         "LaidOutRegion",
         "FallbackOp",

@@ -33,8 +33,11 @@ def place_of(path: object) -> FilePlace | None:
     """The place of a path or an address, without links; None for what is neither, and for a standard stream."""
     if not isinstance(path, str | os.PathLike) or os.fspath(path) == STANDARD_STREAM:
         return None
-    place = FilePlace.of(path)
-    return FilePlace(place.filesystem, os.path.realpath(place.path)) if place.is_local else place
+    try:
+        place = FilePlace.of(path)
+        return FilePlace(place.filesystem, os.path.realpath(place.path)) if place.is_local else place
+    except (OSError, ValueError):  # what it is read or written with says why
+        return None
 
 
 def is_within(place: FilePlace, other: FilePlace) -> bool:

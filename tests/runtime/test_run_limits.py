@@ -259,8 +259,19 @@ GROWING = """g (float[N] x, int64 m) => (float[K] y) {
 }"""
 
 
+GROWING_IN_A_BRANCH = """g (float[N] x, int64 m) => (float[K] y) {
+  empty = SequenceEmpty()
+  all = Loop <body = each (int64 i, bool on, seq(float[N]) s) => (bool goes, seq(float[N]) t) {
+    goes = Identity(on)
+    t = If <then_branch = a () => (seq(float[N]) u) { e = Neg(x)  f = Exp(e)  u = SequenceInsert(s, f) },
+            else_branch = b () => (seq(float[N]) v) { v = Identity(s) }> (on)
+  }> (m, , empty)
+  y = ConcatFromSequence<axis = 0>(all)
+}"""
+
+
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("text", [COLLECTED, GROWING])
+@pytest.mark.parametrize("text", [COLLECTED, GROWING, GROWING_IN_A_BRANCH])
 def test_what_loops_collect_counts_for_the_whole_run(engine: Engine, text: str) -> None:
     session = sx.Session(parse_model(text), engine=engine, limits=sx.RunLimits(run_bytes=8 * MIB))
     x = np.ones(MIB // 16, np.float32)  # 256 KiB
@@ -268,6 +279,7 @@ def test_what_loops_collect_counts_for_the_whole_run(engine: Engine, text: str) 
     with pytest.raises(sx.LimitError) as raised:
         session.run({"x": x, "m": np.array(1_000_000)})
     assert raised.value.limit == "limits.run_bytes"
+    assert "ConcatFromSequence" not in str(raised.value)  # which reads what has been collected
     assert run_y(session, {"x": x, "m": np.array(4)}).size == 4 * x.size
 
 

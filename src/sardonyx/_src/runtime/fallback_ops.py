@@ -73,8 +73,10 @@ class FallbackRunner:
         )
         if (
             takes_sequences
-        ):  # whose elements are not views: copying the tensors costs less than looking at all of those
-            frame.values.update((value, array.copy()) for value, array in native_inputs.items())
+        ):  # to copy the tensors costs less than to look for them in the sequences of results
+            copies = {value: array.copy() for value, array in native_inputs.items()}
+            frame.run.memory.add(list(copies.values()))
+            frame.values.update(copies)
         if node.subgraphs or sum(map(array_bytes, frame_inputs(step, frame))) < MIN_LONG_INPUTS:
             step.execute(frame)
         else:

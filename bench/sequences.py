@@ -2,7 +2,7 @@
 
 For each kind of loop and engine: CPU seconds of opening a session and running it, for several numbers of iterations, and the
 growth of the time between the last two beside that of the numbers.  The least of some rounds, in a process that has run a
-short loop before.  `python bench/sequences.py 25000 100000` measures other numbers.
+short loop before.  `python bench/sequences.py 25000 100000` measures other numbers, two at least.
 """
 
 from __future__ import annotations

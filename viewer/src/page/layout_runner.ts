@@ -20,7 +20,7 @@ export class LayoutRunner {
   run(problem: LayoutProblem): Layout | Promise<Layout> {
     const edges = problem.nets.reduce((sum, net) => sum + net.targets.length, 0);
     if (problem.items.length + edges < SMALL) return layOut(problem);
-    if (this.worker === undefined) this.worker = this.start();
+    this.prepare();
     const { worker } = this;
     if (!worker) return layOut(problem);
     const id = this.next++;
@@ -28,6 +28,11 @@ export class LayoutRunner {
       this.tasks.set(id, { problem, resolve });
       worker.postMessage({ id, problem });
     });
+  }
+
+  /** Starts the worker, which takes longer than a layout. */
+  prepare(): void {
+    if (this.worker === undefined) this.worker = this.start();
   }
 
   private start(): Worker | null {

@@ -23,8 +23,11 @@ export class SearchBox {
     this.input.addEventListener("keydown", (event) => { this.press(event); });
     viewer.listen("graph", () => {
       this.hide();
-      // The first key of a query finds the texts prepared.
-      requestIdleCallback(() => { prepareSearch(viewer.document); });
+      // The first key of a query finds the texts prepared, and a node inside a closed box the worker that lays the box out.
+      requestIdleCallback(() => {
+        prepareSearch(viewer.document);
+        viewer.runner.prepare();
+      });
     });
   }
 

@@ -38,7 +38,7 @@ export class Viewer {
   marked: { graph: number; nodes: Set<number> } | null = null; // nodes of a path or a reach
   mode: "structure" | "time" | "engine" = "structure";
   private builder: SceneBuilder;
-  private readonly runner = new LayoutRunner();
+  readonly runner = new LayoutRunner();
   private readonly listeners: [ViewerEvent, () => void][] = [];
   private updates = 0;
 

@@ -65,6 +65,7 @@ class FileTable:
             batch_readahead=READAHEAD,
             fragment_readahead=1,
             fragment_scan_options=options,
+            memory_pool=scan_pool(),
         )
         return readable(iter(scanner.to_reader()), str(fragment.path))
 
@@ -80,6 +81,14 @@ class FileTable:
                     )
                     return float(total / group.num_rows)
         return 0.0
+
+
+def scan_pool() -> pa.MemoryPool:
+    """The pool for the memory of decoded batches: jemalloc returns what is freed sooner than the default, mimalloc."""
+    try:
+        return pa.jemalloc_memory_pool()
+    except NotImplementedError:  # of builds without it
+        return pa.default_memory_pool()
 
 
 def skip_row_groups(fragment: dataset.ParquetFileFragment, skip: int) -> tuple[dataset.Fragment, int]:

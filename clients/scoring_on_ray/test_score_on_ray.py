@@ -69,9 +69,10 @@ def test_a_cluster_writes_what_one_process_writes(folder: Path, cluster: Cluster
 
 
 def test_partitions_are_those_that_one_process_writes(folder: Path, cluster: Cluster) -> None:
-    job = {"keep": ["id", "group"], "partition_by": ["group"]}
-    score("in", "local/", rejects="local.jsonl", **job)
-    assert score("in", "scored/", rejects="bad.jsonl", ray=True, **job).rows == ROWS
+    keep, groups = ["id", "group"], ["group"]
+    score("in", "local/", rejects="local.jsonl", keep=keep, partition_by=groups)
+    scored = score("in", "scored/", rejects="bad.jsonl", ray=True, keep=keep, partition_by=groups)
+    assert scored.rows == ROWS
     files = sorted(path.relative_to("local") for path in Path("local").glob("group=*/*"))
     assert len(files) == 3
     for file in files:

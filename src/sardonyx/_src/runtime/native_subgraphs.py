@@ -29,9 +29,7 @@ from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import GraphCall, RuntimeValue
 
 MAX_SPECIALIZATIONS = 8  # of a subgraph; calls with further element types and ranks are interpreted
-TYPE_CHECKS = (
-    16  # calls of an interpreted subgraph after which the types of its arguments are looked at again
-)
+TYPE_CHECKS = 16  # calls of an interpreted subgraph between two looks at the types of its arguments
 MAX_NESTED_GRAPHS = 4  # levels of graphs inside each other
 # Nanoseconds, measured on x86-64: of an interpreted node, of a call whose program has only kernel steps, of any other
 # call, and of each fallback op in one.

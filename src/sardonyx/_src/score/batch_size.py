@@ -11,10 +11,8 @@ from sardonyx._src.score.arrow import pa
 from sardonyx._src.score.scorer import BatchScorer
 
 RUN_SECONDS = 0.003  # of a run that is long beside the cost of starting it
-FEW_ROWS, LONG_SECONDS = (
-    1 << 10,
-    0.1,
-)  # below which a run must be so long, lest a busy machine makes it appear long
+# A run of fewer rows must be so long, lest a busy machine makes it appear long.
+FEW_ROWS, LONG_SECONDS = 1 << 10, 0.1
 REPEATS = 2
 GROWTH = 4
 UNPLANNED_FACTOR = 4  # times the bytes of columns, for the memory of models that is not planned

@@ -188,9 +188,9 @@ class WinogradTuning:
 
     Shared:
     max_fused_channels: channels up to which the weights of a panel stay in the cache with everything else.
-    min_groups: groups of tiles that keep a few threads busy.
+    min_groups: groups of tiles, or groups by panels of weights, that keep a few threads busy.
     max_odd_group_tiles: tiles up to which an odd number of groups is not made even.
-    fused_group_tiles, separate_group_tiles: most tiles of a group, in one step and in two.
+    fused_group_tiles, separate_group_tiles: most tiles of a group, in one step, and of joint groups in two.
     max_blas_columns: columns of a product of the weight transform, so few that NumPy's BLAS does not wake its threads.
     """
 

@@ -8,7 +8,8 @@
 
 Weights U = G g G^T are transformed at compile time.  Either one fused step has all of it, with a group of tiles as unit
 of work and V in the cache; or the input transform is a step of its own, with a tile as unit, and the rest a second one,
-with a group by a panel as unit.  The latter is for many channels, whose weights exceed the cache.
+with a group by a panel as unit.  The latter is for many channels, whose weights exceed the cache; groups that a thread
+multiplies with the same panel in turn are computed together, point by point, so that the weights are read once.
 An infinity or NaN in the input reaches all outputs of its tiles, not only those whose window contains it.
 Source: Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks" (2016).
 """
@@ -63,7 +64,7 @@ def winograd_steps(
     pads: (top, left); the size of y implies the bottom and right pads.
     """
     assert x.strides[3] == 1 or x.shape[3] == 1, f"channels of x must be contiguous; got {x}"
-    grouping = grouping or choose_grouping(count_tiles(y, weights), weights.channels)
+    grouping = grouping or choose_grouping(count_tiles(y, weights), weights)
     convolution = WinogradConvolution(
         x, weights, y, pads, epilogue or Epilogue(), tuple(operands), nodes, grouping
     )
@@ -111,7 +112,7 @@ class WinogradConvolution:
         )
 
     def separate_steps(self) -> list[Step]:
-        """The input transform, in units of a tile; products and output transform, in units of a group by a panel."""
+        """The input transform, in units of a tile; products and output transform, in units of a panel by a group."""
         weights, zeros, transformed = self.weights, self.zero_pixel, self.transformed_input()
         input_step = Step(
             kernel=input_transform_kernel(weights.variant),
@@ -157,7 +158,8 @@ class WinogradConvolution:
         sizes = (
             *(x.shape[1], x.shape[2], *self.pads, *x.strides[:3]),
             *(y.shape[1], y.shape[2], *tile_grid(y, weights), count_tiles(y, weights)),
-            *(self.grouping.max_tiles, weights.channels, weights.features, weights.panels.shape[0]),
+            *(self.group_tiles, self.joint_groups),
+            *(weights.channels, weights.features, weights.panels.shape[0]),
             *(self.input_point_stride, self.product_point_stride),
         )
         return dict(zip(WINOGRAD_SIZES, sizes, strict=True))
@@ -170,7 +172,19 @@ class WinogradConvolution:
 
     @property
     def num_groups(self) -> Known:
-        return ceil_div(count_tiles(self.y, self.weights), self.grouping.max_tiles)
+        return ceil_div(count_tiles(self.y, self.weights), self.group_tiles)
+
+    @property
+    def group_tiles(self) -> int:
+        """The tiles of a group: whole register tiles in separate steps, so that the products of joint groups are contiguous."""
+        return self.grouping.max_tiles if self.grouping.is_fused else self.padded_tiles
+
+    @property
+    def joint_groups(self) -> int:
+        """The most groups that a thread multiplies with a panel together."""
+        if self.grouping.is_fused:
+            return 1
+        return max(WinogradTuning.separate_group_tiles // self.group_tiles, 1)
 
     @property
     def input_point_stride(self) -> int:
@@ -179,8 +193,8 @@ class WinogradConvolution:
 
     @property
     def product_point_stride(self) -> int:
-        """Floats from point to point in the products of a group with a panel."""
-        return odd_cache_lines(self.padded_tiles * self.weights.variant.tile.width)
+        """Floats from point to point in the products of joint groups with a panel."""
+        return odd_cache_lines(self.joint_groups * self.padded_tiles * self.weights.variant.tile.width)
 
     @property
     def padded_tiles(self) -> int:
@@ -225,14 +239,23 @@ def count_tiles(y: TensorView, weights: WinogradWeights) -> Known:
     return y.shape[0] * down * across
 
 
-def choose_grouping(tiles: Known, channels: int) -> TileGrouping:
+def choose_grouping(tiles: Known, weights: WinogradWeights) -> TileGrouping:
     """Fused if there are many tiles, or so few channels that reading all weights for each group costs little."""
     fused_tiles = tiles_per_group(tiles, WinogradTuning.fused_group_tiles)
-    separate_tiles = tiles_per_group(tiles, WinogradTuning.separate_group_tiles)
-    is_fused = channels <= WinogradTuning.max_fused_channels or (
+    is_fused = weights.channels <= WinogradTuning.max_fused_channels or (
         isinstance(tiles, int) and tiles >= fused_tiles * WinogradTuning.min_groups
     )
-    return TileGrouping(fused_tiles if is_fused else separate_tiles, is_fused)
+    if is_fused:
+        return TileGrouping(fused_tiles, is_fused)
+    return TileGrouping(separate_tiles_per_group(tiles, weights.panels.shape[0]), is_fused)
+
+
+def separate_tiles_per_group(tiles: Known, panels: Known) -> int:
+    """The tiles of a group in separate steps: as many as leave `min_groups` units, since groups share the weights."""
+    if not isinstance(tiles, int) or not isinstance(panels, int):
+        return WinogradTuning.separate_group_tiles
+    groups = -(-WinogradTuning.min_groups // max(panels, 1))
+    return min(max(-(-tiles // groups), 1), WinogradTuning.separate_group_tiles)
 
 
 def tiles_per_group(tiles: Known, max_tiles: int) -> int:

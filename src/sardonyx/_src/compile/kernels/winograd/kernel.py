@@ -2,13 +2,14 @@
 
     fused:   for group of tiles: for tile: input transform; for panel: for point: products; for tile: output transform
     input:   for tile: input transform
-    product: for group of tiles by panel: for point: products; for tile: output transform
+    product: for panel: for joint groups of tiles: for point: products; for tile: output transform
 
 Source: Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks" (2016).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from sardonyx._src.compile.codegen.blocks import I64
@@ -47,7 +48,7 @@ def input_transform_kernel(variant: WinogradVariant) -> Kernel:
 
 
 def product_kernel(variant: WinogradVariant, epilogue: Epilogue) -> Kernel:
-    """Products and output transform; a unit of work is a group of tiles by a panel of the weights."""
+    """Products and output transform; a unit of work is a panel of the weights by a group of tiles."""
     source = partial(product_module, variant=variant, epilogue=epilogue)
     return Kernel(f"winograd_output_{variant.key}:{epilogue.key}", source, product_parameters(epilogue))
 
@@ -63,7 +64,7 @@ def fused_module(name: str, target: Target, *, variant: WinogradVariant, epilogu
         with b.loop(zero, count, 1, "tile") as row:
             transform_tile(tiles, first + row, b.gep(values, row * size["channels"]))
         with b.loop(zero, size["panels"], 1, "panel") as panel:
-            emit_panel(products, first, count, panel, values)
+            emit_panel(products, first, count, panel, lambda row: b.gep(values, row * size["channels"]))
     return b.build_module(name)
 
 
@@ -82,22 +83,37 @@ def input_transform_module(name: str, target: Target, *, variant: WinogradVarian
 def product_module(name: str, target: Target, *, variant: WinogradVariant, epilogue: Epilogue) -> str:
     """Reads the transformed input of all groups.
 
-    Groups vary fastest, but within each half of the groups: each of two threads then reads the transformed input that
-    it has written.  Each half reads all weights once.
+    Groups vary fastest, and those of a call are computed together, up to `joint_groups`: the weights are then read once.
     """
     products = make_products(target, variant, epilogue)
-    b, tiles, size = products.b, products.tiles, products.tiles.size
-    with b.loop(b.first_unit, b.end_unit, 1, "unit") as unit:
-        groups = b.udiv(size["tiles"] + (size["group_tiles"] - 1), size["group_tiles"])
-        half = (groups + 1) >> 1
-        half_index, index = b.udivmod(unit, half * size["panels"])
-        first_group = half_index * half
-        panel, group = b.udivmod(index, b.min(groups - first_group, half))
-        group = first_group + group
-        first, count = group_bounds(tiles, group)
-        group_values = group * size["input_point_stride"] * tiles.transforms.num_points
-        emit_panel(products, first, count, panel, b.gep(tiles.transformed_input, group_values))
+    b, size = products.b, products.tiles.size
+    groups = b.udiv(size["tiles"] + (size["group_tiles"] - 1), size["group_tiles"])
+    groups = b.select(groups < 1, b.constant(1, I64), groups)
+    end_panel = b.udiv(b.end_unit + (groups - 1), groups)
+    with b.loop(b.udiv(b.first_unit, groups), end_panel, 1, "panel") as panel:
+        unit, joint = panel * groups, size["joint_groups"]
+        first = b.select(b.first_unit < unit, b.constant(0, I64), b.first_unit - unit)
+        end = b.min(b.end_unit - unit, groups)
+        with b.loop(first, end + (joint - 1), joint, "groups") as group:
+            emit_joint_groups(products, group, b.min(end - group, joint), panel)
     return b.build_module(name)
+
+
+def emit_joint_groups(
+    products: WinogradProducts, first: LLVMValue, count: LLVMValue, panel: LLVMValue
+) -> None:
+    """Computes the output of `count` groups of tiles, from `first` on, in the columns of a panel."""
+    b, tiles, size = products.b, products.tiles, products.tiles.size
+    first_tile = first * size["group_tiles"]
+    num_tiles = b.min(count * size["group_tiles"], size["tiles"] - first_tile)
+    group_stride = size["input_point_stride"] * tiles.transforms.num_points
+
+    def tile_values(row: LLVMValue) -> str:
+        group, row_of_group = b.udivmod(row, size["group_tiles"])
+        offset = (first + group) * group_stride + row_of_group * size["channels"]
+        return b.gep(tiles.transformed_input, offset)
+
+    emit_panel(products, first_tile, num_tiles, panel, tile_values)
 
 
 def make_products(target: Target, variant: WinogradVariant, epilogue: Epilogue) -> WinogradProducts:
@@ -108,10 +124,14 @@ def make_products(target: Target, variant: WinogradVariant, epilogue: Epilogue) 
 
 
 def emit_panel(
-    products: WinogradProducts, first: LLVMValue, count: LLVMValue, panel: LLVMValue, values: str
+    products: WinogradProducts,
+    first: LLVMValue,
+    count: LLVMValue,
+    panel: LLVMValue,
+    tile_values: Callable[[LLVMValue], str],
 ) -> None:
-    """Computes the output of a group of tiles in the columns of a panel."""
+    """Computes the output of `count` tiles, from `first` on, in the columns of a panel; tile_values: as in `emit_products`."""
     b = products.b
-    emit_products(products, count, panel, values)
+    emit_products(products, count, panel, tile_values)
     with b.loop(b.constant(0, I64), count, 1, "tile") as row:
         store_output_tile(products, first + row, row, panel)

@@ -1,4 +1,4 @@
-"""Winograd products: M = V U at each point, for a group of tiles and a panel of weights.
+"""Winograd products: M = V U at each point, for groups of tiles and a panel of weights.
 
     for point: for block of tiles by MR: M[point] [tiles, NR] = V[point] [tiles, channels] @ U[point] [channels, NR]
 
@@ -7,6 +7,7 @@ These are GEMMs of the shared microkernel, whose results go to scratch [points, 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen.blocks import I64
@@ -15,7 +16,8 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.accumulators import (
-    CACHE_LINE_FLOATS,
+    CACHE_LINE_BYTES,
+    F32,
     Microkernel,
     Prefetch,
     accumulate,
@@ -43,7 +45,7 @@ class WinogradProducts:
     """The products and the output of a convolution in a kernel: the arguments `product_parameters`, and scratch.
 
     Scratch: the address table; `discarded`, a pixel that is written for pixels past the border; at `address`, the
-    products of a group with a panel [points, tiles, width]; in a fused kernel, the group's transformed input
+    products of joint groups with a panel [points, tiles, width]; in a fused kernel, the group's transformed input
     [points, tiles, channels].
     """
 
@@ -80,24 +82,31 @@ def load_products(m: Microkernel, tiles: WinogradTiles) -> WinogradProducts:
     return products
 
 
-def emit_products(products: WinogradProducts, count: LLVMValue, panel: LLVMValue, values: str) -> None:
-    """Multiplies the transformed input of a group of `count` tiles, at each point, with a panel of the weights.
+def emit_products(
+    products: WinogradProducts, count: LLVMValue, panel: LLVMValue, tile_values: Callable[[LLVMValue], str]
+) -> None:
+    """Multiplies the transformed input of `count` tiles, at each point, with a panel of the weights.
 
-    Each block of rows prefetches a share of the weights of the next point.
+    tile_values: the address of a tile's transformed input at the first point; the tiles of a register tile are contiguous.
+    Each block of rows prefetches an equal share of the weights of the next point.
     """
     b, m, size, num_points = products.b, products.m, products.tiles.size, products.tiles.transforms.num_points
     zero, channels, tile = b.constant(0, I64), size["channels"], m.tile
     row_counts = sorted({-(-tile.rows // 3), -(-tile.rows * 2 // 3), tile.rows})
+    num_blocks = b.udiv(count + (tile.rows - 1), tile.rows)
+    share = b.udiv(num_blocks + (tile.width * F32.bits // 8 - 1), num_blocks)
     with b.loop(zero, b.constant(num_points, I64), 1, "point") as point:
-        point_values = b.gep(values, point * size["input_point_stride"])
         weights = b.gep(products.weights, (panel * num_points + point) * channels * tile.width)
         sums = b.gep(products.address, point * size["product_point_stride"])
         next_weights = b.gep(weights, channels * tile.width)
-        with b.loop(zero, count + (tile.rows - 1), tile.rows, "block") as row:
-            block_index = b.udiv(row, tile.rows)
-            prefetch = b.gep(next_weights, block_index * channels * CACHE_LINE_FLOATS)
+        with b.loop(zero, num_blocks, 1, "block") as block:
+            row = block * tile.rows
+            values = b.gep(tile_values(row), point * size["input_point_stride"])
+            prefetch = Prefetch(
+                b.gep(next_weights, block * channels * share, "i8"), share, 2 * CACHE_LINE_BYTES
+            )
             for rows in dispatch_row_count(b, count - row, row_counts):
                 init_accumulators(m, rows)
-                row_addresses = [b.gep(point_values, (row + r) * channels) for r in range(rows)]
-                accumulate(m, row_addresses, weights, channels, prefetch=Prefetch(prefetch))
+                row_addresses = [b.gep(values, channels * r) for r in range(rows)]
+                accumulate(m, row_addresses, weights, channels, prefetch=prefetch)
                 spill_accumulators(m, rows, b.gep(sums, row * tile.width))

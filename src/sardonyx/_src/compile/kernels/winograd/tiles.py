@@ -21,7 +21,8 @@ WINOGRAD_SIZES = (
     "height", "width", "top", "left",  # of the input: pixels and padding
     "image_stride", "row_stride", "pixel_stride",  # of the input, in floats
     "rows", "columns", "tiles_down", "tiles_across", "tiles",  # of the output: pixels; tiles of an image and of all
-    "group_tiles", "channels", "features", "panels",  # tiles of a group; channels of the input and the output
+    "group_tiles", "joint_groups",  # tiles of a group; most groups that are multiplied with a panel together
+    "channels", "features", "panels",  # channels of the input and the output
     "input_point_stride", "product_point_stride",  # floats from point to point
 )  # fmt: skip
 TILE_PARAMETERS = Parameters("x", "zeros", "transformed_input", *WINOGRAD_SIZES)

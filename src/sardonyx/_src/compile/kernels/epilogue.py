@@ -39,6 +39,9 @@ class Epilogue:
         return epilogue_key(self)
 
 
+NO_EPILOGUE = Epilogue()  # stores results as they are
+
+
 @dataclass(frozen=True, slots=True)
 class EpilogueOperand:
     """An operand of an epilogue in a kernel: its layout, the address of its first element, and a matrix's row stride."""

@@ -21,7 +21,7 @@ from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.block_quantized.blocks import BlockFormat, PackedBlocks
 from sardonyx._src.compile.kernels.block_quantized.tiles import TermSpan, accumulate_span, dequantize_span
-from sardonyx._src.compile.kernels.epilogue import Epilogue
+from sardonyx._src.compile.kernels.epilogue import NO_EPILOGUE, Epilogue
 from sardonyx._src.compile.kernels.gemm.accumulators import (
     FLOAT32_ARITHMETIC,
     Microkernel,
@@ -57,11 +57,10 @@ def block_quantized_matmul_step(
     a: TensorView,
     b: PackedBlocks,
     y: TensorView,
-    epilogue: Epilogue | None = None,
+    epilogue: Epilogue = NO_EPILOGUE,
     operands: tuple[TensorView, ...] = (),
 ) -> Step:
     """y [..., N] = epilogue(a [..., K] @ b): rows of a and of y are contiguous and have one stride."""
-    epilogue = epilogue or Epilogue()
     assert a.row_stride is not None, f"rows of {a} must be contiguous and have one stride"
     rows = dim_product(y.shape[:-1])
     group_rows = rows_per_unit(rows, b.tile.rows, BlockQuantizedTuning.unit_rows)

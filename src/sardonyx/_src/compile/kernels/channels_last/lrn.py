@@ -18,7 +18,12 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.channels_last.images import image_arguments, load_output, store_result
-from sardonyx._src.compile.kernels.epilogue import Epilogue, epilogue_arguments, epilogue_parameters
+from sardonyx._src.compile.kernels.epilogue import (
+    NO_EPILOGUE,
+    Epilogue,
+    epilogue_arguments,
+    epilogue_parameters,
+)
 from sardonyx._src.compile.kernels.tuning import ChannelsLastTuning
 from sardonyx._src.compile.kernels.vectors import (
     i64,
@@ -57,15 +62,13 @@ def lrn_step(
     x: TensorView,
     y: TensorView,
     lrn: LrnParameters,
-    epilogue: Epilogue | None = None,
+    epilogue: Epilogue = NO_EPILOGUE,
     operands: tuple[TensorView, ...] = (),
-    nodes: tuple[str, ...] = (),
 ) -> Step:
     """The LRN of x into y, both [N, H, W, C]; of an even size, one more neighbour comes after a channel than before.
 
     Neighbours that no channel can have are left out of the window, so that scratch and time do not grow with the size.
     """
-    epilogue = epilogue or Epilogue()
     n, height, width, channels = x.shape
     pixels = n * height * width
     before, after = (dim_min(channels, count) for count in ((lrn.size - 1) // 2, lrn.size // 2))
@@ -90,7 +93,6 @@ def lrn_step(
         flops=x.num_elements * (window + ChannelsLastTuning.lrn_pow_flops),
         bytes_accessed=x.nbytes + y.nbytes,
         scratch=(channels + (window - 1)) * (4 * ChannelsLastTuning.lrn_unit_pixels),
-        nodes=nodes,
     )
 
 

@@ -34,7 +34,12 @@ from sardonyx._src.compile.kernels.channels_last.pixel_reduction import (
     sum_lanes,
     sum_pixels,
 )
-from sardonyx._src.compile.kernels.epilogue import Epilogue, epilogue_arguments, epilogue_parameters
+from sardonyx._src.compile.kernels.epilogue import (
+    NO_EPILOGUE,
+    Epilogue,
+    epilogue_arguments,
+    epilogue_parameters,
+)
 from sardonyx._src.compile.kernels.vectors import i64, load_vector, loop_vectors, vector_type, zeros
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
@@ -52,15 +57,13 @@ def channels_last_norm_step(
     y: TensorView,
     epsilon: float,
     groups: int | None = None,
-    epilogue: Epilogue | None = None,
+    epilogue: Epilogue = NO_EPILOGUE,
     operands: tuple[TensorView, ...] = (),
-    nodes: tuple[str, ...] = (),
 ) -> Step:
     """The normalisation of x [N, H, W, C] into y of the same shape; scale, bias: [C].
 
     groups: the number of groups of channels, which divides C; None for instance normalisation.
     """
-    epilogue = epilogue or Epilogue()
     n, height, width, channels = x.shape
     block = (
         reduction_channel_block(height * width) if groups is None else channels_per_group(channels, groups)
@@ -90,7 +93,6 @@ def channels_last_norm_step(
         writes=(y,),
         flops=x.num_elements * 7,
         bytes_accessed=x.nbytes * 3 + y.nbytes,
-        nodes=nodes,
     )
 
 

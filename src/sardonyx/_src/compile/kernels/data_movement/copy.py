@@ -13,7 +13,7 @@ from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import TensorView, element_bytes
 
 
-def copy_step(x: TensorView, y: TensorView, nodes: tuple[str, ...] = ()) -> Step:
+def copy_step(x: TensorView, y: TensorView) -> Step:
     """y = x, for equal shapes and element sizes.
 
     Strides of x may be 0 (broadcast) or negative (reversal); the elements of y must not overlap.
@@ -26,7 +26,7 @@ def copy_step(x: TensorView, y: TensorView, nodes: tuple[str, ...] = ()) -> Step
         space, size = simplify(space.scale_strides((2, 2)).append_dim(2, (1, 1)), by=1), 8
     if space.rank == 0:
         space = space.append_dim(1, (1, 1))
-    return select_copy_step(x, y, space, size).with_nodes(nodes)
+    return select_copy_step(x, y, space, size)
 
 
 def select_copy_step(x: TensorView, y: TensorView, space: IterationSpace, size: int) -> Step:

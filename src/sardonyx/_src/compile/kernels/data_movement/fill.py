@@ -13,14 +13,14 @@ from sardonyx._src.ir.dims import Known
 from sardonyx._src.ir.tensors import Array
 
 
-def fill_step(y: TensorView, value: Array, nodes: tuple[str, ...] = ()) -> Step:
+def fill_step(y: TensorView, value: Array) -> Step:
     """y = value everywhere; value: one element, of the type of y."""
     assert value.size == 1, f"the fill value must have one element; got {value.size}"
     constant = Buffer("constant", value.nbytes, "fill", value)
-    return copy_step(TensorView(y.dtype, y.shape, (0,) * y.rank, constant), y, nodes)
+    return copy_step(TensorView(y.dtype, y.shape, (0,) * y.rank, constant), y)
 
 
-def tile_step(x: TensorView, y: TensorView, repeats: Sequence[Known], nodes: tuple[str, ...] = ()) -> Step:
+def tile_step(x: TensorView, y: TensorView, repeats: Sequence[Known]) -> Step:
     """y = x repeated `repeats[d]` times along each dim d.
 
     Each dim of y is viewed as two dims, [repeats, size], of which x has the first with stride 0.
@@ -30,4 +30,4 @@ def tile_step(x: TensorView, y: TensorView, repeats: Sequence[Known], nodes: tup
     y_strides = tuple(chain.from_iterable((size * stride, stride) for _, size, stride in dims))
     x_strides = tuple(chain.from_iterable((0, stride) for stride in x.strides))
     source = replace(x, shape=shape, strides=x_strides)
-    return copy_step(source, replace(y, shape=shape, strides=y_strides), nodes)
+    return copy_step(source, replace(y, shape=shape, strides=y_strides))

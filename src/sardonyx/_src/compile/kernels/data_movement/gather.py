@@ -52,14 +52,7 @@ class IndexTuples:
     axis_strides: tuple[Known, ...]
 
 
-def gather_step(
-    x: TensorView,
-    indices: TensorView,
-    y: TensorView,
-    axis: int,
-    status: TensorView,
-    nodes: tuple[str, ...] = (),
-) -> Step:
+def gather_step(x: TensorView, indices: TensorView, y: TensorView, axis: int, status: TensorView) -> Step:
     """y[before, i, after] = x[before, indices[i], after].
 
     x: [before, n, after]; indices: int32 or int64 of any dims; y: [before, dims of the indices, after].
@@ -70,16 +63,11 @@ def gather_step(
     index_strides = ((0,) * len(before)) + indices.strides + (0,) * len(after)
     tuples = IndexTuples(indices, index_strides, 0, (x.shape[axis],), (x.strides[axis],))
     space = IterationSpace(y.shape, ((*before, *none, *after), y.strides))
-    return indexed_copy_step("x", x, y, tuples, space, status, nodes)
+    return indexed_copy_step("x", x, y, tuples, space, status)
 
 
 def gather_elements_step(
-    x: TensorView,
-    indices: TensorView,
-    y: TensorView,
-    axis: int,
-    status: TensorView,
-    nodes: tuple[str, ...] = (),
+    x: TensorView, indices: TensorView, y: TensorView, axis: int, status: TensorView
 ) -> Step | None:
     """y[i, j, k] = x[i, indices[i, j, k], k] for axis 1; None unless x is provably as large in the other axes."""
     axis %= x.rank
@@ -88,16 +76,11 @@ def gather_elements_step(
     tuples = IndexTuples(indices, indices.strides, 0, (x.shape[axis],), (x.strides[axis],))
     strides = (*x.strides[:axis], 0, *x.strides[axis + 1 :])
     space = IterationSpace(indices.shape, (strides, y.strides))
-    return indexed_copy_step("x", x, y, tuples, space, status, nodes)
+    return indexed_copy_step("x", x, y, tuples, space, status)
 
 
 def gather_nd_step(
-    x: TensorView,
-    indices: TensorView,
-    y: TensorView,
-    batch: int,
-    status: TensorView,
-    nodes: tuple[str, ...] = (),
+    x: TensorView, indices: TensorView, y: TensorView, batch: int, status: TensorView
 ) -> Step | None:
     """y[b, i, after] = x[b, *indices[b, i], after].
 
@@ -110,7 +93,7 @@ def gather_nd_step(
     outer = indices.rank - 1
     strides = (*x.strides[:batch], *(0,) * (outer - batch), *x.strides[batch + depth :])
     space = IterationSpace(y.shape, (strides, y.strides))
-    return indexed_copy_step("x", x, y, tuples, space, status, nodes)
+    return indexed_copy_step("x", x, y, tuples, space, status)
 
 
 def scatter_elements_steps(
@@ -120,7 +103,6 @@ def scatter_elements_steps(
     y: TensorView,
     axis: int,
     status: TensorView,
-    nodes: tuple[str, ...] = (),
     *,
     reduction: str = "none",
 ) -> list[Step] | None:
@@ -135,8 +117,8 @@ def scatter_elements_steps(
     tuples = IndexTuples(indices, indices.strides, 0, (y.shape[axis],), (y.strides[axis],))
     strides = (*y.strides[:axis], 0, *y.strides[axis + 1 :])
     space = IterationSpace(indices.shape, (updates.strides, strides))
-    update_step = indexed_copy_step("y", updates, y, tuples, space, status, nodes, reduction)
-    return [copy_step(x, y, nodes), update_step]
+    update_step = indexed_copy_step("y", updates, y, tuples, space, status, reduction)
+    return [copy_step(x, y), update_step]
 
 
 def scatter_nd_steps(
@@ -145,7 +127,6 @@ def scatter_nd_steps(
     updates: TensorView,
     y: TensorView,
     status: TensorView,
-    nodes: tuple[str, ...] = (),
     *,
     reduction: str = "none",
 ) -> list[Step] | None:
@@ -160,8 +141,8 @@ def scatter_nd_steps(
     tuples = nd_index_tuples(indices, y, 0, depth)
     strides = (*(0,) * (indices.rank - 1), *y.strides[depth:])
     space = IterationSpace(updates.shape, (updates.strides, strides))
-    update_step = indexed_copy_step("y", updates, y, tuples, space, status, nodes, reduction)
-    return [copy_step(x, y, nodes), update_step]
+    update_step = indexed_copy_step("y", updates, y, tuples, space, status, reduction)
+    return [copy_step(x, y), update_step]
 
 
 def nd_index_tuples(indices: TensorView, x: TensorView, batch: int, depth: int) -> IndexTuples:
@@ -184,7 +165,6 @@ def indexed_copy_step(
     tuples: IndexTuples,
     space: IterationSpace,
     status: TensorView,
-    nodes: tuple[str, ...],
     reduction: str = "none",
 ) -> Step:
     """The copy y = x over a space of these operands; `side`: the operand that the index tuples offset."""
@@ -208,7 +188,7 @@ def indexed_copy_step(
     reads = (x, tuples.indices) if side == "x" else (x, tuples.indices, y)
     traffic = space.size * (2 * size)
     kernel = indexed_copy_kernel(variant)
-    return Step(kernel, args, units, reads, (y, status), bytes_accessed=traffic, nodes=nodes)
+    return Step(kernel, args, units, reads, (y, status), bytes_accessed=traffic)
 
 
 def partition_rows(side: IndexedSide, rows: Known, row_bytes: Known, *, single: bool) -> tuple[Known, Known]:

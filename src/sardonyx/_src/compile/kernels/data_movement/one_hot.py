@@ -12,12 +12,7 @@ from sardonyx._src.compile.program.tensor import TensorView
 
 
 def one_hot_steps(
-    indices: TensorView,
-    values: TensorView,
-    y: TensorView,
-    axis: int,
-    status: TensorView,
-    nodes: tuple[str, ...] = (),
+    indices: TensorView, values: TensorView, y: TensorView, axis: int, status: TensorView
 ) -> list[Step]:
     """y[before, d, after] = values[1] if d == indices[before, after], else values[0].
 
@@ -30,4 +25,4 @@ def one_hot_steps(
     on = replace(off, shape=indices.shape, strides=none, offset=values.offset + values.strides[0])
     tuples = IndexTuples(indices, indices.strides, 0, (y.shape[axis],), (y.strides[axis],))
     space = IterationSpace(indices.shape, (none, (*y.strides[:axis], *y.strides[axis + 1 :])))
-    return [copy_step(off, y, nodes), indexed_copy_step("y", on, y, tuples, space, status, nodes)]
+    return [copy_step(off, y), indexed_copy_step("y", on, y, tuples, space, status)]

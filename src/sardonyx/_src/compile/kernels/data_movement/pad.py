@@ -32,7 +32,6 @@ def pad_steps(
     before: Sequence[Known],
     mode: PadMode,
     value: Array,
-    nodes: tuple[str, ...] = (),
     is_ge: SizePredicate = is_provably_ge,
 ) -> list[Step] | None:
     """y = x after `before` entries of each axis; the rest of y is the border, which has `value` in constant mode.
@@ -53,17 +52,17 @@ def pad_steps(
         x = slice_axis(x, axis, first, size)
     borders = [(dim_max(first, 0), dim_max(last, 0)) for first, last in pads]
     if mode == "constant":
-        return constant_pad_steps(x, y, borders, value, nodes)
+        return constant_pad_steps(x, y, borders, value)
     sized_borders = zip(x.shape, borders, strict=True)
     if not all(
         has_padding_source(mode, size, count, is_ge) for size, pair in sized_borders for count in pair
     ):
         return None
-    return border_pad_steps(x, y, borders, mode, nodes)
+    return border_pad_steps(x, y, borders, mode)
 
 
 def constant_pad_steps(
-    x: TensorView, y: TensorView, borders: list[tuple[Known, Known]], value: Array, nodes: tuple[str, ...]
+    x: TensorView, y: TensorView, borders: list[tuple[Known, Known]], value: Array
 ) -> list[Step]:
     """Fills two slabs for each axis, each within the region that the axes before leave, and copies x."""
     steps: list[Step] = []
@@ -71,9 +70,9 @@ def constant_pad_steps(
         size = x.shape[axis]
         for first, count in ((0, before), (before + size, after)):
             if count != 0:
-                steps.append(fill_step(slice_axis(y, axis, first, count), value, nodes))
+                steps.append(fill_step(slice_axis(y, axis, first, count), value))
         y = slice_axis(y, axis, before, size)
-    return [*steps, copy_step(x, y, nodes)]
+    return [*steps, copy_step(x, y)]
 
 
 def has_padding_source(mode: PadMode, size: Known, count: Known, is_ge: SizePredicate) -> bool:
@@ -84,13 +83,13 @@ def has_padding_source(mode: PadMode, size: Known, count: Known, is_ge: SizePred
 
 
 def border_pad_steps(
-    x: TensorView, y: TensorView, borders: list[tuple[Known, Known]], mode: PadMode, nodes: tuple[str, ...]
+    x: TensorView, y: TensorView, borders: list[tuple[Known, Known]], mode: PadMode
 ) -> list[Step]:
     """Copies x into the interior, then extends the written region along one axis after the other."""
     interior = y
     for axis, (before, _) in enumerate(borders):
         interior = slice_axis(interior, axis, before, x.shape[axis])
-    steps = [copy_step(x, interior, nodes)]
+    steps = [copy_step(x, interior)]
     for axis, (before, after) in enumerate(borders):
         size = x.shape[axis]
         extended = replace(interior, offset=interior.offset - before * interior.strides[axis])
@@ -100,7 +99,7 @@ def border_pad_steps(
         ):
             if count != 0:
                 border = slice_axis(extended, axis, first, count)
-                steps.append(copy_step(slice_axis(extended, axis, source, count, step), border, nodes))
+                steps.append(copy_step(slice_axis(extended, axis, source, count, step), border))
         interior = slice_axis(extended, axis, 0, y.shape[axis])
     return steps
 

@@ -45,7 +45,12 @@ from sardonyx._src.compile.kernels.channels_last.sliding_window_loops import (
     prefetch_next_row,
     result_mask,
 )
-from sardonyx._src.compile.kernels.epilogue import Epilogue, epilogue_arguments, epilogue_parameters
+from sardonyx._src.compile.kernels.epilogue import (
+    NO_EPILOGUE,
+    Epilogue,
+    epilogue_arguments,
+    epilogue_parameters,
+)
 from sardonyx._src.compile.kernels.vectors import load_vector, store_vector, vector_type
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
@@ -79,12 +84,10 @@ def depthwise_step(
     y: TensorView,
     bias: TensorView | None,
     window: SlidingWindow,
-    epilogue: Epilogue | None = None,
+    epilogue: Epilogue = NO_EPILOGUE,
     operands: tuple[TensorView, ...] = (),
-    nodes: tuple[str, ...] = (),
 ) -> Step:
     """The convolution of x [N, H, W, C] with weights [kh * kw, C] and bias [C] into y [N, Ho, Wo, C]."""
-    epilogue = epilogue or Epilogue()
     tile = choose_window_tile(window, y.shape[2])
     constants = {"weights": weights} if bias is None else {"weights": weights, "bias": bias}
     parameters = depthwise_parameters(epilogue, *constants)
@@ -100,7 +103,6 @@ def depthwise_step(
         writes=(y,),
         flops=y.num_elements * (2 * window.num_taps),
         bytes_accessed=x.nbytes + y.nbytes,
-        nodes=nodes,
     )
 
 

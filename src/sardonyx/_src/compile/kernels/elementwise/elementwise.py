@@ -21,10 +21,7 @@ from sardonyx._src.ir.dims import ceil_div, dim_max, dim_product
 
 
 def elementwise_step(
-    value: Scalar | Sequence[Scalar],
-    inputs: Sequence[TensorView],
-    out: TensorView | Sequence[TensorView],
-    nodes: tuple[str, ...] = (),
+    value: Scalar | Sequence[Scalar], inputs: Sequence[TensorView], out: TensorView | Sequence[TensorView]
 ) -> Step:
     """The step that evaluates an expression for each output; all outputs have one shape, to which inputs broadcast.
 
@@ -64,7 +61,6 @@ def elementwise_step(
         writes=outputs,
         flops=dim_product(shape) * sum(map(count_operations, values)),
         bytes_accessed=sum((t.nbytes for t in tensors), start=0),
-        nodes=nodes,
         in_place=True,
     )
 

@@ -28,7 +28,12 @@ from sardonyx._src.compile.kernels.channels_last.pixel_reduction import (
     reduction_channel_block,
     sum_pixels,
 )
-from sardonyx._src.compile.kernels.epilogue import Epilogue, epilogue_arguments, epilogue_parameters
+from sardonyx._src.compile.kernels.epilogue import (
+    NO_EPILOGUE,
+    Epilogue,
+    epilogue_arguments,
+    epilogue_parameters,
+)
 from sardonyx._src.compile.kernels.vectors import loop_vectors
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
@@ -43,15 +48,13 @@ def global_pooling_step(
     x: TensorView,
     y: TensorView,
     kind: GlobalPoolKind,
-    epilogue: Epilogue | None = None,
+    epilogue: Epilogue = NO_EPILOGUE,
     operands: tuple[TensorView, ...] = (),
-    nodes: tuple[str, ...] = (),
 ) -> Step:
     """Global pooling of x [N, H, W, C] into y [N, C] or [N, 1, 1, C].
 
     A NaN pixel makes the result NaN.  Of no pixels, the mean is NaN and the maximum minus infinity.
     """
-    epilogue = epilogue or Epilogue()
     n, height, width, channels = x.shape
     block = reduction_channel_block(height * width)
     blocks = ceil_div(channels, block)
@@ -73,7 +76,6 @@ def global_pooling_step(
         writes=(y,),
         flops=x.num_elements,
         bytes_accessed=x.nbytes + y.nbytes,
-        nodes=nodes,
     )
 
 

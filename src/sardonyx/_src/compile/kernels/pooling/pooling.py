@@ -47,7 +47,12 @@ from sardonyx._src.compile.kernels.channels_last.sliding_window_loops import (
     result_mask,
     tap_range,
 )
-from sardonyx._src.compile.kernels.epilogue import Epilogue, epilogue_arguments, epilogue_parameters
+from sardonyx._src.compile.kernels.epilogue import (
+    NO_EPILOGUE,
+    Epilogue,
+    epilogue_arguments,
+    epilogue_parameters,
+)
 from sardonyx._src.compile.kernels.vectors import i64, load_vector, store_vector, vector_type
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
@@ -88,12 +93,10 @@ def pooling_step(
     y: TensorView,
     algorithm: PoolingAlgorithm,
     window: SlidingWindow,
-    epilogue: Epilogue | None = None,
+    epilogue: Epilogue = NO_EPILOGUE,
     operands: tuple[TensorView, ...] = (),
-    nodes: tuple[str, ...] = (),
 ) -> Step:
     """The pooling of x [N, H, W, C] into y [N, Ho, Wo, C], whose shape determines the number of windows."""
-    epilogue = epilogue or Epilogue()
     tile = choose_window_tile(window, y.shape[2])
     parameters = WINDOW_PARAMETERS + epilogue_parameters(epilogue)
     source = partial(pooling_module, epilogue=epilogue, tile=tile, algorithm=algorithm)
@@ -107,7 +110,6 @@ def pooling_step(
         writes=(y,),
         flops=y.num_elements * window.num_taps,
         bytes_accessed=x.nbytes + y.nbytes,
-        nodes=nodes,
     )
 
 

@@ -34,9 +34,7 @@ class ArgReduction:
     select_last: bool = False
 
 
-def arg_reduce_step(
-    x: TensorView, y: TensorView, axis: int, reduction: ArgReduction, nodes: tuple[str, ...] = ()
-) -> Step | None:
+def arg_reduce_step(x: TensorView, y: TensorView, axis: int, reduction: ArgReduction) -> Step | None:
     """y = the index of the maximum or minimum of x along an axis; NaN ranks before all numbers.
 
     x: [..., n, ...]; y: int64, [..., 1, ...] or without that axis.  If n is 0, indices are 0.
@@ -51,17 +49,12 @@ def arg_reduce_step(
     results = simplify(IterationSpace(x.shape, (x.strides, y_strides)).drop_dim(axis), by=1)
     columns = find_columns(results)
     if columns is None or x.strides[axis] == 1:
-        return arg_reduce_rows_step(variant, x, y, axis, results, nodes)
-    return arg_reduce_columns_step(variant, x, y, axis, results, columns, nodes)
+        return arg_reduce_rows_step(variant, x, y, axis, results)
+    return arg_reduce_columns_step(variant, x, y, axis, results, columns)
 
 
 def arg_reduce_rows_step(
-    variant: ArgVariant,
-    x: TensorView,
-    y: TensorView,
-    axis: int,
-    results: IterationSpace,
-    nodes: tuple[str, ...],
+    variant: ArgVariant, x: TensorView, y: TensorView, axis: int, results: IterationSpace
 ) -> Step:
     """The reduction by rows; results: the dims other than the axis, with operands x and y."""
     n, step, rows = x.shape[axis], x.strides[axis], row_space(results, by=1)
@@ -72,17 +65,11 @@ def arg_reduce_rows_step(
     )
     args: tuple[KernelArgument, ...] = ARG_ROWS_PARAMETERS.pack(x=x, y=y, step=step, **row_arguments(rows, n))
     units, flops, traffic = num_units(rows.size, n), x.num_elements * 4, x.nbytes + y.nbytes
-    return Step(kernel, args, units, (x,), (y,), flops=flops, bytes_accessed=traffic, nodes=nodes)
+    return Step(kernel, args, units, (x,), (y,), flops=flops, bytes_accessed=traffic)
 
 
 def arg_reduce_columns_step(
-    variant: ArgVariant,
-    x: TensorView,
-    y: TensorView,
-    axis: int,
-    results: IterationSpace,
-    columns: int,
-    nodes: tuple[str, ...],
+    variant: ArgVariant, x: TensorView, y: TensorView, axis: int, results: IterationSpace, columns: int
 ) -> Step:
     """The reduction by columns; columns: the dim of `results` that is contiguous in x and y."""
     rows = row_space(results.drop_dim(columns), by=1)
@@ -103,4 +90,4 @@ def arg_reduce_columns_step(
     )
     units = rows.size * ceil_div(results.shape[columns], ReductionTuning.block_columns)
     flops, traffic = x.num_elements * 4, x.nbytes + y.nbytes
-    return Step(kernel, args, units, (x,), (y,), flops=flops, bytes_accessed=traffic, nodes=nodes)
+    return Step(kernel, args, units, (x,), (y,), flops=flops, bytes_accessed=traffic)

@@ -43,9 +43,7 @@ class CumulativeVariant:
     reverse: bool = False
 
 
-def cumulative_step(
-    x: TensorView, y: TensorView, axis: int, variant: CumulativeVariant, nodes: tuple[str, ...] = ()
-) -> Step | None:
+def cumulative_step(x: TensorView, y: TensorView, axis: int, variant: CumulativeVariant) -> Step | None:
     """y = the prefix sums or products of x along an axis.
 
     x, y: of one shape and type; they may be the same tensor.  None for element types without a kernel.
@@ -82,7 +80,7 @@ def cumulative_step(
     )
     units = ceil_div(rows.size, unit_rows) * ceil_div(columns, ReductionTuning.block_columns)
     traffic = x.nbytes + y.nbytes
-    return Step(kernel, args, units, (x,), (y,), flops=x.num_elements, bytes_accessed=traffic, nodes=nodes)
+    return Step(kernel, args, units, (x,), (y,), flops=x.num_elements, bytes_accessed=traffic)
 
 
 def cumulative_module(

@@ -16,7 +16,7 @@ from sardonyx._src.compile.codegen.parameters import Parameters, float32_bits
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.data_movement.iteration_space import IterationSpace
 from sardonyx._src.compile.kernels.data_movement.strided_loops import load_dims, loop_rows, unit_row_range
-from sardonyx._src.compile.kernels.epilogue import Epilogue
+from sardonyx._src.compile.kernels.epilogue import NO_EPILOGUE, Epilogue
 from sardonyx._src.compile.kernels.reductions.layer_norm import is_dense_space
 from sardonyx._src.compile.kernels.reductions.rows import (
     load_element,
@@ -51,15 +51,13 @@ def group_norm_step(
     *,
     groups: Known,
     epsilon: float,
-    epilogue: Epilogue | None = None,
-    nodes: tuple[str, ...] = (),
+    epilogue: Epilogue = NO_EPILOGUE,
 ) -> Step | None:
     """y = (x - mean) / sqrt(variance + epsilon) * scale + bias, with the statistics of each group of channels of an image.
 
     x, y: [N, C, *spatial] float32, dense from C on; they may be the same tensor.  scale, bias: [C], dense.  groups: a
     divisor of C; C for InstanceNormalization.  epilogue: without operands.  None if the layout has no kernel.
     """
-    epilogue = epilogue or Epilogue()
     assert not epilogue.operand_layouts, "the epilogue of a group normalization must not have operands"
     if not is_dense_space(IterationSpace(x.shape[1:], (x.strides[1:], y.strides[1:]))):
         return None
@@ -87,7 +85,6 @@ def group_norm_step(
         (y,),
         flops=x.num_elements * 8,
         bytes_accessed=x.nbytes * 2,
-        nodes=nodes,
     )
 
 

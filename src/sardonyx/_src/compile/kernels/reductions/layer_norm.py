@@ -110,9 +110,7 @@ class NormParams:
         return NormVariant(self.centered, tuple(self.tensors), self.epilogue, self.epsilon_outside)
 
 
-def layer_norm_step(
-    x: TensorView, y: TensorView, axis: int, params: NormParams, nodes: tuple[str, ...] = ()
-) -> Step | None:
+def layer_norm_step(x: TensorView, y: TensorView, axis: int, params: NormParams) -> Step | None:
     """y = epilogue((x + addend - mean) / sqrt(variance + epsilon) * scale + bias), over all dims from `axis` on.
 
     x, y, addend, total: float32 of one shape, dense from `axis` on; y, total and x may be the same tensor.  scale, bias:
@@ -151,7 +149,6 @@ def layer_norm_step(
         (y, *params.present("total"), *statistics),
         flops=x.num_elements * 8,
         bytes_accessed=x.nbytes * len(row_tensors),
-        nodes=nodes,
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 
 from sardonyx._src.compile.kernels.data_movement.iteration_space import IterationSpace, row_space, simplify
-from sardonyx._src.compile.kernels.epilogue import Epilogue
+from sardonyx._src.compile.kernels.epilogue import NO_EPILOGUE, Epilogue
 from sardonyx._src.compile.kernels.reductions.reduce_codegen import (
     REDUCE_COLUMNS_PARAMETERS,
     REDUCE_ROWS_PARAMETERS,
@@ -26,12 +26,7 @@ from sardonyx._src.ir.dims import ceil_div
 
 
 def reduce_step(
-    op: ReduceOp,
-    x: TensorView,
-    y: TensorView,
-    axes: tuple[int, ...],
-    epilogue: Epilogue | None = None,
-    nodes: tuple[str, ...] = (),
+    op: ReduceOp, x: TensorView, y: TensorView, axes: tuple[int, ...], epilogue: Epilogue = NO_EPILOGUE
 ) -> Step | None:
     """y = the reduction of x along some axes, which are not negative.
 
@@ -42,7 +37,7 @@ def reduce_step(
     reducer = None if element is None else find_reducer(op, element)
     if element is None or reducer is None:
         return None
-    variant = ReduceVariant(op, element, reducer, epilogue or Epilogue())
+    variant = ReduceVariant(op, element, reducer, epilogue)
     kept_axes = [d for d in range(x.rank) if d not in axes]
     x_strides = tuple(x.strides[d] for d in kept_axes)
     y_strides = tuple(y.strides[d] for d in kept_axes) if y.rank == x.rank else y.strides
@@ -51,17 +46,12 @@ def reduce_step(
     reduced = row_space(reduced, by=0)
     columns = find_columns(results)
     if columns is None:
-        return reduce_rows_step(variant, x, y, results, reduced, nodes)
-    return reduce_columns_step(variant, x, y, results, reduced, columns, nodes)
+        return reduce_rows_step(variant, x, y, results, reduced)
+    return reduce_columns_step(variant, x, y, results, reduced, columns)
 
 
 def reduce_rows_step(
-    variant: ReduceVariant,
-    x: TensorView,
-    y: TensorView,
-    results: IterationSpace,
-    reduced: IterationSpace,
-    nodes: tuple[str, ...],
+    variant: ReduceVariant, x: TensorView, y: TensorView, results: IterationSpace, reduced: IterationSpace
 ) -> Step:
     """The reduction by rows; a row is the innermost of the reduced dims.
 
@@ -95,7 +85,6 @@ def reduce_rows_step(
         (y,),
         flops=x.num_elements,
         bytes_accessed=x.nbytes + y.nbytes,
-        nodes=nodes,
     )
 
 
@@ -106,7 +95,6 @@ def reduce_columns_step(
     results: IterationSpace,
     reduced: IterationSpace,
     columns: int,
-    nodes: tuple[str, ...],
 ) -> Step:
     """The reduction by columns; columns: the dim of `results` that is contiguous in x and y."""
     n, rows = results.shape[columns], row_space(results.drop_dim(columns), by=1)
@@ -127,4 +115,4 @@ def reduce_columns_step(
     )
     units = rows.size * ceil_div(n, ReductionTuning.block_columns)
     traffic = x.num_elements * element_bytes(x.dtype) + y.nbytes
-    return Step(kernel, args, units, (x,), (y,), flops=x.num_elements, bytes_accessed=traffic, nodes=nodes)
+    return Step(kernel, args, units, (x,), (y,), flops=x.num_elements, bytes_accessed=traffic)

@@ -20,7 +20,6 @@ def softmax_step(
     scale: float | None = None,
     mask: TensorView | None = None,
     half: DataType | None = None,
-    nodes: tuple[str, ...] = (),
 ) -> Step | None:
     """y = softmax(x * scale + mask), or its logarithm, along an axis; None if the layout has no kernel.
 
@@ -33,7 +32,7 @@ def softmax_step(
     space = IterationSpace(x.shape, tuple(t.strides for t in tensors))
     if space.shape[axis] == 1 or all(s[axis] == 1 for s in space.strides):
         variant = SoftmaxVariant(log, scale is not None, mask is not None, half, LLVM_ELEMENTS[x.dtype])
-        return softmax_rows_step(space, tensors, axis, variant, scale, nodes)
+        return softmax_rows_step(space, tensors, axis, variant, scale)
     if scale is not None or mask is not None or half is not None or x.dtype is not DataType.FLOAT:
         return None
-    return softmax_columns_step(space, x, y, axis, log=log, nodes=nodes)
+    return softmax_columns_step(space, x, y, axis, log=log)

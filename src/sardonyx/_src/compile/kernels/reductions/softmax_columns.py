@@ -38,7 +38,7 @@ PARAMETERS = Parameters("x", "y", "rows", "n", "columns", "x_step", "y_step", "d
 
 
 def softmax_columns_step(
-    space: IterationSpace, x: TensorView, y: TensorView, axis: int, *, log: bool, nodes: tuple[str, ...]
+    space: IterationSpace, x: TensorView, y: TensorView, axis: int, *, log: bool
 ) -> Step | None:
     """The step over a space of x and y, [..., n, ..., columns]; None if adjacent columns are not contiguous in both."""
     outer = simplify(space.drop_dim(axis), by=1)
@@ -63,7 +63,7 @@ def softmax_columns_step(
     )
     units = rows.size * ceil_div(columns, ReductionTuning.block_columns)
     count = space.size
-    return Step(kernel, args, units, (x,), (y,), flops=count * 30, bytes_accessed=count * 8, nodes=nodes)
+    return Step(kernel, args, units, (x,), (y,), flops=count * 30, bytes_accessed=count * 8)
 
 
 def softmax_columns_module(name: str, target: Target, *, log: bool, rank: int) -> str:

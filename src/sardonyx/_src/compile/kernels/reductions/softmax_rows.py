@@ -70,12 +70,7 @@ class SoftmaxVariant:
 
 
 def softmax_rows_step(
-    space: IterationSpace,
-    tensors: list[TensorView],
-    axis: int,
-    variant: SoftmaxVariant,
-    scale: float | None,
-    nodes: tuple[str, ...],
+    space: IterationSpace, tensors: list[TensorView], axis: int, variant: SoftmaxVariant, scale: float | None
 ) -> Step:
     """The step for rows that are contiguous in all tensors: x, y and the mask, if there is one."""
     n, rows, count = space.shape[axis], row_space(space.drop_dim(axis), by=1), space.size
@@ -95,7 +90,6 @@ def softmax_rows_step(
         (tensors[1],),
         flops=count * 30,
         bytes_accessed=tensors[0].nbytes + tensors[1].nbytes,
-        nodes=nodes,
     )
 
 

@@ -18,7 +18,12 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.channels_last.images import image_arguments, load_output, store_result
-from sardonyx._src.compile.kernels.epilogue import Epilogue, epilogue_arguments, epilogue_parameters
+from sardonyx._src.compile.kernels.epilogue import (
+    NO_EPILOGUE,
+    Epilogue,
+    epilogue_arguments,
+    epilogue_parameters,
+)
 from sardonyx._src.compile.kernels.tuning import ResizeTuning
 from sardonyx._src.compile.kernels.vectors import i64, load_vector, loop_vectors
 from sardonyx._src.compile.program.step import Kernel, Step
@@ -26,12 +31,7 @@ from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_s
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.image.resize.resample import ResampleMode
-from sardonyx._src.ops.image.resize.resampled_axis import (
-    ResampledAxis,
-    interpolation_taps,
-    nearest,
-    triangle,
-)
+from sardonyx._src.ops.image.resize.resampled_axis import ResampledAxis, interpolation_taps, nearest, triangle
 from sardonyx._src.ops.image.sampling import cubic_weight
 
 RESIZE_SIZES = ("x_pixel_stride", "y_pixel_stride", "height", "width", "out_height", "out_width", "channels")
@@ -44,9 +44,8 @@ def resize_step(
     resample_mode: ResampleMode,
     height: ResampledAxis,
     width: ResampledAxis,
-    epilogue: Epilogue | None = None,
+    epilogue: Epilogue = NO_EPILOGUE,
     operands: tuple[TensorView, ...] = (),
-    nodes: tuple[str, ...] = (),
 ) -> Step | None:
     """The resizing of x [N, H, W, C] to y [N, Ho, Wo, C] along two axes of known sizes.
 
@@ -63,9 +62,7 @@ def resize_step(
         return None
     interpolates = resample_mode.mode != "nearest"
     tables = (rows[0], columns[0], rows[1], columns[1]) if interpolates else (rows[0], columns[0])
-    return table_resize_step(
-        x, y, taps, [table_constant(table) for table in tables], epilogue, operands, nodes
-    )
+    return table_resize_step(x, y, taps, [table_constant(table) for table in tables], epilogue, operands)
 
 
 def table_resize_step(
@@ -73,16 +70,15 @@ def table_resize_step(
     y: TensorView,
     taps: tuple[int, int],
     tables: list[TensorView],
-    epilogue: Epilogue | None = None,
+    epilogue: Epilogue = NO_EPILOGUE,
     operands: tuple[TensorView, ...] = (),
-    nodes: tuple[str, ...] = (),
 ) -> Step:
     """The resizing of x [N, H, W, C] to y [N, Ho, Wo, C] by tap tables.
 
     taps: of a row and of a column.  tables: indices int64 [Ho, taps] and [Wo, taps], which must be inside the image, and
     weights float32 of the same shapes; without weights, pixels are copied.
     """
-    epilogue, interpolates = epilogue or Epilogue(), len(tables) == 4
+    interpolates = len(tables) == 4
     parameters = resize_parameters(epilogue, interpolates=interpolates)
     source = partial(resize_module, epilogue=epilogue, taps=taps, interpolates=interpolates)
     return Step(
@@ -102,7 +98,6 @@ def table_resize_step(
         writes=(y,),
         flops=y.num_elements * (2 * taps[0] * taps[1] if interpolates else 0),
         bytes_accessed=x.nbytes + y.nbytes,
-        nodes=nodes,
     )
 
 

@@ -12,7 +12,12 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.channels_last.images import image_arguments, load_output, store_result
-from sardonyx._src.compile.kernels.epilogue import Epilogue, epilogue_arguments, epilogue_parameters
+from sardonyx._src.compile.kernels.epilogue import (
+    NO_EPILOGUE,
+    Epilogue,
+    epilogue_arguments,
+    epilogue_parameters,
+)
 from sardonyx._src.compile.kernels.vectors import i64, load_vector, loop_vectors, sdiv
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
@@ -26,9 +31,8 @@ def upsample_step(
     x: TensorView,
     y: TensorView,
     factors: tuple[int, int],
-    epilogue: Epilogue | None = None,
+    epilogue: Epilogue = NO_EPILOGUE,
     operands: tuple[TensorView, ...] = (),
-    nodes: tuple[str, ...] = (),
 ) -> Step:
     """x [N, H, W, C] with each pixel repeated by the factors (height, width), into y [N, Ho, Wo, C].
 
@@ -39,7 +43,6 @@ def upsample_step(
     # Equal sizes may be spelled differently: `min((H-1)//8+1,H)` is `(H-1)//8+1`.
     fits = all(known_equal(*sizes) is not False for sizes in zip(y.shape[1:3], out_size, strict=True))
     assert fits, f"y must have height and width {out_size}; got {y}"
-    epilogue = epilogue or Epilogue()
     parameters = UPSAMPLE_PARAMETERS + epilogue_parameters(epilogue)
     source = partial(upsample_module, epilogue=epilogue)
     return Step(
@@ -56,7 +59,6 @@ def upsample_step(
         reads=(x, *operands),
         writes=(y,),
         bytes_accessed=x.nbytes + y.nbytes,
-        nodes=nodes,
     )
 
 

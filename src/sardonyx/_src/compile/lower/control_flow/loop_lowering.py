@@ -251,4 +251,4 @@ def write_slice_step(
     """y[before, index, after] = element[before, after]; index: one int64."""
     tuples = IndexTuples(index, (0,) * element.rank, 0, (y.shape[axis],), (y.strides[axis],))
     layout = IterationSpace(element.shape, (element.strides, drop_axis(y.strides, axis)))
-    return indexed_copy_step("y", element, y, tuples, layout, status, ())
+    return indexed_copy_step("y", element, y, tuples, layout, status)

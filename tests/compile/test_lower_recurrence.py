@@ -9,8 +9,9 @@ from compile import guarded
 from compile.lane_widths import with_lanes
 from compile.reference_comparison import assert_matches_reference, normal
 from models import parse_model
+from sardonyx._src.compile.kernels.recurrent.operands import RecurrentOperands
 from sardonyx._src.compile.kernels.recurrent.packed_weights import pack_weights
-from sardonyx._src.compile.kernels.recurrent.recurrence import RecurrentOperands, recurrence_step
+from sardonyx._src.compile.kernels.recurrent.recurrence import recurrence_step
 from sardonyx._src.compile.kernels.recurrent.variant import (
     GATE_COUNTS,
     PHASES,

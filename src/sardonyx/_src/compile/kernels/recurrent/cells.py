@@ -20,8 +20,8 @@ from sardonyx._src.compile.kernels.reductions.rows import load_vector, store_vec
 class CellVector:
     """A vector of hidden units from `index` on, in one time step of one sequence.
 
-    inputs, recurrent: the addresses of both parts of the gates; a gate is `hidden` or `padded` elements from the one before.
-    h, c: of the states, padded.  hidden_bias: [hidden], of a "gru"; peepholes: [3 * hidden], of an "lstm" that has them.
+    inputs: the address of the parts of the input, a gate `hidden` elements from the one before.  recurrent: that of the recurrent
+    parts of these units, a gate `gate_stride` elements from the one before.  h, c: of the states, padded.  hidden_bias: [hidden], of a "gru"; peepholes: [3 * hidden], of an "lstm" that has them.
     mask: of the units that exist, which accesses of padded memory need not heed.
     """
 
@@ -31,7 +31,7 @@ class CellVector:
     inputs: str
     recurrent: str
     hidden: LLVMValue
-    padded: LLVMValue
+    gate_stride: LLVMValue
     h: str
     c: str
     hidden_bias: str
@@ -44,15 +44,16 @@ class CellVector:
         index = self.hidden * block + self.index
         return load_vector(self.b, self.vector_type, base, index, self.mask)
 
-    def load_padded(self, base: str, block: int = 0) -> LLVMValue:
-        return load_vector(self.b, self.vector_type, base, self.padded * block + self.index, None)
+    def load_padded(self, base: str) -> LLVMValue:
+        return load_vector(self.b, self.vector_type, base, self.index, None)
 
     def store_padded(self, value: LLVMValue, base: str) -> None:
         store_vector(self.b, value, base, self.index, None)
 
     def parts(self, gate: int) -> tuple[LLVMValue, LLVMValue]:
         """The part of the input and the recurrent part of a gate."""
-        return self.load(self.inputs, gate), self.load_padded(self.recurrent, gate)
+        recurrent = load_vector(self.b, self.vector_type, self.recurrent, self.gate_stride * gate, None)
+        return self.load(self.inputs, gate), recurrent
 
     def gate(self, gate: int) -> LLVMValue:
         """Both parts of a gate."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from sardonyx._src.compile.codegen.blocks import I64, StackSlot
@@ -24,6 +24,7 @@ from sardonyx._src.compile.codegen.element_types import resize_integer
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.recurrent.cells import CELLS, CellVector, emit_reset
+from sardonyx._src.compile.kernels.recurrent.operands import RecurrentOperands, recurrence_arguments
 from sardonyx._src.compile.kernels.recurrent.packed_weights import PackedProduct
 from sardonyx._src.compile.kernels.recurrent.variant import RecurrenceVariant
 from sardonyx._src.compile.kernels.reductions.rows import (
@@ -33,81 +34,21 @@ from sardonyx._src.compile.kernels.reductions.rows import (
     store_vector,
 )
 from sardonyx._src.compile.kernels.tuning import RecurrenceTuning
-from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
-from sardonyx._src.compile.program.tensor import TensorView, element_bytes
-from sardonyx._src.compile.program.views import slice_axis
+from sardonyx._src.compile.program.step import Kernel, Step
+from sardonyx._src.compile.program.tensor import element_bytes
 from sardonyx._src.ir.dims import ceil_div, dim_max
-
-
-@dataclass(frozen=True, slots=True)
-class RecurrentOperands:
-    """The tensors of a layer with its directions, all of one element type and with contiguous rows.
-
-    input_gates: [directions, length, batch, gates * hidden], the input projections with all biases, except `hidden_bias`.
-    weights: [directions, size], packed (`packed_weights.pack_weights`).  y: [directions, length, batch, hidden].
-    h, c, last_h, last_c: [directions, batch, hidden], the states before and after; c and last_c are those of "lstm".
-    hidden_bias: [directions, hidden], the recurrent bias of the hidden gate, which the reset gate of a "gru" scales.
-    peepholes: [directions, 3 * hidden].  lengths: [batch] int32; with `status`, which reports those that are out of range.
-    is_backward: whether the first direction is backward; a second one always is.
-    """
-
-    input_gates: TensorView
-    weights: TensorView
-    y: TensorView
-    h: TensorView
-    last_h: TensorView
-    c: TensorView | None = None
-    last_c: TensorView | None = None
-    hidden_bias: TensorView | None = None
-    peepholes: TensorView | None = None
-    lengths: TensorView | None = None
-    status: TensorView | None = None
-    is_backward: bool = False
-
-    def slice_directions(self, first: int, count: int) -> RecurrentOperands:
-        """The operands of some of the directions."""
-
-        def part(tensor: TensorView) -> TensorView:
-            return slice_axis(tensor, 0, first, count)
-
-        return replace(
-            self,
-            input_gates=part(self.input_gates),
-            weights=part(self.weights),
-            y=part(self.y),
-            h=part(self.h),
-            last_h=part(self.last_h),
-            c=None if self.c is None else part(self.c),
-            last_c=None if self.last_c is None else part(self.last_c),
-            hidden_bias=None if self.hidden_bias is None else part(self.hidden_bias),
-            peepholes=None if self.peepholes is None else part(self.peepholes),
-        )
 
 
 def recurrence_step(variant: RecurrenceVariant, operands: RecurrentOperands) -> Step:
     """The step for all time steps of a layer."""
     y, input_gates = operands.y, operands.input_gates
     directions, length, batch, hidden = y.shape
-    tensors: dict[str, TensorView] = {name: getattr(operands, name) for name in variant.operand_strides}
-    strides = {
-        f"{name}_{axis}_stride": tensors[name].strides[i]
-        for name, axes in variant.operand_strides.items()
-        for i, axis in enumerate(axes)
-    }
     unit_sequences = dim_max(RecurrenceTuning.unit_sequences, ceil_div(batch, RecurrenceTuning.max_units))
-    args: tuple[KernelArgument, ...] = variant.parameters.pack(
-        **tensors,
-        **strides,
-        length=length,
-        batch=batch,
-        hidden=hidden,
-        unit_sequences=unit_sequences,
-        is_backward=int(operands.is_backward),
-    )
+    tensors, arguments = recurrence_arguments(variant, operands, unit_sequences)
     written = ("y", *(f"last_{state}" for state in variant.states))
     return Step(
         Kernel(variant.key, partial(recurrence_module, variant=variant), variant.parameters),
-        args,
+        variant.parameters.pack(**arguments),
         directions * ceil_div(batch, unit_sequences),
         tuple(tensor for name, tensor in tensors.items() if name not in (*written, "status")),
         tuple(tensors[name] for name in written),
@@ -304,8 +245,8 @@ def loop_units(unit: RecurrenceUnit, time: LLVMValue, sequence: LLVMValue) -> It
     rows = {name: unit.row(name) if name in layer.tensors else "" for name in ("hidden_bias", "peepholes")}
     for index, mask in loop_single_vectors(b, layer.hidden, layer.vector_type.lanes):
         yield CellVector(
-            b, layer.variant, layer.vector_type, inputs, recurrent, layer.hidden, layer.padded, h, c,
-            rows["hidden_bias"], rows["peepholes"], index, mask,
+            b, layer.variant, layer.vector_type, inputs, b.gep(recurrent, index, layer.variant.element),
+            layer.hidden, layer.padded, h, c, rows["hidden_bias"], rows["peepholes"], index, mask,
         )  # fmt: skip
 
 

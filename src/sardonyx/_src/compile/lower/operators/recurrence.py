@@ -13,7 +13,12 @@ from itertools import groupby
 import numpy as np
 
 from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS
-from sardonyx._src.compile.kernels.recurrent.recurrence import RecurrentOperands, recurrence_step
+from sardonyx._src.compile.kernels.recurrent.divided_recurrence import (
+    divided_recurrence_steps,
+    is_divided,
+)
+from sardonyx._src.compile.kernels.recurrent.operands import RecurrentOperands
+from sardonyx._src.compile.kernels.recurrent.recurrence import recurrence_step
 from sardonyx._src.compile.kernels.recurrent.variant import RecurrenceVariant
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
@@ -129,4 +134,8 @@ class LayerLowering:
                 layer.lengths is not None,
             )
             part = layer.slice_directions(first, 1 + len(others))
-            yield recurrence_step(variant, replace(part, is_backward=config.backward[first]))
+            part = replace(part, is_backward=config.backward[first])
+            if is_divided(variant, part):
+                yield from divided_recurrence_steps(variant, part, self.lowering.target, self.name)
+            else:
+                yield recurrence_step(variant, part)

@@ -1,0 +1,71 @@
+"""The operands of a recurrent layer, and the arguments of its kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from sardonyx._src.compile.kernels.recurrent.variant import RecurrenceVariant
+from sardonyx._src.compile.program.step import KernelArgument
+from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program.views import slice_axis
+from sardonyx._src.ir.dims import Known
+
+
+@dataclass(frozen=True, slots=True)
+class RecurrentOperands:
+    """The tensors of a layer with its directions, all of one element type and with contiguous rows.
+
+    input_gates: [directions, length, batch, gates * hidden], the input projections with all biases, except `hidden_bias`.
+    weights: [directions, size], packed (`packed_weights.pack_weights`).  y: [directions, length, batch, hidden].
+    h, c, last_h, last_c: [directions, batch, hidden], the states before and after; c and last_c are those of "lstm".
+    hidden_bias: [directions, hidden], the recurrent bias of the hidden gate, which the reset gate of a "gru" scales.
+    peepholes: [directions, 3 * hidden].  lengths: [batch] int32; with `status`, which reports those that are out of range.
+    is_backward: whether the first direction is backward; a second one always is.
+    """
+
+    input_gates: TensorView
+    weights: TensorView
+    y: TensorView
+    h: TensorView
+    last_h: TensorView
+    c: TensorView | None = None
+    last_c: TensorView | None = None
+    hidden_bias: TensorView | None = None
+    peepholes: TensorView | None = None
+    lengths: TensorView | None = None
+    status: TensorView | None = None
+    is_backward: bool = False
+
+    def slice_directions(self, first: int, count: int) -> RecurrentOperands:
+        """The operands of some of the directions."""
+
+        def part(tensor: TensorView) -> TensorView:
+            return slice_axis(tensor, 0, first, count)
+
+        return replace(
+            self,
+            input_gates=part(self.input_gates),
+            weights=part(self.weights),
+            y=part(self.y),
+            h=part(self.h),
+            last_h=part(self.last_h),
+            c=None if self.c is None else part(self.c),
+            last_c=None if self.last_c is None else part(self.last_c),
+            hidden_bias=None if self.hidden_bias is None else part(self.hidden_bias),
+            peepholes=None if self.peepholes is None else part(self.peepholes),
+        )
+
+
+def recurrence_arguments(
+    variant: RecurrenceVariant, operands: RecurrentOperands, unit_sequences: Known
+) -> tuple[dict[str, TensorView], dict[str, KernelArgument]]:
+    """The tensors of a layer and all arguments of its kernel, by parameter; unit_sequences: of a unit of work."""
+    _, length, batch, hidden = operands.y.shape
+    tensors: dict[str, TensorView] = {name: getattr(operands, name) for name in variant.operand_strides}
+    strides = {
+        f"{name}_{axis}_stride": tensors[name].strides[i]
+        for name, axes in variant.operand_strides.items()
+        for i, axis in enumerate(axes)
+    }
+    sizes = {"length": length, "batch": batch, "hidden": hidden, "unit_sequences": unit_sequences}
+    return tensors, {**tensors, **strides, **sizes, "is_backward": int(operands.is_backward)}

@@ -1,0 +1,179 @@
+"""Recurrent layers whose time steps are divided among threads: equal to the undivided ones to the bit, for any number of threads."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from itertools import chain
+
+import numpy as np
+import pytest
+
+import sardonyx as sx
+from compile import guarded
+from compile.lane_widths import with_lanes
+from compile.reference_comparison import normal
+from compile.test_lower_recurrence import ACTIVATIONS, reference_recurrence, unused_operands
+from compile.test_recurrent_forms import GATES, Layer, assert_native, states
+from sardonyx._src.compile.kernels.recurrent.divided_recurrence import divided_recurrence_steps
+from sardonyx._src.compile.kernels.recurrent.operands import RecurrentOperands
+from sardonyx._src.compile.kernels.recurrent.packed_weights import pack_weights
+from sardonyx._src.compile.kernels.recurrent.variant import GATE_COUNTS, PHASES, CellKind, RecurrenceVariant
+from sardonyx._src.compile.kernels.tuning import RecurrenceTuning
+from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program.tensor import Buffer
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ops.nn.recurrent_activations import choose_activations
+from sardonyx._src.runtime.native_program import compile_for_host
+
+RESETS: dict[str, dict[str, str]] = {"LSTM": {}, "GRU": {"linear_before_reset": "1"}, "RNN": {}}
+KERNEL = "recurrence_time"  # of the steps that count time steps
+EACH_KIND = pytest.mark.parametrize("kind", GATES)
+
+
+@pytest.fixture
+def always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Layers of any size are divided."""
+    monkeypatch.setattr(RecurrenceTuning, "min_divided_bytes", 0)
+    monkeypatch.setattr(RecurrenceTuning, "cached_bytes", 0)
+
+
+def is_divided(layer: Layer) -> bool:
+    actions = compile_for_host(layer.model()).program.actions
+    return any(isinstance(action, Step) and action.kernel.key == KERNEL for action in actions)
+
+
+@EACH_KIND
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize("layout", [0, 1])
+@pytest.mark.parametrize("dtype", ["float", "double", "float16"])
+@pytest.mark.parametrize("fed", [False, True])
+@pytest.mark.usefixtures("always")
+def test_forms(kind: str, direction: str, layout: int, dtype: str, fed: bool) -> None:
+    layer = Layer(kind, direction, 21, 2, 3, layout, dtype, ("B", *states(kind)), RESETS[kind], fed)
+    assert is_divided(layer)
+    others = [replace(layer, length=t, batch=b).feeds() for t, b in [(1, 1), (0, 2), (8, 5), (2, 0)]]
+    assert_native(layer, *others)
+
+
+@pytest.mark.parametrize("hidden", [1, 64, 70, 133])
+@pytest.mark.parametrize("batch", [1, 6])
+@pytest.mark.usefixtures("always")
+def test_sizes_of_groups(hidden: int, batch: int) -> None:
+    layer = Layer("LSTM", "bidirectional", hidden, batch, outputs=(0, 1, 2))
+    assert is_divided(layer)
+    assert_native(layer)
+
+
+@pytest.mark.parametrize("input_forget", ["0", "1"])
+@pytest.mark.usefixtures("always")
+def test_peepholes_coupled_gates_and_clip(input_forget: str) -> None:
+    layer = Layer(
+        "LSTM", "bidirectional", 19, operands=("B", "initial_h", "initial_c", "P"), outputs=(0, 1, 2)
+    )
+    layer = replace(layer, attributes={"input_forget": input_forget, "clip": "0.25"})
+    assert is_divided(layer)
+    assert_native(layer)
+
+
+@pytest.mark.usefixtures("always")
+def test_lengths_and_resets_before_the_product_are_not_divided() -> None:
+    assert not is_divided(Layer("LSTM", operands=("B", "sequence_lens")))
+    assert not is_divided(Layer("GRU"))
+
+
+@pytest.mark.parametrize(
+    ("hidden", "direction", "batch", "divided"),
+    [(128, "forward", 1, False), (192, "forward", 1, True), (192, "forward", 8, False),
+     (192, "bidirectional", 1, False), (320, "bidirectional", 8, True)],
+)  # fmt: skip
+def test_large_weights_are_divided(hidden: int, direction: str, batch: int, divided: bool) -> None:
+    layer = FixedLayer("LSTM", direction, hidden, batch, fed=False)
+    assert is_divided(layer) == divided
+
+
+class FixedLayer(Layer):
+    """A layer whose model has numbers as dims."""
+
+    def model(self) -> sx.Model:
+        return sx.tools.set_dims(super().model(), dims={"T": self.length, "B": self.batch})
+
+
+@EACH_KIND
+@pytest.mark.parametrize("threads", [1, 2, 3, 7])
+def test_bits_do_not_depend_on_threads_or_division(
+    kind: str, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layer = Layer(kind, "reverse", 300, 2, 6, attributes=RESETS[kind], fed=False)
+    feeds = {"X": layer.feeds()["X"]}
+    whole = sx.Session(layer.model(), engine="native", threads=1).run(feeds)
+    monkeypatch.setattr(RecurrenceTuning, "cached_bytes", 0)
+    model = layer.model()
+    model.producer_name = "divided"  # sessions of equal models share a program
+    assert is_divided(layer)
+    divided = sx.Session(model, engine="native", threads=threads)
+    for _ in range(20):
+        for name, result in divided.run(feeds).items():
+            assert np.asarray(result).tobytes() == np.asarray(whole[name]).tobytes()
+
+
+@pytest.mark.usefixtures("always")
+def test_runs_of_several_threads_at_once() -> None:
+    """One of them has the workers; the others go on alone."""
+    layer = Layer("LSTM", "forward", 192, 1, 30, fed=False)
+    session, alone = (sx.Session(layer.model(), engine="native", threads=n) for n in (2, 1))
+    feeds = {"X": layer.feeds()["X"]}
+    expected = np.asarray(alone.run(feeds)["y0"])
+    results: list[Array] = []
+
+    def run() -> None:
+        results.extend(np.asarray(session.run(feeds)["y0"]) for _ in range(10))
+
+    callers = [threading.Thread(target=run) for _ in range(4)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    assert {result.tobytes() for result in results} == {expected.tobytes()} and len(results) == 40
+
+
+def test_a_long_sequence_ends_at_its_deadline() -> None:
+    layer = Layer("LSTM", "forward", 512, 1, 20_000, fed=False)
+    session = sx.Session(layer.model(), engine="native", threads=2)
+    feeds = {"X": layer.feeds()["X"]}
+    with pytest.raises(sx.LimitError):
+        session.run(feeds, timeout=0.05)
+    short = {"X": feeds["X"][:5]}
+    first, second = (np.asarray(session.run(short)["y0"]) for _ in range(2))
+    assert first.tobytes() == second.tobytes()
+
+
+@pytest.mark.parametrize("lanes", [1, 4, 8, 16])
+@pytest.mark.parametrize("cell", ["lstm", "gru", "rnn"])
+@pytest.mark.parametrize("hidden", [3, 85])
+def test_the_kernels_stay_in_bounds_and_match_float64(lanes: int, cell: CellKind, hidden: int) -> None:
+    length, gates, batch = 4, GATE_COUNTS[cell], 3
+    shapes = {
+        "input_gates": (2, length, batch, gates * hidden),
+        "weights": (2, hidden, gates * hidden),
+        "hidden_bias": (2, hidden),
+        "h": (2, batch, hidden),
+        "c": (2, batch, hidden),
+    }
+    arrays = {name: normal(*dims, seed=i) / 4 for i, (name, dims) in enumerate(shapes.items())}
+    expected = reference_recurrence(cell, arrays, np.full(batch, length))
+    weights = arrays["weights"].transpose(0, 2, 1).reshape(2, gates, hidden, hidden)
+    arrays["weights"] = pack_weights(weights, PHASES[cell], lanes)
+    arrays |= {name: np.zeros(array.shape, np.float32) for name, array in expected.items()}
+    arrays = {name: array for name, array in arrays.items() if name not in unused_operands(cell)}
+    tensors = {name: guarded.tensor(array, name) for name, array in arrays.items()}
+    buffers: dict[Buffer, Array] = {buffer: arrays[name] for name, (_, buffer) in tensors.items()}
+    operands = RecurrentOperands(**{name: view for name, (view, _) in tensors.items()}, is_backward=False)
+    variant = RecurrenceVariant(cell, tuple(choose_activations(ACTIVATIONS[cell].split(), (), ())))
+    steps = list(divided_recurrence_steps(variant, operands, replace(host_target(), lanes=lanes), "layer"))
+    *init, start, time_step, following = (with_lanes(step, lanes) for step in steps)
+    unrolled = [*init, start, *chain.from_iterable([(time_step, following)] * length)]
+    guarded.run(unrolled, buffers)
+    for name, array in expected.items():
+        np.testing.assert_allclose(arrays[name], array, 1e-4, 1e-5)  # of some dozen float32 operations a step

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from compile.reference_comparison import assert_matches_reference, normal
+from compile.stages import stages_of
 from models import parse_model
 from sardonyx._src.interp.run_state import RandomSource
 from sardonyx._src.ops.api import RunLimits
@@ -185,6 +186,12 @@ def test_gather_nd_and_scatter_nd() -> None:
     assert_matches_reference(
         text, {"x": normal(3, 4, 5), "i": indices}, {"x": normal(3, 4, 5), "i": indices[:0]}
     )
+
+
+@pytest.mark.parametrize(("rows", "kind"), [(2, "GatherElements"), (3, "Fallback")])
+def test_indices_larger_than_the_data_have_no_kernel(rows: int, kind: str) -> None:
+    text = f"g (float[2,3] x, int64[{rows},3] i) => (float[{rows},3] y) {{ y = GatherElements <axis = 1> (x, i) }}"
+    assert stages_of(text).kinds == [kind]
 
 
 @pytest.mark.parametrize("bad", [5, -6])

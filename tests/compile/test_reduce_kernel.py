@@ -14,7 +14,7 @@ from compile import guarded
 from sardonyx._src.compile.codegen.expressions import Apply
 from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue
 from sardonyx._src.compile.kernels.reductions.reduce import reduce_step
-from sardonyx._src.compile.kernels.reductions.reducers import ReduceOp
+from sardonyx._src.compile.kernels.reductions.reducers import ReduceOp, find_reducer
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import symbol
@@ -43,7 +43,6 @@ def run(op: ReduceOp, array: Array, axes: tuple[int, ...], *, keepdims: bool = T
     result = np.full(shape, 7, array.dtype)
     (x, x_buffer), (y, y_buffer) = guarded.tensor(array), guarded.tensor(result)
     step = reduce_step(op, x, y, axes)
-    assert step is not None
     guarded.run(step, {x_buffer: array, y_buffer: result})
     return result
 
@@ -98,16 +97,14 @@ def test_infinities_and_nan_match_the_reference(op: ReduceOp) -> None:
 
 
 def test_unsupported_types_have_no_kernel() -> None:
-    x, _ = guarded.tensor(np.zeros((2, 2), np.int64))
-    assert reduce_step("mean", x, x, ()) is None
-    assert reduce_step("log_sum", x, x, ()) is None
+    assert find_reducer("mean", "i64") is None
+    assert find_reducer("log_sum", "i64") is None
 
 
 def test_epilogue_is_applied_to_the_result() -> None:
     array, result = random_array((4, 50)), np.zeros(4, np.float32)
     (x, x_buffer), (y, y_buffer) = guarded.tensor(array), guarded.tensor(result)
     step = reduce_step("sum", x, y, (1,), Epilogue(Apply("abs", (RESULT,))))
-    assert step is not None
     guarded.run(step, {x_buffer: array, y_buffer: result})
     np.testing.assert_allclose(result, abs(array.sum(1, dtype=np.float64)), *CLOSE)
 
@@ -117,7 +114,6 @@ def test_strided_input() -> None:
     (full, x_buffer), (y, y_buffer) = guarded.tensor(array), guarded.tensor(result)
     x = TensorView(full.dtype, (10, 15), (60, 2), x_buffer, 31)
     step = reduce_step("sum", x, y, (0,))
-    assert step is not None
     guarded.run(step, {x_buffer: array, y_buffer: result})
     np.testing.assert_allclose(result, array[1::2, 1::2].sum(0, dtype=np.float64), *CLOSE)
 
@@ -134,7 +130,6 @@ def test_symbolic_dims() -> None:
             symbolic = TensorView(x.dtype, shape, (h * h * 24, h * 24, 24, 1), x_buffer)
             strides = (y_shape[1] * y_shape[2] * y_shape[3], y_shape[2] * y_shape[3], y_shape[3], 1)
             step = reduce_step("mean", symbolic, TensorView(y.dtype, y_shape, strides, y_buffer), axes)
-            assert step is not None
             guarded.run(step, {x_buffer: array, y_buffer: result}, {"N": sizes[0], "H": sizes[1]})
             np.testing.assert_allclose(result, compute_expected("mean", array, axes), *CLOSE)
 

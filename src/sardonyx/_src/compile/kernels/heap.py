@@ -1,11 +1,11 @@
-"""Binary heaps of i64 keys in memory, the least key at the root."""
+"""Binary heaps of integer keys in memory, the least key at the root."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen.blocks import I64, StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.vectors import i64
 
@@ -16,10 +16,11 @@ class Heap:
 
     b: KernelBuilder
     keys: str
+    key_type: LLVMType = I64
 
     def slot(self, i: LLVMValue) -> StackSlot:
         """The memory of entry i."""
-        return StackSlot(self.b.gep(self.keys, i, "i64"), I64)
+        return StackSlot(self.b.gep(self.keys, i, self.key_type.element), self.key_type)
 
     def build(self, count: LLVMValue) -> None:
         """Makes a heap of `count` keys in any order, bottom up."""
@@ -34,6 +35,15 @@ class Heap:
         root = b.load(self.slot(zero))
         self.sift_down(zero, count - 1, b.load(self.slot(count - 1)))
         return root
+
+    def sort(self, count: LLVMValue) -> None:
+        """Heapsort of `count` keys: moves the root to the end of the heap, which becomes shorter by one."""
+        b, zero = self.b, i64(self.b, 0)
+        with b.loop(zero, count - 1) as i:
+            end = count - 1 - i
+            root, key = b.load(self.slot(zero)), b.load(self.slot(end))
+            self.sift_down(zero, end, key)
+            b.store(self.slot(end), root)
 
     def sift_down(self, start: LLVMValue, count: LLVMValue, key: LLVMValue) -> None:
         """Inserts a key at a vacant entry of a heap of `count` keys, moving it down below lesser children."""

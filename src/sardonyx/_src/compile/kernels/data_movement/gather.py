@@ -32,7 +32,7 @@ from sardonyx._src.compile.kernels.tuning import DataMovementTuning
 from sardonyx._src.compile.program.step import KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView, element_bytes
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.dims import Known, ceil_div, dim_max, known_ge
+from sardonyx._src.ir.dims import Known, ceil_div, dim_max
 
 INDEX_ELEMENTS: dict[DataType, Element] = {DataType.INT64: "i64", DataType.INT32: "i32"}
 
@@ -51,6 +51,11 @@ class IndexTuples:
     axis_sizes: tuple[Known, ...]
     axis_strides: tuple[Known, ...]
 
+    @property
+    def depth(self) -> int:
+        """The number of indexed axes."""
+        return len(self.axis_sizes)
+
 
 def gather_step(x: TensorView, indices: TensorView, y: TensorView, axis: int, status: TensorView) -> Step:
     """y[before, i, after] = x[before, indices[i], after].
@@ -68,30 +73,22 @@ def gather_step(x: TensorView, indices: TensorView, y: TensorView, axis: int, st
 
 def gather_elements_step(
     x: TensorView, indices: TensorView, y: TensorView, axis: int, status: TensorView
-) -> Step | None:
-    """y[i, j, k] = x[i, indices[i, j, k], k] for axis 1; None unless x is provably as large in the other axes."""
+) -> Step:
+    """y[i, j, k] = x[i, indices[i, j, k], k] for axis 1; in the other axes, x is at least as large as the indices."""
     axis %= x.rank
-    if not covers_indices(indices, x, axis):
-        return None
     tuples = IndexTuples(indices, indices.strides, 0, (x.shape[axis],), (x.strides[axis],))
     strides = (*x.strides[:axis], 0, *x.strides[axis + 1 :])
     space = IterationSpace(indices.shape, (strides, y.strides))
     return indexed_copy_step("x", x, y, tuples, space, status)
 
 
-def gather_nd_step(
-    x: TensorView, indices: TensorView, y: TensorView, batch: int, status: TensorView
-) -> Step | None:
+def gather_nd_step(x: TensorView, indices: TensorView, y: TensorView, batch: int, status: TensorView) -> Step:
     """y[b, i, after] = x[b, *indices[b, i], after].
 
-    x: [b, k axes, after]; indices: [b, i, k]; y: [b, i, after], with `batch` dims b.  None if k is symbolic.
+    x: [b, k axes, after]; indices: [b, i, k]; y: [b, i, after], with `batch` dims b; k is a number.
     """
-    depth = indices.shape[-1]
-    if not isinstance(depth, int):
-        return None
-    tuples = nd_index_tuples(indices, x, batch, depth)
-    outer = indices.rank - 1
-    strides = (*x.strides[:batch], *(0,) * (outer - batch), *x.strides[batch + depth :])
+    tuples, outer = nd_index_tuples(indices, x, batch), indices.rank - 1
+    strides = (*x.strides[:batch], *(0,) * (outer - batch), *x.strides[batch + tuples.depth :])
     space = IterationSpace(y.shape, (strides, y.strides))
     return indexed_copy_step("x", x, y, tuples, space, status)
 
@@ -105,15 +102,13 @@ def scatter_elements_steps(
     status: TensorView,
     *,
     reduction: str = "none",
-) -> list[Step] | None:
+) -> list[Step]:
     """y = x, then y[i, indices[i, j, k], k] = updates[i, j, k] for axis 1; the last of several updates wins.
 
     reduction: one of NATIVE_SCATTER_REDUCTIONS combines the updates with the elements, one after the other.
-    None unless x is provably as large as the indices in the other axes.
+    In the other axes, x is at least as large as the indices.
     """
     axis %= x.rank
-    if not covers_indices(indices, x, axis):
-        return None
     tuples = IndexTuples(indices, indices.strides, 0, (y.shape[axis],), (y.strides[axis],))
     strides = (*y.strides[:axis], 0, *y.strides[axis + 1 :])
     space = IterationSpace(indices.shape, (updates.strides, strides))
@@ -129,33 +124,26 @@ def scatter_nd_steps(
     status: TensorView,
     *,
     reduction: str = "none",
-) -> list[Step] | None:
-    """y = x, then y[*indices[i], after] = updates[i, after]; the last of several updates wins.  None if k is symbolic.
+) -> list[Step]:
+    """y = x, then y[*indices[i], after] = updates[i, after]; the last of several updates wins.
 
-    x, y: [k axes, after]; indices: [i, k]; updates: [i, after].
+    x, y: [k axes, after]; indices: [i, k], k a number; updates: [i, after].
     reduction: one of NATIVE_SCATTER_REDUCTIONS combines the updates with the elements, one after the other.
     """
-    depth = indices.shape[-1]
-    if not isinstance(depth, int):
-        return None
-    tuples = nd_index_tuples(indices, y, 0, depth)
-    strides = (*(0,) * (indices.rank - 1), *y.strides[depth:])
+    tuples = nd_index_tuples(indices, y, 0)
+    strides = (*(0,) * (indices.rank - 1), *y.strides[tuples.depth :])
     space = IterationSpace(updates.shape, (updates.strides, strides))
     update_step = indexed_copy_step("y", updates, y, tuples, space, status, reduction)
     return [copy_step(x, y), update_step]
 
 
-def nd_index_tuples(indices: TensorView, x: TensorView, batch: int, depth: int) -> IndexTuples:
-    """Indices [b, i, k] into the `depth` axes of x after the batch dims."""
+def nd_index_tuples(indices: TensorView, x: TensorView, batch: int) -> IndexTuples:
+    """Indices [b, i, k] into the k axes of x after the batch dims."""
+    depth = indices.shape[-1]
+    assert isinstance(depth, int), f"the length of index tuples must be a number; got {indices}"
     axes = slice(batch, batch + depth)
     strides = (*indices.strides[:-1], *(0,) * (x.rank - batch - depth))
     return IndexTuples(indices, strides, indices.strides[-1], x.shape[axes], x.strides[axes])
-
-
-def covers_indices(indices: TensorView, x: TensorView, axis: int) -> bool:
-    """Whether x is provably at least as large as the indices in every axis but the indexed one."""
-    pairs = enumerate(zip(x.shape, indices.shape, strict=True))
-    return all(d == axis or known_ge(size, count) is True for d, (size, count) in pairs)
 
 
 def indexed_copy_step(
@@ -168,11 +156,11 @@ def indexed_copy_step(
     reduction: str = "none",
 ) -> Step:
     """The copy y = x over a space of these operands; `side`: the operand that the index tuples offset."""
-    size, index, depth = element_bytes(x.dtype), INDEX_ELEMENTS[tuples.indices.dtype], len(tuples.axis_sizes)
+    size, index = element_bytes(x.dtype), INDEX_ELEMENTS[tuples.indices.dtype]
     rows, n = split_indexed_row(IterationSpace(space.shape, (*space.strides, tuples.strides)), side)
     unit_rows, units = partition_rows(side, rows.size, n * size, single=n == 1)
     combine = ScatterReduction(reduction, NUMERIC_ELEMENTS[x.dtype]) if reduction != "none" else None
-    variant = IndexedCopyVariant(side, index, depth, rows.rank, size if n == 1 else 0, combine)
+    variant = IndexedCopyVariant(side, index, tuples.depth, rows.rank, size if n == 1 else 0, combine)
     args: tuple[KernelArgument, ...] = variant.parameters.pack(
         x=x,
         y=y,

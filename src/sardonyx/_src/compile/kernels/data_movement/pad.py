@@ -22,42 +22,57 @@ PadMode = Literal["constant", "reflect", "edge", "wrap"]
 SizePredicate: TypeAlias = Callable[[Known, Known], bool]
 
 
-def is_provably_ge(size: Known, minimum: Known) -> bool:
-    return known_ge(size, minimum) is True
+def can_pad(
+    sizes: Sequence[Known],
+    padded: Sequence[Known],
+    before: Sequence[Known],
+    mode: PadMode,
+    is_ge: SizePredicate,
+) -> bool:
+    """Whether `pad_steps` can extend a tensor of these sizes to the padded ones.
+
+    False if more entries are removed than an axis has, a border is larger than its source, or entries are removed in mode
+    wrap.  is_ge: whether a size is at least another one; a matcher may guard unproved relations.
+    """
+    pads = pad_pairs(sizes, padded, before)
+    if mode == "wrap" and not all(known_ge(pad, 0) for pair in pads for pad in pair):
+        return False
+    cropped = [size - sum(map(removed_entries, pair)) for size, pair in zip(sizes, pads, strict=True)]
+    return all(is_ge(size, 0) for size in cropped) and (
+        mode == "constant"
+        or all(
+            has_padding_source(mode, size, dim_max(pad, 0), is_ge)
+            for size, pair in zip(cropped, pads, strict=True)
+            for pad in pair
+        )
+    )
+
+
+def pad_pairs(
+    sizes: Sequence[Known], padded: Sequence[Known], before: Sequence[Known]
+) -> list[tuple[Known, Known]]:
+    """The pads before and after each axis."""
+    return [(lead, total - size - lead) for total, size, lead in zip(padded, sizes, before, strict=True)]
+
+
+def removed_entries(pad: Known) -> Known:
+    return dim_max(-pad, 0)
 
 
 def pad_steps(
-    x: TensorView,
-    y: TensorView,
-    before: Sequence[Known],
-    mode: PadMode,
-    value: Array,
-    is_ge: SizePredicate = is_provably_ge,
-) -> list[Step] | None:
+    x: TensorView, y: TensorView, before: Sequence[Known], mode: PadMode, value: Array
+) -> list[Step]:
     """y = x after `before` entries of each axis; the rest of y is the border, which has `value` in constant mode.
 
-    Negative pads remove entries; in mode wrap all pads are provably >= 0.  x and y do not overlap.  is_ge: whether a size is
-    at least another one; a lowering may guard unproved relations.  None if more entries are removed than an axis has, or
-    a border is larger than its source.
+    Negative pads remove entries.  x and y do not overlap; `can_pad` holds of their sizes.
     """
-    after = [total - size - lead for total, size, lead in zip(y.shape, x.shape, before, strict=True)]
-    pads = list(zip(before, after, strict=True))
-    if mode == "wrap" and not all(known_ge(pad, 0) for pair in pads for pad in pair):
-        return None
+    pads = pad_pairs(x.shape, y.shape, before)
     for axis, pair in enumerate(pads):
-        first, last = (dim_max(-pad, 0) for pad in pair)
-        size = x.shape[axis] - first - last
-        if not is_ge(size, 0):
-            return None
-        x = slice_axis(x, axis, first, size)
+        first, last = map(removed_entries, pair)
+        x = slice_axis(x, axis, first, x.shape[axis] - first - last)
     borders = [(dim_max(first, 0), dim_max(last, 0)) for first, last in pads]
     if mode == "constant":
         return constant_pad_steps(x, y, borders, value)
-    sized_borders = zip(x.shape, borders, strict=True)
-    if not all(
-        has_padding_source(mode, size, count, is_ge) for size, pair in sized_borders for count in pair
-    ):
-        return None
     return border_pad_steps(x, y, borders, mode)
 
 

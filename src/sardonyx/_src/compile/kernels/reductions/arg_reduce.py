@@ -34,15 +34,12 @@ class ArgReduction:
     select_last: bool = False
 
 
-def arg_reduce_step(x: TensorView, y: TensorView, axis: int, reduction: ArgReduction) -> Step | None:
+def arg_reduce_step(x: TensorView, y: TensorView, axis: int, reduction: ArgReduction) -> Step:
     """y = the index of the maximum or minimum of x along an axis; NaN ranks before all numbers.
 
     x: [..., n, ...]; y: int64, [..., 1, ...] or without that axis.  If n is 0, indices are 0.
-    None for element types without a kernel.
     """
-    element, axis = NUMERIC_ELEMENTS.get(x.dtype), axis % x.rank
-    if element is None:
-        return None
+    element, axis = NUMERIC_ELEMENTS[x.dtype], axis % x.rank
     assert y.dtype is DataType.INT64, f"y must be int64; got {y.dtype}"
     variant = ArgVariant(element, reduction.is_max, reduction.select_last)
     y_strides = (*y.strides[:axis], 0, *y.strides[axis + (y.rank == x.rank) :])

@@ -43,14 +43,12 @@ class CumulativeVariant:
     reverse: bool = False
 
 
-def cumulative_step(x: TensorView, y: TensorView, axis: int, variant: CumulativeVariant) -> Step | None:
+def cumulative_step(x: TensorView, y: TensorView, axis: int, variant: CumulativeVariant) -> Step:
     """y = the prefix sums or products of x along an axis.
 
-    x, y: of one shape and type; they may be the same tensor.  None for element types without a kernel.
+    x, y: of one shape and type; they may be the same tensor.
     """
-    element, axis = NUMERIC_ELEMENTS.get(x.dtype), axis % x.rank
-    if element is None:
-        return None
+    element, axis = NUMERIC_ELEMENTS[x.dtype], axis % x.rank
     n, steps, tensors = x.shape[axis], [x.strides[axis], y.strides[axis]], [x, y]
     if variant.reverse:
         tensors = [replace(t, offset=t.offset + (n - 1) * t.strides[axis]) for t in tensors]

@@ -52,17 +52,15 @@ def group_norm_step(
     groups: Known,
     epsilon: float,
     epilogue: Epilogue = NO_EPILOGUE,
-) -> Step | None:
+) -> Step:
     """y = (x - mean) / sqrt(variance + epsilon) * scale + bias, with the statistics of each group of channels of an image.
 
     x, y: [N, C, *spatial] float32, dense from C on; they may be the same tensor.  scale, bias: [C], dense.  groups: a
-    divisor of C; C for InstanceNormalization.  epilogue: without operands.  None if the layout has no kernel.
+    divisor of C; C for InstanceNormalization.  epilogue: without operands.
     """
     assert not epilogue.operand_layouts, "the epilogue of a group normalization must not have operands"
-    if not is_dense_space(IterationSpace(x.shape[1:], (x.strides[1:], y.strides[1:]))):
-        return None
-    if not scale.is_dense or not bias.is_dense:
-        return None
+    images = IterationSpace(x.shape[1:], (x.strides[1:], y.strides[1:]))
+    assert is_dense_space(images) and scale.is_dense and bias.is_dense, f"images must be dense; got {x}, {y}"
     channels = exact_div(x.shape[1], groups)
     pixels = dim_product(x.shape[2:])
     n = channels * pixels

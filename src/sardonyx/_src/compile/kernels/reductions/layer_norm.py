@@ -110,24 +110,24 @@ class NormParams:
         return NormVariant(self.centered, tuple(self.tensors), self.epilogue, self.epsilon_outside)
 
 
-def layer_norm_step(x: TensorView, y: TensorView, axis: int, params: NormParams) -> Step | None:
+def layer_norm_step(x: TensorView, y: TensorView, axis: int, params: NormParams) -> Step:
     """y = epilogue((x + addend - mean) / sqrt(variance + epsilon) * scale + bias), over all dims from `axis` on.
 
     x, y, addend, total: float32 of one shape, dense from `axis` on; y, total and x may be the same tensor.  scale, bias:
     the dims from `axis` on, dense; mean, inverse: dense, one element for each row.  If not centered, mean is 0 and the
-    variance is the mean square.  None if the layout has no kernel.
+    variance is the mean square.
     """
     first = axis % x.rank
     row_tensors, columns = (x, y, *params.present("addend", "total")), params.present("scale", "bias")
     statistics = params.present("mean", "inverse")
     row = IterationSpace(x.shape[first:], tuple(t.strides[first:] for t in row_tensors))
     n = row.size
-    if not is_dense_space(row) or not all(t.is_dense and t.num_elements == n for t in columns):
-        return None
+    is_dense = is_dense_space(row) and all(t.is_dense and t.num_elements == n for t in columns)
+    assert is_dense, f"rows must be dense; got {', '.join(map(str, (*row_tensors, *columns)))}"
     outer = IterationSpace(x.shape[:first], tuple(t.strides[:first] for t in row_tensors))
     rows = coalesce(drop_unit_dims(outer))
-    if rows.rank > 1 and (statistics or params.operands):
-        return None  # these are indexed by the row's number, which sorting the dims would change
+    has_numbered_rows = bool(statistics or params.operands)  # sorting the dims would change the numbers
+    assert rows.rank <= 1 or not has_numbered_rows, f"rows must be in the order of their numbers; got {x}"
     rows, variant = row_space(rows, by=1), params.variant
     args: tuple[KernelArgument, ...] = variant.parameters.pack(
         x=x,

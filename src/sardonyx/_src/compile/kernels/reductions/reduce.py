@@ -27,16 +27,15 @@ from sardonyx._src.ir.dims import ceil_div
 
 def reduce_step(
     op: ReduceOp, x: TensorView, y: TensorView, axes: tuple[int, ...], epilogue: Epilogue = NO_EPILOGUE
-) -> Step | None:
+) -> Step:
     """y = the reduction of x along some axes, which are not negative.
 
     x, y: of one type; y has the dims of x with sizes of 1 for the axes, or without those.  epilogue: without operands,
-    for float32 only.  None if the operator has no kernel for the type.
+    for float32 only.  The operator has a reducer for the type (`find_reducer`).
     """
-    element = NUMERIC_ELEMENTS.get(x.dtype)
-    reducer = None if element is None else find_reducer(op, element)
-    if element is None or reducer is None:
-        return None
+    element = NUMERIC_ELEMENTS[x.dtype]
+    reducer = find_reducer(op, element)
+    assert reducer is not None, f"{op} must have a reducer for {x.dtype}"
     variant = ReduceVariant(op, element, reducer, epilogue)
     kept_axes = [d for d in range(x.rank) if d not in axes]
     x_strides = tuple(x.strides[d] for d in kept_axes)

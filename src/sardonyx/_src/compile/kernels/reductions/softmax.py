@@ -20,8 +20,8 @@ def softmax_step(
     scale: float | None = None,
     mask: TensorView | None = None,
     half: DataType | None = None,
-) -> Step | None:
-    """y = softmax(x * scale + mask), or its logarithm, along an axis; None if the layout has no kernel.
+) -> Step:
+    """y = softmax(x * scale + mask), or its logarithm, along an axis.
 
     x, y: [..., n, ...] float32 or float64; they may be the same tensor.  mask: broadcast to x by strides of 0, dense along the axis.
     half: the half-precision type of the elements of x, to which every intermediate result is rounded.
@@ -33,6 +33,6 @@ def softmax_step(
     if space.shape[axis] == 1 or all(s[axis] == 1 for s in space.strides):
         variant = SoftmaxVariant(log, scale is not None, mask is not None, half, LLVM_ELEMENTS[x.dtype])
         return softmax_rows_step(space, tensors, axis, variant, scale)
-    if scale is not None or mask is not None or half is not None or x.dtype is not DataType.FLOAT:
-        return None
+    is_plain = scale is None and mask is None and half is None and x.dtype is DataType.FLOAT
+    assert is_plain, f"rows must be contiguous; got axis {axis} of {x} and {y}"
     return softmax_columns_step(space, x, y, axis, log=log)

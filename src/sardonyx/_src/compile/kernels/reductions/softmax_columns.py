@@ -39,12 +39,11 @@ PARAMETERS = Parameters("x", "y", "rows", "n", "columns", "x_step", "y_step", "d
 
 def softmax_columns_step(
     space: IterationSpace, x: TensorView, y: TensorView, axis: int, *, log: bool
-) -> Step | None:
-    """The step over a space of x and y, [..., n, ..., columns]; None if adjacent columns are not contiguous in both."""
+) -> Step:
+    """The step over a space of x and y, [..., n, ..., columns]; adjacent columns are contiguous in both."""
     outer = simplify(space.drop_dim(axis), by=1)
     inner = find_columns(outer)
-    if inner is None:
-        return None
+    assert inner is not None, f"columns must be contiguous; got {x} and {y}"
     columns, rows = outer.shape[inner], row_space(outer.drop_dim(inner), by=1)
     kernel = Kernel(
         f"softmax_columns_{log}_{rows.rank}",

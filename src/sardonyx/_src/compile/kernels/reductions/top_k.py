@@ -20,6 +20,7 @@ from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.data_movement.iteration_space import IterationSpace, row_space
 from sardonyx._src.compile.kernels.data_movement.strided_loops import load_dims, loop_rows, unit_row_range
+from sardonyx._src.compile.kernels.heap import Heap
 from sardonyx._src.compile.kernels.reductions.reducers import NUMERIC_ELEMENTS
 from sardonyx._src.compile.kernels.reductions.rows import (
     full_vector_type,
@@ -92,9 +93,9 @@ def top_k_module(
         with b.if_then(k > 0):
             build_heap(row)
             scan_row(row, vector_type.lanes if is_contiguous else 1)
-            sort_heap(row)
+            row.heap.sort(row.k)
             with b.loop(row.zero, k) as i:
-                index = key_index(row, b.load(heap_slot(row, i)))
+                index = key_index(row, b.load(row.heap.slot(i)))
                 value = load_element(b, element, x_row, index * x_step)
                 b.store(StackSlot(b.gep(values_row, i * values_step, element), value.type), value)
                 b.store(StackSlot(b.gep(indices_row, i * indices_step, "i64"), I64), index)
@@ -125,6 +126,10 @@ class TopKRow:
     @property
     def key_type(self) -> LLVMType:
         return LLVMType(HEAP_KEY_TYPES[self.bits])
+
+    @property
+    def heap(self) -> Heap:
+        return Heap(self.b, self.b.scratch, self.key_type)
 
 
 # --- keys ------------------------------------------------------------------------------------
@@ -159,21 +164,12 @@ def key_index(row: TopKRow, key: LLVMValue) -> LLVMValue:
 # --- the heap --------------------------------------------------------------------------------
 
 
-def heap_slot(row: TopKRow, i: LLVMValue) -> StackSlot:
-    """The memory of entry i of the heap."""
-    return StackSlot(row.b.gep(row.b.scratch, i, row.key_type.element), row.key_type)
-
-
 def build_heap(row: TopKRow) -> None:
     """Builds a heap of the first k elements, bottom up."""
     b = row.b
     with b.loop(row.zero, row.k) as i:
-        slot = heap_slot(row, i)
-        b.store(slot, load_key(row, i))
-    half = row.k >> 1
-    with b.loop(row.zero, half) as i:
-        entry = half - 1 - i
-        sift_down(row, entry, row.k, b.load(heap_slot(row, entry)))
+        b.store(row.heap.slot(i), load_key(row, i))
+    row.heap.build(row.k)
 
 
 def scan_row(row: TopKRow, lanes: int) -> None:
@@ -182,7 +178,7 @@ def scan_row(row: TopKRow, lanes: int) -> None:
     if lanes > 1:
         rank_element: Element = "i32" if row.bits == 32 else "i64"
         with b.loop(row.k, row.n, lanes, "block") as i:
-            worst = (b.load(heap_slot(row, row.zero)) >> row.bits).convert("trunc", rank_element)
+            worst = (b.load(row.heap.slot(row.zero)) >> row.bits).convert("trunc", rank_element)
             elements = b.load(StackSlot(b.gep(row.x, i, row.element), LLVMType(row.element, lanes)))
             is_better = emit_ranks(row, elements) > b.splat(worst, lanes)
             has_better = b.call_intrinsic("vector.reduce.or", is_better, result_type=LLVMType("i1"))
@@ -195,39 +191,6 @@ def scan_row(row: TopKRow, lanes: int) -> None:
 def offer(row: TopKRow, i: LLVMValue) -> None:
     """Replaces the root by element i if that is better."""
     key = load_key(row, i)
-    root = row.b.load(heap_slot(row, row.zero))
+    root = row.b.load(row.heap.slot(row.zero))
     with row.b.if_then(key > root):
-        sift_down(row, row.zero, row.k, key)
-
-
-def sort_heap(row: TopKRow) -> None:
-    """Heapsort: moves the root, the worst key, to the end of the heap, which becomes shorter by one."""
-    b = row.b
-    with b.loop(row.zero, row.k - 1) as i:
-        end = row.k - 1 - i
-        worst, key = b.load(heap_slot(row, row.zero)), b.load(heap_slot(row, end))
-        sift_down(row, row.zero, end, key)
-        b.store(heap_slot(row, end), worst)
-
-
-def sift_down(row: TopKRow, start: LLVMValue, count: LLVMValue, key: LLVMValue) -> None:
-    """Inserts a key at a vacant entry of a heap of `count` keys, moving it down below worse children."""
-    b, entry = row.b, row.b.new_slot("entry", I64)
-    b.store(entry, start)
-    head, look, move, done = (b.new_label(word) for word in ("head", "look", "move", "done"))
-    b.enter_block(head)
-    i = b.load(entry)
-    left = i * 2 + 1
-    b.lines.append(f" br {left < count}, label %{look}, label %{done}")
-    b.start_block(look)
-    right = b.select(left + 1 < count, left + 1, left)
-    left_key, right_key = (b.load(heap_slot(row, child)) for child in (left, right))
-    is_right = right_key < left_key
-    worse = b.select(is_right, right_key, left_key)
-    b.lines.append(f" br {worse < key}, label %{move}, label %{done}")
-    b.start_block(move)
-    b.store(heap_slot(row, i), worse)
-    b.store(entry, b.select(is_right, right, left))
-    b.lines.append(f" br label %{head}")
-    b.start_block(done)
-    b.store(heap_slot(row, b.load(entry)), key)
+        row.heap.sift_down(row.zero, row.k, key)

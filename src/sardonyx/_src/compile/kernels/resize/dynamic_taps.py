@@ -1,7 +1,7 @@
 """Tap tables of Resize computed at run time, for axes of dynamic size.
 
 A tap is an input element and its weight in an output element.  The kernel fills the tables of one axis, indices int64
-[out, taps] and weights float32 [out, taps], from which `table_resize_step` resizes; the arithmetic is that of the reference
+[out, taps] and weights float32 [out, taps], from which `resize_step` resizes; the arithmetic is that of the reference
 implementation, so that both engines choose the same taps.  Supports nearest and linear interpolation: 1 tap, or 2.
 A unit of work is `table_unit_elements` output elements; the loop nest is one loop over them, in float64.
 """

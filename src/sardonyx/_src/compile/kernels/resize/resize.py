@@ -41,43 +41,16 @@ INDEX_TABLES, WEIGHT_TABLES = ("row_indices", "column_indices"), ("row_weights",
 def resize_step(
     x: TensorView,
     y: TensorView,
-    resample_mode: ResampleMode,
-    height: ResampledAxis,
-    width: ResampledAxis,
-    epilogue: Epilogue = NO_EPILOGUE,
-    operands: tuple[TensorView, ...] = (),
-) -> Step | None:
-    """The resizing of x [N, H, W, C] to y [N, Ho, Wo, C] along two axes of known sizes.
-
-    None if there is no kernel for it: the shapes of x and y are not those of the axes (they may be dynamic), positions are
-    outside the input, or a pixel has more than `max_pixel_taps` taps.
-    """
-    if (*x.shape[1:3], *y.shape[1:3]) != (height.size, width.size, height.out, width.out):
-        return None
-    rows, columns = axis_taps(height, resample_mode), axis_taps(width, resample_mode)
-    if rows is None or columns is None:
-        return None
-    taps = (rows[0].shape[1], columns[0].shape[1])
-    if taps[0] * taps[1] > ResizeTuning.max_pixel_taps:
-        return None
-    interpolates = resample_mode.mode != "nearest"
-    tables = (rows[0], columns[0], rows[1], columns[1]) if interpolates else (rows[0], columns[0])
-    return table_resize_step(x, y, taps, [table_constant(table) for table in tables], epilogue, operands)
-
-
-def table_resize_step(
-    x: TensorView,
-    y: TensorView,
-    taps: tuple[int, int],
     tables: list[TensorView],
     epilogue: Epilogue = NO_EPILOGUE,
     operands: tuple[TensorView, ...] = (),
 ) -> Step:
     """The resizing of x [N, H, W, C] to y [N, Ho, Wo, C] by tap tables.
 
-    taps: of a row and of a column.  tables: indices int64 [Ho, taps] and [Wo, taps], which must be inside the image, and
-    weights float32 of the same shapes; without weights, pixels are copied.
+    tables: indices int64 [Ho, taps] and [Wo, taps], which must be inside the image, and weights float32 of the same shapes;
+    without weights, pixels are copied.
     """
+    taps = (taps_of(tables[0]), taps_of(tables[1]))
     interpolates = len(tables) == 4
     parameters = resize_parameters(epilogue, interpolates=interpolates)
     source = partial(resize_module, epilogue=epilogue, taps=taps, interpolates=interpolates)
@@ -99,6 +72,29 @@ def table_resize_step(
         flops=y.num_elements * (2 * taps[0] * taps[1] if interpolates else 0),
         bytes_accessed=x.nbytes + y.nbytes,
     )
+
+
+def taps_of(table: TensorView) -> int:
+    """The taps of an element of an axis."""
+    taps = table.shape[1]
+    assert isinstance(taps, int), f"the number of taps must be known; got {table}"
+    return taps
+
+
+def constant_tables(
+    resample_mode: ResampleMode, height: ResampledAxis, width: ResampledAxis
+) -> tuple[Array, ...] | None:
+    """The tables of two axes of known sizes.
+
+    None if positions are outside the input, or a pixel has more than `max_pixel_taps` taps.
+    """
+    rows, columns = axis_taps(height, resample_mode), axis_taps(width, resample_mode)
+    if rows is None or columns is None:
+        return None
+    if rows[0].shape[1] * columns[0].shape[1] > ResizeTuning.max_pixel_taps:
+        return None
+    interpolates = resample_mode.mode != "nearest"
+    return (rows[0], columns[0], rows[1], columns[1]) if interpolates else (rows[0], columns[0])
 
 
 def axis_taps(axis: ResampledAxis, resample_mode: ResampleMode) -> tuple[Array, Array] | None:

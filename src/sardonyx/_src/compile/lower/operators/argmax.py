@@ -44,7 +44,5 @@ def match_argmax(op: BoundNode, scope: Scope) -> Region[ArgReduce] | None:
 
 @lowers("ArgReduce")
 def lower_argmax(region: LaidOutRegion[ArgReduce], lowering: Lowering) -> Sequence[Step]:
-    config = region.config
-    step = arg_reduce_step(region.operands[0], region.results[0], config.axis, config.reduction)
-    assert step is not None, "the element type has a kernel"
-    return (step,)
+    (x,), (y,), config = region.operands, region.results, region.config
+    return (arg_reduce_step(x, y, config.axis, config.reduction),)

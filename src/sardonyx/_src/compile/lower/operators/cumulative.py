@@ -47,6 +47,5 @@ def match_cumulative(op: BoundNode, scope: Scope) -> Region[Cumulative] | None:
 
 @lowers("Cumulative")
 def lower_cumulative(region: LaidOutRegion[Cumulative], lowering: Lowering) -> Sequence[Step]:
-    step = cumulative_step(region.operands[0], region.results[0], region.config.axis, region.config.variant)
-    assert step is not None, "the element type has a kernel"
-    return (step,)
+    (x,), (y,), config = region.operands, region.results, region.config
+    return (cumulative_step(x, y, config.axis, config.variant),)

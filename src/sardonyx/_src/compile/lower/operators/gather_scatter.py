@@ -44,9 +44,7 @@ def match_gather_elements(op: BoundNode, scope: Scope) -> Region[int] | None:
 @lowers("GatherElements")
 def lower_gather_elements(region: LaidOutRegion[int], lowering: Lowering) -> Sequence[Step]:
     data, indices = region.operands
-    step = gather_elements_step(data, indices, region.results[0], region.config, lowering.status)
-    assert step is not None, "the indices do not exceed the data along other axes"
-    return (step,)
+    return (gather_elements_step(data, indices, region.results[0], region.config, lowering.status),)
 
 
 def are_readable(op: BoundNode, scope: Scope, data: Value, indices: Value) -> bool:
@@ -85,9 +83,7 @@ def match_gather_nd(op: BoundNode, scope: Scope) -> Region[int] | None:
 @lowers("GatherND")
 def lower_gather_nd(region: LaidOutRegion[int], lowering: Lowering) -> Sequence[Step]:
     data, indices = region.operands
-    step = gather_nd_step(data, indices, region.results[0], region.config, lowering.status)
-    assert step is not None, "the length of index tuples is constant"
-    return (step,)
+    return (gather_nd_step(data, indices, region.results[0], region.config, lowering.status),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,10 +153,7 @@ def match_scatter_nd(op: BoundNode, scope: Scope) -> Region[Scatter] | None:
 def lower_scatter(region: LaidOutRegion[Scatter], lowering: Lowering) -> Sequence[Step]:
     (data, indices, updates), y, config = region.operands, region.results[0], region.config
     if config.axis is None:
-        steps = scatter_nd_steps(data, indices, updates, y, lowering.status, reduction=config.reduction)
-    else:
-        steps = scatter_elements_steps(
-            data, indices, updates, y, config.axis, lowering.status, reduction=config.reduction
-        )
-    assert steps is not None, "the matcher has checked the shapes"
-    return steps
+        return scatter_nd_steps(data, indices, updates, y, lowering.status, reduction=config.reduction)
+    return scatter_elements_steps(
+        data, indices, updates, y, config.axis, lowering.status, reduction=config.reduction
+    )

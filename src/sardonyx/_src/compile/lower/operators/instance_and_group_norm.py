@@ -89,6 +89,6 @@ def lower_channels_last(region: LaidOutRegion[GroupNorm], lowering: Lowering) ->
 def lower_planes(region: LaidOutRegion[GroupNorm], lowering: Lowering) -> Sequence[Step]:
     (x, scale, bias), (y,), config = region.operands, region.results, region.config
     groups = x.shape[1] if config.groups is None else config.groups
-    step = group_norm_step(x, y, scale, bias, groups=groups, epsilon=config.epsilon, epilogue=region.epilogue)
-    assert step is not None, "dense planes have a kernel"
-    return (step,)
+    return (
+        group_norm_step(x, y, scale, bias, groups=groups, epsilon=config.epsilon, epilogue=region.epilogue),
+    )

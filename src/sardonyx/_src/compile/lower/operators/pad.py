@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import cast, get_args
 
-from sardonyx._src.compile.kernels.data_movement.pad import PadMode, pad_steps
+from sardonyx._src.compile.kernels.data_movement.pad import PadMode, can_pad, pad_steps
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers
@@ -17,7 +17,7 @@ from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program.layout import ANY, FOLLOW
 from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import channels_first_permutation, dense_temporary
+from sardonyx._src.compile.program.tensor import channels_first_permutation
 from sardonyx._src.ir.dims import Expr, Known, dim_max, known_equal, known_ge
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.tensors import Array
@@ -42,9 +42,7 @@ def match_pad(op: BoundNode, scope: Scope) -> Region[Pad] | None:
     if pads is None or value is None or not is_padded_shape(scope.known_shape(x), pads, shape):
         return None
     config = Pad(tuple(first for first, _ in pads), cast(PadMode, mode), value)
-    source, result = (dense_temporary(scope.dtype(x), dims, "") for dims in (scope.known_shape(x), shape))
-    steps = pad_steps(source, result, config.before, config.mode, value, is_ge=partial(guard_at_least, scope))
-    if steps is None:
+    if not can_pad(scope.known_shape(x), shape, config.before, config.mode, partial(guard_at_least, scope)):
         return None
     reads = (Read(x, ANY, decides_layout=len(shape) > 2),)
     return Region("Pad", (op.node,), config, reads, (Write(op.output, FOLLOW),))
@@ -55,9 +53,7 @@ def lower_pad(region: LaidOutRegion[Pad], lowering: Lowering) -> Sequence[Step]:
     (x,), (y,), config = region.operands, region.results, region.config
     if region.channels_last:
         y = y.permute(channels_first_permutation(y.rank))
-    steps = pad_steps(x, y, config.before, config.mode, config.value, is_ge=lambda size, expected: True)
-    assert steps is not None, "support depends on shapes only"
-    return steps
+    return pad_steps(x, y, config.before, config.mode, config.value)
 
 
 def guard_at_least(scope: Scope, size: Known, expected: Known) -> bool:

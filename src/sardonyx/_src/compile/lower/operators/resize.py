@@ -21,7 +21,7 @@ from sardonyx._src.compile.kernels.resize.dynamic_taps import (
     DynamicCoordinates,
     tap_table_step,
 )
-from sardonyx._src.compile.kernels.resize.resize import resize_step, table_resize_step
+from sardonyx._src.compile.kernels.resize.resize import constant_tables, resize_step, table_constant
 from sardonyx._src.compile.kernels.resize.upsample import upsample_step
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
@@ -35,7 +35,6 @@ from sardonyx._src.compile.partition.window_geometry import Pair, as_image, as_p
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program.layout import CHANNELS_LAST
 from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import dense_temporary
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.dims import Known, dim_min, known_equal, known_ge
@@ -144,37 +143,29 @@ def integer_factor(size: Known, out: Known) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class StaticTaps:
-    """Taps that are computed at compile time."""
+    """Taps that are computed at compile time: the tables of `constant_tables`."""
 
-    mode: ResampleMode
-    height: ResampledAxis
-    width: ResampledAxis
+    tables: tuple[Array, ...]
 
 
 def match_static_taps(op: BoundNode, scope: Scope, x: Value, target: ResizeTarget) -> StaticTaps | None:
-    """The resampled axes; None if sizes are dynamic or no kernel supports the mode."""
+    """The tables of taps; None if sizes are dynamic or no kernel supports the mode."""
     try:
         height, width = resampled_axes(op, scope, x, target)
         mode, coordinates, rounding = (op.attribute(name, str) for name in MODES)
         check_modes(mode, coordinates, rounding, op.version)
     except (EvaluationError, UnsupportedResize):
         return None
-    config = StaticTaps(resample_mode(op), height, width)
-    shape = scope.known_shape(x)
-    source, result = (
-        dense_temporary(DataType.FLOAT, (shape[0], *sizes, shape[1]), "")
-        for sizes in ((height.size, width.size), (height.out, width.out))
-    )
-    return None if resize_step(source, result, config.mode, height, width) is None else config
+    tables = constant_tables(resample_mode(op), height, width)
+    return None if tables is None else StaticTaps(tables)
 
 
 @lowers("StaticResize")
 def lower_static_resize(region: LaidOutRegion[StaticTaps], lowering: Lowering) -> Sequence[Step]:
-    x, y, config = as_image(region.operands[0]), as_image(region.results[0]), region.config
+    x, y = as_image(region.operands[0]), as_image(region.results[0])
     operands = tuple(map(as_image, region.epilogue_operands))
-    step = resize_step(x, y, config.mode, config.height, config.width, region.epilogue, operands)
-    assert step is not None, "support depends on sizes and mode only"
-    return (step,)
+    tables = [table_constant(table) for table in region.config.tables]
+    return (resize_step(x, y, tables, region.epilogue, operands),)
 
 
 class UnsupportedResize(Exception):
@@ -253,7 +244,7 @@ def lower_dynamic_resize(region: LaidOutRegion[DynamicTaps], lowering: Lowering)
     x, y = as_image(region.operands[0]), as_image(region.results[0])
     operands = tuple(map(as_image, region.epilogue_operands))
     tables = [*index_tables, *weights]
-    return *steps, table_resize_step(x, y, (taps, taps), tables, region.epilogue, operands)
+    return *steps, resize_step(x, y, tables, region.epilogue, operands)
 
 
 def dynamic_axes(scope: Scope, x: Value, y: Value, target: ResizeTarget) -> list[DynamicAxis] | None:

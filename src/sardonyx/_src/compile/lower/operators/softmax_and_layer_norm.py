@@ -58,12 +58,8 @@ def match_softmax(op: BoundNode, scope: Scope) -> Region[Softmax] | None:
 
 @lowers("Softmax")
 def lower_softmax(region: LaidOutRegion[Softmax], lowering: Lowering) -> Sequence[Step]:
-    config = region.config
-    step = softmax_step(
-        region.operands[0], region.results[0], config.axis, log=config.is_log, half=config.half
-    )
-    assert step is not None, "dense rows have a kernel"
-    return (step,)
+    (x,), (y,), config = region.operands, region.results, region.config
+    return (softmax_step(x, y, config.axis, log=config.is_log, half=config.half),)
 
 
 def is_float(scope: Scope, value: Value | None) -> bool:
@@ -115,6 +111,4 @@ def lower_layer_norm(region: LaidOutRegion[LayerNorm], lowering: Lowering) -> Se
         epilogue=region.epilogue,
         operands=region.epilogue_operands,
     )
-    step = layer_norm_step(x, region.results[0], config.axis, variant)
-    assert step is not None, "dense rows have a kernel"
-    return (step,)
+    return (layer_norm_step(x, region.results[0], config.axis, variant),)

@@ -1,8 +1,9 @@
 """Tuning of kernels: tile sizes, block sizes, unrolls, units of work and thresholds, by class of target.
 
 A value that may differ between targets is a field of a family's dataclass: `tuning_for(target).gemm.tile_rows`.
-`TUNINGS` has a table for each class of target; a field that a table does not give has its default.  A value that is equal
-for all targets is a class variable, `GemmTuning.unit_rows`.  There are two reasons for one:
+`TUNINGS` has a table for each class of target; a field that a table does not give has its default.  The families are in
+`product_tuning.py` and `loop_tuning.py`.  A value that is equal for all targets is a class variable,
+`GemmTuning.unit_rows`.  There are two reasons for one:
 
 - Rounding: it decides in which order the terms of a sum are added, or which algorithm is used.  So no table changes a
   result.
@@ -14,408 +15,52 @@ for all targets is a class variable, `GemmTuning.unit_rows`.  There are two reas
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.loop_tuning import (
+    ChannelsLastTuning,
+    DataMovementTuning,
+    ElementwiseTuning,
+    RecurrenceTuning,
+    ReductionTuning,
+    ResizeTuning,
+    TreeTuning,
+)
+from sardonyx._src.compile.kernels.product_tuning import (
+    AttentionTuning,
+    BlockQuantizedTuning,
+    ConvTuning,
+    GemmTuning,
+    PointwiseDepthwiseTuning,
+    WeightGradientTuning,
+    WinogradTuning,
+)
+
+__all__ = [
+    "TUNINGS",
+    "AttentionTuning",
+    "BlockQuantizedTuning",
+    "ChannelsLastTuning",
+    "ConvTuning",
+    "DataMovementTuning",
+    "ElementwiseTuning",
+    "GemmTuning",
+    "PointwiseDepthwiseTuning",
+    "RecurrenceTuning",
+    "ReductionTuning",
+    "ResizeTuning",
+    "TargetClass",
+    "TreeTuning",
+    "Tuning",
+    "WeightGradientTuning",
+    "WinogradTuning",
+    "target_class",
+    "tuning_for",
+]
 
 TargetClass: TypeAlias = Literal["avx512", "avx2", "neon", "plain", "scalar"]
-
-
-@dataclass(frozen=True, slots=True)
-class GemmTuning:
-    """Products of matrices, and the register tile of all GEMMs and convolutions.
-
-    tile_rows: rows of a register tile (MR), by the vectors of a row.  The vector registers would hold more rows, but the
-        addresses of these rows would not fit into the general registers.
-    narrow_tile_cost: relative cost of a multiply-add in tiles of few vectors, where the broadcast of an element of A serves
-        only one or two of them; 1 for numbers of vectors without an entry.
-    dynamic_tile_vectors: vectors of a row of the tile for a symbolic number of columns.
-    min_unrolled_fmas: multiply-adds in an iteration over k that hide the loop's own instructions.
-    min_unroll: iterations over k that are unrolled at least.
-    independent_sums: rows of a dot product accumulated at a time: independent chains hide the latency of a multiply-add.
-    packing_prefetch_rows: rows between the row of a constant that is packed and the one that is prefetched.
-    max_inline_operations: operations of an epilogue up to which it is emitted for every vector of a tile.
-    min_half_bytes: bytes of a half-precision constant from which on it is not promoted to float32 when it is packed.
-    min_amx_words: words along k of an AMX tile, of 16, below which vectors are faster.
-    min_amx_row_words: words along k of a row below which vectors are faster: AMX tiles are stored through memory.
-    min_amx_rows: rows of a product below which vectors are as fast: it waits for the weights.
-    min_bf16_terms: terms of a sum of products from which on their factors may be rounded to bfloat16.
-
-    Shared:
-    k_block: KC, most terms of a sum that are added at once: with a panel of 64 columns, 128 KB of B.
-    short_k_block: the same for a product of few rows, which memory limits: 32 KB of B.
-    sparse_prefetch_bytes: bytes of B up to which prefetching them in the time of a term delays no load: a power of two.
-    large_bytes: bytes of B from which on it is assumed to be in memory, not in the level-2 cache.
-    strided_prefetch_terms: terms between the column of a strided A that is multiplied and the one that is prefetched.
-    unit_rows: rows of a unit of work, about.
-    max_rows: most rows of consecutive units that are computed together; at least those of a unit.
-    spare_rows: rows of scratch past the last row of a unit: at least as many as any tile has.
-    max_short_rows: rows of a tile up to which one row less is worth code of its own.
-    min_released_bytes: bytes of a packed constant from which on the pages of its file are released.
-    min_copied_stride, min_copied_columns: floats between the columns of a transposed A, and columns of the product, from which on A is copied.
-    max_rows_in_place, min_columns_in_place: rows and columns of a product whose B is not packed.
-    """
-
-    tile_rows: Mapping[int, int]
-    narrow_tile_cost: Mapping[int, float] = field(default_factory=lambda: {1: 1.35, 2: 1.1})
-    dynamic_tile_vectors: int = 4
-    min_unrolled_fmas: int = 20
-    min_unroll: int = 1
-    independent_sums: int = 4
-    packing_prefetch_rows: int = 8
-    max_inline_operations: int = 8
-    min_half_bytes: int = 1 << 17
-    min_amx_words: int = 6
-    min_amx_row_words: int = 48
-    min_amx_rows: int = 4
-    min_bf16_terms: int = 16
-    k_block: ClassVar[int] = 512
-    short_k_block: ClassVar[int] = 128
-    sparse_prefetch_bytes: ClassVar[int] = 32
-    large_bytes: ClassVar[int] = 1 << 19
-    strided_prefetch_terms: ClassVar[int] = 8
-    unit_rows: ClassVar[int] = 48
-    max_rows: ClassVar[int] = 288
-    spare_rows: ClassVar[int] = 16
-    max_short_rows: ClassVar[int] = 8
-    min_released_bytes: ClassVar[int] = 1 << 16
-    min_copied_stride: ClassVar[int] = 1024
-    min_copied_columns: ClassVar[int] = 192
-    max_rows_in_place: ClassVar[int] = 16
-    min_columns_in_place: ClassVar[int] = 128
-
-
-@dataclass(frozen=True, slots=True)
-class BlockQuantizedTuning:
-    """Products with block-quantized weights.
-
-    Shared:
-    k_block: terms that are dequantized at a time for many rows, about: 128 KB of float32, half of L2 at most.
-    unit_rows: rows of a unit of work, about; each unit dequantizes its panel.
-    prefetch_bytes: how far ahead packed weights are prefetched.
-    min_weights: of a matrix: the float32 panels of a smaller one stay in L2.
-    """
-
-    k_block: ClassVar[int] = 512
-    unit_rows: ClassVar[int] = 144
-    prefetch_bytes: ClassVar[int] = 4096
-    min_weights: ClassVar[int] = 1 << 17
-
-
-@dataclass(frozen=True, slots=True)
-class ConvTuning:
-    """Direct convolutions by GEMM.
-
-    Rounding:
-    max_block_terms: KC, terms of a sum that are added at once: with a panel of 64 columns, 256 KB of weights.
-    max_im2row_channels: input channels up to which a convolution has an im2row buffer.
-
-    Shared:
-    unit_rows: rows (output pixels) of a unit of work, about.
-    band_rows: the same with an im2row buffer.
-    packed_rows, packed_bytes: rows of a unit whose windows are packed for AMX tiles, and most bytes of these, which stay in
-        the level-2 cache.
-    max_interleaved_channels: channels up to which channels-first images are interleaved by shuffles.
-    origin_lanes: rows whose window origins are computed in one vector of i64.
-    """
-
-    max_block_terms: ClassVar[int] = 1024
-    max_im2row_channels: ClassVar[int] = 8
-    unit_rows: ClassVar[int] = 96
-    band_rows: ClassVar[int] = 512
-    packed_rows: ClassVar[int] = 256
-    packed_bytes: ClassVar[int] = 1 << 19
-    max_interleaved_channels: ClassVar[int] = 4
-    origin_lanes: ClassVar[int] = 8
-
-
-@dataclass(frozen=True, slots=True)
-class WeightGradientTuning:
-    """Gradients of convolutions by their weights.
-
-    Shared:
-    block_pixels: output pixels of a block, about: with a panel of 64 columns, 32 KB of dy.
-    min_unit_taps: least number of tiles and taps of a unit of work, which read a block of dy in turn.
-    """
-
-    block_pixels: ClassVar[int] = 128
-    min_unit_taps: ClassVar[int] = 8
-
-
-@dataclass(frozen=True, slots=True)
-class PointwiseDepthwiseTuning:
-    """Depthwise convolutions that compute their input by a pointwise convolution, row by row in a ring buffer.
-
-    Shared:
-    group_rows: most output rows that share the input of a window tile.
-    ring_bytes: most bytes of the ring buffer, which stays in the level-2 cache.
-    min_bands, max_bands: bands of output rows, units of work.
-    min_band_ratio: rows of a band to the rows that it shares with the band before, above min_bands.
-    min_image_bytes: bytes of the image between the convolutions from which on it leaves the level-2 cache.
-    max_weight_bytes: most bytes of pointwise weights, which are read again for each output row.
-    min_channels: channels of that image below which the depthwise convolution is not bound by memory.
-    max_dynamic_channels: most of these channels where the size of the image is dynamic.
-    min_height_ratio: rows of that image to the rows that neighbouring bands share.
-    """
-
-    group_rows: ClassVar[int] = 4
-    ring_bytes: ClassVar[int] = 2**19
-    min_bands: ClassVar[int] = 4
-    max_bands: ClassVar[int] = 16
-    min_band_ratio: ClassVar[int] = 8
-    min_image_bytes: ClassVar[int] = 2**20
-    max_weight_bytes: ClassVar[int] = 2**18
-    min_channels: ClassVar[int] = 16
-    max_dynamic_channels: ClassVar[int] = 128
-    min_height_ratio: ClassVar[int] = 24
-
-
-@dataclass(frozen=True, slots=True)
-class WinogradTuning:
-    """Winograd convolutions: the cost model, in cycles of a core that does two multiply-adds of 16 lanes, and groups.
-
-    prefetch_tiles: tiles between the one that is transformed and the one to its right whose pixels are prefetched.
-
-    Rounding (choice of the algorithm):
-    min_channels: channels below which a direct convolution is used: vectors along fewer are too short.
-    min_product_rows: rows that a product of fewer costs as much as: it waits for the weights.
-    transform_cycles: cycles of the input and the output transform together, for a vector of a point.
-    weight_bytes_per_cycle: bytes of weights read from memory in a cycle.
-    overlap: the share of the shorter of products and reads that the longer one hides.
-    direct_overhead: the cost of a direct convolution, relative to products at the peak.
-
-    Shared:
-    max_fused_channels: channels up to which the weights of a panel stay in the cache with everything else.
-    min_groups: groups of tiles, or groups by panels of weights, that keep a few threads busy.
-    max_odd_group_tiles: tiles up to which an odd number of groups is not made even.
-    fused_group_tiles, separate_group_tiles: most tiles of a group, in one step, and of joint groups in two.
-    max_blas_columns: columns of a product of the weight transform, so few that NumPy's BLAS does not wake its threads.
-    """
-
-    prefetch_tiles: int = 2
-    min_channels: ClassVar[int] = 8
-    min_product_rows: ClassVar[int] = 4
-    transform_cycles: ClassVar[float] = 4.2
-    weight_bytes_per_cycle: ClassVar[float] = 7.0
-    overlap: ClassVar[float] = 0.5
-    direct_overhead: ClassVar[float] = 1.05
-    max_fused_channels: ClassVar[int] = 160
-    min_groups: ClassVar[int] = 8
-    max_odd_group_tiles: ClassVar[int] = 12
-    fused_group_tiles: ClassVar[int] = 24
-    separate_group_tiles: ClassVar[int] = 64
-    max_blas_columns: ClassVar[int] = 800
-
-
-@dataclass(frozen=True, slots=True)
-class AttentionTuning:
-    """Attention: prefill (many queries) and decode (few queries, many keys).
-
-    tile_rows: rows of a register tile of prefill, by the vectors of a row; the widest first.
-    remainder_tile_rows: rows of the tiles after the last full one, descending to 1.
-    decode_tile_queries, decode_tile_vectors: queries and vectors of a register tile of decode's outputs.
-    value_rows: rows of values that stay in L1, even if they are a page apart, until all queries have used them.
-    prefetch_floats: floats between the row of keys or values in use and the row that is prefetched.
-    min_prefetch_rows: the same distance in rows, at least: those that are in use.
-
-    Rounding:
-    key_block, decode_key_block: keys whose scores are in scratch at a time; in prefill they stay in L1 and L2 with the keys
-        and values.
-    split_keys: keys of a decode unit when the keys are split (split-KV).
-    max_decode_queries: queries of a head up to which decode is faster than prefill.
-
-    Shared:
-    query_block: most queries of a head in a prefill unit.
-    decode_unit_queries: most queries of a decode unit that share a head of keys.
-    min_run_floats: contiguous floats that are read at full memory bandwidth; a decode unit has heads up to these.
-    max_unit_kv_heads: most heads of keys in a decode unit.
-    """
-
-    tile_rows: Mapping[int, int]
-    remainder_tile_rows: tuple[int, ...] = (4, 2, 1)
-    decode_tile_queries: int = 4
-    decode_tile_vectors: int = 4
-    value_rows: int = 8
-    prefetch_floats: int = 2304
-    min_prefetch_rows: int = 8
-    key_block: ClassVar[int] = 128
-    decode_key_block: ClassVar[int] = 256
-    split_keys: ClassVar[int] = 512
-    max_decode_queries: ClassVar[int] = 8
-    query_block: ClassVar[int] = 64
-    decode_unit_queries: ClassVar[int] = 16
-    min_run_floats: ClassVar[int] = 1024
-    max_unit_kv_heads: ClassVar[int] = 16
-
-
-@dataclass(frozen=True, slots=True)
-class ChannelsLastTuning:
-    """Kernels over channels-last images: sliding windows (depthwise convolution, pooling), pixel reductions, LRN.
-
-    prefetch_min_floats: floats of an image from which on it is assumed to be in memory, not in a cache.
-
-    Rounding:
-    summation_block: pixels that are reduced before they are combined with the total.
-
-    Shared:
-    tile_pixels: widths of window tiles in pixels, by preference: most images are multiples of 7 wide.
-    dynamic_tile_pixels: the width for images of a symbolic width: those are multiples of 8 more often.
-    max_unrolled_taps: taps of a kernel row up to which they are unrolled.
-    cache_budget_bytes: bytes of the input rows under one output row, which stay in the level-2 cache.
-    channel_step: the channels of a unit that is limited by the cache are a multiple of it.
-    few_rows, few_rows_channels: output rows below which channels are split into units, too; channels of such a unit.
-    reduced_channels: channels of a unit of a pixel reduction: one cache line of floats.
-    small_image_pixels, small_image_channels: pixels below which a unit has more channels, and how many.
-    lrn_unit_pixels: pixels of a unit of LRN, few enough for the first pass's input and squares to be cached in the second.
-    lrn_pow_flops: operations that the power and division of an element of LRN count as.
-    """
-
-    prefetch_min_floats: int = 2**21
-    summation_block: ClassVar[int] = 512
-    tile_pixels: ClassVar[tuple[int, ...]] = (7, 8, 6, 5, 4)
-    dynamic_tile_pixels: ClassVar[int] = 8
-    max_unrolled_taps: ClassVar[int] = 5
-    cache_budget_bytes: ClassVar[int] = 2**18
-    channel_step: ClassVar[int] = 64
-    few_rows: ClassVar[int] = 32
-    few_rows_channels: ClassVar[int] = 256
-    reduced_channels: ClassVar[int] = 16
-    small_image_pixels: ClassVar[int] = 1024
-    small_image_channels: ClassVar[int] = 64
-    lrn_unit_pixels: ClassVar[int] = 16
-    lrn_pow_flops: ClassVar[int] = 40
-
-
-@dataclass(frozen=True, slots=True)
-class ElementwiseTuning:
-    """Elementwise kernels.
-
-    unroll: vectors of an iteration.
-    unroll_one_function: the same with one vector function: two calls of it keep the core busy.
-
-    Shared:
-    unit_elements: elements of a unit of work, about.
-    function_operations: operations that a call of a vector function counts as.
-    """
-
-    unroll: int = 4
-    unroll_one_function: int = 2
-    unit_elements: ClassVar[int] = 4096
-    function_operations: ClassVar[int] = 20
-
-
-@dataclass(frozen=True, slots=True)
-class ReductionTuning:
-    """Reductions, softmax and normalization of rows or columns; ranges for dynamic quantization.
-
-    min_max_unroll: vectors of an iteration of a range.
-
-    Rounding:
-    row_unroll: vectors of an iteration over a row, each with an accumulator of its own; a power of two.
-    column_blocks: elements of the blocks of a column that are summed by themselves, and of the blocks of these.
-
-    Shared:
-    row_unit_elements: elements of the rows of a unit of work, about.
-    block_columns: columns of a unit of work in kernels that reduce along columns.
-    min_max_block: elements of a unit of work of a range.
-    """
-
-    min_max_unroll: int = 4
-    row_unroll: ClassVar[int] = 4
-    column_blocks: ClassVar[tuple[int, ...]] = (256, 16)
-    row_unit_elements: ClassVar[int] = 4096
-    block_columns: ClassVar[int] = 256
-    min_max_block: ClassVar[int] = 1 << 14
-
-
-@dataclass(frozen=True, slots=True)
-class DataMovementTuning:
-    """Copies, transposes, gathers and scatters.
-
-    memcpy_unroll: vectors of an iteration of a copy.
-
-    Shared:
-    copy_unit_elements: elements of a unit of a copy: enough to amortize the call.
-    indexed_unit_bytes: bytes of the rows in a unit of a gather or scatter.
-    single_element_rows: rows of such a unit if a row is one element.
-    transpose_columns: columns of the result in a unit of a transpose.
-    band_rows: rows of the result that a transpose writes together: the float32 elements of a cache line of its input.
-    """
-
-    memcpy_unroll: int = 4
-    copy_unit_elements: ClassVar[int] = 8192
-    indexed_unit_bytes: ClassVar[int] = 32768
-    single_element_rows: ClassVar[int] = 1024
-    transpose_columns: ClassVar[int] = 1024
-    band_rows: ClassVar[int] = 16
-
-
-@dataclass(frozen=True, slots=True)
-class RecurrenceTuning:
-    """LSTM, GRU and RNN.
-
-    Shared:
-    unit_sequences: least number of sequences of the batch in a unit of work.
-    max_units: units of a direction, beyond which they have more sequences.
-    tile_rows: numbers of sequences that share each load of the weights.
-    max_lanes: of any target, for padding.
-    projected_rows: of a unit of work of projections in float64.
-    group_blocks: vectors of hidden units in a unit of work of a time step that is divided among threads.
-    cached_bytes: of the weights of a direction that a core's cache holds; a time step with more of them is divided.
-    min_divided_bytes: the same for a layer of a single unit of work.
-    """
-
-    unit_sequences: ClassVar[int] = 4
-    max_units: ClassVar[int] = 8
-    tile_rows: ClassVar[tuple[int, ...]] = (4, 2, 1)
-    max_lanes: ClassVar[int] = 16
-    projected_rows: ClassVar[int] = 16
-    group_blocks: ClassVar[int] = 4
-    cached_bytes: ClassVar[int] = 3 << 19
-    min_divided_bytes: ClassVar[int] = 1 << 19
-
-
-@dataclass(frozen=True, slots=True)
-class TreeTuning:
-    """Decision trees.
-
-    vectors: vectors of float32 with the rows of a block that are evaluated together by bit vectors; 0: never.
-    splits_per_step: splits that are evaluated by bit vectors in the time of a step of a walk, for each row of a block.
-    word_splits: the splits that a word costs as much as, besides its own.
-
-    Shared:
-    chains: trees that a row walks through at a time.
-    unroll: steps between tests for the ends of walks.
-    unroll_splits: splits in an iteration over a word.
-    max_walked_rows: rows up to which a block is walked although bit vectors are faster for a whole one.
-    block_rows: rows of a block that is walked, which share the trees in the cache.
-    step_flops: operations that a step of a walk counts as.
-    """
-
-    vectors: int = 2
-    splits_per_step: float = 14.0
-    word_splits: int = 6
-    chains: ClassVar[int] = 8
-    unroll: ClassVar[int] = 2
-    unroll_splits: ClassVar[int] = 4
-    max_walked_rows: ClassVar[int] = 2
-    block_rows: ClassVar[int] = 32
-    step_flops: ClassVar[int] = 8
-
-
-@dataclass(frozen=True, slots=True)
-class ResizeTuning:
-    """Resize.
-
-    Shared:
-    max_pixel_taps: taps of an output pixel, which are unrolled: 4 x 4 for cubic interpolation.
-    table_unit_elements: elements of a unit of the kernel that computes tables of taps.
-    """
-
-    max_pixel_taps: ClassVar[int] = 16
-    table_unit_elements: ClassVar[int] = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -424,16 +69,16 @@ class Tuning:
 
     gemm: GemmTuning
     attention: AttentionTuning
-    conv: ConvTuning = ConvTuning()
-    pointwise_depthwise: PointwiseDepthwiseTuning = PointwiseDepthwiseTuning()
-    winograd: WinogradTuning = WinogradTuning()
-    channels_last: ChannelsLastTuning = ChannelsLastTuning()
-    elementwise: ElementwiseTuning = ElementwiseTuning()
-    reductions: ReductionTuning = ReductionTuning()
-    data_movement: DataMovementTuning = DataMovementTuning()
-    recurrence: RecurrenceTuning = RecurrenceTuning()
-    resize: ResizeTuning = ResizeTuning()
-    trees: TreeTuning = TreeTuning()
+    conv: ConvTuning = field(default_factory=ConvTuning)
+    pointwise_depthwise: PointwiseDepthwiseTuning = field(default_factory=PointwiseDepthwiseTuning)
+    winograd: WinogradTuning = field(default_factory=WinogradTuning)
+    channels_last: ChannelsLastTuning = field(default_factory=ChannelsLastTuning)
+    elementwise: ElementwiseTuning = field(default_factory=ElementwiseTuning)
+    reductions: ReductionTuning = field(default_factory=ReductionTuning)
+    data_movement: DataMovementTuning = field(default_factory=DataMovementTuning)
+    recurrence: RecurrenceTuning = field(default_factory=RecurrenceTuning)
+    resize: ResizeTuning = field(default_factory=ResizeTuning)
+    trees: TreeTuning = field(default_factory=TreeTuning)
 
 
 WIDE_TABLE = Tuning(  # 32 vector registers

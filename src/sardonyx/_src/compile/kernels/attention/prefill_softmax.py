@@ -27,6 +27,7 @@ from sardonyx._src.compile.kernels.attention.query_panel import (
     scratch_cell,
 )
 from sardonyx._src.compile.kernels.lanes import transpose
+from sardonyx._src.compile.kernels.tuning import AttentionTuning
 from sardonyx._src.compile.kernels.vectors import (
     i64,
     load_vector,
@@ -35,8 +36,6 @@ from sardonyx._src.compile.kernels.vectors import (
     vector_type,
     zeros,
 )
-
-FOLD_CHAINS = 4  # independent accumulators of a fold over keys, which hide its latency
 
 
 def add_mask(kernel: AttentionKernel, panel: QueryPanel, key: LLVMValue, count: LLVMValue) -> None:
@@ -76,14 +75,14 @@ def update_column_softmax(
     Updates the queries' maxima and sums, and stores the factors that rescale their outputs to the new maxima.
     """
     b, zero = kernel.b, i64(kernel.b, 0)
-    padded_count = count + (FOLD_CHAINS - 1) & -FOLD_CHAINS
+    padded_count = count + (AttentionTuning.fold_chains - 1) & -AttentionTuning.fold_chains
     with b.loop(count, padded_count, name="pad") as i:
         store_vector(b, negative_infinity(b), scratch_cell(b, panel, "p", i, column))
     maximum, total, factor = (b.gep(panel.areas[name], column) for name in ("max", "sum", "factor"))
     old_maximum = load_vector(b, maximum)
 
     maxima = new_chains(b, old_maximum)
-    with b.loop(zero, padded_count, FOLD_CHAINS, "fold") as i:
+    with b.loop(zero, padded_count, AttentionTuning.fold_chains, "fold") as i:
         for j, slot in enumerate(maxima):
             greatest = b.load(slot)
             scores = mask_key_scores(kernel, panel, key, i + j, column)
@@ -95,7 +94,7 @@ def update_column_softmax(
     store_vector(b, rescaling, factor)
 
     sums = new_chains(b, zeros(b))
-    with b.loop(zero, padded_count, FOLD_CHAINS, "fold") as i:
+    with b.loop(zero, padded_count, AttentionTuning.fold_chains, "fold") as i:
         for j, slot in enumerate(sums):
             partial_sum = b.load(slot)
             score = scratch_cell(b, panel, "p", i + j, column)
@@ -108,7 +107,7 @@ def update_column_softmax(
 
 def new_chains(b: KernelBuilder, start: LLVMValue) -> list[StackSlot]:
     """Accumulators of a fold; start: neutral or idempotent."""
-    slots = [b.new_slot("fold", vector_type(b)) for _ in range(FOLD_CHAINS)]
+    slots = [b.new_slot("fold", vector_type(b)) for _ in range(AttentionTuning.fold_chains)]
     for slot in slots:
         b.store(slot, start)
     return slots

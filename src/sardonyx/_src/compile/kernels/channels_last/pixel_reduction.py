@@ -1,8 +1,8 @@
 """Reduction over all pixels of a channels-last image, one vector of channels at a time.
 
-Loop nest: blocks of pixels -> groups of PIXEL_UNROLL pixels -> one accumulator vector for each pixel of the group.
+Loop nest: blocks of pixels -> groups of `pixel_unroll` pixels -> one accumulator vector for each pixel of the group.
 Several accumulators hide the latency of the additions; summing in blocks bounds the rounding error, as pairwise summation
-does: an element takes part in about `summation_block` / PIXEL_UNROLL additions, and then one for each later block.
+does: an element takes part in about `summation_block` / `pixel_unroll` additions, and then one for each later block.
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ from sardonyx._src.compile.kernels.vectors import i64, load_vector, vector_type
 from sardonyx._src.ir.dims import Known
 
 BinaryOperation: TypeAlias = Callable[[LLVMValue, LLVMValue], LLVMValue]
-PIXEL_UNROLL = 4  # pixels of an iteration, each with an accumulator of its own; `reduce_pixels` combines four
 
 
 @dataclass(frozen=True, slots=True)
 class ReductionSlots:
-    """The stack slots of a reduction: PIXEL_UNROLL accumulators, and the total of the blocks."""
+    """The stack slots of a reduction: `pixel_unroll` accumulators, and the total of the blocks."""
 
     accumulators: tuple[StackSlot, ...]
     total: StackSlot
@@ -46,7 +45,7 @@ def reduction_channel_block(pixels: Known) -> int:
 
 
 def new_reduction_slots(b: KernelBuilder) -> ReductionSlots:
-    accumulators = tuple(b.new_slot("strand", vector_type(b)) for _ in range(PIXEL_UNROLL))
+    accumulators = tuple(b.new_slot("strand", vector_type(b)) for _ in range(ChannelsLastTuning.pixel_unroll))
     return ReductionSlots(accumulators, b.new_slot("total", vector_type(b)))
 
 
@@ -70,7 +69,7 @@ def reduce_pixels(
         end = b.min(first + block, pixels.count)
         for slot in slots.accumulators:
             b.store(slot, initial)
-        with b.loop(first, end, PIXEL_UNROLL, "pixel") as pixel:
+        with b.loop(first, end, ChannelsLastTuning.pixel_unroll, "pixel") as pixel:
             for i, slot in enumerate(slots.accumulators):
                 x = load_vector(b, b.gep(pixels.address, (pixel + i) * pixels.stride), mask)
                 b.store(slot, accumulate(b.load(slot), x))

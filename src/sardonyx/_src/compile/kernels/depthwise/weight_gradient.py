@@ -23,6 +23,7 @@ from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.channels_last.images import pixel_stride
 from sardonyx._src.compile.kernels.channels_last.sliding_window_loops import tap_range
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow
+from sardonyx._src.compile.kernels.tuning import ChannelsLastTuning
 from sardonyx._src.compile.kernels.vectors import (
     first_lanes,
     i64,
@@ -35,8 +36,6 @@ from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import ceil_div
 
-BLOCK_CHANNELS = 64  # of a unit of work; a multiple of the lanes of every target
-VECTORS = 4  # whose sums are independent, which hides the latency of a multiply-add
 SIZES = (
     "lines", "height", "width", "out_height", "out_width", "channels", "kernel_height", "kernel_width", "stride_y",
     "stride_x", "dilation_y", "dilation_x", "top", "left", "x_pixel", "dy_pixel",
@@ -71,18 +70,18 @@ def depthwise_weight_gradient_step(x: TensorView, dy: TensorView, dw: TensorView
             x_pixel=pixel_stride(x),
             dy_pixel=pixel_stride(dy),
         ),
-        units=ceil_div(channels, BLOCK_CHANNELS) * window.kernel[0],
+        units=ceil_div(channels, ChannelsLastTuning.gradient_channels) * window.kernel[0],
         reads=(x, dy),
         writes=(dw,),
         flops=dy.num_elements * window.kernel[0] * window.kernel[1] * 2,
         bytes_accessed=x.nbytes + dy.nbytes + dw.nbytes,
-        scratch=window.kernel[1] * BLOCK_CHANNELS * 4,
+        scratch=window.kernel[1] * ChannelsLastTuning.gradient_channels * 4,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class KernelRow:
-    """A row of taps of a block of channels [first, end), whose sums are in scratch, [kernel_width, BLOCK_CHANNELS]."""
+    """A row of taps of a block of channels [first, end), whose sums are in scratch, [kernel_width, gradient_channels]."""
 
     b: KernelBuilder
     size: Mapping[str, LLVMValue]
@@ -91,19 +90,19 @@ class KernelRow:
     end: LLVMValue
 
     def sums(self, tap: LLVMValue, channel: LLVMValue) -> str:
-        return self.b.gep(self.b.scratch, tap * BLOCK_CHANNELS + (channel - self.first))
+        return self.b.gep(self.b.scratch, tap * ChannelsLastTuning.gradient_channels + (channel - self.first))
 
 
 def module(name: str, target: Target) -> str:
     """The LLVM module of the kernel."""
     b = KernelBuilder(target, PARAMETERS)
     x, dy, dw = b.pointers("x", "dy", "dw")
-    size = {name: b.integer(name) for name in SIZES}
+    size, block_channels = {name: b.integer(name) for name in SIZES}, ChannelsLastTuning.gradient_channels
     with b.loop(b.first_unit, b.end_unit, name="unit") as unit:
         block, number = b.udivmod(unit, size["kernel_height"])
-        first = block * BLOCK_CHANNELS
-        row = KernelRow(b, size, number, first, b.min(first + BLOCK_CHANNELS, size["channels"]))
-        with b.loop(i64(b, 0), size["kernel_width"] * BLOCK_CHANNELS, target.lanes, "sum") as i:
+        first = block * block_channels
+        row = KernelRow(b, size, number, first, b.min(first + block_channels, size["channels"]))
+        with b.loop(i64(b, 0), size["kernel_width"] * block_channels, target.lanes, "sum") as i:
             store_vector(b, zeros(b), b.gep(b.scratch, i))
         with b.loop(i64(b, 0), size["lines"], name="line") as line:
             image, out_y = b.udivmod(line, size["out_height"])
@@ -127,9 +126,9 @@ def add_line(row: KernelRow, x_line: str, dy_line: str) -> None:
 
 def loop_channels(row: KernelRow) -> Iterator[tuple[LLVMValue, list[LLVMValue | None]]]:
     """A loop over groups of vectors of channels: the first channel, and the masks of the vectors."""
-    b, lanes = row.b, row.b.target.lanes
-    with b.loop(row.first, row.end, VECTORS * lanes, "channels") as channel:
-        yield channel, [None] * VECTORS
+    b, lanes, vectors = row.b, row.b.target.lanes, ChannelsLastTuning.gradient_vectors
+    with b.loop(row.first, row.end, vectors * lanes, "channels") as channel:
+        yield channel, [None] * vectors
     with b.loop(channel, row.end + (lanes - 1), lanes, "channel") as last:
         yield last, [first_lanes(b, row.end - last)]
 

@@ -17,13 +17,14 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.gemm.packing import make_constant
+from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import ceil_div
 from sardonyx._src.ir.tensors import Array
 
 DOUBLE = LLVMType("double")
-MAX_LANES, GROUP_ROWS, UNIT_ROWS = 8, 4, 64
+MAX_LANES = 8  # of any target, for padding
 PARAMETERS = Parameters("x", "y", "panels", "rows", "terms", "columns")
 
 
@@ -45,7 +46,14 @@ def double_matmul_step(x: TensorView, product: DoubleProduct, y: TensorView) -> 
     args: tuple[KernelArgument, ...] = PARAMETERS.pack(
         x=x, y=y, panels=panels, rows=rows, terms=terms, columns=columns
     )
-    return Step(kernel, args, ceil_div(rows, UNIT_ROWS), (x, panels), (y,), flops=2 * rows * terms * columns)
+    return Step(
+        kernel,
+        args,
+        ceil_div(rows, GemmTuning.double_unit_rows),
+        (x, panels),
+        (y,),
+        flops=2 * rows * terms * columns,
+    )
 
 
 def pack_panels(product: DoubleProduct, lanes: int) -> Array:
@@ -61,12 +69,17 @@ def double_matmul_module(name: str, target: Target, lanes: int) -> str:
     rows, terms, columns = b.integers("rows", "terms", "columns")
     zero = b.constant(0, I64)
     with b.loop(b.first_unit, b.end_unit, name="block") as block:
-        end = b.min(block * UNIT_ROWS + UNIT_ROWS, rows)
+        end = b.min(block * GemmTuning.double_unit_rows + GemmTuning.double_unit_rows, rows)
         with (
             b.loop(zero, columns + (lanes - 1), lanes, name="column") as column,
-            b.loop(block * UNIT_ROWS, end + (GROUP_ROWS - 1), GROUP_ROWS, name="row") as row,
+            b.loop(
+                block * GemmTuning.double_unit_rows,
+                end + (GemmTuning.double_group_rows - 1),
+                GemmTuning.double_group_rows,
+                name="row",
+            ) as row,
         ):
-            group = [b.min(row + i, end - 1) for i in range(GROUP_ROWS)]
+            group = [b.min(row + i, end - 1) for i in range(GemmTuning.double_group_rows)]
             panel = column * (terms + 1)
             sums = accumulate(b, x, panels, group, panel, terms, lanes)
             mask = b.lane_mask(columns - column, lanes)

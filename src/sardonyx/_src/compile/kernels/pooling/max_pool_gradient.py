@@ -21,6 +21,7 @@ from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.channels_last.images import pixel_stride
 from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
+from sardonyx._src.compile.kernels.tuning import ChannelsLastTuning
 from sardonyx._src.compile.kernels.vectors import (
     i64,
     load_vector,
@@ -34,7 +35,6 @@ from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import ceil_div
 
-BLOCK_CHANNELS = 64  # of a unit of work
 SIZES = (
     "height", "width", "out_height", "out_width", "channels", "blocks", "kernel_height", "kernel_width", "stride_y",
     "stride_x", "dilation_y", "dilation_x", "top", "left", "x_pixel", "dy_pixel", "dx_pixel",
@@ -45,7 +45,7 @@ PARAMETERS = Parameters("x", "dy", "dx", *SIZES)
 def max_pool_gradient_step(x: TensorView, dy: TensorView, dx: TensorView, window: SlidingWindow) -> Step:
     """dx [N, H, W, C] of x [N, H, W, C] and dy [N, Ho, Wo, C], all with contiguous channels."""
     images, height, width, channels = x.shape
-    blocks = ceil_div(channels, BLOCK_CHANNELS)
+    blocks = ceil_div(channels, ChannelsLastTuning.gradient_channels)
     return Step(
         kernel=Kernel("max_pool_gradient", module, PARAMETERS),
         args=PARAMETERS.pack(
@@ -106,8 +106,8 @@ def module(name: str, target: Target) -> str:
     pixels, windows = size["height"] * size["width"], size["out_height"] * size["out_width"]
     with b.loop(b.first_unit, b.end_unit, name="unit") as unit:
         image, block = b.udivmod(unit, size["blocks"])
-        channel = block * BLOCK_CHANNELS
-        end = b.min(channel + BLOCK_CHANNELS, size["channels"])
+        channel = block * ChannelsLastTuning.gradient_channels
+        end = b.min(channel + ChannelsLastTuning.gradient_channels, size["channels"])
         image_x = b.gep(x, image * pixels * size["x_pixel"])
         image_dx = b.gep(dx, image * pixels * size["dx_pixel"])
         image_dy = b.gep(dy, image * windows * size["dy_pixel"])

@@ -18,13 +18,13 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.memory import load_at, store_at
+from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.compile.kernels.vectors import i64
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import ceil_div
 
 PARAMETERS = Parameters("x", "y", "matrices")
-UNIT_MATRICES = 32
 DOUBLE = LLVMType("double")
 
 
@@ -34,7 +34,7 @@ def determinant_step(x: TensorView, y: TensorView, size: int) -> Step:
     return Step(
         Kernel(f"determinant_{size}", partial(determinant_module, size=size), PARAMETERS),
         PARAMETERS.pack(x=x, y=y, matrices=matrices),
-        ceil_div(matrices, UNIT_MATRICES),
+        ceil_div(matrices, ReductionTuning.unit_matrices),
         (x,),
         (y,),
         flops=matrices * size**3,
@@ -47,8 +47,8 @@ def determinant_module(name: str, target: Target, size: int) -> str:
     b = KernelBuilder(target, PARAMETERS)
     (x, y), matrices = b.pointers("x", "y"), b.integer("matrices")
     with b.loop(b.first_unit, b.end_unit, name="unit") as unit:
-        first = unit * UNIT_MATRICES
-        with b.loop(first, b.min(first + UNIT_MATRICES, matrices), name="matrix") as matrix:
+        first = unit * ReductionTuning.unit_matrices
+        with b.loop(first, b.min(first + ReductionTuning.unit_matrices, matrices), name="matrix") as matrix:
             has_nan = copy_matrix(b, b.gep(x, matrix * size * size), size)
             determinant = factorize(b, size).convert("fptrunc", "float")
             nan = b.constant(float("nan"), determinant.type)

@@ -6,7 +6,7 @@ from sardonyx._src.compile.codegen.blocks import I64
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.memory import load_at
-from sardonyx._src.compile.kernels.trees.layouts import OBLIVIOUS_UNROLL, SPLIT, WORD
+from sardonyx._src.compile.kernels.trees.layouts import SPLIT, WORD
 from sardonyx._src.compile.kernels.trees.variant import BitKind
 from sardonyx._src.compile.kernels.tuning import TreeTuning
 
@@ -34,7 +34,7 @@ def evaluate_word(b: KernelBuilder, kind: BitKind, word: LLVMValue, lanes: int) 
     vector = LLVMType("i32", lanes)
     slot = b.new_slot("bits", vector)
     b.store(slot, as_signed(b.splat(all_bits, lanes)))
-    unroll = OBLIVIOUS_UNROLL if kind == "oblivious" else TreeTuning.unroll_splits
+    unroll = TreeTuning.oblivious_unroll if kind == "oblivious" else TreeTuning.unroll_splits
     with b.loop(begin.convert("zext", "i64"), end.convert("zext", "i64"), unroll, "split") as i:
         bits = b.load(slot)
         for j in range(unroll):

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from sardonyx._src.compile.kernels.trees.columns import Columns
 from sardonyx._src.compile.kernels.trees.levels import Levels
 from sardonyx._src.compile.kernels.trees.splits import LEFT, RIGHT, Splits
+from sardonyx._src.compile.kernels.tuning import TreeTuning
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.ml.forest import Ints
 
@@ -167,7 +168,7 @@ def padded_lists(
     """
     counts = np.bincount(word, minlength=len(leaf))
     padded = -(-counts // unroll) * unroll
-    if padded.max(initial=0) * len(padded) <= MAX_PADDING * max(1, padded.sum()):
+    if padded.max(initial=0) * len(padded) <= TreeTuning.max_padding * max(1, padded.sum()):
         padded[:] = padded.max(initial=0)
     starts = np.cumsum(padded) - padded
     lists = np.zeros(int(padded.sum()), SPLIT)
@@ -179,9 +180,6 @@ def padded_lists(
     words["first"], words["end"] = starts, starts + padded
     words["leaf"], words["bits"] = leaf, bits
     return lists, words
-
-
-MAX_PADDING = 1.15  # the length of lists of equal lengths, relative to that of lists of their own lengths
 
 
 def oblivious_depths(splits: Splits, columns: Columns, levels: Levels) -> Ints | None:
@@ -221,12 +219,9 @@ def oblivious_table(
     entries = split_entries(columns, split, mask, row_bytes)
     neutral = len(columns) * row_bytes
     lists, words = padded_lists(
-        entries, tree, levels.tree_starts[:-1] + last, last, neutral, OBLIVIOUS_UNROLL
+        entries, tree, levels.tree_starts[:-1] + last, last, neutral, TreeTuning.oblivious_unroll
     )
     return BitTable(lists, words, np.arange(len(depths) + 1).astype(np.uint32), is_oblivious=True)
-
-
-OBLIVIOUS_UNROLL = 2
 
 
 def first_of_trees(levels: Levels, level: Ints) -> Ints:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sardonyx._src.compile.kernels.gemm.double_matmul import DoubleProduct, double_matmul_step
+from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers
@@ -18,8 +19,6 @@ from sardonyx._src.compile.program.step import Step
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.tensors import Array
-
-MAX_ELEMENTS = 1 << 16  # of the matrix: NumPy is faster for large ones
 
 
 def match_double_product(op: BoundNode, scope: Scope) -> Region[DoubleProduct] | None:
@@ -43,7 +42,7 @@ def right_matrix(op: BoundNode, scope: Scope) -> Array | None:
     """The right operand [K, N]; None unless it is a small constant matrix, and nothing is scaled or transposed."""
     b = op.input(1)
     matrix = None if b is None else scope.constant(b)
-    if matrix is None or matrix.ndim != 2 or not 0 < matrix.size <= MAX_ELEMENTS:
+    if matrix is None or matrix.ndim != 2 or not 0 < matrix.size <= GemmTuning.max_double_elements:
         return None
     is_gemm = op.op_type == "Gemm"
     if is_gemm and (op.attributes["alpha"], op.attributes["beta"], op.attributes["transA"]) != (1.0, 1.0, 0):

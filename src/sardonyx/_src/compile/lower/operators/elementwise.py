@@ -12,6 +12,7 @@ from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS
 from sardonyx._src.compile.codegen.expressions import Scalar
 from sardonyx._src.compile.kernels.elementwise.elementwise import elementwise_step
 from sardonyx._src.compile.kernels.elementwise.operators import SCALAR_OPERATORS
+from sardonyx._src.compile.kernels.tuning import ElementwiseTuning
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers
@@ -27,7 +28,6 @@ from sardonyx._src.ir.dims import Known, dim_min
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.schema import versions
 
-MIN_ROW_ELEMENTS = 64
 FOLLOW_ROWS = replace(FOLLOW, otherwise=ROWS)
 
 
@@ -82,7 +82,7 @@ def read_operand(scope: Scope, value: Value, shape: Shape, group: FusionGroup) -
 
 def has_long_rows(dims: Shape) -> bool:
     """Whether a matrix has rows so long that a kernel may as well read those of a slice, whose stride is longer, as copy them."""
-    return len(dims) == 2 and isinstance(dims[1], int) and dims[1] >= MIN_ROW_ELEMENTS
+    return len(dims) == 2 and isinstance(dims[1], int) and dims[1] >= ElementwiseTuning.min_row_elements
 
 
 def is_repeated(value: Value) -> bool:

@@ -1,9 +1,9 @@
 """How far from the limits of one core are networks, and by how much could they be faster than other engines?
 
 The limit of a step is the longer of two times (the roofline model of Williams, Waterman and Patterson): its
-floating-point operations at the peak rate of multiply-adds in registers, and its constants, which no cache of the core
-holds from one run to the next, at the rate of memory reads.  The limit of a network is the sum over its steps.  It
-belongs to the algorithms of these steps: Winograd convolutions have fewer operations than direct ones, and more weights.
+floating-point operations at the peak rate of multiply-adds in registers, and the constants that it reads, which no cache
+of the core holds from one run to the next, at the rate at which one core reads an array as large as all constants of the
+network together.  The limit of a network is the sum over its steps.  It belongs to the algorithms of these steps: Winograd convolutions have fewer operations than direct ones, and more weights.
 A small model whose constants do stay in the caches may be faster than its limit.
 
 Networks, engines and peak rates are measured in turn; all are the best of the run, since the clock rate of a machine may
@@ -17,6 +17,7 @@ import argparse
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import sardonyx as sx
@@ -69,11 +70,13 @@ def measure_shared(name: str, rounds: int = ROUNDS) -> Limits | None:
 
 def measure_model(name: str, path: Path, feeds: Feeds, engines: Sequence[str], rounds: int) -> Limits:
     """Measures the engines, one of which is ours, and the peak rates in turn."""
-    peaks = [measure_peaks()]
-    timings = measure_engines(str(path), engines, 1, feeds, rounds, lambda: peaks.append(measure_peaks()))
+    timed = profile_steps(path, feeds)
+    measure_rates = partial(measure_peaks, sum(map(constant_bytes, timed)))
+    peaks = [measure_rates()]
+    timings = measure_engines(str(path), engines, 1, feeds, rounds, lambda: peaks.append(measure_rates()))
     best = {timing.engine: timing.best for timing in timings}
     ours = best.pop(OURS)
-    operations, reads = step_limits(path, feeds, best_peak(peaks))
+    operations, reads = step_limits(timed, best_peak(peaks))
     return Limits(name, operations, reads, ours, min(best.values(), default=math.nan))
 
 
@@ -83,10 +86,13 @@ def best_peak(peaks: Sequence[MachinePeak]) -> MachinePeak:
     )
 
 
-def step_limits(path: Path, feeds: Feeds, peak: MachinePeak) -> tuple[float, float]:
+def profile_steps(path: Path, feeds: Feeds) -> list[TimedAction]:
+    """The actions of a network on one thread."""
+    return profile_program(NativeEngine(sx.load(path), threads=1).native, feeds)[0]
+
+
+def step_limits(timed: Iterable[TimedAction], peak: MachinePeak) -> tuple[float, float]:
     """The limits of all steps of a network: the sum over those bound by operations, and over the others."""
-    native = NativeEngine(sx.load(path), threads=1).native
-    timed, _ = profile_program(native, feeds)
     operations = reads = 0.0
     for step in timed:
         computing, reading = step.flops / peak.flops, constant_bytes(step) / peak.reads
@@ -98,11 +104,11 @@ def step_limits(path: Path, feeds: Feeds, peak: MachinePeak) -> tuple[float, flo
 
 
 def constant_bytes(step: TimedAction) -> int:
-    """The bytes of the constants that a step reads, without those of symbolic size."""
+    """The bytes that a step reads of constants, without those of symbolic size: of a table, only the rows that it takes."""
     if not isinstance(step.action, Step):
         return 0
     sizes = (view.nbytes for view in step.action.reads if view.buffer.role == "constant")
-    return sum(size for size in sizes if isinstance(size, int))
+    return min(step.traffic, sum(size for size in sizes if isinstance(size, int)))
 
 
 def table(rows: Iterable[Limits]) -> str:

@@ -144,8 +144,12 @@ def summarize_action(
 # --- the machine -----------------------------------------------------------------------------
 
 
-def measure_peaks() -> MachinePeak:
-    """Measures the peak rates of one thread: operations on registers, and copies and reads larger than its caches."""
+def measure_peaks(read_bytes: int = COPY_BYTES) -> MachinePeak:
+    """Measures the peak rates of one thread: operations on registers, and copies and reads larger than its caches.
+
+    read_bytes: bytes of the array that is read.  The last level of the caches of a server holds more than COPY_BYTES, so
+    the rate of memory itself is that of reading as much as a program does.
+    """
     lanes = host_target().lanes
     sums = np.zeros(lanes, np.float32)
     seconds = time_kernel(peak.FMA_KERNEL, MULTIPLY_UNITS, sums.ctypes.data)
@@ -153,8 +157,10 @@ def measure_peaks() -> MachinePeak:
     source, destination = np.ones(COPY_BYTES // 4, np.float32), np.zeros(COPY_BYTES // 4, np.float32)
     units = COPY_BYTES // (4 * lanes * peak.VECTORS_PER_UNIT)
     seconds = time_kernel(peak.COPY_KERNEL, units, source.ctypes.data, destination.ctypes.data)
-    reading = time_kernel(peak.READ_KERNEL, units, source.ctypes.data, sums.ctypes.data)
-    return MachinePeak(flops, 2 * COPY_BYTES / seconds, COPY_BYTES / reading)
+    constants = source if read_bytes <= COPY_BYTES else np.ones(read_bytes // 4, np.float32)
+    units = constants.nbytes // (4 * lanes * peak.VECTORS_PER_UNIT)
+    reading = time_kernel(peak.READ_KERNEL, units, constants.ctypes.data, sums.ctypes.data)
+    return MachinePeak(flops, 2 * COPY_BYTES / seconds, constants.nbytes / reading)
 
 
 def time_kernel(kernel: Kernel, units: int, *args: int) -> float:

@@ -64,7 +64,7 @@ def winograd_steps(
     pads: (top, left); the size of y implies the bottom and right pads.
     """
     assert x.strides[3] == 1 or x.shape[3] == 1, f"channels of x must be contiguous; got {x}"
-    grouping = grouping or choose_grouping(count_tiles(y, weights), weights)
+    grouping = grouping or choose_grouping(y, weights)
     convolution = WinogradConvolution(
         x, weights, y, pads, epilogue or Epilogue(), tuple(operands), nodes, grouping
     )
@@ -184,7 +184,8 @@ class WinogradConvolution:
         """The most groups that a thread multiplies with a panel together."""
         if self.grouping.is_fused:
             return 1
-        return max(WinogradTuning.separate_group_tiles // self.group_tiles, 1)
+        joint = max(WinogradTuning.separate_group_tiles // self.group_tiles, 1)
+        return min(joint, max(self.num_groups, 1)) if isinstance(self.num_groups, int) else joint
 
     @property
     def input_point_stride(self) -> int:
@@ -239,19 +240,25 @@ def count_tiles(y: TensorView, weights: WinogradWeights) -> Known:
     return y.shape[0] * down * across
 
 
-def choose_grouping(tiles: Known, weights: WinogradWeights) -> TileGrouping:
+def choose_grouping(y: TensorView, weights: WinogradWeights) -> TileGrouping:
     """Fused if there are many tiles, or so few channels that reading all weights for each group costs little."""
+    tiles = count_tiles(y, weights)
     fused_tiles = tiles_per_group(tiles, WinogradTuning.fused_group_tiles)
     is_fused = weights.channels <= WinogradTuning.max_fused_channels or (
         isinstance(tiles, int) and tiles >= fused_tiles * WinogradTuning.min_groups
     )
-    if is_fused:
-        return TileGrouping(fused_tiles, is_fused)
-    return TileGrouping(separate_tiles_per_group(tiles, weights.panels.shape[0]), is_fused)
+    return TileGrouping(fused_tiles if is_fused else separate_tiles_per_group(y, weights), is_fused)
 
 
-def separate_tiles_per_group(tiles: Known, panels: Known) -> int:
-    """The tiles of a group in separate steps: as many as leave `min_groups` units, since groups share the weights."""
+def separate_tiles_per_group(y: TensorView, weights: WinogradWeights) -> int:
+    """The tiles of a group in separate steps: as many as leave `min_groups` units, since groups share the weights.
+
+    If the number of images is symbolic, groups are those of one image.
+    """
+    tiles, panels = count_tiles(y, weights), weights.panels.shape[0]
+    if not isinstance(tiles, int):
+        down, across = tile_grid(y, weights)
+        tiles = down * across
     if not isinstance(tiles, int) or not isinstance(panels, int):
         return WinogradTuning.separate_group_tiles
     groups = -(-WinogradTuning.min_groups // max(panels, 1))

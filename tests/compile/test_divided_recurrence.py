@@ -14,7 +14,7 @@ from compile import guarded
 from compile.lane_widths import with_lanes
 from compile.reference_comparison import normal
 from compile.test_lower_recurrence import ACTIVATIONS, reference_recurrence, unused_operands
-from compile.test_recurrent_forms import GATES, Layer, assert_native, states
+from compile.test_recurrent_forms import GATES, FixedLayer, Layer, assert_native, states
 from sardonyx._src.compile.kernels.recurrent.divided_recurrence import divided_recurrence_steps
 from sardonyx._src.compile.kernels.recurrent.operands import RecurrentOperands
 from sardonyx._src.compile.kernels.recurrent.packed_weights import pack_weights
@@ -91,13 +91,6 @@ def test_lengths_and_resets_before_the_product_are_not_divided() -> None:
 def test_large_weights_are_divided(hidden: int, direction: str, batch: int, divided: bool) -> None:
     layer = FixedLayer("LSTM", direction, hidden, batch, fed=False)
     assert is_divided(layer) == divided
-
-
-class FixedLayer(Layer):
-    """A layer whose model has numbers as dims."""
-
-    def model(self) -> sx.Model:
-        return sx.tools.set_dims(super().model(), dims={"T": self.length, "B": self.batch})
 
 
 @EACH_KIND

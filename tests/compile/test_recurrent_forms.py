@@ -97,6 +97,13 @@ class Layer:
         return feeds
 
 
+class FixedLayer(Layer):
+    """A layer whose model has numbers as dims."""
+
+    def model(self) -> sx.Model:
+        return sx.tools.set_dims(super().model(), dims={"T": self.length, "B": self.batch})
+
+
 def with_constants(model: sx.Model, feeds: Mapping[str, Array], names: Sequence[str]) -> sx.Model:
     """The model with these inputs as initializers."""
     for value in list(model.graph.inputs):

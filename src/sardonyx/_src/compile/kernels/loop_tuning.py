@@ -128,6 +128,8 @@ class RecurrenceTuning:
     tile_rows: numbers of sequences that share each load of the weights.
     max_lanes: of any target, for padding.
     projected_rows: of a unit of work of projections in float64.
+    min_projected_batch: sequences from which on the recurrence projects its inputs itself.
+    max_projected_weights: of a direction, up to which it does.
     group_blocks: vectors of hidden units in a unit of work of a time step that is divided among threads.
     cached_bytes: of the weights of a direction that a core's cache holds; a time step with more of them is divided.
     min_divided_bytes: the same for a layer of a single unit of work.
@@ -138,6 +140,8 @@ class RecurrenceTuning:
     tile_rows: ClassVar[tuple[int, ...]] = (4, 2, 1)
     max_lanes: ClassVar[int] = 16
     projected_rows: ClassVar[int] = 16
+    min_projected_batch: ClassVar[int] = 4
+    max_projected_weights: ClassVar[int] = 1 << 18
     group_blocks: ClassVar[int] = 4
     cached_bytes: ClassVar[int] = 3 << 19
     min_divided_bytes: ClassVar[int] = 1 << 19

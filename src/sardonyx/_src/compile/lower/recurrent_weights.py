@@ -94,33 +94,33 @@ class LayerWeights:
         zeros = np.zeros((self.directions, hidden), self.dtype.numpy)
         return self.lowering.constant_tensor(zeros if bias is None else bias[:, -hidden:])
 
-    # --- recurrent weights -------------------------------------------------------------------
+    def bias(self) -> tuple[TensorView, list[Step]]:
+        """`constant_bias` [directions, rows], constant or not, and the steps that compute it."""
+        constant = self.constant_bias()
+        return self.dynamic_bias() if constant is None else (self.lowering.constant_tensor(constant), [])
 
-    def recurrent(self) -> tuple[TensorView, list[Step]]:
-        """The recurrent weights as kernels read them [directions, size], and the steps that pack them."""
+    # --- packed weights ----------------------------------------------------------------------
+
+    def packed(self, operand: str, size: int) -> tuple[TensorView, list[Step]]:
+        """W or R, with `size` columns, as kernels read them [directions, elements], and the steps that pack them."""
         gates = GATE_COUNTS[self.config.cell]
         phases, hidden = PHASES[self.config.cell], self.config.hidden
-        constant, shape = self.config.constants.get("R"), (self.directions, gates, hidden, hidden)
+        constant, shape = self.config.constants.get(operand), (self.directions, gates, hidden, size)
         if constant is not None:
             return self.lowering.constant_tensor(
                 pack_weights(constant.reshape(shape), phases, self.lanes)
             ), []
-        size = packed_columns(gates, hidden, self.lanes) * hidden
-        packed = self.lowering.temporary(self.dtype, (self.directions, size), f"{self.name}.weights")
-        return packed, pack_weights_steps(self.operands["R"].reshape(shape), packed, phases, self.lanes)
+        elements = packed_columns(gates, hidden, self.lanes) * size
+        packed = self.lowering.temporary(self.dtype, (self.directions, elements), f"{self.name}.{operand}")
+        return packed, pack_weights_steps(self.operands[operand].reshape(shape), packed, phases, self.lanes)
 
     # --- input projections -------------------------------------------------------------------
 
     def project(self, x: TensorView) -> tuple[TensorView, list[Step]]:
         """The input projections with the biases, for x [outer, inner, input]: [outer, inner, directions, rows]."""
         outer, inner, size = x.shape
-        columns, constant = self.directions * self.config.rows, self.constant_bias()
-        steps: list[Step] = []
-        if constant is not None:
-            bias = self.lowering.constant_tensor(constant.reshape(-1))
-        else:
-            total, steps = self.dynamic_bias()
-            bias = total.reshape((columns,))
+        columns, (total, steps) = self.directions * self.config.rows, self.bias()
+        bias = total.reshape((columns,))
         shape = (outer, inner, self.directions, self.config.rows)
         if size == 0:
             return replace(bias, shape=shape, strides=(0, 0, self.config.rows, 1)), steps
@@ -139,7 +139,7 @@ class LayerWeights:
             panels, steps = pack_constant(constant.reshape(-1, constant.shape[2]).T, target), []
         elements = bias.buffer.data
         if elements is not None:
-            accumulators = make_constant(pack_bias(elements, panels.tile), "bias")
+            accumulators = make_constant(pack_bias(elements.reshape(-1), panels.tile), "bias")
             return [*steps, *matmul_steps(x, panels, y, bias=accumulators)]
         return [*steps, *matmul_steps(x, panels, y, epilogue=ADD_BIAS, operands=(bias,))]
 

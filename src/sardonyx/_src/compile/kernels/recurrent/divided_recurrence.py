@@ -26,7 +26,7 @@ from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.kernels.recurrent.cells import CELLS, CellVector
 from sardonyx._src.compile.kernels.recurrent.operands import RecurrentOperands, recurrence_arguments
-from sardonyx._src.compile.kernels.recurrent.packed_weights import PackedProduct
+from sardonyx._src.compile.kernels.recurrent.packed_weights import Factors, PackedProduct, strided_rows
 from sardonyx._src.compile.kernels.recurrent.recurrence import (
     Layer,
     RecurrenceUnit,
@@ -186,18 +186,12 @@ def compute_group(
     b, variant, lanes = layer.b, layer.variant, layer.vector_type.lanes
     element, gate_stride = variant.element, b.constant(GROUP * lanes, I64)
     row_size = gate_stride * variant.gates
+    weights = b.gep(sequences.row("weights"), first * layer.hidden * (variant.gates * lanes), element)
+    h = h_row(sequences, b.constant(0, I64), time)
+    rows = strided_rows(b, layer.vector_type, h, layer.strides["h_batch_stride"])
+    factors = Factors(weights, layer.hidden, rows)
     PackedProduct(
-        b,
-        layer.vector_type,
-        b.gep(sequences.row("weights"), first * layer.hidden * (variant.gates * lanes), element),
-        variant.gates,
-        layer.hidden,
-        count,
-        h_row(sequences, b.constant(0, I64), time),
-        layer.strides["h_batch_stride"],
-        b.scratch,
-        row_size,
-        gate_stride,
+        b, layer.vector_type, (factors,), variant.gates, count, b.scratch, row_size, gate_stride
     ).emit_rows(sequences.count)
     units = b.min(layer.hidden - first * lanes, count * lanes)
     with b.loop(b.constant(0, I64), sequences.count, name="sequence") as i:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from sardonyx._src.compile.kernels.recurrent.variant import RecurrenceVariant
 from sardonyx._src.compile.program.step import KernelArgument
@@ -10,12 +10,16 @@ from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.compile.program.views import slice_axis
 from sardonyx._src.ir.dims import Known
 
+SHARED = ("lengths", "status", "is_backward")  # by the directions
+
 
 @dataclass(frozen=True, slots=True)
 class RecurrentOperands:
     """The tensors of a layer with its directions, all of one element type and with contiguous rows.
 
-    input_gates: [directions, length, batch, gates * hidden], the input projections with all biases, except `hidden_bias`.
+    input_gates: [directions, length, batch, gates * hidden], the input projections with all biases, except `hidden_bias`; or, for
+    a kernel that projects: x, [directions, length, batch, input]; input_weights: [directions, size], packed; and bias:
+    [directions, gates * hidden].
     weights: [directions, size], packed (`packed_weights.pack_weights`).  y: [directions, length, batch, hidden].
     h, c, last_h, last_c: [directions, batch, hidden], the states before and after; c and last_c are those of "lstm".
     hidden_bias: [directions, hidden], the recurrent bias of the hidden gate, which the reset gate of a "gru" scales.
@@ -23,11 +27,14 @@ class RecurrentOperands:
     is_backward: whether the first direction is backward; a second one always is.
     """
 
-    input_gates: TensorView
     weights: TensorView
     y: TensorView
     h: TensorView
     last_h: TensorView
+    input_gates: TensorView | None = None
+    x: TensorView | None = None
+    input_weights: TensorView | None = None
+    bias: TensorView | None = None
     c: TensorView | None = None
     last_c: TensorView | None = None
     hidden_bias: TensorView | None = None
@@ -39,21 +46,12 @@ class RecurrentOperands:
     def slice_directions(self, first: int, count: int) -> RecurrentOperands:
         """The operands of some of the directions."""
 
-        def part(tensor: TensorView) -> TensorView:
-            return slice_axis(tensor, 0, first, count)
-
-        return replace(
-            self,
-            input_gates=part(self.input_gates),
-            weights=part(self.weights),
-            y=part(self.y),
-            h=part(self.h),
-            last_h=part(self.last_h),
-            c=None if self.c is None else part(self.c),
-            last_c=None if self.last_c is None else part(self.last_c),
-            hidden_bias=None if self.hidden_bias is None else part(self.hidden_bias),
-            peepholes=None if self.peepholes is None else part(self.peepholes),
-        )
+        parts: dict[str, TensorView] = {
+            field.name: slice_axis(tensor, 0, first, count)
+            for field in fields(self)
+            if field.name not in SHARED and (tensor := getattr(self, field.name)) is not None
+        }
+        return replace(self, **parts)  # type: ignore[arg-type]  # of tensors alone
 
 
 def recurrence_arguments(
@@ -67,5 +65,11 @@ def recurrence_arguments(
         for name, axes in variant.operand_strides.items()
         for i, axis in enumerate(axes)
     }
-    sizes = {"length": length, "batch": batch, "hidden": hidden, "unit_sequences": unit_sequences}
+    sizes: dict[str, KernelArgument] = {
+        "length": length,
+        "batch": batch,
+        "hidden": hidden,
+        "unit_sequences": unit_sequences,
+    }
+    sizes |= {"input_size": operands.x.shape[3]} if operands.x is not None else {}
     return tensors, {**tensors, **strides, **sizes, "is_backward": int(operands.is_backward)}

@@ -6,12 +6,13 @@ all that a block reads in order of the addresses.  Lanes past the last unit are 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 
-from sardonyx._src.compile.codegen.blocks import I64
+from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
@@ -24,6 +25,8 @@ from sardonyx._src.compile.program.tensor import TensorView, row_major_strides
 from sardonyx._src.compile.program.views import slice_axis
 from sardonyx._src.ir.dims import ceil_div
 from sardonyx._src.ir.tensors import Array
+
+Tile: TypeAlias = Sequence[Sequence[Sequence[StackSlot]]]
 
 
 def packed_columns(gates: int, hidden: int, lanes: int) -> int:
@@ -76,22 +79,31 @@ def block_view(weights: TensorView, first: int, blocks: int, lanes: int) -> Tens
 
 
 @dataclass(frozen=True, slots=True)
-class PackedProduct:
-    """A product of rows and packed weights: sums[row, gate, unit] of x[row, k] * weights[unit, k, gate].
+class Factors:
+    """The factors of a product: rows of k elements, by number, and packed weights.
 
-    weights: the address of a phase with `gates` gates and k rows.  blocks: of hidden units.  x: the address of the first
-    row; results: that of the sums of the first row and gate.  A gate is `gate_stride` elements from the one before.
+    weights: the address of a phase with k rows.  row: the address of a row of the other factor.
+    """
+
+    weights: str
+    k: LLVMValue
+    row: Callable[[LLVMValue], str]
+
+
+@dataclass(frozen=True, slots=True)
+class PackedProduct:
+    """A sum of products of rows and packed weights: sums[row, gate, unit] of x[row, k] * weights[unit, k, gate].
+
+    terms: the factors of each product, of phases with `gates` gates.  blocks: of hidden units.  results: the address of the
+    sums of the first row and gate.  A gate is `gate_stride` elements from the one before.
     is_reversed: whether blocks are visited from the last to the first; None for no.
     """
 
     b: KernelBuilder
     vector_type: LLVMType
-    weights: str
+    terms: Sequence[Factors]
     gates: int
-    k: LLVMValue
     blocks: LLVMValue
-    x: str
-    x_stride: LLVMValue
     results: str
     result_stride: LLVMValue
     gate_stride: LLVMValue
@@ -135,12 +147,28 @@ class PackedProduct:
     def emit_tile(self, row: LLVMValue, rows: int, block: LLVMValue, count: int) -> None:
         """A register tile: some rows by `count` blocks of hidden units, read as as many streams."""
         b, element, lanes = self.b, self.vector_type.element, self.vector_type.lanes
-        x = [b.gep(self.x, (row + i) * self.x_stride, element) for i in range(rows)]
-        results = [b.gep(self.results, (row + i) * self.result_stride, element) for i in range(rows)]
-        row_size = self.gates * lanes
-        streams = [b.gep(self.weights, (block + v) * (self.k * row_size), element) for v in range(count)]
-        tile = [[new_accumulators(b, self.vector_type, 0, count) for _ in range(self.gates)] for _ in x]
-        with b.loop(b.constant(0, I64), self.k, name="k") as k:
+        numbers = [row + i for i in range(rows)]
+        results = [b.gep(self.results, number * self.result_stride, element) for number in numbers]
+        tile = [[new_accumulators(b, self.vector_type, 0, count) for _ in range(self.gates)] for _ in numbers]
+        for factors in self.terms:
+            self.add_product(tile, numbers, factors, block)
+        for address, sums in zip(results, tile, strict=True):
+            for g, gate_sums in enumerate(sums):
+                for v, slot in enumerate(gate_sums):
+                    index = self.gate_stride * g + (block + v) * lanes
+                    store_vector(b, b.load(slot), address, index, None)
+
+    def add_product(
+        self, tile: Tile, numbers: Sequence[LLVMValue], factors: Factors, block: LLVMValue
+    ) -> None:
+        """Adds the product of some rows and blocks to a tile: sums by row, gate and block."""
+        b, element, lanes = self.b, self.vector_type.element, self.vector_type.lanes
+        x, row_size = [factors.row(number) for number in numbers], self.gates * lanes
+        streams = [
+            b.gep(factors.weights, (block + v) * (factors.k * row_size), element)
+            for v in range(len(tile[0][0]))
+        ]
+        with b.loop(b.constant(0, I64), factors.k, name="k") as k:
             weights = [
                 [
                     load_vector(b, self.vector_type, stream, k * row_size + g * lanes, None)
@@ -153,8 +181,10 @@ class PackedProduct:
                 for gate_weights, gate_sums in zip(weights, sums, strict=True):
                     for weight, slot in zip(gate_weights, gate_sums, strict=True):
                         b.store(slot, b.fma(factor, weight, b.load(slot)))
-        for address, sums in zip(results, tile, strict=True):
-            for g, gate_sums in enumerate(sums):
-                for v, slot in enumerate(gate_sums):
-                    index = self.gate_stride * g + (block + v) * lanes
-                    store_vector(b, b.load(slot), address, index, None)
+
+
+def strided_rows(
+    b: KernelBuilder, vector_type: LLVMType, first: str, stride: LLVMValue
+) -> Callable[[LLVMValue], str]:
+    """The address of a row by its number, of rows that are `stride` elements apart."""
+    return lambda number: b.gep(first, number * stride, vector_type.element)

@@ -10,7 +10,7 @@ from sardonyx._src.compile.codegen.builder import Element
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.recurrent.packed_weights import PackedProduct
+from sardonyx._src.compile.kernels.recurrent.packed_weights import Factors, PackedProduct, strided_rows
 from sardonyx._src.compile.kernels.reductions.rows import (
     full_vector_type,
     load_vector,
@@ -56,9 +56,9 @@ def projection_module(name: str, target: Target) -> str:
         first = unit * unit_rows
         count = b.min(rows - first, unit_rows)
         source = b.gep(x, first * k, ELEMENT)
-        PackedProduct(
-            b, vector_type, weights, 1, k, blocks, source, k, b.scratch, padded, b.constant(0, I64)
-        ).emit_rows(count)  # fmt: skip
+        factors = Factors(weights, k, strided_rows(b, vector_type, source, k))
+        zero = b.constant(0, I64)
+        PackedProduct(b, vector_type, (factors,), 1, blocks, b.scratch, padded, zero).emit_rows(count)
         with b.loop(b.constant(0, I64), count, name="row") as row:
             sums, target_row = (
                 b.gep(b.scratch, row * padded, ELEMENT),

@@ -1,11 +1,12 @@
-"""LSTM, GRU and RNN kernels: the recurrence over time, with the input projections already computed.
+"""LSTM, GRU and RNN kernels: the recurrence over time.
 
-In each time step, the recurrent part of the gates is the product of the previous state and the weights.  Loop nest:
+In each time step, the recurrent part of the gates is the product of the previous state and the weights.  The part of the inputs is
+computed before, by a GEMM over all time steps, or, in batches, here: it need not be written and read then.  Loop nest:
 
     for each unit of work, sequences of the batch in one direction:
         for each time step:
             for each tile of sequences and block of hidden units, k in hidden:
-                gates [sequences, units] += h[sequence, k] * weights[k, units]
+                gates [sequences, units] += h[sequence, k] * weights[k, units]  (and of the inputs)
             for each sequence: the cell's equations, SIMD lanes along hidden
 
 Both directions are units of one step, so that two threads compute them at once.  `cells` has the equations.
@@ -25,7 +26,7 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.recurrent.cells import CELLS, CellVector, emit_reset
 from sardonyx._src.compile.kernels.recurrent.operands import RecurrentOperands, recurrence_arguments
-from sardonyx._src.compile.kernels.recurrent.packed_weights import PackedProduct
+from sardonyx._src.compile.kernels.recurrent.packed_weights import Factors, PackedProduct, strided_rows
 from sardonyx._src.compile.kernels.recurrent.variant import RecurrenceVariant
 from sardonyx._src.compile.kernels.reductions.rows import (
     full_vector_type,
@@ -41,19 +42,20 @@ from sardonyx._src.ir.dims import ceil_div, dim_max
 
 def recurrence_step(variant: RecurrenceVariant, operands: RecurrentOperands) -> Step:
     """The step for all time steps of a layer."""
-    y, input_gates = operands.y, operands.input_gates
+    y = operands.y
     directions, length, batch, hidden = y.shape
     unit_sequences = dim_max(RecurrenceTuning.unit_sequences, ceil_div(batch, RecurrenceTuning.max_units))
     tensors, arguments = recurrence_arguments(variant, operands, unit_sequences)
     written = ("y", *(f"last_{state}" for state in variant.states))
+    input_size = 0 if operands.x is None else operands.x.shape[3]
     return Step(
         Kernel(variant.key, partial(recurrence_module, variant=variant), variant.parameters),
         variant.parameters.pack(**arguments),
         directions * ceil_div(batch, unit_sequences),
         tuple(tensor for name, tensor in tensors.items() if name not in (*written, "status")),
         tuple(tensors[name] for name in written),
-        flops=input_gates.num_elements * hidden * 2,
-        bytes_accessed=input_gates.nbytes + y.nbytes + operands.weights.nbytes * length,
+        flops=y.num_elements * variant.gates * (hidden + input_size) * 2,
+        bytes_accessed=sum(tensor.nbytes for tensor in tensors.values()) + operands.weights.nbytes * length,
         scratch=unit_sequences
         * (variant.gates + 2)
         * (hidden + RecurrenceTuning.max_lanes)
@@ -216,22 +218,34 @@ def multiply_state(unit: RecurrenceUnit, time: LLVMValue, phase: int, first_gate
     Every other time step reads the weights backward, so that it begins with those that are still in the cache.
     """
     b, layer, zero = unit.b, unit.layer, unit.b.constant(0, I64)
-    element = layer.variant.element
+    terms = [] if not layer.variant.projects_inputs else [input_factors(unit, time, first_gate)]
     offset = layer.hidden * layer.padded * first_gate
+    weights = b.gep(unit.row("weights"), offset, layer.variant.element)
+    states = strided_rows(b, layer.vector_type, unit.scratch(zero, phase), unit.scratch_stride)
     PackedProduct(
         b,
         layer.vector_type,
-        b.gep(unit.row("weights"), offset, element),
+        (*terms, Factors(weights, layer.hidden, states)),
         gates,
-        layer.hidden,
         b.udiv(layer.padded, layer.vector_type.lanes),
-        unit.scratch(zero, phase),
-        unit.scratch_stride,
         unit.scratch(zero, 2 + first_gate),
         unit.scratch_stride,
         layer.padded,
         (time & 1).eq(1),
     ).emit_rows(unit.count)
+
+
+def input_factors(unit: RecurrenceUnit, time: LLVMValue, first_gate: int) -> Factors:
+    """The inputs of a time step, and their weights; a sequence that has ended has those of any time step."""
+    b, layer = unit.b, unit.layer
+    size = b.integer("input_size")
+    weights = b.gep(unit.row("input_weights"), size * layer.padded * first_gate, layer.variant.element)
+
+    def row(sequence: LLVMValue) -> str:
+        position = unit.position(time, sequence)
+        return unit.row("x", sequence, position.clamp_min(0) if layer.variant.has_lengths else position)
+
+    return Factors(weights, size, row)
 
 
 # --- the cell --------------------------------------------------------------------------------
@@ -240,7 +254,10 @@ def multiply_state(unit: RecurrenceUnit, time: LLVMValue, phase: int, first_gate
 def loop_units(unit: RecurrenceUnit, time: LLVMValue, sequence: LLVMValue) -> Iterator[CellVector]:
     """The body of a loop over the vectors of hidden units of a sequence."""
     b, layer = unit.b, unit.layer
-    inputs = unit.row("input_gates", sequence, unit.position(time, sequence))
+    if layer.variant.projects_inputs:
+        inputs = unit.row("bias")
+    else:
+        inputs = unit.row("input_gates", sequence, unit.position(time, sequence))
     h, c, recurrent = (unit.scratch(sequence, block) for block in range(3))
     rows = {name: unit.row(name) if name in layer.tensors else "" for name in ("hidden_bias", "peepholes")}
     for index, mask in loop_single_vectors(b, layer.hidden, layer.vector_type.lanes):

@@ -23,7 +23,8 @@ class RecurrenceVariant:
 
     activations: of the cell, in ONNX's order (f, g, h).  clip: the bound of their inputs; None for no bound.  is_coupled:
     whether the forget gate of an "lstm" is 1 minus its input gate.  has_peepholes: of an "lstm".  has_lengths: whether
-    sequences have lengths of their own.
+    sequences have lengths of their own.  projects_inputs: whether the kernel computes the part of the inputs, of any cell but a
+    "gru".
     """
 
     cell: CellKind
@@ -33,6 +34,7 @@ class RecurrenceVariant:
     is_coupled: bool = False
     has_peepholes: bool = False
     has_lengths: bool = False
+    projects_inputs: bool = False
 
     @property
     def phases(self) -> tuple[int, ...]:
@@ -53,13 +55,17 @@ class RecurrenceVariant:
         words += [] if self.element == "float" else [self.element]
         words += [] if self.clip is None else [f"clip({self.clip!r})"]
         flags = {"coupled": self.is_coupled, "peepholes": self.has_peepholes, "lengths": self.has_lengths}
+        flags |= {"projected": self.projects_inputs}
         return "_".join(("recurrence", *words, *(word for word, is_set in flags.items() if is_set)))
 
     @property
     def operand_strides(self) -> Mapping[str, tuple[str, ...]]:
         """The tensors by parameter, each with the axes along which it has a stride; the last axis is contiguous."""
         sequence, state = ("direction", "time", "batch"), ("direction", "batch")
-        names = {"input_gates": sequence, "weights": ("direction",), "y": sequence}
+        names: dict[str, tuple[str, ...]] = {"input_gates": sequence}
+        if self.projects_inputs:
+            names = {"x": sequence, "input_weights": ("direction",), "bias": ("direction",)}
+        names |= {"weights": ("direction",), "y": sequence}
         names |= {"hidden_bias": ("direction",)} if self.cell == "gru" else {}
         names |= {"peepholes": ("direction",)} if self.has_peepholes else {}
         names |= {"lengths": (), "status": ()} if self.has_lengths else {}
@@ -71,7 +77,7 @@ class RecurrenceVariant:
         operands = self.operand_strides
         strides = (f"{name}_{axis}_stride" for name, axes in operands.items() for axis in axes)
         sizes = ("length", "batch", "hidden", "unit_sequences", "is_backward")
-        return Parameters(*operands, *sizes, *strides)
+        return Parameters(*operands, *sizes, *(("input_size",) if self.projects_inputs else ()), *strides)
 
 
 def activation_key(activation: Activation) -> str:

@@ -20,6 +20,7 @@ from sardonyx._src.compile.kernels.recurrent.divided_recurrence import (
 from sardonyx._src.compile.kernels.recurrent.operands import RecurrentOperands
 from sardonyx._src.compile.kernels.recurrent.recurrence import recurrence_step
 from sardonyx._src.compile.kernels.recurrent.variant import RecurrenceVariant
+from sardonyx._src.compile.kernels.tuning import RecurrenceTuning
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.recurrent_weights import LayerWeights
@@ -48,6 +49,17 @@ def match_recurrence(op: BoundNode, scope: Scope) -> Region[RecurrenceConfig] | 
     )
 
 
+def projects_inputs(config: RecurrenceConfig, batch: Known, size: Known) -> bool:
+    """Whether the recurrence computes the projections of its inputs, of this size: its weights are in the cache then, and used for
+    several sequences at a time."""
+    if config.cell == "gru" or not isinstance(batch, int) or not isinstance(size, int) or size == 0:
+        return False
+    elements = config.rows * (config.hidden + size)
+    return (
+        batch >= RecurrenceTuning.min_projected_batch and elements <= RecurrenceTuning.max_projected_weights
+    )
+
+
 @lowers("Recurrence")
 def lower_recurrence(region: LaidOutRegion[RecurrenceConfig], lowering: Lowering) -> Sequence[Step]:
     return LayerLowering(region, lowering).lower()
@@ -65,27 +77,40 @@ class LayerLowering:
         self.length, self.batch = x.shape[:2] if not self.config.is_batch_first else x.shape[1::-1]
 
     def lower(self) -> list[Step]:
-        config, weights = (
-            self.config,
-            LayerWeights(self.config, self.operands, self.lowering, self.dtype, self.name),
-        )
-        gates, projection = weights.project(self.operands["X"])
-        packed, packing = weights.recurrent()
-        lengths, is_lstm = self.operands.get("sequence_lens"), config.cell == "lstm"
+        weights = LayerWeights(self.config, self.operands, self.lowering, self.dtype, self.name)
+        packed, packing = weights.packed("R", self.config.hidden)
+        lengths, is_lstm = self.operands.get("sequence_lens"), self.config.cell == "lstm"
         layer = RecurrentOperands(
-            gates.permute((2, 1, 0, 3) if config.is_batch_first else (2, 0, 1, 3)),
             packed,
             self.output(),
             self.initial_state("initial_h"),
             self.last_state(1),
-            self.initial_state("initial_c") if is_lstm else None,
-            self.last_state(2) if is_lstm else None,
-            weights.hidden_bias(),
-            self.operands.get("P"),
-            lengths,
-            None if lengths is None else self.lowering.status,
+            c=self.initial_state("initial_c") if is_lstm else None,
+            last_c=self.last_state(2) if is_lstm else None,
+            hidden_bias=weights.hidden_bias(),
+            peepholes=self.operands.get("P"),
+            lengths=lengths,
+            status=None if lengths is None else self.lowering.status,
         )
-        return [*projection, *packing, *self.recurrence_steps(layer)]
+        layer, steps = self.with_inputs(layer, weights)
+        return [*steps, *packing, *self.recurrence_steps(layer)]
+
+    def with_inputs(
+        self, layer: RecurrentOperands, weights: LayerWeights
+    ) -> tuple[RecurrentOperands, list[Step]]:
+        """The layer with its projected inputs, and the steps that project them; or with its inputs, for a kernel that does."""
+        x = self.operands["X"]
+        size, is_batch_first = x.shape[2], self.config.is_batch_first
+        if not projects_inputs(self.config, self.batch, size):
+            gates, steps = weights.project(x)
+            gates = gates.permute((2, 1, 0, 3) if is_batch_first else (2, 0, 1, 3))
+            return replace(layer, input_gates=gates), steps
+        assert isinstance(size, int), f"size of inputs must be known; got {size}"
+        x = x.permute((1, 0, 2)) if is_batch_first else x
+        each = replace(x, shape=(self.directions, *x.shape), strides=(0, *x.strides))
+        bias, steps = weights.bias()
+        packed, packing = weights.packed("W", size)
+        return replace(layer, x=each, input_weights=packed, bias=bias), [*steps, *packing]
 
     # --- tensors -----------------------------------------------------------------------------
 
@@ -132,6 +157,7 @@ class LayerLowering:
                 config.is_coupled,
                 layer.peepholes is not None,
                 layer.lengths is not None,
+                layer.x is not None,
             )
             part = layer.slice_directions(first, 1 + len(others))
             part = replace(part, is_backward=config.backward[first])

@@ -65,6 +65,28 @@ def test_states_alternate_between_two_arrays() -> None:
 
 
 @ENGINES
+def test_states_begin_at_cache_lines(engine: Engine) -> None:
+    """From the stored values on; those of the first step are where the engine puts its outputs."""
+    session = open_session(engine)
+    assert session.state["w"].ctypes.data % 64 == 0
+    session.step(FEEDS)
+    for _ in range(4):
+        session.step(FEEDS)
+        assert session.state["w"].ctypes.data % 64 == 0
+
+
+@ENGINES
+def test_results_that_a_caller_holds_do_not_change(engine: Engine) -> None:
+    session = open_session(engine)
+    held = []
+    for _ in range(6):
+        arrays = [value for value in session.step(FEEDS).values() if isinstance(value, np.ndarray)]
+        held += [(array, array.copy()) for array in arrays]
+    for array, copy in held:
+        np.testing.assert_array_equal(array, copy)
+
+
+@ENGINES
 def test_a_step_that_fails_leaves_the_state(engine: Engine) -> None:
     session = open_session(engine)
     for _ in range(4):

@@ -23,7 +23,7 @@ from sardonyx._src.ops.api import RunLimits, RunResult, RuntimeValue
 from sardonyx._src.runtime.session import Engine, Session
 from sardonyx._src.train.checkpointing import check_goal, read_goal, write_goal
 from sardonyx._src.train.evaluation import evaluation_model
-from sardonyx._src.train.state_buffers import StateBuffers
+from sardonyx._src.train.state_buffers import StateBuffers, aligned_copy
 from sardonyx._src.train.training_models import (
     algorithm_model,
     inference_model,
@@ -114,10 +114,11 @@ class TrainingSession:
             self._algorithms[key] = self._open(model)
         if seed is not None:
             self._algorithms[key].reseed(seed)
-        sources = dict.fromkeys(source.name for _, source in step.update_binding)
-        results = self._run(self._algorithms[key], feeds, out=self._buffers.take(sources))
+        present = {source.name: self._values[state] for state, source in step.update_binding}
+        buffers = self._buffers.take(present)
+        results = self._run(self._algorithms[key], feeds, out=buffers)
         self._assign(step.update_binding, results)
-        self._buffers.keep(sources, results)
+        self._buffers.keep(present, buffers, results)
         return results
 
     def evaluate(self, feeds: Mapping[str, object] | None = None, index: int = 0) -> dict[str, RunResult]:
@@ -194,7 +195,7 @@ def initial_value(state: Value) -> Array:
     """
     assert isinstance(state.initializer, Tensor), f"{state!r} has no tensor"
     stored = state.initializer.numpy()
-    value = stored.copy()
+    value = aligned_copy(stored)
     release_pages(stored)
     return read_only(value)
 

@@ -57,8 +57,8 @@ FILES_THAT_NAME_OPERATORS = {
     "train/adapters.py": "adapts two operators, MatMul and Gemm",
     "grad/active.py": "gradients of quantized integers flow between two operators alone",
     "train/prepare/gradients.py": "adds one operator, Gradient",
-    "train/prepare/selection.py": "knows the running statistics of one operator, BatchNormalization",
     "train/prepare/training_mode.py": "sets the mode of two operators, Dropout and BatchNormalization",
+    "train/prepare/weight_positions.py": "the table of inputs that are weights, one line each",
     "view/scopes/parts.py": "names parts by their operators, apart from those that only prepare sizes",
     "tools/set_dims/reshape_rule.py": "looks for the constant parts of a shape in a Concat",
 }

@@ -9,7 +9,8 @@ from sardonyx._src.ir.model import Model, Note
 from sardonyx._src.ir.walk import nodes
 from sardonyx._src.ops.registry import find
 
-# PyTorch's exporter gives weights a name of this kind when it has folded a norm into them; others keep the module's name.
+# PyTorch's first exporter gives weights a name of this kind when it has folded a norm into them; others keep the module's name.
+# That through torch.export calls the new bias like the weight, with `_bias`.
 FOLDED_NAME = re.compile(r"onnx::Conv(Transpose)?_\d+")
 
 
@@ -30,7 +31,9 @@ def is_folded(node: Node) -> bool:
     op = find(node.domain, node.op_type)
     if op is None or op.linear_layer not in ("conv", "conv_transpose") or len(node.inputs) < 3:
         return False
-    return all(has_folded_name(value) for value in node.inputs[1:3])
+    weight, bias = node.inputs[1:3]
+    is_derived = weight is not None and bias is not None and bias.name == f"{weight.name}_bias"
+    return is_derived or (has_folded_name(weight) and has_folded_name(bias))
 
 
 def has_folded_name(value: Value | None) -> bool:

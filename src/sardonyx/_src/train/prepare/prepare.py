@@ -53,6 +53,7 @@ from sardonyx._src.train.prepare.selection import (
 )
 from sardonyx._src.train.prepare.targets import write_targets
 from sardonyx._src.train.prepare.training_mode import TrainingForward, build_training_forward
+from sardonyx._src.train.prepare.weight_notes import note_weights
 
 MIN_OPSET = 15  # BatchNormalization has separate types for its statistics from there on
 MIN_IR_VERSION = 7  # the first with training information
@@ -87,8 +88,9 @@ def prepare(
     loss: a `Loss`, the name of one, or a model whose first output is the loss; its inputs are values of the main graph by
     name, and targets.  output: the value of the main graph that is compared with the target; by default the only
     floating-point output.
-    trainable, frozen: names of initializers, or patterns with `*` and `?`; by default all weights that the output depends on,
-    but no scalars, running statistics or masks.  groups: rates and weight decays of some of them.
+    trainable, frozen: names of initializers, or patterns with `*` and `?`, which match weights alone; by default all weights
+    that the output depends on, but no constants that an exporter wrote as initializers, no masks and no running statistics;
+    docs/training.md has the rule.  groups: rates and weight decays of some of them.
     clip_norm: the largest norm of all gradients together; clip_value: of each element.
     accumulate: the number of steps whose mean gradient makes one update.
     training_mode: whether Dropout drops, and BatchNormalization uses the statistics of the batch and updates the running
@@ -124,6 +126,7 @@ def prepare(
     chosen = loss_of(loss)
     prediction = unwrap_link(find_prediction(result, types, output), chosen)
     weights = select_trainable(result, prediction, trainable, frozen)
+    note_weights(result, prediction, weights)
     step = StepBuilder(result, options, prediction, weights, types)
     step.build(chosen, target, training_mode)
     write_goal(result, checkpointing)

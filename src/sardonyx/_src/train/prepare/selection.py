@@ -6,11 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-import numpy as np
-
 from sardonyx._src.arguments import texts_of
 from sardonyx._src.errors import InputError
-from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ir.types import TensorType, Type
@@ -18,6 +16,7 @@ from sardonyx._src.suggestions import suggest
 from sardonyx._src.tools.lookup import find_value
 from sardonyx._src.tools.reachability import BackwardSlice
 from sardonyx._src.train.losses.base import Loss, check_number
+from sardonyx._src.train.prepare.parameters import ParameterFinder
 
 Patterns = str | Sequence[str]
 
@@ -81,8 +80,8 @@ def select_trainable(
 ) -> list[Value]:
     """The initializers to train, in the model's order.
 
-    trainable: patterns; by default every float initializer that the prediction depends on, but no scalars, no running
-    statistics, and nothing with an infinity or NaN, as attention masks have.  frozen: patterns of those to leave out.
+    trainable: patterns; by default every weight that the prediction depends on.  A pattern with a wildcard matches weights, as
+    `ParameterFinder` recognizes them, and a name any float initializer.  frozen: patterns of those to leave out.
     Raises InputError for a pattern that matches nothing, and if nothing remains.
     """
     needed = BackwardSlice(())
@@ -92,10 +91,11 @@ def select_trainable(
         for name, value in model.graph.initializers.items()
         if isinstance(value.initializer, Tensor) and value.initializer.dtype.is_float
     }
+    finder = ParameterFinder(model)
     if trainable is None:
-        chosen = {name for name, value in floats.items() if value in needed.values and is_parameter(value)}
+        chosen = {n for n, value in floats.items() if value in needed.values and finder.is_parameter(value)}
     else:
-        chosen = match_names(patterns_of(trainable, "trainable"), floats, "trainable")
+        chosen = match_weights(patterns_of(trainable, "trainable"), floats, finder)
     chosen -= match_names(patterns_of(frozen, "frozen"), floats, "frozen")
     if not chosen:
         raise InputError(
@@ -111,18 +111,17 @@ def select_trainable(
     return [value for name, value in floats.items() if name in chosen]
 
 
-def is_parameter(value: Value) -> bool:
-    """Whether an initializer looks like a weight."""
-    tensor = value.initializer
-    assert isinstance(tensor, Tensor), f"{value!r} has no tensor"
-    if tensor.size <= 1 or any(is_running_statistic(node, slot) for node, slot in value.uses):
-        return False
-    return bool(np.isfinite(tensor.numpy().astype(np.float64)).all())
-
-
-def is_running_statistic(node: Node, slot: int) -> bool:
-    """Whether an input of a node is a running mean or variance."""
-    return node.op_type == "BatchNormalization" and not node.domain and slot in (3, 4)
+def match_weights(patterns: Sequence[str], floats: Mapping[str, Value], finder: ParameterFinder) -> set[str]:
+    """The names that patterns match: weights, and what they name without a wildcard; raises InputError for a pattern without any."""
+    result: set[str] = set()
+    for pattern in patterns:
+        matches = match_names([pattern], floats, "trainable")
+        weights = {name for name in matches if name == pattern or finder.is_parameter(floats[name])}
+        if not weights:
+            what = f"trainable: {pattern!r} matches constants only, such as {min(matches)!r}"
+            raise InputError(f"{what}; give the whole name of one to train it", name="trainable")
+        result |= weights
+    return result
 
 
 def patterns_of(patterns: object, name: str) -> list[str]:

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from types import ModuleType
 
+import block_quantized
 import checking
 import classical
 import exported
@@ -68,6 +69,7 @@ SECTIONS: dict[str, tuple[ModuleType, Callable[[], str | None]]] = {
     "Recurrent layers": (recurrent, recurrent.section),
     "Operators of one node": (operators, operators.section),
     "Products of bfloat16 and int8": (precisions, precisions.section),
+    "Products by weights of 4 and 8 bits": (block_quantized, block_quantized.section),
     "Limits of one core": (limits, limits.section),
     "Models that others have made": (shared_models, shared_models.section),
     "Models of exporters": (exported, exported.section),

@@ -16,6 +16,8 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.tensors import Array
 
+# Metadata of a DequantizeLinear: with level 4, the rows that its result is multiplied by may be rounded to int8.
+ACCURACY_LEVEL, INT8_ACCURACY = "com.microsoft.accuracy_level", "4"
 CODE_TYPES = frozenset(
     {DataType.UINT2, DataType.INT2, DataType.UINT4, DataType.INT4, DataType.UINT8, DataType.INT8}
 )
@@ -38,15 +40,23 @@ def match_block_quantized(
         return None
     codes, offset = view_as_codes(elements, dtype)
     columns = codes.T if is_transposed else codes
-    size = block_size(node, columns.shape[0], dtype.bits, is_transposed=is_transposed)
     scales = scope.constant(node.inputs[1])
     zeros = unsigned_zeros(node, scope, dtype)
+    bits = dtype.bits if offset or zeros is None else needed_bits(codes, zeros)
+    size = block_size(node, columns.shape[0], bits, is_transposed=is_transposed)
     if size is None or scales is None or scales.dtype != np.float32 or zeros is None:
         return None
     grids = [scale_grid(node, x, columns.shape, size, is_transposed=is_transposed) for x in (scales, zeros)]
     if grids[0] is None or grids[1] is None:
         return None
-    return BlockQuantizedMatrix(columns, offset, grids[0], grids[1], dtype.bits, size)
+    rounds = node.has_metadata and node.metadata.get(ACCURACY_LEVEL) == INT8_ACCURACY
+    return BlockQuantizedMatrix(columns, offset, grids[0], grids[1], bits, size, rounds)
+
+
+def needed_bits(codes: Array, zeros: Array) -> int:
+    """The bits of packed codes that hold all unsigned codes and zero points: a byte often holds a code of 2 or 4 bits."""
+    largest = max(int(codes.max()), int(zeros.max()))
+    return next(bits for bits in (2, 4, 8) if largest < 1 << bits)
 
 
 def unsigned_zeros(node: Node, scope: Scope, dtype: DataType) -> Array | None:

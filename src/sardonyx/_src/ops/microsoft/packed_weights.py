@@ -93,7 +93,7 @@ def columns_text(inference: Inference, rows: int, blocks: int) -> str:
         )
         operands = "codes_columns, block_scales_columns, block_zeros_columns"
         return f"""{zeros} {transposed}
-      columns = DequantizeLinear <axis = 0, block_size = {size}> ({operands})"""
+      columns = DequantizeLinear <axis = 0, block_size = {size}> ({operands}) {accuracy_text(inference)}"""
     real = (
         f"real_codes = Cast <to = {int(dtype)}> (codes)  real_zeros = Cast <to = {int(dtype)}> (block_zeros)"
     )
@@ -103,6 +103,12 @@ def columns_text(inference: Inference, rows: int, blocks: int) -> str:
         of_column = repeat_text("block_scales", "scale_of", size, inference.integer("K"))
         of_column += repeat_text("real_zeros", "zero_of", size, inference.integer("K"))
     return f"{zeros} {real} {of_column} centred = Sub(real_codes, zero_of)  weights = Mul(centred, scale_of)  columns = Transpose <perm = [1, 0]> (weights)"
+
+
+def accuracy_text(inference: Inference) -> str:
+    """The accuracy level as metadata: a permission to compute less accurately, which standard operators have no attribute for."""
+    level = inference.integer("accuracy_level", 0)
+    return f'@{{metadata_props: ["{DOMAIN}.accuracy_level": "{level}"]}}' if level else ""
 
 
 def repeat_text(name: str, result: str, size: int, width: int) -> str:

@@ -5,7 +5,8 @@
 Codes are packed as a product reads them, once and in order: [panels, blocks, bytes], where a panel has the columns of a
 register tile.  The bytes of a block are the scales [width] float32, the zero points [width] uint8 unless all are equal,
 and words [terms of the block / terms of a word, width] of 32 bits, each with consecutive terms of one column, the first
-one in the lowest bits.
+one in the lowest bits.  For products in integers, the bytes of a word have the first four terms in their lowest bits, the
+next four in the bits above these, and so on: a shift and a mask give a word of four bytes.
 """
 
 from __future__ import annotations
@@ -15,15 +16,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.gemm.int8_dot import has_vnni
 from sardonyx._src.compile.kernels.gemm.packing import make_constant
 from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile, make_tile
-from sardonyx._src.compile.kernels.tuning import tuning_for
+from sardonyx._src.compile.kernels.tuning import BlockQuantizedTuning, tuning_for
 from sardonyx._src.compile.program.lazy_constants import LazyConstant
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.tensors import Array
 
 WORD_BITS = 32
+WORD_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +34,14 @@ class BlockFormat:
     """The format of packed blocks: bits of a code, terms of a block, columns of a panel.
 
     zero: the zero point of all blocks; None if each block has those of its columns.
+    has_int8_rows: whether the rows of A are rounded to int8, with the order of terms in a word for products in integers.
     """
 
     bits: int
     size: int
     width: int
     zero: int | None
+    has_int8_rows: bool = False
 
     @property
     def word_terms(self) -> int:
@@ -74,6 +79,7 @@ class BlockQuantizedMatrix:
 
     codes: [k, columns] uint8, as stored.  code_offset: what is added to a code (modulo 256) to make it unsigned.
     scales: [blocks, columns] float32.  zeros: [blocks, columns] uint8, of unsigned codes.
+    allows_int8_rows: whether the rows that it is multiplied by may be rounded to int8.
     """
 
     codes: Array
@@ -82,6 +88,7 @@ class BlockQuantizedMatrix:
     zeros: Array
     bits: int
     size: int
+    allows_int8_rows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +112,8 @@ def pack_blocks(matrix: BlockQuantizedMatrix, target: Target, name: str = "") ->
     first_zero = int(matrix.zeros.flat[0])
     zero = first_zero if bool((matrix.zeros == first_zero).all()) else None
     k, columns = matrix.codes.shape
-    format_ = BlockFormat(matrix.bits, matrix.size, tile.width, zero)
+    has_int8_rows = matrix.allows_int8_rows and has_vnni(target)
+    format_ = BlockFormat(matrix.bits, matrix.size, tile.width, zero, has_int8_rows)
     shape = (-(-columns // tile.width), len(matrix.scales), format_.block_bytes)
 
     def compute_rows(panels: Array, first: int) -> None:
@@ -131,12 +139,24 @@ def fill_panel(panel: Array, matrix: BlockQuantizedMatrix, format_: BlockFormat,
     terms[:whole, : format_.size, :count] = codes[: whole * format_.size].reshape(whole, format_.size, count)
     if whole < blocks:
         terms[whole, : k - whole * format_.size, :count] = codes[whole * format_.size :]
-    per_byte = 8 // matrix.bits
-    packed = terms[:, ::per_byte].copy()
-    for place in range(1, per_byte):
-        packed |= terms[:, place::per_byte] << np.uint8(place * matrix.bits)
-    words = packed.reshape(blocks, format_.words, 4, width).transpose(0, 1, 3, 2)
+    places = terms.reshape(blocks, format_.words, *places_and_bytes(format_), width)
+    places = places if format_.has_int8_rows else places.swapaxes(2, 3)
+    packed = places[:, :, 0].copy()
+    for place in range(1, places.shape[2]):
+        packed |= places[:, :, place] << np.uint8(place * matrix.bits)
+    words = packed.transpose(0, 1, 3, 2)
     panel[:, format_.words_offset :] = words.reshape(blocks, -1)
+
+
+def places_and_bytes(format_: BlockFormat) -> tuple[int, int]:
+    """The dims of the terms of a word: codes of a byte and bytes for products in integers, otherwise bytes and codes of a byte."""
+    places = 8 // format_.bits
+    return (places, WORD_BYTES) if format_.has_int8_rows else (WORD_BYTES, places)
+
+
+def terms_per_part(format_: BlockFormat) -> int:
+    """The terms that are unpacked or dequantized at a time for many rows: whole blocks."""
+    return max(1, BlockQuantizedTuning.k_block // format_.size) * format_.size
 
 
 def view_as_codes(elements: Array, dtype: DataType) -> tuple[Array, int]:

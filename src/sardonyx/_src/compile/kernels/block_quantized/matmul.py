@@ -19,7 +19,8 @@ from sardonyx._src.compile.codegen.builder import LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.block_quantized.blocks import BlockFormat, PackedBlocks
+from sardonyx._src.compile.kernels.block_quantized.blocks import BlockFormat, PackedBlocks, terms_per_part
+from sardonyx._src.compile.kernels.block_quantized.int8_matmul import emit_few_int8_rows, emit_many_int8_rows
 from sardonyx._src.compile.kernels.block_quantized.tiles import TermSpan, accumulate_span, dequantize_span
 from sardonyx._src.compile.kernels.epilogue import NO_EPILOGUE, Epilogue
 from sardonyx._src.compile.kernels.gemm.accumulators import (
@@ -60,7 +61,10 @@ def block_quantized_matmul_step(
     epilogue: Epilogue = NO_EPILOGUE,
     operands: tuple[TensorView, ...] = (),
 ) -> Step:
-    """y [..., N] = epilogue(a [..., K] @ b): rows of a and of y are contiguous and have one stride."""
+    """y [..., N] = epilogue(a [..., K] @ b): rows of a and of y are contiguous and have one stride.
+
+    If the format has int8 rows, a is [..., bytes] uint8, as `quantize_rows_step` writes it.
+    """
     assert a.row_stride is not None, f"rows of {a} must be contiguous and have one stride"
     rows = dim_product(y.shape[:-1])
     group_rows = rows_per_unit(rows, b.tile.rows, BlockQuantizedTuning.unit_rows)
@@ -85,15 +89,8 @@ def block_quantized_matmul_step(
         writes=(y,),
         flops=rows * b.columns * b.k * 2,
         bytes_accessed=(rows * b.k + rows * b.columns) * 4 + b.tensor.nbytes,
-        scratch=(GemmTuning.max_rows + GemmTuning.spare_rows + dequantized_terms(b.format))
-        * b.tile.width
-        * 4,
+        scratch=(GemmTuning.max_rows + GemmTuning.spare_rows + terms_per_part(b.format)) * b.tile.width * 4,
     )
-
-
-def dequantized_terms(format_: BlockFormat) -> int:
-    """The terms that are dequantized at a time for many rows: whole blocks."""
-    return max(1, BlockQuantizedTuning.k_block // format_.size) * format_.size
 
 
 def row_counts(rows: Known, tile_rows: int) -> RowCounts:
@@ -106,6 +103,7 @@ def row_counts(rows: Known, tile_rows: int) -> RowCounts:
 def product_kernel(format_: BlockFormat, epilogue: Epilogue, counts: RowCounts) -> Kernel:
     """The kernel, specialized on the format of the blocks, the epilogue and the numbers of rows."""
     zero = "zeros" if format_.zero is None else f"zero{format_.zero}"
+    zero += "_int8" * format_.has_int8_rows
     key = f"matmul_blocks_{format_.bits}_{format_.size}_{format_.width}_{zero}_{counts}:{epilogue.key}"
     source = partial(product_module, format_=format_, epilogue=epilogue, counts=counts)
     return Kernel(key, source, product_parameters(epilogue))
@@ -122,6 +120,11 @@ def product_module(
     a, panels = b.pointers("a", "b")
     size = {name: b.integer(name) for name in SIZES}
     y = load_output_matrix(b, epilogue)
+    few, many = (
+        (emit_few_int8_rows, emit_many_int8_rows)
+        if format_.has_int8_rows
+        else (emit_few_rows, emit_many_rows)
+    )
     groups = b.select(size["groups"] < 1, b.constant(1, I64), size["groups"])
     with b.loop(b.udiv(b.first_unit, groups), b.udiv(b.end_unit + groups - 1, groups), 1, "panel") as number:
         panel = b.gep(panels, number * size["panel_bytes"], "i8")
@@ -133,10 +136,10 @@ def product_module(
             unit = PanelRows(a, None, panel, None, y, row, num_rows, column)
             if counts != "many":
                 with b.if_then(is_few):
-                    emit_few_rows(m, size, format_, unit)
+                    few(m, size, format_, unit)
             if counts != "few":
                 with b.if_then(is_few.eq(0)):
-                    emit_many_rows(m, size, format_, unit)
+                    many(m, size, format_, unit)
     return b.build_module(name)
 
 
@@ -157,7 +160,7 @@ def emit_many_rows(
     m: Microkernel, size: Mapping[str, LLVMValue], format_: BlockFormat, unit: PanelRows
 ) -> None:
     """Blocks of k, dequantized into scratch after the partial sums, and the register tiles of all rows over each."""
-    b, width, terms = m.b, m.tile.width, dequantized_terms(format_)
+    b, width, terms = m.b, m.tile.width, terms_per_part(format_)
     weights = b.gep(b.scratch, i64(b, (GemmTuning.max_rows + GemmTuning.spare_rows) * width))
     blocks = terms // format_.size
     with b.loop(i64(b, 0), b.udiv(size["k"] + (terms - 1), terms), 1, "part") as part:

@@ -92,3 +92,8 @@ def has_fast_int8(target: Target) -> bool:
     """Whether int8 dot products are faster than float32 multiply-adds on a target."""
     emitter = Int8DotEmitter(FunctionBuilder(has_fma=False), target)
     return emitter.has_vnni or emitter.has_pmaddwd
+
+
+def has_vnni(target: Target) -> bool:
+    """Whether a target multiplies and adds four bytes in each lane in one instruction."""
+    return Int8DotEmitter(FunctionBuilder(has_fma=False), target).has_vnni

@@ -5,19 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sardonyx._src.compile.kernels.block_quantized.blocks import BlockQuantizedMatrix, pack_blocks
+from sardonyx._src.compile.kernels.block_quantized.int8_rows import quantize_rows_step, quantized_row_bytes
 from sardonyx._src.compile.kernels.block_quantized.matmul import block_quantized_matmul_step
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers
 from sardonyx._src.compile.program.step import Step
+from sardonyx._src.dtypes import DataType
 
 
 @lowers("BlockQuantizedProduct")
 def lower_block_quantized_product(
     region: LaidOutRegion[BlockQuantizedMatrix], lowering: Lowering
 ) -> Sequence[Step]:
-    packed = pack_blocks(region.config, lowering.target)
+    packed, a = pack_blocks(region.config, lowering.target), region.operands[0]
+    steps = []
+    if packed.format.has_int8_rows:
+        row_bytes = quantized_row_bytes(packed.format, packed.k)
+        rows = lowering.temporary(DataType.UINT8, (*a.shape[:-1], row_bytes), f"{region.name}.int8_rows")
+        steps.append(quantize_rows_step(a, rows, packed.format))
+        a = rows
     operands = region.epilogue_operands
-    return (
-        block_quantized_matmul_step(region.operands[0], packed, region.results[0], region.epilogue, operands),
-    )
+    product = block_quantized_matmul_step(a, packed, region.results[0], region.epilogue, operands)
+    return (*steps, product)

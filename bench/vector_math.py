@@ -66,8 +66,11 @@ def libm_function(name: str) -> Callable[[LLVMValue], LLVMValue]:
     return lambda x: libm(name, x)
 
 
+LIBM_NAMES = (
+    "exp exp2 expm1 log log1p erf sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh sqrt".split()
+)
 EXACT: dict[str, Callable[[LLVMValue], LLVMValue]] = {
-    **{name: libm_function(name) for name in "exp exp2 expm1 log log1p tanh erf sin cos sqrt".split()},
+    **{name: libm_function(name) for name in LIBM_NAMES},
     "sigmoid": sigmoid,
     "silu": lambda x: x * sigmoid(x),
     "softplus": softplus,
@@ -79,7 +82,9 @@ EXACT: dict[str, Callable[[LLVMValue], LLVMValue]] = {
     "floor": lambda x: libm("floor", x),
     "ceil": lambda x: libm("ceil", x),
 }
-RISING = set("exp exp2 expm1 log log1p tanh erf sigmoid softplus sqrt".split())
+RISING = set(
+    "exp exp2 expm1 log log1p asin atan sinh tanh asinh acosh atanh erf sigmoid softplus sqrt".split()
+)
 NUMPY = {
     **{
         name: getattr(np, name)
@@ -198,7 +203,9 @@ def speeds(name: str, size: int = 4096, turns: int = 200) -> dict[str, object]:
     """Median elements per nanosecond on data in the L1 cache, the tools run in turn."""
     rng = np.random.default_rng(0)
     operands = [rng.uniform(0.1, 8, size).astype(np.float32) for _ in range(functions()[name].arity)]
-    if name not in ("log", "log1p", "sqrt", "rsqrt", "pow"):
+    if name in ("asin", "acos", "atanh"):
+        operands[0] = rng.uniform(-1, 1, size).astype(np.float32)
+    elif name not in ("log", "log1p", "sqrt", "rsqrt", "pow", "acosh"):
         operands[0] = rng.normal(0, 2, size).astype(np.float32)
     out = np.empty(size, np.float32)
     call = runner(name, host_target().lanes, host_target().has_fma)

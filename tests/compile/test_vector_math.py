@@ -61,12 +61,21 @@ EXACT: dict[str, Callable[[Doubles], Doubles]] = {
     "mish": mish,
     "sin": np.sin,
     "cos": np.cos,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
     "sqrt": np.sqrt,
     "rsqrt": lambda x: 1 / np.sqrt(x),
     "reciprocal": lambda x: 1 / x,
 }
 # Arguments at which functions change: branches, overflow, the last subnormal, integral results.
-EDGES = (0.375, 0.5, 0.5625, 1, 1.5, 2, 3.92, 3.95, 9.01, 10, 14.6, 20, 23.5, 88.02, 88.73, 89, 103.97, 104, 112, 127.5,
+EDGES = (2**-10, 0.375, 0.5, 0.5625, 1, 1.5, 2, 3.92, 3.95, 9.01, 10, 14.6, 20, 23.5, 88.02, 88.73, 89, 89.42, 91, 103.97, 104, 112, 127.5,
          128, 129, 149, 150, 151, 2**-126, SMALLEST, 2**22, 2**23, 2**24, 1e30, 2.0**127, 3.4028235e38, 0.70710677, 1.4142135,
          4.8780488, 12.94, 14.36, 0.34657359, 0.6931472, 0.99432379, math.pi / 4, math.pi / 2, math.pi, 11 * math.pi, 0.4142135, 0.29289323)  # fmt: skip
 
@@ -161,6 +170,15 @@ LIMITS: dict[str, tuple[list[float], list[float]]] = {
     "mish": ([0, -0.0, INF, -INF, -1e30, 1e30], [0, -0.0, INF, NAN, -0.0, 1e30]),
     "sin": ([0, -0.0, INF, -INF, SMALLEST], [0, -0.0, NAN, NAN, SMALLEST]),
     "cos": ([0, -0.0, INF, -INF], [1, 1, NAN, NAN]),
+    "tan": ([0, -0.0, INF, -INF, SMALLEST, -SMALLEST], [0, -0.0, NAN, NAN, SMALLEST, -SMALLEST]),
+    "asin": ([0, -0.0, SMALLEST, 1.0000001, -2, INF, -INF], [0, -0.0, SMALLEST, NAN, NAN, NAN, NAN]),
+    "acos": ([1, 1.0000001, -2, INF, -INF], [0, NAN, NAN, NAN, NAN]),
+    "atan": ([0, -0.0, SMALLEST, INF, -INF], [0, -0.0, SMALLEST, math.pi / 2, -math.pi / 2]),
+    "sinh": ([0, -0.0, SMALLEST, INF, -INF, 90, -90], [0, -0.0, SMALLEST, INF, -INF, INF, -INF]),
+    "cosh": ([0, -0.0, SMALLEST, INF, -INF, 90, -90], [1, 1, 1, INF, INF, INF, INF]),
+    "asinh": ([0, -0.0, SMALLEST, INF, -INF], [0, -0.0, SMALLEST, INF, -INF]),
+    "acosh": ([1, 0.99999994, 0, -0.0, -5, INF, -INF], [0, NAN, NAN, NAN, NAN, INF, NAN]),
+    "atanh": ([0, -0.0, SMALLEST, 1, -1, 1.0000001, -3, INF], [0, -0.0, SMALLEST, INF, -INF, NAN, NAN, NAN]),
     "sqrt": ([0, -0.0, 4, INF, -1], [0, -0.0, 2, INF, NAN]),
     "rsqrt": ([0, -0.0, 4, INF, -1], [INF, -INF, 0.5, 0, NAN]),
     "reciprocal": ([0, -0.0, 4, INF, -INF], [INF, -INF, 0.25, 0, -0.0]),
@@ -174,7 +192,7 @@ def test_limits_and_signed_zeros(name: str, has_fma: bool) -> None:
     assert have_equal_bits(run(name, x, lanes=LANES, has_fma=has_fma), expected)
 
 
-@pytest.mark.parametrize("name", ["tanh", "erf", "sin"])
+@pytest.mark.parametrize("name", ["tanh", "erf", "sin", "tan", "asin", "atan", "sinh", "asinh", "atanh"])
 def test_odd_functions_are_odd_to_the_bit(name: str) -> None:
     x = sample()
     positive = run(name, x, lanes=LANES, has_fma=host_target().has_fma)

@@ -1,4 +1,4 @@
-"""sin and cos: range reduction to |r| <= pi/4 in double precision, then a polynomial by quadrant.
+"""sin, cos and tan: range reduction to |r| <= pi/4 in double precision, then a polynomial by quadrant.
 
 Below 2^23 the reduction is that of Cody and Waite; from there on that of Payne and Hanek, with a table of 2/pi.
 """
@@ -6,6 +6,7 @@ Below 2^23 the reduction is that of Cody and Waite; from there on that of Payne 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from sardonyx._src.compile.codegen.builder import FunctionBuilder, LLVMValue
 from sardonyx._src.compile.codegen.math.double_precision import ROUNDER
@@ -20,6 +21,17 @@ TWO_OVER_PI = 0xA2F9836E4E441529FC2757D1F534DDC0DB6295993C439041FE5163ABDEBB  # 
 # sin(r) = r + r*s*P(s) and cos(r) = 1 - s/2 + s*s*Q(s), s = r*r, |r| <= pi/4; errors 2^-27.9 and 2^-33.
 SIN_COEFFICIENTS = (-0.16666655, 0.008332189, -0.00019518286)
 COS_COEFFICIENTS = (0.041666646, -0.001388731, 2.4432327e-05)
+
+# tan(r) = r + r*s*P(s), s = r*r, |r| <= pi/4, in double precision; the error is 2^-29.6 of it.
+TAN_COEFFICIENTS = (
+    0.33333349756719954,
+    0.13332663285856644,
+    0.054059921576876516,
+    0.021282164727685134,
+    0.010835862609765977,
+    8.948455186160429e-05,
+    0.0043762949885996355,
+)
 
 
 def two_over_pi_parts() -> tuple[tuple[float, ...], ...]:
@@ -49,15 +61,37 @@ def cos(builder: FunctionBuilder, x: LLVMValue) -> LLVMValue:
     return shifted_sine(builder, x, 1)
 
 
+@vector_function
+def tan(builder: FunctionBuilder, x: LLVMValue) -> LLVMValue:
+    """The tangent of radians, within 0.6 ulp for all floats; NaN of infinities, zero keeps its sign."""
+    return builder.select(x.eq(0), x, from_quadrant(builder, x, lambda r, n: quadrant_tangent(builder, r, n)))
+
+
 def shifted_sine(builder: FunctionBuilder, x: LLVMValue, quadrants: int) -> LLVMValue:
     """sin(x + quadrants * pi/2)."""
-    common = quadrant_sine(builder, *cody_waite(builder, x), quadrants)
+    return from_quadrant(
+        builder, x, lambda r, n: quadrant_sine(builder, r.convert("fptrunc", "float"), n, quadrants)
+    )
+
+
+def from_quadrant(
+    builder: FunctionBuilder, x: LLVMValue, function: Callable[[LLVMValue, LLVMValue], LLVMValue]
+) -> LLVMValue:
+    """function(r, n) with x = n*pi/2 + r, |r| <= pi/4; r is a double, n an integer modulo 4."""
+    common = function(*cody_waite(builder, x))
     is_large = builder.fabs(x) >= LARGE_ARGUMENT
 
     def rare() -> LLVMValue:
-        return builder.select(is_large, quadrant_sine(builder, *payne_hanek(builder, x), quadrants), common)
+        return builder.select(is_large, function(*payne_hanek(builder, x)), common)
 
     return builder.branch_if_any(is_large, rare, common)
+
+
+def quadrant_tangent(builder: FunctionBuilder, r: LLVMValue, quadrant: LLVMValue) -> LLVMValue:
+    """tan(r + quadrant * pi/2), |r| <= pi/4: a tangent, or the negative reciprocal of one."""
+    s = r * r
+    tangent = builder.fma(r * s, builder.horner(s, TAN_COEFFICIENTS), r)
+    return builder.select((quadrant & 1).eq(0), tangent, -1 / tangent).convert("fptrunc", "float")
 
 
 def quadrant_sine(builder: FunctionBuilder, r: LLVMValue, quadrant: LLVMValue, offset: int) -> LLVMValue:
@@ -71,12 +105,12 @@ def quadrant_sine(builder: FunctionBuilder, r: LLVMValue, quadrant: LLVMValue, o
 
 
 def cody_waite(builder: FunctionBuilder, x: LLVMValue) -> tuple[LLVMValue, LLVMValue]:
-    """(r, n) with x = n*pi/2 + r, |r| <= pi/4, for |x| < LARGE_ARGUMENT; r is rounded once, n is an integer."""
+    """(r, n) with x = n*pi/2 + r, |r| <= pi/4, for |x| < LARGE_ARGUMENT; r is a double, n an integer."""
     x64 = x.convert("fpext", "double")
     shifted = builder.fma(x64, 1 / HALF_PI, ROUNDER)
     n = shifted - ROUNDER
     r = builder.fma(n, -HALF_PI_LOW, builder.fma(n, -HALF_PI_HIGH, x64))
-    return r.convert("fptrunc", "float"), shifted.bitcast().convert("trunc", "i32")
+    return r, shifted.bitcast().convert("trunc", "i32")
 
 
 def payne_hanek(builder: FunctionBuilder, x: LLVMValue) -> tuple[LLVMValue, LLVMValue]:
@@ -99,4 +133,4 @@ def payne_hanek(builder: FunctionBuilder, x: LLVMValue) -> tuple[LLVMValue, LLVM
     rest = builder.fma(m, low, rest)
     shifted_rest = rest + ROUNDER
     quadrant = (shifted.bitcast() + shifted_rest.bitcast()).convert("trunc", "i32")
-    return ((rest - (shifted_rest - ROUNDER)) * HALF_PI).convert("fptrunc", "float"), quadrant
+    return (rest - (shifted_rest - ROUNDER)) * HALF_PI, quadrant

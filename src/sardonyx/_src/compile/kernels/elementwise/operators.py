@@ -39,8 +39,14 @@ class ScalarOperator:
 
 SCALAR_OPERATORS: Mapping[str, ScalarOperator] = {
     "Abs": ScalarOperator(NUMBERS, operation_rule("abs")),
+    "Acos": ScalarOperator(FP32, operation_rule("acos")),
+    "Acosh": ScalarOperator(FP32, operation_rule("acosh")),
     "Add": ScalarOperator(NUMBERS, operation_rule("add")),
     "And": ScalarOperator(BOOL, operation_rule("and")),
+    "Asin": ScalarOperator(FP32, operation_rule("asin")),
+    "Asinh": ScalarOperator(FP32, operation_rule("asinh")),
+    "Atan": ScalarOperator(FP32, operation_rule("atan")),
+    "Atanh": ScalarOperator(FP32, operation_rule("atanh")),
     "BatchNormalization": ScalarOperator(FP32, arithmetic.batch_normalization),
     "BitShift": ScalarOperator(INTEGERS, arithmetic.bit_shift),
     "BitwiseAnd": ScalarOperator(INTEGERS, operation_rule("and")),
@@ -52,6 +58,7 @@ SCALAR_OPERATORS: Mapping[str, ScalarOperator] = {
     "Celu": ScalarOperator(FP32, activations.celu),
     "Clip": ScalarOperator(NUMBERS, activations.clip),
     "Cos": ScalarOperator(FP32, operation_rule("cos")),
+    "Cosh": ScalarOperator(FP32, operation_rule("cosh")),
     "DequantizeLinear": ScalarOperator(
         quantization.QUANTIZED_TYPES | {DataType.INT32}, quantization.dequantize_linear
     ),
@@ -92,12 +99,14 @@ SCALAR_OPERATORS: Mapping[str, ScalarOperator] = {
     "Sigmoid": ScalarOperator(FLOATS, operation_rule("sigmoid")),
     "Sign": ScalarOperator(NUMBERS, operation_rule("sign")),
     "Sin": ScalarOperator(FP32, operation_rule("sin")),
+    "Sinh": ScalarOperator(FP32, operation_rule("sinh")),
     "Softplus": ScalarOperator(FLOATS, operation_rule("softplus")),
     "Softsign": ScalarOperator(FLOATS, activations.softsign),
     "Sqrt": ScalarOperator(FLOATS, operation_rule("sqrt")),
     "Sub": ScalarOperator(NUMBERS, operation_rule("sub")),
     "Sum": ScalarOperator(FLOATS, fold_rule("add")),
     "Swish": ScalarOperator(FP32, activations.swish),
+    "Tan": ScalarOperator(FP32, operation_rule("tan")),
     "Tanh": ScalarOperator(FLOATS, operation_rule("tanh")),
     "ThresholdedRelu": ScalarOperator(FLOATS, activations.thresholded_relu),
     "Where": ScalarOperator(BOOL, arithmetic.where),

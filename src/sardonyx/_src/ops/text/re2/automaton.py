@@ -104,7 +104,7 @@ class Matcher:
     """Matches texts against one expression; `limit` bounds the total number of visited states.
 
     keys: for each DFA state, its NFA states and the kind of the previous character; transitions: for each DFA state
-    the next one by character class.
+    the next one by character class; accepting: whether a match ends, by DFA state and the kind of the next character.
     """
 
     expression: Expression
@@ -113,7 +113,7 @@ class Matcher:
     keys: list[tuple[frozenset[int], int]] = field(default_factory=list)
     numbers: dict[tuple[frozenset[int], int], int] = field(default_factory=dict)
     transitions: list[dict[int, int]] = field(default_factory=list)
-    accepting: dict[int, bool] = field(default_factory=dict)
+    accepting: dict[tuple[int, int], bool] = field(default_factory=dict)
     cached_states: int = 0
 
     def matches(self, text: str) -> bool:
@@ -126,10 +126,7 @@ class Matcher:
             current = self.advance(current, character) if known is None else known
             if current == DEAD_STATE:
                 return False
-        if current not in self.accepting:
-            states, before = self.keys[current]
-            self.accepting[current] = self.expression.end in self.epsilon_closure(states, before, EDGE)
-        return self.accepting[current]
+        return self.accepts(current, EDGE)
 
     def find_all(self, text: str) -> list[tuple[int, int]]:
         """Start and end of the matches in a text, each the leftmost and longest after the one before; none is empty.
@@ -149,21 +146,29 @@ class Matcher:
 
     def longest_match(self, characters: Sequence[int], start: int) -> int:
         """The end of the longest match from a position on; -1 if there is none."""
-        e = self.expression
-        before = e.sides[characters[start - 1]] if start else EDGE
-        current, end = self.number(frozenset((e.start,)), before), -1
-        for i in range(start, len(characters) + 1):
-            states, before = self.keys[current]
-            after = EDGE if i == len(characters) else e.sides[characters[i]]
-            if e.end in self.epsilon_closure(states, before, after):
+        sides = self.expression.sides
+        before = sides[characters[start - 1]] if start else EDGE
+        current, end = self.number(frozenset((self.expression.start,)), before), -1
+        for i in range(start, len(characters)):
+            character = characters[i]
+            if self.accepts(current, sides[character]):
                 end = i
-            if i == len(characters):
-                break
-            known = self.transitions[current].get(characters[i])
-            current = self.advance(current, characters[i]) if known is None else known
+            known = self.transitions[current].get(character)
+            current = self.advance(current, character) if known is None else known
             if current == DEAD_STATE:
-                break
-        return end
+                self.spend(i - start)
+                return end
+        self.spend(len(characters) - start)
+        return len(characters) if self.accepts(current, EDGE) else end
+
+    def accepts(self, current: int, after: int) -> bool:
+        """Whether a match ends in a DFA state, before a character of this kind; cached."""
+        key = (current, after)
+        if key not in self.accepting:
+            states, before = self.keys[current]
+            self.cached_states += 1
+            self.accepting[key] = self.expression.end in self.epsilon_closure(states, before, after)
+        return self.accepting[key]
 
     def number(self, states: frozenset[int], before: int) -> int:
         """The DFA state of a set of NFA states, new or cached."""

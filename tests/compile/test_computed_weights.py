@@ -8,9 +8,17 @@ import pytest
 import sardonyx as sx
 from compile import guarded
 from models import parse_model
-from sardonyx._src.compile.kernels.conv.computed_weights import pack_computed_weights
+from sardonyx._src.compile.kernels.conv.computed_weights import (
+    TapSequence,
+    pack_computed_weights,
+    pack_taps,
+    transposed_operand,
+)
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow, pack_conv_weights
+from sardonyx._src.compile.kernels.gemm.register_tile import choose_tile
 from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.compile.program.tensor import dense_temporary
+from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array
 
@@ -101,3 +109,33 @@ def test_panels_are_those_of_constant_weights(shape: tuple[int, int, int, int], 
     for group in range(groups):  # a panel's columns past the last one are undefined
         actual, packed = (np.moveaxis(a[group], 0, -2).reshape(*a.shape[2:4], -1) for a in (panels, expected))
         np.testing.assert_array_equal(actual[..., : constant.columns], packed[..., : constant.columns])
+
+
+def pack_transposed(weights: Array) -> tuple[Array, int]:
+    """Panels [panels, taps, channels, width] of weights [channels, columns, 3, 2], taps in reverse order, and the status."""
+    tensor, buffer = guarded.tensor(weights)
+    operand, status = transposed_operand(tensor, 1), dense_temporary(DataType.INT64, (16,), "status")
+    taps, tile = (TapSequence(2, -1, 3), TapSequence(1, -1, 2)), choose_tile(weights.shape[1], host_target())
+    packed, steps = pack_taps(operand, taps, tile, host_target(), status)
+    panels = np.zeros([dim for dim in packed.shape if isinstance(dim, int)], np.float32)
+    block = np.zeros(16, np.int64)
+    guarded.run(steps, {buffer: weights, packed.buffer: panels, status.buffer: block})
+    return panels[0], int(np.count_nonzero(block))
+
+
+@pytest.mark.parametrize("columns", [5, 37, 64, 150])
+def test_panels_of_transposed_weights(columns: int) -> None:
+    weights = draw(1, 7, columns, 3, 2)
+    panels, status = pack_transposed(weights)
+    expected = weights[:, :, ::-1, ::-1].transpose(2, 3, 0, 1).reshape(6, 7, columns)
+    actual = np.moveaxis(panels, 0, 2).reshape(6, 7, -1)
+    np.testing.assert_array_equal(actual[..., :columns], expected)
+    assert status == 0
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_every_weight_that_is_not_finite_is_recorded(value: float) -> None:
+    for index in range(2 * 19 * 6):
+        weights = draw(1, 2, 19, 3, 2)
+        weights.reshape(-1)[index] = value
+        assert pack_transposed(weights)[1] == 1

@@ -1,10 +1,6 @@
 """Weights of a convolution that a run computes: the steps that pack them into panels, in front of those of the convolution.
 
-    for panel of a channel group:                              # units of work
-        for vector of columns, input channel, block of taps:
-            transpose [columns, taps] -> a vector of columns for each tap that the convolution has
-
-Weights of one tap are packed as the right operand of a product is (`gemm.panels`).
+The kernel is in `weight_packing.py`.  Weights of one tap are packed as the right operand of a product is (`gemm.panels`).
 """
 
 from __future__ import annotations
@@ -16,10 +12,6 @@ from math import prod
 
 import numpy as np
 
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
-from sardonyx._src.compile.codegen.builder import LLVMValue
-from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.conv.packed_weights import (
     ConvWeights,
@@ -27,32 +19,14 @@ from sardonyx._src.compile.kernels.conv.packed_weights import (
     can_share_vectors,
     can_use_im2row,
 )
+from sardonyx._src.compile.kernels.conv.weight_packing import CHECKED_PARAMETERS, PARAMETERS, packing_module
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
-from sardonyx._src.compile.kernels.data_movement.indexed_copy import record_error
 from sardonyx._src.compile.kernels.gemm.packing import make_constant
 from sardonyx._src.compile.kernels.gemm.panels import pack_tensor
 from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile, choose_tile
-from sardonyx._src.compile.kernels.lanes import reduce_to_scalar, transpose
-from sardonyx._src.compile.kernels.vectors import (
-    first_lanes,
-    i64,
-    load_vector,
-    loop_blocks,
-    store_vector,
-    vector_type,
-    zeros,
-)
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView, dense_temporary
 from sardonyx._src.dtypes import DataType
-
-SIZES = (
-    "panels", "columns", "channels", "taps", "kernel_width", "group_stride", "column_stride", "channel_stride",
-    "first_y", "step_y", "count_y", "first_x", "step_x", "count_x",
-)  # fmt: skip
-PARAMETERS = Parameters("weights", "packed", *SIZES)
-CHECKED_PARAMETERS = Parameters("weights", "packed", *SIZES, "status")
-UNUSED = -1  # the place of a tap that the convolution does not have
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +115,13 @@ def pack_taps(
     (y, x), num_panels = taps, -(-operand.columns // tile.width)
     shape = (operand.groups, num_panels, y.count * x.count, operand.channels, tile.width)
     packed = dense_temporary(DataType.FLOAT, shape, "weights")
-    parameters = PARAMETERS if status is None else CHECKED_PARAMETERS
+    is_checked, by_channel = status is not None, operand.column_stride < operand.channel_stride
+    parameters = CHECKED_PARAMETERS if is_checked else PARAMETERS
     checks = {} if status is None else {"status": status}
     step = Step(
         kernel=Kernel(
-            f"conv_panels_f32_{tile.vectors}{'' if status is None else '_checked'}",
-            partial(packing_module, vectors=tile.vectors, is_checked=status is not None),
+            f"conv_panels_f32_{tile.vectors}{'_by_channel' * by_channel}{'_checked' * is_checked}",
+            partial(packing_module, vectors=tile.vectors, by_channel=by_channel, is_checked=is_checked),
             parameters,
         ),
         args=parameters.pack(
@@ -209,86 +184,3 @@ def pack_computed_depthwise(weights: TensorView) -> tuple[TensorView, list[Step]
     source = weights.reshape((channels, height * width)).permute((1, 0))
     packed = dense_temporary(DataType.FLOAT, source.shape, "weights")
     return packed, [copy_step(source, packed)]
-
-
-# --- the kernel ----------------------------------------------------------------------------------
-
-
-def packing_module(name: str, target: Target, *, vectors: int, is_checked: bool) -> str:
-    """The LLVM module of the kernel; a unit of work is a panel.  Columns past the last one repeat it."""
-    b = KernelBuilder(target, CHECKED_PARAMETERS if is_checked else PARAMETERS)
-    weights, packed = b.pointers("weights", "packed")
-    size = {name: b.integer(name) for name in SIZES}
-    width = vectors * target.lanes
-    fill_places(b, size, size["channels"] * width)
-    excess = b.new_slot("excess", vector_type(b))
-    b.store(excess, zeros(b))
-    panel_floats = size["count_y"] * size["count_x"] * size["channels"] * width
-    with b.loop(b.first_unit, b.end_unit, name="unit") as unit:
-        group, panel = b.udivmod(unit, size["panels"])
-        column = panel * width
-        source = b.gep(weights, group * size["group_stride"] + column * size["column_stride"])
-        count = b.min(size["columns"] - column, width)
-        target_panel = b.gep(packed, unit * panel_floats)
-        with loop_blocks(b, count, target.lanes, "column") as first:
-            block = ColumnBlock(source, first, count, b.gep(target_panel, first), width)
-            copy_column_block(b, size, block, excess if is_checked else None)
-    if is_checked:
-        total = reduce_to_scalar(b, lambda x, y: x + y, b.load(excess))
-        with b.if_then(total.ne(total)):
-            record_error(b, b.pointer("status"), i64(b, 0))
-    return b.build_module(name)
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnBlock:
-    """The columns of a vector: the first of `count` columns at `source`, and the address of their first row in the panel."""
-
-    source: str
-    first: LLVMValue
-    count: LLVMValue
-    target: str
-    width: int
-
-
-def fill_places(b: KernelBuilder, size: dict[str, LLVMValue], tap_floats: LLVMValue) -> None:
-    """Writes, for each tap of the weights, where the rows of its channels begin in a panel, to scratch."""
-    with b.loop(i64(b, 0), size["taps"] + b.target.lanes, name="tap") as tap:
-        b.store(place(b, tap), i64(b, UNUSED))
-    with (
-        b.loop(i64(b, 0), size["count_y"], name="y") as y,
-        b.loop(i64(b, 0), size["count_x"], name="x") as x,
-    ):
-        source_y = size["first_y"] + y * size["step_y"]
-        source_x = size["first_x"] + x * size["step_x"]
-        tap = source_y * size["kernel_width"] + source_x
-        b.store(place(b, tap), (y * size["count_x"] + x) * tap_floats)
-
-
-def place(b: KernelBuilder, tap: LLVMValue) -> StackSlot:
-    return StackSlot(b.gep(b.scratch, tap, "i64"), I64)
-
-
-def copy_column_block(
-    b: KernelBuilder, size: dict[str, LLVMValue], block: ColumnBlock, excess: StackSlot | None
-) -> None:
-    """Copies the taps of all channels for a vector of columns.  excess: becomes NaN if a weight is not finite."""
-    lanes = b.target.lanes
-    starts = [
-        b.gep(block.source, b.min(block.first + i, block.count - 1) * size["column_stride"])
-        for i in range(lanes)
-    ]
-    with (
-        b.loop(i64(b, 0), size["channels"], name="channel") as channel,
-        loop_blocks(b, size["taps"], lanes, "tap") as tap,
-    ):
-        mask, offset = first_lanes(b, size["taps"] - tap, lanes), channel * size["channel_stride"] + tap
-        columns = [load_vector(b, b.gep(start, offset), mask) for start in starts]
-        if excess is not None:
-            for column in columns:
-                b.store(excess, b.load(excess) + (column - column))
-        target = b.gep(block.target, channel * block.width)
-        for i, row in enumerate(transpose(b, columns)):
-            position = b.load(place(b, tap + i))
-            with b.if_then(position >= 0):
-                store_vector(b, row, b.gep(target, position))

@@ -1,0 +1,160 @@
+"""Kernel that packs the weights of a convolution that a run computes into panels.
+
+    for panel of a channel group:                              # units of work
+        for vector of columns, input channel, block of taps:   # or channels outermost, if columns are adjacent in memory
+            transpose [columns, taps] -> a vector of columns for each tap that the convolution has
+
+A panel is [taps, channels, width].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from sardonyx._src.compile.codegen.blocks import I64, StackSlot
+from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
+from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.data_movement.indexed_copy import record_error
+from sardonyx._src.compile.kernels.lanes import reduce_to_scalar, transpose
+from sardonyx._src.compile.kernels.vectors import (
+    first_lanes,
+    i64,
+    load_vector,
+    loop_blocks,
+    store_vector,
+    vector_type,
+    zeros,
+)
+
+SIZES = (
+    "panels", "columns", "channels", "taps", "kernel_width", "group_stride", "column_stride", "channel_stride",
+    "first_y", "step_y", "count_y", "first_x", "step_x", "count_x",
+)  # fmt: skip
+PARAMETERS = Parameters("weights", "packed", *SIZES)
+CHECKED_PARAMETERS = Parameters("weights", "packed", *SIZES, "status")
+UNUSED = -1  # the place of a tap that the convolution does not have
+
+
+def packing_module(name: str, target: Target, *, vectors: int, by_channel: bool, is_checked: bool) -> str:
+    """The LLVM module of the kernel; a unit of work is a panel.  Columns past the last one repeat it.
+
+    by_channel: whether all columns of a channel are packed before the next one.
+    """
+    b = KernelBuilder(target, CHECKED_PARAMETERS if is_checked else PARAMETERS)
+    weights, packed = b.pointers("weights", "packed")
+    size = {name: b.integer(name) for name in SIZES}
+    width = vectors * target.lanes
+    fill_places(b, size, size["channels"] * width)
+    excess = b.new_slot("excess", vector_type(b))
+    b.store(excess, zeros(b))
+    panel_floats = size["count_y"] * size["count_x"] * size["channels"] * width
+    with b.loop(b.first_unit, b.end_unit, name="unit") as unit:
+        group, panel = b.udivmod(unit, size["panels"])
+        column = panel * width
+        source = b.gep(weights, group * size["group_stride"] + column * size["column_stride"])
+        count = b.min(size["columns"] - column, width)
+        target_panel = b.gep(packed, unit * panel_floats)
+        whole = Panel(source, count, target_panel, width)
+        with loop_column_blocks(b, size, whole, by_channel=by_channel) as (block, channel):
+            copy_column_block(b, size, block, channel, excess if is_checked else None)
+    if is_checked:
+        total = reduce_to_scalar(b, lambda x, y: x + y, b.load(excess))
+        with b.if_then(total.ne(total)):
+            record_error(b, b.pointer("status"), i64(b, 0))
+    return b.build_module(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A panel of `width` columns at `target`, from `count` columns at `source`."""
+
+    source: str
+    count: LLVMValue
+    target: str
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnBlock:
+    """The columns of a vector: the address of the first channel of each, and of their first row in the panel."""
+
+    starts: Sequence[str]
+    target: str
+    width: int
+
+
+@contextmanager
+def loop_column_blocks(
+    b: KernelBuilder, size: dict[str, LLVMValue], panel: Panel, *, by_channel: bool
+) -> Iterator[tuple[ColumnBlock, LLVMValue]]:
+    """The loops over vectors of columns and over channels; the inner one walks through adjacent memory."""
+    zero, channels, lanes = i64(b, 0), size["channels"], b.target.lanes
+    if by_channel:
+        with (
+            b.loop(zero, channels, name="channel") as channel,
+            loop_blocks(b, panel.count, lanes, "column") as first,
+        ):
+            yield column_block(b, size, panel, first), channel
+        return
+    with loop_blocks(b, panel.count, lanes, "column") as first:
+        block = column_block(b, size, panel, first)
+        with b.loop(zero, channels, name="channel") as channel:
+            yield block, channel
+
+
+def column_block(b: KernelBuilder, size: dict[str, LLVMValue], panel: Panel, first: LLVMValue) -> ColumnBlock:
+    """The vector of columns from number `first` of a panel on."""
+    numbers = [b.min(first + i, panel.count - 1) for i in range(b.target.lanes)]
+    starts = [b.gep(panel.source, number * size["column_stride"]) for number in numbers]
+    return ColumnBlock(starts, b.gep(panel.target, first), panel.width)
+
+
+def fill_places(b: KernelBuilder, size: dict[str, LLVMValue], tap_floats: LLVMValue) -> None:
+    """Writes, for each tap of the weights, where the rows of its channels begin in a panel, to scratch."""
+    with b.loop(i64(b, 0), size["taps"] + b.target.lanes, name="tap") as tap:
+        b.store(place(b, tap), i64(b, UNUSED))
+    with (
+        b.loop(i64(b, 0), size["count_y"], name="y") as y,
+        b.loop(i64(b, 0), size["count_x"], name="x") as x,
+    ):
+        source_y = size["first_y"] + y * size["step_y"]
+        source_x = size["first_x"] + x * size["step_x"]
+        tap = source_y * size["kernel_width"] + source_x
+        b.store(place(b, tap), (y * size["count_x"] + x) * tap_floats)
+
+
+def place(b: KernelBuilder, tap: LLVMValue) -> StackSlot:
+    return StackSlot(b.gep(b.scratch, tap, "i64"), I64)
+
+
+def copy_column_block(
+    b: KernelBuilder,
+    size: dict[str, LLVMValue],
+    block: ColumnBlock,
+    channel: LLVMValue,
+    excess: StackSlot | None,
+) -> None:
+    """Copies the taps of a channel for a vector of columns.  excess: becomes NaN if a weight is not finite."""
+    lanes = b.target.lanes
+    with loop_blocks(b, size["taps"], lanes, "tap") as tap:
+        mask, offset = first_lanes(b, size["taps"] - tap, lanes), channel * size["channel_stride"] + tap
+        columns = [load_vector(b, b.gep(start, offset), mask) for start in block.starts]
+        if excess is not None:
+            b.store(excess, b.load(excess) + sum_pairwise([column - column for column in columns]))
+        target = b.gep(block.target, channel * block.width)
+        for i, row in enumerate(transpose(b, columns)):
+            position = b.load(place(b, tap + i))
+            with b.if_then(position >= 0):
+                store_vector(b, row, b.gep(target, position))
+
+
+def sum_pairwise(values: Sequence[LLVMValue]) -> LLVMValue:
+    """The sum of some values, by a tree of additions, which do not wait for one another."""
+    if len(values) == 1:
+        return values[0]
+    half = len(values) // 2
+    return sum_pairwise(values[:half]) + sum_pairwise(values[half:])

@@ -26,8 +26,10 @@ from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.accumulators import (
+    CACHE_LINE_FLOATS,
     FLOAT32_ARITHMETIC,
     Microkernel,
+    Prefetch,
     accumulate,
     load_accumulators,
     make_microkernel,
@@ -47,6 +49,7 @@ from sardonyx._src.compile.kernels.vectors import (
     loop_vectors,
     sdiv,
     store_vector,
+    urem,
     zeros,
 )
 from sardonyx._src.compile.program.step import Kernel, Step
@@ -262,8 +265,17 @@ def add_pixels(w: WeightGradient, block: PixelBlock, rows: RowBlock, image: str,
                     ]
                     position = (block.first_line + line) * size["out_width"] + first
                     terms = b.gep(panel, position * m.tile.width)
-                    accumulate(m, channels, terms, end - first, size["stride_x"] * size["pixel_stride"])
+                    stride, ahead = size["stride_x"] * size["pixel_stride"], next_block(w, terms, tap)
+                    accumulate(m, channels, terms, end - first, stride, ahead)
             spill_accumulators(m, count, sums, row_stride)
+
+
+def next_block(w: WeightGradient, terms: str, tap: LLVMValue) -> Prefetch:
+    """The same pixels of the next block of dy, of which each tap prefetches one cache line."""
+    b, size, width = w.b, w.size, w.m.tile.width
+    line = urem(b, tap, i64(b, max(1, width // CACHE_LINE_FLOATS))) * CACHE_LINE_FLOATS
+    distance = size["block_lines"] * size["out_width"] * width
+    return Prefetch(b.gep(terms, distance + line), i64(b, width * 4))
 
 
 def pixels_inside(w: WeightGradient, block: PixelBlock, shift: LLVMValue) -> tuple[LLVMValue, LLVMValue]:

@@ -224,6 +224,17 @@ def test_a_diverging_run_keeps_its_last_good_checkpoint(tmp_path: Path) -> None:
         assert value.initializer is not None and np.isfinite(value.initializer.numpy()).all()
 
 
+@pytest.mark.parametrize("name", ["data", "validation"])
+def test_numbers_that_are_not_finite_are_named(tmp_path: Path, name: str) -> None:
+    bad = {**DATA, "x": DATA["x"].copy()}
+    bad["x"][17, 2] = np.nan
+    data, validation = (bad, None) if name == "data" else (DATA, bad)
+    with pytest.raises(
+        sx.TrainingDiverged, match=r"loss must be finite; got nan, and input 'x' is nan in example 17;"
+    ):
+        fit(classifier(), data, validation=validation, epochs=1, engine="reference", folder=tmp_path)
+
+
 def test_metrics_are_written_as_json_lines_and_events(tmp_path: Path) -> None:
     result = run(tmp_path, epochs=5, validation=0.2)
     lines = [json.loads(line) for line in (tmp_path / JSON_LINES).read_text().splitlines()]
@@ -301,6 +312,10 @@ def with_column(name: str, values: object) -> dict[str, object]:
         (
             {"x": DATA["x"], "label": DATA["target"]},
             r"data must have a column for input 'target'; the columns are 'label', 'x'",
+        ),
+        (
+            with_column("target", DATA["target"].astype(np.uint64) + (1 << 63)),
+            r"column 'target' of data must be int64; got 9223372036854775808",
         ),
         ({name: values[:0] for name, values in DATA.items()}, r"data must have at least one example; got 0"),
         ("nowhere.npz", r"nowhere.npz must be a .npz or .parquet file or a folder; it does not exist"),

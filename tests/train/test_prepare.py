@@ -343,3 +343,24 @@ def test_logits_before_a_softmax_are_taken() -> None:
     _, results = run(prepare(model), x=np.zeros((1, 3), np.float32), target=[2])
     e = np.exp([1, 2, 3])
     np.testing.assert_allclose(results["loss"], -np.log(e[2] / e.sum()), rtol=1e-5)
+
+
+def test_steps_refuse_labels_and_inputs_that_do_not_exist() -> None:
+    model = parse_text("g (float[N, 3] x) => (float[N, 3] y) <float[3] b = {1, 2, 3}> { y = Add(x, b) }")
+    session = sx.TrainingSession(prepare(model), engine="reference")
+    feeds = {"x": np.zeros((2, 3), np.float32), "target": np.array([0, 2])}
+    state = session.state["b"].copy()
+    for label in (-1, 3):
+        with pytest.raises(
+            sx.InputError, match=f"'target' of feeds must be in 0 to 2; got {label} in example 1"
+        ):
+            session.step({**feeds, "target": np.array([0, label])})
+    with pytest.raises(sx.InputError, match="there is no input 'q'; the inputs are 'target', 'x'"):
+        session.step({**feeds, "q": feeds["x"]})
+    np.testing.assert_array_equal(session.state["b"], state)
+    session.step(feeds)
+
+
+def test_numbers_of_bytes_are_written_as_such() -> None:
+    metadata = prepare(linear_model(), loss="mse", checkpointing=np.int64(4096)).metadata  # type: ignore[arg-type]
+    assert "4096" in metadata.values()

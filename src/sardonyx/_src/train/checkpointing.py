@@ -22,7 +22,7 @@ def check_goal(goal: MemoryGoal | None) -> None:
 def write_goal(model: Model, goal: MemoryGoal | None) -> None:
     """Adds a goal to the metadata of a model; None leaves them."""
     if goal is not None:
-        model.metadata[METADATA_KEY] = str(goal)
+        model.metadata[METADATA_KEY] = goal if isinstance(goal, str) else str(int(goal))
 
 
 def read_goal(model: Model) -> MemoryGoal | None:

@@ -21,8 +21,10 @@ from sardonyx._src.ir.model import Model, TrainingInfo
 from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.ops.api import RunLimits, RunResult, RuntimeValue
 from sardonyx._src.runtime.session import Engine, Session
+from sardonyx._src.suggestions import suggest
 from sardonyx._src.train.checkpointing import check_goal, read_goal, write_goal
 from sardonyx._src.train.evaluation import evaluation_model
+from sardonyx._src.train.prepare.targets import check_labels, read_targets
 from sardonyx._src.train.state_buffers import StateBuffers, aligned_copy
 from sardonyx._src.train.training_models import (
     algorithm_model,
@@ -64,6 +66,7 @@ class TrainingSession:
         if not self.model.training:
             raise InputError("the model must have training information; it has none", name="source")
         self._open = partial(Session, engine=engine, threads=threads, seed=seed, limits=limits)
+        self._labels = read_targets(self.model)
         self._states = {value: value.name for value in state_values(self.model)}
         self._values = {value: initial_value(value) for value in self._states}
         self._buffers = StateBuffers()
@@ -176,6 +179,13 @@ class TrainingSession:
             if name in self.state:
                 raise InputError(f"{name!r} is a state variable, which cannot be fed", name=name)
         expected = {value.name for value in session.inputs}
+        for name in given:
+            if name not in expected:
+                known = sorted(expected - self.state.keys())
+                raise InputError(f"there is no input {name!r}{suggest(name, known, 'inputs')}", name=name)
+            labels, values = self._labels.get(name), given[name]
+            if labels is not None and isinstance(values, np.ndarray):
+                check_labels(name, values, labels, "feeds")
         given.update((name, array) for name, array in self.state.items() if name in expected)
         return session.run(given, outputs, out=out)
 

@@ -18,6 +18,7 @@ from sardonyx._src.ir.types import TensorType, shape_text
 from sardonyx._src.suggestions import suggest
 from sardonyx._src.train.fit.data_files import read_columns
 from sardonyx._src.train.losses.base import Labels
+from sardonyx._src.train.prepare.targets import check_labels
 
 DataSource = Mapping[str, object] | str | os.PathLike[str]
 
@@ -53,6 +54,15 @@ class Dataset:
         """A dataset of these examples alone."""
         chosen = {n: Column(c.values[rows], c.dtype, c.shape) for n, c in self.columns.items()}
         return Dataset(chosen)
+
+    def non_finite(self, rows: Array) -> str:
+        """Which input and which of these examples have an infinity or NaN, the first of them; empty if none has one."""
+        for name, column in self.columns.items():
+            values = column.take(rows)
+            if column.dtype.is_float and not (is_finite := np.isfinite(values)).all():
+                place = tuple(int(i) for i in np.argwhere(~is_finite)[0])
+                return f"input {name!r} is {values[place]} in example {int(rows[place[0]])}"
+        return ""
 
     def description(self) -> dict[str, str]:
         """The type and sizes of each column, by which a resumed run recognizes its data."""
@@ -119,6 +129,7 @@ def column_of(value: Value, array: Array, what: str) -> Column:
             f"column {value.name!r} of {what} must have an axis of examples; got shape {list(array.shape)}",
             name=value.name,
         )
+    check_range(value.name, array, dtype, what)
     own = example_shape(array.shape[1:], None if shape is None else shape[1:])
     if own is None:
         assert shape is not None, "an unknown shape allows every other"
@@ -127,6 +138,15 @@ def column_of(value: Value, array: Array, what: str) -> Column:
             name=value.name,
         )
     return Column(array, dtype, own)
+
+
+def check_range(name: str, array: Array, dtype: DataType, what: str) -> None:
+    """Raises InputError for an integer that the integer type of an input does not hold."""
+    if array.dtype.kind not in "iu" or dtype.is_float or array.dtype == dtype.numpy or not array.size:
+        return
+    for extreme in (array.min(), array.max()):
+        if int(extreme.astype(dtype.numpy)) != int(extreme):
+            raise InputError(f"column {name!r} of {what} must be {dtype.text}; got {extreme}", name=name)
 
 
 def converts(source: np.dtype[np.generic], target: DataType) -> bool:
@@ -150,21 +170,3 @@ def example_shape(actual: tuple[int, ...], declared: tuple[Dim, ...] | None) -> 
     if len(fixed) == len(declared) and np.prod(actual, dtype=np.int64) == np.prod(fixed, dtype=np.int64):
         return fixed
     return None
-
-
-def check_labels(name: str, values: Array, known: Labels, what: str) -> None:
-    """Raises InputError for a label that is no class."""
-    if known.classes is None or values.dtype.kind not in "iub":
-        return
-    wrong = (values < 0) | (values >= known.classes)
-    if known.ignored is not None:
-        wrong &= values != known.ignored
-    places = np.argwhere(wrong)
-    if len(places):
-        place = tuple(int(i) for i in places[0])
-        more = "" if known.ignored is None else f", or {known.ignored}"
-        raise InputError(
-            f"labels in {name!r} of {what} must be in 0 to {known.classes - 1}{more}; got {values[place]} in example {place[0]}"
-            + (f" (and {len(places) - 1} more)" if len(places) > 1 else ""),
-            name=name,
-        )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -174,17 +175,24 @@ class Run:
         seed = seed_of_step(self.seed, progress.step)
         results = self.session.step(self.data.take(rows), seed=seed, inference_outputs=False)
         metrics = {name: number_of(results[name]) for name in self.metrics}
-        if not math.isfinite(metrics[self.metrics[0]]):
-            raise TrainingDiverged(
-                f"the {self.metrics[0]} must be finite; got {metrics[self.metrics[0]]}",
-                epoch=progress.epoch + 1,
-                step=progress.step + 1,
-            )
+        self.require_finite_loss(
+            metrics, partial(self.data.non_finite, rows), self.metrics[0], progress.step + 1
+        )
         progress.add(metrics, len(rows))
         progress.seconds += time.perf_counter() - start
         if self.log is not None and progress.step % STEPS_BETWEEN_ENTRIES == 0:
             self.log.write("step", progress.step, metrics)
         self.notify(None)
+
+    def require_finite_loss(
+        self, losses: Mapping[str, float], where: Callable[[], str], what: str, step: int
+    ) -> None:
+        """Raises TrainingDiverged for a loss that is not finite; where: what of the data is not, either."""
+        loss = losses[self.metrics[0]]
+        if not math.isfinite(loss):
+            cause = where()
+            why = f"the {what} must be finite; got {loss}" + (f", and {cause}" if cause else "")
+            raise TrainingDiverged(why, epoch=self.progress.epoch + 1, step=step)
 
     def end_epoch(self, record: EpochRecord) -> None:
         """Records an epoch, and saves the run."""
@@ -209,7 +217,10 @@ class Run:
             results = self.session.evaluate(data.take(rows))
             for name in self.metrics:
                 sums[name] += number_of(results[name]) * len(rows)
-        return {name: total / len(data) for name, total in sums.items()}
+        means = {name: total / len(data) for name, total in sums.items()}
+        where = partial(data.non_finite, np.arange(len(data)))
+        self.require_finite_loss(means, where, f"validation {self.metrics[0]}", self.progress.step)
+        return means
 
     def keep_best(self) -> None:
         """Keeps the present state as the best one: in a file if the run has a folder, else in memory.

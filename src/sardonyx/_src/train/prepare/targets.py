@@ -1,11 +1,15 @@
-"""What integers the targets of a training model allow, in its metadata."""
+"""What integers the targets of a training model allow, in its metadata, and the check of them."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 
+import numpy as np
+
+from sardonyx._src.errors import InputError
 from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.tensors import Array
 from sardonyx._src.train.losses.base import Labels
 
 TARGETS_KEY = "sardonyx.train.targets"
@@ -27,3 +31,21 @@ def read_targets(model: Model) -> dict[str, Labels]:
         return {name: Labels(*entry) for name, entry in entries.items()}
     except (ValueError, TypeError, AttributeError):
         return {}
+
+
+def check_labels(name: str, values: Array, known: Labels, what: str) -> None:
+    """Raises InputError for a label that is no class."""
+    if known.classes is None or values.dtype.kind not in "iub":
+        return
+    wrong = (values < 0) | (values >= known.classes)
+    if known.ignored is not None:
+        wrong &= values != known.ignored
+    places = np.argwhere(wrong)
+    if len(places):
+        place = tuple(int(i) for i in places[0])
+        more = "" if known.ignored is None else f", or {known.ignored}"
+        raise InputError(
+            f"labels in {name!r} of {what} must be in 0 to {known.classes - 1}{more}; got {values[place]} in example {place[0]}"
+            + (f" (and {len(places) - 1} more)" if len(places) > 1 else ""),
+            name=name,
+        )

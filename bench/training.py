@@ -10,7 +10,8 @@ where the error of Sardonyx is largest beside that of PyTorch.
 
 The third table compares losses over 200 steps from the same weights, each with another minibatch and classes drawn at random: the largest relative difference of two engines at the learning rates of the rows.  What rounding alone changes is in the second
 column of differences: PyTorch and itself, with the examples of each minibatch in reverse order, so that gradients by weights are added in another order.
-The forward pass of an example then rounds as before, so that a rectifier sees the same signs; the distances of both engines from float64, in the last columns, are what all rounding changes.  Adam divides small gradients by small numbers, and a rectifier or a maximum that sees another sign
+The forward pass of an example then rounds as before, so that a rectifier sees the same signs; the distances of both engines from float64, in the last columns, are what all rounding changes;
+their ratio is at most 1 where Sardonyx is no farther.  Adam divides small gradients by small numbers, and a rectifier or a maximum that sees another sign
 changes a gradient as a whole, so that a difference of the last digit can grow with each step; the lower the rate, the less it does.
 
 Needs the group `bench-torch` and onnx, in this Python or in the one that TORCH_PYTHON names.  With TRAINING_STATE, the name of a folder, results are kept there, and those of

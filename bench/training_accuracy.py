@@ -14,7 +14,7 @@ from training_engines import Worker, call, exported_network, read_line, start
 from training_state import recall
 
 LOSS_STEPS = 200
-RATES = 1e-3, 1e-4
+RATES = 1e-3, 1e-4, 1e-5
 LOSS_ENGINES = ("sardonyx", "eager", "reversed", "float64")
 
 
@@ -93,8 +93,10 @@ def largest_difference(losses: list[float], base: list[float]) -> float:
 def losses_row(name: str, rate: float) -> str:
     by_engine = recall(f"losses {name} {rate}", partial(losses, name, rate))
     pairs = (("sardonyx", "eager"), ("reversed", "eager"), ("sardonyx", "float64"), ("eager", "float64"))
-    cells = [f"{largest_difference(by_engine[a], by_engine[b]):.0e}" for a, b in pairs]
-    return f"| {name} | {rate} | {' | '.join(cells)} |"
+    differences = [largest_difference(by_engine[a], by_engine[b]) for a, b in pairs]
+    cells = [f"{difference:.0e}" for difference in differences]
+    own, peer = differences[2:]
+    return f"| {name} | {rate} | {' | '.join(cells)} | {own / peer:.2f} |"
 
 
 def gradients_table(names: tuple[str, ...]) -> list[str]:
@@ -105,6 +107,6 @@ def gradients_table(names: tuple[str, ...]) -> list[str]:
 def losses_table(names: tuple[str, ...]) -> list[str]:
     head = (
         "| network | rate | Sardonyx and PyTorch | PyTorch, examples in reverse order, and PyTorch "
-        "| Sardonyx and float64 | PyTorch and float64 |"
+        "| Sardonyx and float64 | PyTorch and float64 | ratio of the two |"
     )
-    return [head, "|---" * 6 + "|", *(losses_row(name, rate) for rate in RATES for name in names)]
+    return [head, "|---" * 7 + "|", *(losses_row(name, rate) for rate in RATES for name in names)]

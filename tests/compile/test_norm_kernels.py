@@ -130,6 +130,28 @@ def test_in_place_and_nan_stays_in_its_row() -> None:
     np.testing.assert_allclose(a[[0, 1, 3]], standardize(before[[0, 1, 3]], (1,)), *CLOSE)
 
 
+@pytest.mark.parametrize("name", ["x", "scale", "operand"])
+def test_the_result_may_replace_any_operand_without_an_addend(name: str) -> None:
+    memory = Memory()
+    tensors = {n: memory.random_array(100)[0] for n in ("x", "scale", "operand")}
+    x, scale, operand = (memory.arrays[t.buffer].astype(np.float64) for t in tensors.values())
+    epilogue = Epilogue(Apply("add", (RESULT, Local("o0"))), ("column",))
+    params = NormParams(EPSILON, scale=tensors["scale"], epilogue=epilogue, operands=(tensors["operand"],))
+    step = layer_norm_step(tensors["x"], tensors[name], 0, params)
+    assert step is not None and step.in_place
+    guarded.run(step, memory.arrays)
+    np.testing.assert_allclose(
+        memory.arrays[tensors[name].buffer], standardize(x, (0,)) * scale + operand, *CLOSE
+    )
+
+
+def test_a_sum_with_an_addend_is_written_before_other_operands_are_read() -> None:
+    memory = Memory()
+    x, addend = memory.random_array(4, 30)[0], memory.random_array(4, 30)[0]
+    step = layer_norm_step(x, memory.random_array(4, 30)[0], -1, NormParams(EPSILON, addend=addend))
+    assert step is not None and not step.in_place
+
+
 @pytest.mark.parametrize("shape", [(2, 6, 5, 7), (1, 4, 1, 1), (3, 8, 16, 16), (0, 4, 3, 3), (2, 4, 0, 3)])
 def test_group_norm(shape: tuple[int, int, int, int]) -> None:
     for groups in (1, 2, shape[1]):

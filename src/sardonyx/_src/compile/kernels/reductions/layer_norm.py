@@ -149,6 +149,8 @@ def layer_norm_step(x: TensorView, y: TensorView, axis: int, params: NormParams)
         (y, *params.present("total"), *statistics),
         flops=x.num_elements * 8,
         bytes_accessed=x.nbytes * len(row_tensors),
+        # The passes before the last write nothing: with an addend they write y, before scale, bias and operands are read.
+        in_place=params.addend is None,
     )
 
 

@@ -138,7 +138,7 @@ def test_the_result_may_replace_any_operand_without_an_addend(name: str) -> None
     epilogue = Epilogue(Apply("add", (RESULT, Local("o0"))), ("column",))
     params = NormParams(EPSILON, scale=tensors["scale"], epilogue=epilogue, operands=(tensors["operand"],))
     step = layer_norm_step(tensors["x"], tensors[name], 0, params)
-    assert step is not None and step.in_place
+    assert step.in_place
     guarded.run(step, memory.arrays)
     np.testing.assert_allclose(
         memory.arrays[tensors[name].buffer], standardize(x, (0,)) * scale + operand, *CLOSE
@@ -149,7 +149,7 @@ def test_a_sum_with_an_addend_is_written_before_other_operands_are_read() -> Non
     memory = Memory()
     x, addend = memory.random_array(4, 30)[0], memory.random_array(4, 30)[0]
     step = layer_norm_step(x, memory.random_array(4, 30)[0], -1, NormParams(EPSILON, addend=addend))
-    assert step is not None and not step.in_place
+    assert not step.in_place
 
 
 @pytest.mark.parametrize("shape", [(2, 6, 5, 7), (1, 4, 1, 1), (3, 8, 16, 16), (0, 4, 3, 3), (2, 4, 0, 3)])

@@ -28,6 +28,7 @@ SIZES = [
     (101, 20, 1030), (22, 32, 1100), (26, 16, 1100), (23, 48, 600), (10, 64, 600), (5, 33, 9), (29, 48, 8), (14, 16, 4),
     (330, 64, 1100),  # more rows than are computed together
     (130, 140, 1030), (7, 260, 530), (1, 520, 300),  # a large B: few prefetches, many, for a single row
+    (600, 140, 1030),  # a large B, and more rows than stay in a cache
 ]  # fmt: skip
 
 

@@ -1,10 +1,11 @@
 """Loop nest of a batched GEMM around the microkernel: y [M, N] = epilogue(a [M, K] @ b [K, N] + bias).
 
-    for panel of B, of any batch item:
-        for rows in the panel's units of this call:        # a unit of work is a panel and a group of rows
-            for k_block in K by KC:                        # the block of the panel stays in the cache
-                for row_block in rows by MR:               # one register tile
-                    microkernel over k_block; spill partial sums to scratch, or apply the epilogue and store
+    for chunk of rows of a large B:                        # it stays in L2 while the panels stream through
+        for panel of B, of any batch item:
+            for rows in the panel's units of this call:    # a unit of work is a panel and a group of rows
+                for k_block in K by KC:                    # the block of the panel stays in the cache
+                    for row_block in rows by MR:           # one register tile
+                        microkernel over k_block; spill partial sums to scratch, or apply the epilogue and store
 
 A has any strides; B is packed in panels [batch, panels, K, NR]; rows of y are contiguous.  Units of one panel that a
 thread executes at once are computed together: more rows use a block of the panel while it is in the cache, and the next
@@ -14,7 +15,8 @@ blocks of columns: a unit has one panel.  Source: Goto and van de Geijn (2008); 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 
 from sardonyx._src.compile.codegen.blocks import I64
@@ -130,12 +132,15 @@ def emit_matmul(
     groups = b.select(size["groups"] < 1, b.constant(1, I64), size["groups"])
     k_blocks = k_block_lengths(b, size)
     end_panel = b.udiv(b.end_unit + groups - 1, groups)
-    with b.loop(b.udiv(b.first_unit, groups), end_panel, 1, "panel") as item_panel:
+    chunks = loop_chunks(b, size, end_panel) if is_large else nullcontext()
+    with chunks as chunk, b.loop(b.udiv(b.first_unit, groups), end_panel, 1, "panel") as item_panel:
         item, panel = b.udivmod(item_panel, size["panels"])
         outer, inner = b.udivmod(item, size["inner"])
         a_item = b.gep(a, outer * size["a_outer"] + inner * size["a_inner"])
         b_item = panel_address(m, panels, outer * size["b_outer"] + inner * size["b_inner"])
         first, end = unit_rows(b, size, item_panel * groups)
+        if chunk is not None:
+            first, end = b.select(first < chunk.first, chunk.first, first), b.min(end, chunk.end)
         update = load_update(m, panel, outer, inner, size) if has_update else None
         with b.loop(first, end + (GemmTuning.max_rows - 1), GemmTuning.max_rows, "rows") as row:
             rows = PanelRows(
@@ -150,6 +155,26 @@ def emit_matmul(
                 update=update,
             )
             emit_rows(m, size, rows, k_blocks, is_large=is_large)
+
+
+@dataclass(frozen=True, slots=True)
+class RowChunk:
+    """Rows from `first` to `end`, which all panels of a call are multiplied by before the next rows."""
+
+    first: LLVMValue
+    end: LLVMValue
+
+
+@contextmanager
+def loop_chunks(b: KernelBuilder, size: Mapping[str, LLVMValue], end_panel: LLVMValue) -> Iterator[RowChunk]:
+    """A loop over chunks of rows so few that these stay in L2 while the panels of a large B stream through it.
+
+    One chunk if the call may reach into a further batch item, whose rows and panels are others.
+    """
+    length, _ = divide_evenly(b, size["rows"], b.constant(GemmTuning.max_rows, I64))
+    length = b.select(end_panel <= size["panels"], length, size["rows"])
+    with b.loop(b.constant(0, I64), size["rows"] + length - 1, length, "chunk") as first:
+        yield RowChunk(first, first + length)
 
 
 def unit_rows(

@@ -15,8 +15,8 @@ blocks of columns: a unit has one panel.  Source: Goto and van de Geijn (2008); 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from sardonyx._src.compile.codegen.blocks import I64
@@ -50,7 +50,12 @@ from sardonyx._src.compile.kernels.gemm.output import (
     output_parameters,
 )
 from sardonyx._src.compile.kernels.gemm.register_tile import make_tile
-from sardonyx._src.compile.kernels.gemm.row_blocks import RowBlock, loop_row_blocks
+from sardonyx._src.compile.kernels.gemm.row_blocks import (
+    RowBlock,
+    divide_evenly,
+    loop_chunks,
+    loop_row_blocks,
+)
 from sardonyx._src.compile.kernels.tuning import GemmTuning
 
 MATMUL_SIZES = (
@@ -132,7 +137,8 @@ def emit_matmul(
     groups = b.select(size["groups"] < 1, b.constant(1, I64), size["groups"])
     k_blocks = k_block_lengths(b, size)
     end_panel = b.udiv(b.end_unit + groups - 1, groups)
-    chunks = loop_chunks(b, size, end_panel) if is_large else nullcontext()
+    is_one_item = end_panel <= size["panels"]
+    chunks = loop_chunks(b, size["rows"], is_one_item) if is_large else nullcontext()
     with chunks as chunk, b.loop(b.udiv(b.first_unit, groups), end_panel, 1, "panel") as item_panel:
         item, panel = b.udivmod(item_panel, size["panels"])
         outer, inner = b.udivmod(item, size["inner"])
@@ -155,26 +161,6 @@ def emit_matmul(
                 update=update,
             )
             emit_rows(m, size, rows, k_blocks, is_large=is_large)
-
-
-@dataclass(frozen=True, slots=True)
-class RowChunk:
-    """Rows from `first` to `end`, which all panels of a call are multiplied by before the next rows."""
-
-    first: LLVMValue
-    end: LLVMValue
-
-
-@contextmanager
-def loop_chunks(b: KernelBuilder, size: Mapping[str, LLVMValue], end_panel: LLVMValue) -> Iterator[RowChunk]:
-    """A loop over chunks of rows so few that these stay in L2 while the panels of a large B stream through it.
-
-    One chunk if the call may reach into a further batch item, whose rows and panels are others.
-    """
-    length, _ = divide_evenly(b, size["rows"], b.constant(GemmTuning.max_rows, I64))
-    length = b.select(end_panel <= size["panels"], length, size["rows"])
-    with b.loop(b.constant(0, I64), size["rows"] + length - 1, length, "chunk") as first:
-        yield RowChunk(first, first + length)
 
 
 def unit_rows(
@@ -201,13 +187,6 @@ def k_block_lengths(b: KernelBuilder, size: Mapping[str, LLVMValue]) -> BlockLen
     long, long_count = divide_evenly(b, size["k"], size["k_block"])
     short, short_count = divide_evenly(b, size["k"], b.min(size["k_block"], GemmTuning.short_k_block))
     return BlockLengths(long, long_count, short, short_count)
-
-
-def divide_evenly(b: KernelBuilder, total: LLVMValue, limit: LLVMValue) -> tuple[LLVMValue, LLVMValue]:
-    """The length of equal blocks, at most `limit`, of which the last may be shorter; and their number, at least 1."""
-    count = b.udiv(total + limit - 1, limit)
-    count = b.select(count < 1, b.constant(1, I64), count)
-    return b.udiv(total + count - 1, count), count
 
 
 def emit_rows(

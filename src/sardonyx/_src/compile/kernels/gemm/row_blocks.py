@@ -1,4 +1,5 @@
-"""Blocks of rows: divides the rows of a unit of work into register tiles (the loop over MR of BLIS).
+"""Blocks of rows: divides the rows of a unit of work into register tiles (the loop over MR of BLIS), and those of a call
+into chunks that stay in a cache.
 
 The last tiles have one row less than the others if that avoids a nearly empty tile: 11 rows by a tile of 6 are 6 + 5.
 """
@@ -11,7 +12,9 @@ from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen.blocks import I64
 from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.gemm.accumulators import Microkernel
+from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.ir.dims import Known
 
 
@@ -37,6 +40,33 @@ def loop_row_blocks(m: Microkernel, count: LLVMValue) -> Iterator[RowBlock]:
         row = i * rows - b.select(is_low, i - num_full, zero)
         num_rows = b.select(is_low, rows - 1, b.constant(rows, I64))
         yield RowBlock(i, row, b.min(num_rows, count - row))
+
+
+@dataclass(frozen=True, slots=True)
+class RowChunk:
+    """Rows from `first` to `end`, which all panels of a call are multiplied by before the next rows."""
+
+    first: LLVMValue
+    end: LLVMValue
+
+
+@contextmanager
+def loop_chunks(b: KernelBuilder, rows: LLVMValue, is_one_item: LLVMValue) -> Iterator[RowChunk]:
+    """A loop over chunks of rows so few that these stay in L2 while the panels of a large B stream through it.
+
+    One chunk unless the call is within the first batch item: rows and panels of the others are not the same.
+    """
+    length, _ = divide_evenly(b, rows, b.constant(GemmTuning.max_rows, I64))
+    length = b.select(is_one_item, length, rows)
+    with b.loop(b.constant(0, I64), rows + length - 1, length, "chunk") as first:
+        yield RowChunk(first, first + length)
+
+
+def divide_evenly(b: KernelBuilder, total: LLVMValue, limit: LLVMValue) -> tuple[LLVMValue, LLVMValue]:
+    """The length of equal blocks, at most `limit`, of which the last may be shorter; and their number, at least 1."""
+    count = b.udiv(total + limit - 1, limit)
+    count = b.select(count < 1, b.constant(1, I64), count)
+    return b.udiv(total + count - 1, count), count
 
 
 def rows_per_unit(rows: Known, tile_rows: int, target_rows: int) -> int:

@@ -30,7 +30,7 @@ from sardonyx._src.compile.kernels.conv.window_origins import WINDOW_SIZES
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.amx_tiles import WORD_BYTES
 from sardonyx._src.compile.kernels.gemm.output import output_arguments
-from sardonyx._src.compile.kernels.gemm.row_blocks import rows_per_unit
+from sardonyx._src.compile.kernels.gemm.row_blocks import balanced_rows_per_unit, rows_per_unit
 from sardonyx._src.compile.kernels.tuning import ConvTuning, GemmTuning
 from sardonyx._src.compile.program.step import KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
@@ -125,7 +125,8 @@ def partition_rows(x: TensorView, y: TensorView, weights: ConvWeights) -> ConvPa
     channels = x.shape[3]
     assert x.strides[3] == 1 or channels == 1, f"channels of x must be contiguous; got {x}"
     total_rows = y.shape[0] * y.shape[1] * y.shape[2]
-    group_rows = rows_per_unit(total_rows, weights.tile.rows, ConvTuning.unit_rows)
+    panels = weights.panels.shape[0] * weights.panels.shape[1]
+    group_rows = balanced_rows_per_unit(total_rows, panels, weights.tile.rows, ConvTuning.unit_rows)
     rows = (total_rows, group_rows, ceil_div(total_rows, group_rows))
     windows = window_arguments(x, y.shape[1:3], weights.window)
     if weights.narrow_channels:

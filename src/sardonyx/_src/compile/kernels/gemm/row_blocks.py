@@ -17,6 +17,8 @@ from sardonyx._src.compile.kernels.gemm.accumulators import Microkernel
 from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.ir.dims import Known
 
+MIN_BALANCE_GAIN = 0.02  # of the time of one thread
+
 
 @dataclass(frozen=True, slots=True)
 class RowBlock:
@@ -76,3 +78,26 @@ def rows_per_unit(rows: Known, tile_rows: int, target_rows: int) -> int:
     tiles = max(1, -(-rows // tile_rows))
     units = max(1, -(-tiles * tile_rows // target_rows))
     return -(-tiles // units) * tile_rows
+
+
+def balanced_rows_per_unit(rows: Known, panels: Known, tile_rows: int, target_rows: int) -> int:
+    """`rows_per_unit`, but with one more group of rows if two threads then have less uneven work.
+
+    A unit is a group by a panel; few units, or an odd number of them, leave one of two threads without work.
+    """
+    size = rows_per_unit(rows, tile_rows, target_rows)
+    if not isinstance(rows, int) or not isinstance(panels, int) or rows <= tile_rows or panels == 0:
+        return size
+    tiles, group_tiles = -(-rows // tile_rows), size // tile_rows
+    fewer_tiles = -(-tiles // (-(-tiles // group_tiles) + 1))
+    gain = imbalance(tiles, group_tiles, panels) - imbalance(tiles, fewer_tiles, panels)
+    return size if gain < MIN_BALANCE_GAIN else fewer_tiles * tile_rows
+
+
+def imbalance(tiles: int, group_tiles: int, panels: int) -> float:
+    """The share of the work, above one half, of the thread with more of it, if each of two threads has half of the units."""
+    total, groups = tiles * panels, -(-tiles // group_tiles)
+    whole_groups, more_panels = divmod(groups * panels // 2, panels)
+    before = whole_groups * group_tiles
+    in_half = before * panels + more_panels * min(group_tiles, tiles - before)
+    return max(in_half, total - in_half) / total - 0.5

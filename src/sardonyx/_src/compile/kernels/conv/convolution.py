@@ -126,7 +126,9 @@ def partition_rows(x: TensorView, y: TensorView, weights: ConvWeights) -> ConvPa
     assert x.strides[3] == 1 or channels == 1, f"channels of x must be contiguous; got {x}"
     total_rows = y.shape[0] * y.shape[1] * y.shape[2]
     panels = weights.panels.shape[0] * weights.panels.shape[1]
-    group_rows = balanced_rows_per_unit(total_rows, panels, weights.tile.rows, ConvTuning.unit_rows)
+    # If only the number of images is symbolic, one image is divided evenly.
+    known_rows = total_rows if isinstance(total_rows, int) else y.shape[1] * y.shape[2]
+    group_rows = balanced_rows_per_unit(known_rows, panels, weights.tile.rows, ConvTuning.unit_rows)
     rows = (total_rows, group_rows, ceil_div(total_rows, group_rows))
     windows = window_arguments(x, y.shape[1:3], weights.window)
     if weights.narrow_channels:

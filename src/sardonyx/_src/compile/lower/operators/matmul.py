@@ -17,6 +17,11 @@ from sardonyx._src.compile.kernels.gemm.bf16 import pack_bf16_constant
 from sardonyx._src.compile.kernels.gemm.bf16_matmul import bf16_matmul_steps
 from sardonyx._src.compile.kernels.gemm.double_matmul import DoubleProduct
 from sardonyx._src.compile.kernels.gemm.few_rows import few_rows_step, reads_in_place
+from sardonyx._src.compile.kernels.gemm.integer_epilogue import (
+    IntegerEpilogue,
+    expand_row_vector,
+    is_row_operand,
+)
 from sardonyx._src.compile.kernels.gemm.matmul import matmul_steps
 from sardonyx._src.compile.kernels.gemm.packing import make_constant, pack_bias
 from sardonyx._src.compile.kernels.gemm.panels import Panels, pack_constant, pack_tensor
@@ -149,11 +154,24 @@ def add_bias_epilogue(op: BoundNode, scope: Scope, result: Scalar) -> FusedEpilo
     dims = scope.known_shape(value)
     shape = (*(1 for _ in whole[len(dims) :]), *dims)
     layout = operand_layout(shape, whole, 1) if len(shape) == len(whole) else None
+    expression = Apply("add", (result, scale(Local("o0"), op.attribute("beta", float))))
+    if layout is None and len(dims) == 2 and dims[1] == 1 and scope.guard_equal(dims[0], whole[0]):
+        return FusedEpilogue(row_epilogue(expression), op.output, (), (Read(value, DENSE),), (dims,))
     if layout is None:
         return None
-    expression = Apply("add", (result, scale(Local("o0"), op.attribute("beta", float))))
     read = read_operand(value, layout, channels_last=False)
     return FusedEpilogue(Epilogue(expression, (layout,)), op.output, (), (read,), (shape,))
+
+
+def row_epilogue(expression: Scalar) -> IntegerEpilogue:
+    """An epilogue in float32 whose operand has one element for each row."""
+    return IntegerEpilogue(
+        expression,
+        ("matrix",),
+        operand_types=(DataType.FLOAT,),
+        result_dtype=DataType.FLOAT,
+        row_operands=(0,),
+    )
 
 
 def scale(value: Scalar, factor: float) -> Scalar:
@@ -163,12 +181,11 @@ def scale(value: Scalar, factor: float) -> Scalar:
 @lowers("MatMul")
 def lower_product(region: LaidOutRegion[Product], lowering: Lowering) -> Sequence[Step]:
     config = region.config
-    left = transpose_if(region.operands[0], config.transposed[0])
+    left, operands = transpose_if(region.operands[0], config.transposed[0]), epilogue_operands(region)
     if config.matrix is None and config.bias is None:
         right, result = transpose_if(region.operands[1], config.transposed[1]), region.results[0]
         if reads_in_place(left, right, lowering.target):
-            epilogue = region.epilogue, region.epilogue_operands
-            return (few_rows_step(left, right, result, lowering.target, *epilogue),)
+            return (few_rows_step(left, right, result, lowering.target, region.epilogue, operands),)
         if region.epilogue == Epilogue() and is_exchanged(left, right, lowering.target):
             return exchanged_product(left, right, result, lowering.target)
     panels, steps = pack_right_operand(region, lowering)
@@ -183,8 +200,19 @@ def lower_product(region: LaidOutRegion[Product], lowering: Lowering) -> Sequenc
             region.results[0],
             bias=bias,
             epilogue=region.epilogue,
-            operands=region.epilogue_operands,
+            operands=operands,
         ),
+    )
+
+
+def epilogue_operands(region: LaidOutRegion[Product]) -> tuple[TensorView, ...]:
+    """The operands of the epilogue, with the shape of the result if they have one element for each row."""
+    epilogue, result = region.epilogue, region.results[0]
+    return tuple(
+        expand_row_vector(operand.reshape(result.shape[:-1]), result)
+        if is_row_operand(epilogue, i)
+        else operand
+        for i, operand in enumerate(region.epilogue_operands)
     )
 
 

@@ -57,6 +57,19 @@ def test_matrices_may_have_any_size(
     assert_close(product(a, b, make_target(lanes)), a.astype(np.float64) @ b.astype(np.float64))
 
 
+@half_dtypes
+@pytest.mark.parametrize("rows", [1, 12, 13, 60, 300])
+def test_a_row_has_equal_bits_whether_its_panel_is_promoted_or_not(
+    rows: int, dtype: np.dtype[np.generic]
+) -> None:
+    """Few rows convert vectors as they load them; many read a block that was promoted once."""
+    a, b = draw(rows, 1100), draw(1100, 70, seed=2).astype(dtype)
+    y = product(a, b, host_target())
+    for first in range(0, rows, 7):
+        few = slice(first, first + 7)
+        np.testing.assert_array_equal(product(a[few], b, host_target()), y[few])
+
+
 @pytest.mark.parametrize("lanes", [None, 4])
 def test_float16_needs_no_special_instructions(lanes: int | None) -> None:
     a, b = draw(7, 130), draw(130, 70, seed=2).astype(np.float16)

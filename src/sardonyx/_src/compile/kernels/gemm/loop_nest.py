@@ -28,6 +28,7 @@ from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm import low_rank
 from sardonyx._src.compile.kernels.gemm.accumulators import (
     CACHE_LINE_BYTES,
+    FLOAT32_ARITHMETIC,
     Microkernel,
     Prefetch,
     TileArithmetic,
@@ -49,6 +50,7 @@ from sardonyx._src.compile.kernels.gemm.output import (
     load_output_matrix,
     output_parameters,
 )
+from sardonyx._src.compile.kernels.gemm.promoted_panels import MAX_DIRECT_TILES, promote_panel
 from sardonyx._src.compile.kernels.gemm.register_tile import make_tile
 from sardonyx._src.compile.kernels.gemm.row_blocks import (
     RowBlock,
@@ -214,9 +216,35 @@ def emit_rows(
         k_block = b.select(is_sparse, k_block, k_blocks.short)
     with b.loop(b.constant(0, I64), num_blocks, 1, "part") as i:
         k = i * k_block
-        count = b.min(k_block, size["k"] - k)
-        with loop_row_blocks(m, rows.num_rows) as block:
-            emit_tile(m, size, rows, block, TermRange(k, count, prefetches))
+        emit_k_block(m, size, rows, TermRange(k, b.min(k_block, size["k"] - k), prefetches))
+
+
+def emit_k_block(m: Microkernel, size: Mapping[str, LLVMValue], rows: PanelRows, terms: TermRange) -> None:
+    """All rows over a block of k; a half-precision block that many tiles read is promoted to float32 once, in scratch."""
+    b = m.b
+    if (
+        m.arithmetic.half_type is None or rows.update is not None
+    ):  # the panels of an update have the type of B
+        emit_row_blocks(m, size, rows, terms)
+    else:
+        is_many = rows.num_rows > MAX_DIRECT_TILES * m.tile.rows
+        with b.if_then(is_many):
+            promoted = promote_panel(m, rows.panel, terms.first, terms.count)
+            next_block = panel_address(m, rows.panel, (terms.first + terms.count) * m.tile.width)
+            emit_row_blocks(
+                replace(m, arithmetic=FLOAT32_ARITHMETIC),
+                size,
+                replace(rows, panel=promoted),
+                replace(terms, next_block=next_block),
+            )
+        with b.if_then(is_many.eq(0)):
+            emit_row_blocks(m, size, rows, terms)
+
+
+def emit_row_blocks(m: Microkernel, size: Mapping[str, LLVMValue], rows: PanelRows, terms: TermRange) -> None:
+    """The register tiles of all rows over a block of k."""
+    with loop_row_blocks(m, rows.num_rows) as block:
+        emit_tile(m, size, rows, block, terms)
 
 
 def panel_row_bytes(m: Microkernel) -> int:
@@ -236,13 +264,15 @@ class PrefetchShare:
 class TermRange:
     """A block of k: its first term, how many it has, and the prefetches of a row block if B is large.
 
-    has_next: whether the next block of the panel follows in memory, so that it can be prefetched.
+    has_next: whether the next block of the panel follows in memory, so that it can be prefetched.  next_block: its address, if
+    the block was copied.
     """
 
     first: LLVMValue
     count: LLVMValue
     prefetches: PrefetchShare | None
     has_next: bool = True
+    next_block: str = ""
 
 
 def emit_tile(
@@ -290,7 +320,7 @@ def accumulate_terms(
     if not terms.has_next:
         accumulate(m, rows, panel, count, stride, None)
         return
-    next_block = panel_address(m, panel, count * m.tile.width)
+    next_block = terms.next_block or panel_address(m, panel, count * m.tile.width)
     if terms.prefetches is None:
         line = b.min(block.index, -(-panel_row_bytes(m) // CACHE_LINE_BYTES) - 1)
         address = b.gep(next_block, line * count * CACHE_LINE_BYTES, "i8")

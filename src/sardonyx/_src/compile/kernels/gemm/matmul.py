@@ -24,6 +24,7 @@ from sardonyx._src.compile.kernels.gemm.axes import (
 from sardonyx._src.compile.kernels.gemm.loop_nest import matmul_module, matmul_parameters, matrix_names
 from sardonyx._src.compile.kernels.gemm.low_rank import LOW_RANK, LowRankUpdate
 from sardonyx._src.compile.kernels.gemm.panels import Panels
+from sardonyx._src.compile.kernels.gemm.promoted_panels import scratch_bytes
 from sardonyx._src.compile.kernels.gemm.row_blocks import rows_per_unit
 from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
@@ -156,7 +157,7 @@ def matmul_step(
         flops=items * rows.size * columns * k * 2,
         bytes_accessed=((rows.size * k + rows.size * columns) * 4 + k * columns * element_bytes(panels.dtype))
         * items,
-        scratch=(GemmTuning.max_rows + GemmTuning.spare_rows) * b.tile.width * 4,
+        scratch=scratch_bytes(b.tile.width, is_half=panels.dtype in HALF_TYPES),
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from sardonyx._src.compile.kernels.gemm.bf16 import has_bf16_products
+import numpy as np
+
+from sardonyx._src.compile.kernels.gemm.bf16 import favours_bf16_products
 from sardonyx._src.compile.kernels.gemm.bf16_matmul import make_rounded_rows, view_as_words
 from sardonyx._src.compile.kernels.tuning import tuning_for
 from sardonyx._src.compile.partition.float_convolutions import FloatConvolution
@@ -25,12 +27,23 @@ ROUNDED_ROWS = CustomLayout(
 
 def rounds_product(scope: Scope, a: Value, matrix: Array | None) -> bool:
     """Whether the factors of a product of a by a constant matrix [..., K, N] are rounded, or are bfloat16 anyway."""
-    if matrix is None:
+    if matrix is None or not favours_bf16_products(scope.target):
         return False
     is_exact = matrix.dtype == DataType.BFLOAT16.numpy and is_bfloat16(scope, a)
-    if not (scope.rounds_factors or (is_exact and has_bf16_products(scope.target))):
-        return False
+    return (scope.rounds_factors or is_exact) and has_many_terms(scope, matrix)
+
+
+def has_many_terms(scope: Scope, matrix: Array) -> bool:
+    """Whether the sums of a product by a matrix [..., K, N] are long enough for factors of bfloat16."""
     return int(matrix.shape[-2]) >= tuning_for(scope.target).gemm.min_bf16_terms
+
+
+def round_weights(scope: Scope, matrix: Array) -> Array:
+    """A constant [..., K, N] rounded to bfloat16 where it is multiplied in float32 nevertheless: half of the bytes are read."""
+    is_rounded = scope.rounds_factors and not favours_bf16_products(scope.target)
+    if not is_rounded or matrix.dtype != np.float32 or not has_many_terms(scope, matrix):
+        return matrix
+    return matrix.astype(DataType.BFLOAT16.numpy)
 
 
 def is_bfloat16(scope: Scope, value: Value) -> bool:
@@ -44,7 +57,7 @@ def is_bfloat16(scope: Scope, value: Value) -> bool:
 
 def rounds_convolution(scope: Scope, conv: FloatConvolution) -> bool:
     """Whether the factors of a convolution are rounded: of one group."""
-    if not scope.rounds_factors or conv.group != 1:
+    if not scope.rounds_factors or conv.group != 1 or not favours_bf16_products(scope.target):
         return False
     terms = int(conv.weights[0].size)
     return terms >= tuning_for(scope.target).gemm.min_bf16_terms

@@ -38,7 +38,7 @@ from sardonyx._src.compile.partition.epilogues import fuse_epilogue, operand_lay
 from sardonyx._src.compile.partition.gemm_bias import constant_bias
 from sardonyx._src.compile.partition.region import FusedEpilogue, Read, Region, Shape, fused_region
 from sardonyx._src.compile.partition.registry import matches
-from sardonyx._src.compile.partition.rounded_products import ROUNDED_ROWS, rounds_product
+from sardonyx._src.compile.partition.rounded_products import ROUNDED_ROWS, round_weights, rounds_product
 from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program.layout import ANY, DENSE
@@ -77,6 +77,7 @@ def match_matmul(op: BoundNode, scope: Scope) -> Region[Product] | Region[Double
         return None
     matrix = scope.constant_source(b)
     is_rounded = rounds_product(scope, a, matrix)
+    matrix = None if matrix is None else round_weights(scope, matrix)
     layout = ROUNDED_ROWS if is_rounded else DENSE if is_dynamic else ANY
     reads = (Read(a, layout), *(() if matrix is not None else (Read(b, ANY),)))
     epilogue = fuse_epilogue(scope, op.output)
@@ -135,6 +136,7 @@ def match_gemm(op: BoundNode, scope: Scope) -> Region[Product] | Region[DoublePr
         return None
     transposed = bool(op.attribute("transA", int)), matrix is None and bool(op.attribute("transB", int))
     is_rounded = not transposed[0] and rounds_product(scope, a, matrix)
+    matrix = None if matrix is None else round_weights(scope, matrix)
     reads = (Read(a, ROUNDED_ROWS if is_rounded else ANY), *(() if matrix is not None else (Read(b, ANY),)))
     config = Product(matrix, None, bias, transposed, is_rounded)
     return fused_region("MatMul", op.node, config, reads, epilogue)

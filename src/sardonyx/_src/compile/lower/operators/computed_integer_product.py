@@ -1,4 +1,7 @@
-"""MatMulInteger of two computed operands, and with zero points in every form: int32 accumulators, then a correction.
+"""MatMulInteger of two computed operands, and with zero points in every form: int32 accumulators, and a correction.
+
+If zero points are scalars, steps over the sums make terms of columns and of rows, which the epilogue of the product subtracts;
+otherwise the correction is a step of its own.
 
 The kernel multiplies unsigned rows by signed columns.  With a' and b' the operands as it reads them, and their zero points shifted
 alike, (a' - za) (b' - zb) summed over k is the accumulator - za * (sum(b') - K * zb) - zb * sum(a').
@@ -7,14 +10,15 @@ alike, (a' - za) (b' - zb) summed over k is the accumulator - za * (sum(b') - K 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sardonyx._src.compile.codegen.expressions import Apply, Cast, Local, Number, Scalar
 from sardonyx._src.compile.kernels.elementwise.elementwise import elementwise_step
+from sardonyx._src.compile.kernels.epilogue import RESULT, OperandLayout
 from sardonyx._src.compile.kernels.gemm.int8_packing import pack_int8_tensor
-from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
+from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue, expand_row_vector
 from sardonyx._src.compile.kernels.gemm.integer_matmul import integer_matmul_steps
 from sardonyx._src.compile.kernels.gemm.packed_int8 import pack_int8_constant
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
@@ -29,7 +33,7 @@ from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.dims import known_equal
+from sardonyx._src.ir.dims import Known, known_equal
 from sardonyx._src.ir.graph import Value
 
 MAX_RANK = 4
@@ -90,7 +94,6 @@ def lower_computed_product(
     config, (a, b, *zeros), (y,) = region.config, region.operands, region.results
     name = region.region.reads[1].value.name
     right = pack_int8_tensor(b, lowering.target, name)
-    correction = Correction(config)
     if config.zeros[1] or not config.signed[1]:  # sums of the rows are needed
         row_sums, steps = sum_rows(a, config, lowering, name)
     else:
@@ -99,17 +102,71 @@ def lower_computed_product(
     za, zb = (next(points) if has_zero else None for has_zero in config.zeros)
     if za is not None and za.rank == 1 and za.shape != (1,):
         za = za.reshape((*za.shape, 1))
+    if all(point is None or point.num_elements == 1 for point in (za, zb)):
+        terms, sums_steps = scalar_corrections(config, (za, zb), (right.sums, row_sums), lowering, name)
+        epilogue, operands = correction_epilogue(terms, y)
+        product = integer_matmul_steps(
+            a, right.panels, y, None, epilogue, operands, a_is_signed=config.signed[0]
+        )
+        return [*steps, right.step, *sums_steps, *product]
+    correction = Correction(config)
     value = correction.expression(za, zb, right.sums, row_sums)
-    product = lowering.temporary(DataType.INT32, y.shape, f"{name}/product") if correction.operands else y
-    steps += [
-        right.step,
-        *integer_matmul_steps(
-            a, right.panels, product, None, IntegerEpilogue(), a_is_signed=config.signed[0]
-        ),
-    ]
-    if correction.operands:
-        steps.append(elementwise_step(value, (product, *correction.operands), y))
-    return steps
+    sums = lowering.temporary(DataType.INT32, y.shape, f"{name}/product")
+    product = integer_matmul_steps(
+        a, right.panels, sums, None, IntegerEpilogue(), a_is_signed=config.signed[0]
+    )
+    return [*steps, right.step, *product, elementwise_step(value, (sums, *correction.operands), y)]
+
+
+def scalar_corrections(
+    config: ComputedIntegerProduct,
+    zeros: tuple[TensorView | None, TensorView | None],
+    sums: tuple[TensorView, TensorView | None],
+    lowering: Lowering,
+    name: str,
+) -> tuple[list[TensorView], list[Step]]:
+    """What scalar zero points take from columns, [..., 1, N], and from rows, [..., M, 1], if anything; and the steps."""
+    terms, steps = [], []
+    columns, rows = Correction(config), Correction(config)
+    values = (
+        columns.column_term(*columns.zero_points(*zeros), ACCUMULATOR),
+        product_of(rows.zero_points(None, zeros[1])[1], ACCUMULATOR),
+    )
+    for correction, value, total in zip((columns, rows), values, sums, strict=True):
+        if value is not None and total is not None:
+            terms.append(lowering.temporary(DataType.INT32, total.shape, f"{name}/correction"))
+            steps.append(elementwise_step(value, (total, *correction.operands), terms[-1]))
+    return terms, steps
+
+
+def correction_epilogue(
+    terms: Sequence[TensorView], y: TensorView
+) -> tuple[IntegerEpilogue, tuple[TensorView, ...]]:
+    """The epilogue that subtracts terms of columns and of rows, and its operands as it reads them."""
+    value: Scalar = RESULT
+    views, rows = [], []
+    for number, term in enumerate(terms):
+        value = Apply("sub", (value, Local(f"o{number}")))
+        if term.shape[-1] == 1:
+            rows.append(number)
+            vector = replace(term, shape=term.shape[:-1], strides=term.strides[:-1])
+            views.append(expand_row_vector(broadcast_view(vector, y.shape[:-1]), y))
+        else:
+            views.append(broadcast_view(term, y.shape))
+    layouts: list[OperandLayout] = ["matrix" for _ in terms]
+    types = (DataType.INT32,) * len(terms)
+    return IntegerEpilogue(value, tuple(layouts), operand_types=types, row_operands=tuple(rows)), tuple(views)
+
+
+def product_of(factor: Scalar | None, value: Scalar) -> Scalar | None:
+    return None if factor is None else Apply("mul", (factor, value))
+
+
+def broadcast_view(tensor: TensorView, shape: tuple[Known, ...]) -> TensorView:
+    """A tensor with the dims of a shape to which it broadcasts; those that it repeats have stride 0."""
+    lead = len(shape) - tensor.rank
+    strides = (0 if dim == 1 else stride for dim, stride in zip(tensor.shape, tensor.strides, strict=True))
+    return replace(tensor, shape=shape, strides=(*(0,) * lead, *strides))
 
 
 def sum_rows(
@@ -139,17 +196,27 @@ class Correction:
         row_sums: TensorView | None,
     ) -> Scalar:
         """The result without the contributions of zero points."""
-        left = self.zero_point(za, SIGN_OFFSET if self.config.signed[0] else 0)
-        right = self.zero_point(zb, 0 if self.config.signed[1] else -SIGN_OFFSET)
+        left, right = self.zero_points(za, zb)
         value: Scalar = ACCUMULATOR
-        if left is not None:
-            sums: Scalar = self.operand(column_sums)
-            if right is not None:
-                sums = Apply("sub", (sums, Apply("mul", (right, Number(self.config.k)))))
-            value = Apply("sub", (value, Apply("mul", (left, sums))))
+        column = None if left is None else self.column_term(left, right, self.operand(column_sums))
+        if column is not None:
+            value = Apply("sub", (value, column))
         if right is not None and row_sums is not None:
             value = Apply("sub", (value, Apply("mul", (right, self.operand(row_sums)))))
         return value
+
+    def column_term(self, left: Scalar | None, right: Scalar | None, sums: Scalar) -> Scalar | None:
+        """What zero points take from a column with these sums; None if the left one is 0."""
+        if right is not None:
+            sums = Apply("sub", (sums, Apply("mul", (right, Number(self.config.k)))))
+        return product_of(left, sums)
+
+    def zero_points(
+        self, za: TensorView | None, zb: TensorView | None
+    ) -> tuple[Scalar | None, Scalar | None]:
+        """The zero points of the operands as the kernel reads them; None for 0."""
+        left = self.zero_point(za, SIGN_OFFSET if self.config.signed[0] else 0)
+        return left, self.zero_point(zb, 0 if self.config.signed[1] else -SIGN_OFFSET)
 
     def zero_point(self, zero: TensorView | None, shift: int) -> Scalar | None:
         """A zero point plus the shift of its operand, as int32; None if it is 0."""

@@ -198,6 +198,15 @@ OPERATORS: dict[str, Operator] = {
             "zb": np.array(3, np.int8),
         },
     ),
+    "Gemm, an element of C for each row": Operator(
+        "g (float[256,256] a, float[256,256] b, float[256,1] c) => (float[256,256] y) { y = Gemm(a, b, c) }",
+        lambda draw: {"a": floats(draw, 256, 256), "b": floats(draw, 256, 256), "c": floats(draw, 256, 1)},
+    ),
+    "MatMul in float16, 256 rows": Operator(
+        "g (float16[256,768] x) => (float16[256,3072] y) <int64[2] dims = {768, 3072}> "
+        "{ w = ConstantOfShape <value = float16[1] {8479}> (dims)  y = MatMul(x, w) }",
+        lambda draw: {"x": floats(draw, 256, 768).astype(np.float16)},
+    ),
     "CumSum, rows of 1,000": Operator(
         "g (float[1000,1000] x) => (float[1000,1000] y) <int64 axis = {1}> { y = CumSum(x, axis) }",
         lambda draw: {"x": floats(draw, 1000, 1000)},

@@ -1,48 +1,119 @@
-"""Which nodes of the shared models run as reference kernels, and why?
+"""Which nodes run as reference kernels, and why: in the shared models, in exporters' models and in the official suite?
 
-The models are in ../shared/models, with inputs.  Each is run a few times, so that its programs are specialised for the
-branches and ranks of the runs (docs/architecture/compiler.md); listed are the fallback operations of the program that ran last.
+The shared models are in ../shared/models, and those of exporters in .bench/exported (`bench/exported.py` makes them), with
+inputs.  Each is run a few times, so that its programs are specialised for the branches and ranks of the runs
+(docs/architecture/compiler.md); listed are the fallback operations of the program that ran last.  The cases of the official
+suite are compiled, not run.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import numpy as np
+
 import sardonyx as sx
+from exported import MODELS as EXPORTED
 from latency import header, line
 from optimizing import MODELS
 from sardonyx._src.compile.printing.fallbacks import fallback_reason
 from sardonyx._src.compile.program.program import FallbackOp, Program
 from sardonyx._src.errors import SardonyxError
+from sardonyx._src.ir.tensors import Array
 from sardonyx._src.runtime.engine import NativeEngine
-from shared_models import feeds_of, model_names
+from shared_models import Feeds, feeds_of, model_names
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from conformance.official import official_cases
 
 PAGE = Path(__file__).parents[1] / "docs" / "generated" / "fallbacks.md"
 RUNS = 3  # the second one is the first that can be specialised
-INTRODUCTION = """# Fallback operations of the shared models
+INTRODUCTION = """# Fallback operations
 
-Written by `bench/fallbacks.py`. After three runs with the stored inputs: the nodes of each model that run as reference kernels, with their number, and the reason. "assumes" is what the
-program is specialised for ([compiler.md](../architecture/compiler.md#regions))."""
+Written by `bench/fallbacks.py`: the nodes that run as reference kernels, and the reason. [operators.md](operators.md#operators-without-native-kernels) lists the operators that do so whatever their types.
+
+## Shared models
+
+After three runs with the stored inputs: the nodes of each model, with their number. "assumes" is what the program is specialised for ([compiler.md](../architecture/compiler.md#regions))."""
+EXPORTERS = """## Models of exporters
+
+The small random models that the scripts of bench/exporters make, after three runs; those that are not listed are native. {native} of {models} are native."""
+SUITE = """## Official suite
+
+By operator: the number of cases of the onnx wheel, {cases} in all, in which nodes of the operator are fallback operations, and the reason in the first of them. {native} cases are native."""
+COLUMNS = header("model", "nodes", "operators", "reason")
 
 
-def page(models: Iterable[str]) -> str:
+def page() -> str:
     """The page for docs/generated."""
-    rows = [row for name in models for row in rows_of(name)]
-    return (
-        "\n\n".join([INTRODUCTION, "\n".join([header("model", "nodes", "operators", "reason"), *rows])])
-        + "\n"
-    )
+    sections = [INTRODUCTION, shared_models_table(model_names()), *exporters_section(), *suite_section()]
+    return "\n\n".join(sections) + "\n"
 
 
-def rows_of(name: str) -> Iterator[str]:
+def shared_models_table(names: Iterable[str]) -> str:
+    rows = [
+        row for name in names for row in rows_of(name, MODELS / name / "model.onnx", feeds_of(MODELS / name))
+    ]
+    return "\n".join([COLUMNS, *rows])
+
+
+def exporters_section() -> Iterator[str]:
+    """Text and table; nothing if no model was made."""
+    paths = sorted(EXPORTED.glob("*/*.onnx"))
+    if not paths:
+        return
+    rows = {path: list(rows_of(path.stem, path, stored_feeds(path))) for path in paths}
+    listed = [row for found in rows.values() for row in found if not row.endswith("| native |")]
+    native = sum(found[0].endswith("| native |") for found in rows.values())
+    yield EXPORTERS.format(native=native, models=len(paths))
+    if listed:
+        yield "\n".join([COLUMNS, *listed])
+
+
+def stored_feeds(path: Path) -> dict[str, Array]:
+    with np.load(path.with_suffix(".npz")) as archive:
+        return dict(archive)
+
+
+def suite_section() -> Iterator[str]:
+    """Text and table: a row for each operator of which nodes fall back in cases of the official suite."""
+    cases: Counter[str] = Counter()
+    reasons: dict[str, str] = {}
+    native = 0
+    for case in official_cases():
+        found = dict(case_fallbacks(case.load()))
+        native += not found
+        cases.update(found.keys())
+        reasons = {**found, **reasons}
+    yield SUITE.format(cases=len(official_cases()), native=native)
+    rows = (line(operator, cases[operator], reasons[operator]) for operator in sorted(cases))
+    yield "\n".join([header("operator", "cases", "reason in the first"), *rows])
+
+
+def case_fallbacks(model: sx.Model) -> Iterator[tuple[str, str]]:
+    """Operators and reasons of a model that is compiled and not run."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            session = sx.Session(model, engine="native", threads=1)
+    except SardonyxError as error:
+        yield "(none: the case does not compile)", " ".join(str(error).split())
+        return
+    assert isinstance(session._runner, NativeEngine)
+    yield from fallbacks(session._runner.natives[0].program)
+
+
+def rows_of(name: str, path: Path, feeds: Feeds) -> Iterator[str]:
     """A row for each reason; one row for a model that is native, or does not run."""
     try:
-        session = sx.Session(MODELS / name / "model.onnx", threads=1)
+        session = sx.Session(path, threads=1)
         for _ in range(RUNS):
-            session.run(feeds_of(MODELS / name))
+            session.run(feeds)
     except SardonyxError as error:
         yield line(name, "", "", f"does not run: {' '.join(str(error).split())}")
         return
@@ -68,13 +139,13 @@ def fallbacks(program: Program) -> Iterator[tuple[str, str]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument(
-        "--only", help="comma-separated names of models; prints the page instead of writing it"
+        "--only", help="comma-separated names of shared models; prints the page instead of writing it"
     )
     args = parser.parse_args()
     if args.only:
-        print(page(args.only.split(",")), end="")
+        print(shared_models_table(args.only.split(",")))
     else:
-        PAGE.write_text(page(model_names()))
+        PAGE.write_text(page())
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ def random_array(shape: tuple[int, ...], dtype: Any = np.float32) -> Array:
 @pytest.mark.parametrize("reduction", REDUCTIONS, ids=str)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.int64])
 def test_any_axis_and_element_type(dtype: Any, reduction: ArgReduction) -> None:
-    for shape in ((3, 5, 7), (2, 33, 40), (1, 1, 300), (4, 2, 1)):
+    for shape in ((3, 5, 7), (2, 33, 40), (2, 300, 20), (1, 1, 300), (4, 2, 1)):
         array = random_array(shape, dtype)
         for axis in range(3):
             np.testing.assert_array_equal(
@@ -55,6 +55,14 @@ def test_nan_ranks_before_infinities(reduction: ArgReduction) -> None:
     array[4, 60], array[4, 5], array[5, 9:20], array[6] = np.inf, -np.inf, np.nan, np.nan
     for axis in (0, 1):
         np.testing.assert_array_equal(run(array, axis, reduction), compute_expected(array, axis, reduction))
+
+
+@pytest.mark.parametrize("reduction", REDUCTIONS, ids=str)
+def test_short_rows_with_nan_and_infinities(reduction: ArgReduction) -> None:
+    array = random_array((70, 9))
+    array[1, [3, 5]], array[2], array[3], array[69] = np.nan, np.inf, -np.inf, np.nan
+    array[4, 6], array[4, 5], array[5, 2:4] = np.inf, -np.inf, np.nan
+    np.testing.assert_array_equal(run(array, 1, reduction), compute_expected(array, 1, reduction))
 
 
 @pytest.mark.parametrize("reduction", REDUCTIONS, ids=str)

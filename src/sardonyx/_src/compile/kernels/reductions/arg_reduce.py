@@ -1,7 +1,8 @@
 """ArgMax and ArgMin: builds the step; `arg_reduce_codegen` emits the kernels.
 
 Reduction along a contiguous axis, or where no other dim is contiguous, is by rows: lanes hold elements of one row.
-Otherwise it is by columns: lanes hold adjacent columns, and the result needs no combination of lanes.
+Otherwise it is by columns: lanes hold adjacent columns, and the result needs no combination of lanes.  Rows that are so
+short that combining lanes would take most of the time are columns, too, whose elements are gathered.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import ceil_div
 
+GATHERED_BITS = 32  # the narrowest elements that processors gather
+
 
 @dataclass(frozen=True, slots=True)
 class ArgReduction:
@@ -44,10 +47,18 @@ def arg_reduce_step(x: TensorView, y: TensorView, axis: int, reduction: ArgReduc
     variant = ArgVariant(element, reduction.is_max, reduction.select_last)
     y_strides = (*y.strides[:axis], 0, *y.strides[axis + (y.rank == x.rank) :])
     results = simplify(IterationSpace(x.shape, (x.strides, y_strides)).drop_dim(axis), by=1)
-    columns = find_columns(results)
-    if columns is None or x.strides[axis] == 1:
+    columns = find_short_rows(results, x, axis) if x.strides[axis] == 1 else find_columns(results)
+    if columns is None:
         return arg_reduce_rows_step(variant, x, y, axis, results)
     return arg_reduce_columns_step(variant, x, y, axis, results, columns)
+
+
+def find_short_rows(results: IterationSpace, x: TensorView, axis: int) -> int | None:
+    """The dim of short rows that is contiguous in y, so that lanes can hold rows; None if there is none."""
+    n = x.shape[axis]
+    if not isinstance(n, int) or n > ReductionTuning.gathered_row_elements or x.dtype.bits < GATHERED_BITS:
+        return None
+    return next((d for d in range(results.rank) if results.stride(1, d) == 1), None)
 
 
 def arg_reduce_rows_step(
@@ -68,11 +79,12 @@ def arg_reduce_rows_step(
 def arg_reduce_columns_step(
     variant: ArgVariant, x: TensorView, y: TensorView, axis: int, results: IterationSpace, columns: int
 ) -> Step:
-    """The reduction by columns; columns: the dim of `results` that is contiguous in x and y."""
+    """The reduction by columns; columns: the dim of `results` that is contiguous in y."""
+    is_contiguous = results.stride(0, columns) == 1
     rows = row_space(results.drop_dim(columns), by=1)
     kernel = Kernel(
-        f"arg_columns_{variant.key}_{rows.rank}",
-        partial(arg_reduce_columns_module, variant=variant, rank=rows.rank),
+        f"arg_columns_{variant.key}_{rows.rank}_{is_contiguous}",
+        partial(arg_reduce_columns_module, variant=variant, rank=rows.rank, is_contiguous=is_contiguous),
         ARG_COLUMNS_PARAMETERS,
     )
     args: tuple[KernelArgument, ...] = ARG_COLUMNS_PARAMETERS.pack(
@@ -81,6 +93,7 @@ def arg_reduce_columns_step(
         rows=rows.size,
         unit_rows=1,
         columns=results.shape[columns],
+        column_step=results.stride(0, columns),
         n=x.shape[axis],
         step=x.strides[axis],
         dims=rows.to_arguments(),

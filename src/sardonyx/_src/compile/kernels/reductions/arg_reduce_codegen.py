@@ -1,7 +1,7 @@
 """Kernels of ArgMax and ArgMin, whose steps `arg_reduce` builds: every lane keeps its best element and the index of it.
 
 By rows: rows of the units -> vectors of the row, then the lanes are reduced to one.  By columns: units (a row of
-`block_columns` columns) -> vectors of columns -> entries of the axis.
+`block_columns` columns) -> vectors of columns -> entries of the axis; columns that are not adjacent are gathered.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from sardonyx._src.compile.kernels.data_movement.strided_loops import (
     unit_row_range,
 )
 from sardonyx._src.compile.kernels.lanes import shuffle
+from sardonyx._src.compile.kernels.memory import load_lanes
 from sardonyx._src.compile.kernels.reductions.reducers import INTEGER_ELEMENTS, MIN_INTEGERS
 from sardonyx._src.compile.kernels.reductions.rows import (
     full_vector_type,
@@ -33,7 +34,10 @@ from sardonyx._src.compile.kernels.vectors import store_vector
 
 # n, step: elements along the axis and their stride in x.  dims: of the rows (strides of x, of y).
 ARG_ROWS_PARAMETERS = Parameters("x", "y", "rows", "unit_rows", "n", "step", "dims*")
-ARG_COLUMNS_PARAMETERS = Parameters("x", "y", "rows", "unit_rows", "columns", "n", "step", "dims*")
+# column_step: stride in x of the columns, which are contiguous in y.
+ARG_COLUMNS_PARAMETERS = Parameters(
+    "x", "y", "rows", "unit_rows", "columns", "column_step", "n", "step", "dims*"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,23 +81,31 @@ def arg_reduce_rows_module(
     return b.build_module(name)
 
 
-def arg_reduce_columns_module(name: str, target: Target, variant: ArgVariant, rank: int) -> str:
-    """The kernel of an arg reduction along columns; adjacent columns are contiguous in x and y."""
+def arg_reduce_columns_module(
+    name: str, target: Target, variant: ArgVariant, rank: int, *, is_contiguous: bool
+) -> str:
+    """The kernel of an arg reduction along columns, which are contiguous in y, and in x or gathered."""
     b, element = KernelBuilder(target, ARG_COLUMNS_PARAMETERS), variant.element
     vector_type = full_vector_type(target, element)
     x, y = b.pointers("x", "y")
     rows, unit_rows, columns = b.integers("rows", "unit_rows", "columns")
-    n, step = b.integers("n", "step")
+    column_step, n, step = b.integers("column_step", "n", "step")
+    lanes = b.splat(column_step, vector_type.lanes) * lane_numbers(b, LLVMType("i64", vector_type.lanes))
     dims = load_dims(b, "dims", rank, 2)
     with (
-        loop_units(b, rows, unit_rows, columns, ReductionTuning.block_columns) as (first, end, column, count),
-        loop_rows(b, dims, first, end) as (_, (x_offset, y_offset)),
+        loop_units(b, rows, unit_rows, columns, ReductionTuning.block_columns) as (begin, end, column, count),
+        loop_rows(b, dims, begin, end) as (_, (x_offset, y_offset)),
     ):
-        x_row, y_row = b.gep(x, x_offset + column, element), b.gep(y, y_offset + column, "i64")
+        x_row = b.gep(x, x_offset + column * column_step, element)
+        y_row = b.gep(y, y_offset + column, "i64")
         for i, mask in loop_single_vectors(b, count, vector_type.lanes):
             best = new_best(b, variant, vector_type.lanes)
             with b.loop(b.constant(0, I64), n, name="k") as k:
-                value = load_vector(b, vector_type, x_row, i + k * step, mask)
+                if is_contiguous:
+                    value = load_vector(b, vector_type, x_row, i + k * step, mask)
+                else:
+                    first = b.splat(i * column_step + k * step, vector_type.lanes)
+                    value = load_lanes(b, x_row, first + lanes, element, mask)
                 update_best(b, variant, best, value, b.splat(k, vector_type.lanes), None)
             address, indices = b.gep(y_row, i, "i64"), b.load(best.index)
             if mask is None:

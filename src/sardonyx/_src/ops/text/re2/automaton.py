@@ -6,10 +6,11 @@ characters on both sides, so they are decided when the next character is known.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -28,6 +29,7 @@ EDGE, NEWLINE, WORDLIKE, OTHER = range(
     4
 )  # the context on one side of a position: end of text, or kind of character
 MAX_CACHED_STATES = 1_000_000  # NFA states in cached sets, and transitions between sets, at once
+MAX_REPEATED_CLASSES = 64  # of an expression that is tried as runs of classes
 MAX_RANGES = 1_000_000  # of all character sets in one expression
 UTF8_WIDTHS = ((0, 0x7F), (0x80, 0x7FF), (0x800, 0xFFFF), (0x10000, LAST_CODE_POINT))  # by bytes of UTF-8
 DEAD_STATE = -1
@@ -37,7 +39,7 @@ DEAD_STATE = -1
 class Expression:
     """A compiled pattern.
 
-    cuts: first code point of each character class; masks: for each state the classes that it reads, as bits; sides,
+    cuts: first code point of each character class; latin: the classes of the first 256 code points; masks: for each state the classes that it reads, as bits; sides,
     widths: by character class.
     """
 
@@ -45,6 +47,7 @@ class Expression:
     start: int
     end: int
     cuts: tuple[int, ...]
+    latin: bytes
     masks: tuple[int, ...]
     sides: tuple[int, ...]
     widths: tuple[int, ...]
@@ -68,7 +71,8 @@ def compile_expression(pattern: str) -> Expression:
     sides = tuple(side_of(c) for c in cuts) if anchored else (OTHER,) * len(cuts)
     widths = tuple(map(width_of, cuts))
     masks = tuple(known.get(s.ranges, 0) if s.kind is StateKind.CHARACTER else 0 for s in states)
-    return Expression(states, fragment.start, fragment.end, cuts, masks, sides, widths)
+    latin = bytes(bisect_right(cuts, code) - 1 for code in range(256))
+    return Expression(states, fragment.start, fragment.end, cuts, latin, masks, sides, widths)
 
 
 def check_range_count(ranges: int) -> None:
@@ -99,7 +103,7 @@ def width_of(code: int) -> int:
     return next((i + 1 for i, (_, last) in enumerate(UTF8_WIDTHS) if code <= last), 4)
 
 
-@dataclass(slots=True)
+@dataclass
 class Matcher:
     """Matches texts against one expression; `limit` bounds the total number of visited states.
 
@@ -118,10 +122,9 @@ class Matcher:
 
     def matches(self, text: str) -> bool:
         """Whether the expression matches all of the text.  Raises LimitError beyond the limit."""
-        codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
         current = self.number(frozenset((self.expression.start,)), EDGE)
-        self.spend(len(codes))
-        for character in (np.searchsorted(self.expression.cuts, codes, side="right") - 1).tolist():
+        self.spend(len(text))
+        for character in self.classify(text):
             known = self.transitions[current].get(character)
             current = self.advance(current, character) if known is None else known
             if current == DEAD_STATE:
@@ -133,8 +136,10 @@ class Matcher:
 
         Raises LimitError beyond the limit.
         """
-        codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-        characters = (np.searchsorted(self.expression.cuts, codes, side="right") - 1).tolist()
+        characters = self.classify(text)
+        if self.repeated_classes is not None and isinstance(characters, bytes):
+            self.spend(len(characters))
+            return [match.span() for match in self.repeated_classes.finditer(characters)]
         matches: list[tuple[int, int]] = []
         start = 0
         while start < len(characters):
@@ -143,6 +148,32 @@ class Matcher:
                 matches.append((start, end))
             start = max(end, start + 1)
         return matches
+
+    def classify(self, text: str) -> Sequence[int]:
+        """The class of each character."""
+        try:
+            return text.encode("latin-1").translate(self.expression.latin)
+        except UnicodeEncodeError:
+            codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+            classes: list[int] = (np.searchsorted(self.expression.cuts, codes, side="right") - 1).tolist()
+            return classes
+
+    @cached_property
+    def repeated_classes(self) -> re.Pattern[bytes] | None:
+        """For an expression such as [a-z]+, whose matches are the longest runs of some classes: those runs of bytes."""
+        classes = range(len(self.expression.cuts))
+        if len(classes) > MAX_REPEATED_CLASSES or len({*self.expression.sides}) > 1:
+            return None
+        start = self.number(frozenset((self.expression.start,)), OTHER)
+        after_one = [self.advance(start, character) for character in classes]
+        states = {*after_one} - {DEAD_STATE}
+        if len(states) != 1 or self.accepts(start, OTHER):
+            return None
+        (inside,) = states
+        if not self.accepts(inside, OTHER) or [self.advance(inside, c) for c in classes] != after_one:
+            return None
+        accepted = bytes(c for c in classes if after_one[c] == inside)
+        return re.compile(b"[" + re.escape(accepted) + b"]+")
 
     def longest_match(self, characters: Sequence[int], start: int) -> int:
         """The end of the longest match from a position on; -1 if there is none."""

@@ -14,6 +14,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from textwrap import shorten
 
 import numpy as np
 
@@ -33,6 +34,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from conformance.official import official_cases
 
 PAGE = Path(__file__).parents[1] / "docs" / "generated" / "fallbacks.md"
+REASON_LENGTH = 160  # characters of a reason in the table of the suite
 RUNS = 3  # the second one is the first that can be specialised
 INTRODUCTION = """# Fallback operations
 
@@ -69,8 +71,8 @@ def exporters_section() -> Iterator[str]:
     if not paths:
         return
     rows = {path: list(rows_of(path.stem, path, stored_feeds(path))) for path in paths}
-    listed = [row for found in rows.values() for row in found if not row.endswith("| native |")]
-    native = sum(found[0].endswith("| native |") for found in rows.values())
+    listed = [row for model_rows in rows.values() for row in model_rows if not row.endswith("| native |")]
+    native = sum(model_rows[0].endswith("| native |") for model_rows in rows.values())
     yield EXPORTERS.format(native=native, models=len(paths))
     if listed:
         yield "\n".join([COLUMNS, *listed])
@@ -87,12 +89,15 @@ def suite_section() -> Iterator[str]:
     reasons: dict[str, str] = {}
     native = 0
     for case in official_cases():
-        found = dict(case_fallbacks(case.load()))
-        native += not found
-        cases.update(found.keys())
-        reasons = {**found, **reasons}
+        operators = dict(case_fallbacks(case.load()))
+        native += not operators
+        cases.update(operators.keys())
+        reasons = {**operators, **reasons}
     yield SUITE.format(cases=len(official_cases()), native=native)
-    rows = (line(operator, cases[operator], reasons[operator]) for operator in sorted(cases))
+    rows = (
+        line(operator, cases[operator], shorten(reasons[operator], REASON_LENGTH))
+        for operator in sorted(cases)
+    )
     yield "\n".join([header("operator", "cases", "reason in the first"), *rows])
 
 

@@ -51,7 +51,8 @@ def instrument_module(text: str) -> str:
         end = lines.index("}", index)
         result += FunctionInstrumenter(lines[index:end], index + 1, constants, defined).instrument()
         index = end
-    return "\n".join((*result, SUPPORT))
+    declared = {line for line in lines if line.startswith("declare ")}  # LLVM accepts each only once
+    return "\n".join((*result, *(line for line in SUPPORT.splitlines() if line not in declared)))
 
 
 class FunctionInstrumenter:

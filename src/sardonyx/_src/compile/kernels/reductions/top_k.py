@@ -10,6 +10,7 @@ half, and n - index in the lower half, so that of equal elements the first one i
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -181,11 +182,30 @@ def scan_row(row: TopKRow, lanes: int) -> None:
             worst = (b.load(row.heap.slot(row.zero)) >> row.bits).convert("trunc", rank_element)
             elements = b.load(StackSlot(b.gep(row.x, i, row.element), LLVMType(row.element, lanes)))
             is_better = emit_ranks(row, elements) > b.splat(worst, lanes)
-            has_better = b.call_intrinsic("vector.reduce.or", is_better, result_type=LLVMType("i1"))
-            with b.if_then(has_better), b.loop(i, i + lanes, name="lane") as lane:
-                offer(row, lane)
+            for lane in loop_set_lanes(b, is_better):
+                offer(row, i + lane)
     with b.loop(i, row.n) as i:
         offer(row, i)
+
+
+def loop_set_lanes(b: KernelBuilder, mask: LLVMValue) -> Iterator[LLVMValue]:
+    """The body of a loop over the lanes in which a mask of at most 64 lanes is set, in ascending order."""
+    lanes = mask.type.lanes
+    word = f"i{lanes}"
+    name = b.emit(I64, f"bitcast {mask} to {word}").name  # a number of `lanes` bits
+    bits = b.emit(I64, f"zext {word} {name} to i64") if lanes < I64.bits else LLVMValue(b, I64, name)
+    remaining = b.new_slot("lanes", I64)
+    b.store(remaining, bits)
+    head, inside, done = (b.new_label(part) for part in ("head", "body", "done"))
+    b.enter_block(head)
+    bits = b.load(remaining)
+    b.lines.append(f" br {bits.ne(0)}, label %{inside}, label %{done}")
+    b.start_block(inside)
+    b.declarations["declare i64 @llvm.cttz.i64(i64, i1 immarg)"] = None
+    yield b.emit(I64, f"call i64 @llvm.cttz.i64({bits}, i1 true)")
+    b.store(remaining, bits & (bits - 1))
+    b.lines.append(f" br label %{head}")
+    b.start_block(done)
 
 
 def offer(row: TopKRow, i: LLVMValue) -> None:

@@ -151,6 +151,7 @@ def find_difference(
 
     step: of the differences in float64.
     """
+    interpreter = Interpreter(checked.model)
     relative, absolute = tolerance or (WIDE_TOLERANCE if checked.is_wide else SHORT_TOLERANCE)
     for name in float_inputs(checked):
         x, actual = checked.feeds[name], results[name]
@@ -158,7 +159,7 @@ def find_difference(
         if actual.shape != x.shape or actual.dtype != x.dtype:
             return f"{name}: {actual.dtype}{list(actual.shape)}, not {x.dtype}{list(x.shape)}"
         for direction in directions(x.shape):
-            expected = slope(checked, name, x, direction, step)
+            expected = slope(checked, interpreter, name, x, direction, step)
             along = float((actual.astype(np.float64) * direction).sum())
             scale = float(np.abs(actual.astype(np.float64) * direction).sum())
             if not abs(along - expected) <= absolute + relative * max(abs(expected), scale):
@@ -177,13 +178,18 @@ def directions(shape: tuple[int, ...]) -> Iterator[NDArray[np.float64]]:
 
 
 def slope(
-    checked: CheckedModel, name: str, x: Array, direction: NDArray[np.float64], step: float = STEP
+    checked: CheckedModel,
+    interpreter: Interpreter,
+    name: str,
+    x: Array,
+    direction: NDArray[np.float64],
+    step: float,
 ) -> float:
     """The derivative of the loss along a direction of a feed, from four values: its error has the order of step^4."""
     size = step if checked.is_wide else SHORT_STEP
 
     def loss_after(steps: int) -> float:
         moved = np.asarray(x + steps * size * direction, x.dtype)
-        return loss_of(checked.model, {**checked.feeds, name: moved})
+        return loss_of(interpreter, {**checked.feeds, name: moved})
 
     return (8 * (loss_after(1) - loss_after(-1)) - (loss_after(2) - loss_after(-2))) / (12 * size)

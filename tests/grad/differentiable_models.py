@@ -256,7 +256,7 @@ def prepare_case(
                     freeze_integers(candidate, near)
                 if not add_loss(candidate, near):
                     return None
-                if np.isfinite(loss_of(candidate, near)):
+                if np.isfinite(loss_of(Interpreter(candidate), near)):
                     return CheckedModel(
                         candidate, near, is_wide and computes_in_double(candidate), choices_of(original)
                     )
@@ -296,10 +296,11 @@ def computes_in_double(model: Model) -> bool:
     )
 
 
-def loss_of(model: Model, feeds: Mapping[str, RuntimeValue]) -> float:
+def loss_of(interpreter: Interpreter, feeds: Mapping[str, RuntimeValue]) -> float:
     """The loss, with random operators that draw the same in every run."""
+    interpreter.random_source.reseed(1)
     with np.errstate(all="ignore"):
-        loss = Interpreter(model, seed=1).run(feeds)[LOSS]
+        loss = interpreter.run(feeds)[LOSS]
     assert isinstance(loss, np.ndarray)
     return float(loss)
 

@@ -23,7 +23,7 @@ def format_stages(stages: Stages) -> dict[str, str]:
     """The text of the regions, of the items with layouts, and of the steps with the size of the arena."""
     return {
         "regions": indent(format_regions(stages.regions)),
-        "layouts": indent(map(format_item, stages.laid_out.items)),
+        "layouts": indent(format_items(stages.laid_out.items)),
         "steps": indent([*map(format_action, stages.program.actions), format_arena(stages)]),
     }
 
@@ -79,6 +79,15 @@ def format_epilogue(fused: FusedEpilogue) -> Iterator[str]:
 
 
 # --- layouts ---------------------------------------------------------------------------------
+
+
+def format_items(items: Sequence[LayoutItem]) -> Iterator[str]:
+    """The items of a graph or of a body, with the bodies after their region."""
+    for item in items:
+        yield format_item(item)
+        for body in item.bodies if isinstance(item, LaidOutRegion) else ():
+            yield f"  {body.name}"
+            yield from (f"    {line}" for line in format_items(body.items))
 
 
 def format_item(item: LayoutItem) -> str:

@@ -108,6 +108,33 @@ def test_guards_are_those_of_the_program_each_once() -> None:
     assert len(stages.program.guards) == len(set(stages.program.guards)) == 2
 
 
+DEQUANTIZED = "a = DequantizeLinear <axis = 0> (x, s)"  # M is N or 1
+IN_GRAPH = (
+    f"g (uint8[N,4] x, float[M] s) => (int64[2] y, float[N,4] z) {{ {DEQUANTIZED}  y = Shape (a)  z = %s }}"
+)
+IN_BODY = f"""g (uint8[N,4] x, float[M] s, float[N,4] v, int64 n) => (float[N,4] z, int64[K,2] y) {{
+    c = Constant <value = bool {{1}}> ()
+    z, y = Loop (n, c, v) <body = b (int64 i, bool c, float[N,4] t) => (bool d, float[N,4] u, int64[2] h)
+      {{ d = Identity (c)  {DEQUANTIZED}  h = Shape (a)  u = %s }}> }}"""
+
+
+@pytest.mark.parametrize(
+    ("text", "without", "with_guard"),
+    [(IN_GRAPH, "CastLike (x, s)", "Softmax (a)"), (IN_BODY, "Softmax (t)", "Softmax (a)")],
+)
+def test_guards_of_a_deferred_region_hold_only_if_it_is_executed(
+    text: str, without: str, with_guard: str
+) -> None:
+    """Its shape, which is that of its operand, can be read without its elements."""
+    assert stages_of(text % without).program.guards == ()
+    (guard,) = stages_of(text % with_guard).program.guards
+    assert not isinstance(guard.left, int)
+    values = {
+        (n, m): guard.left.substitute({"N": n, "M": m}) == guard.right for n in range(4) for m in range(4)
+    }
+    assert values == {(n, m): m in (1, n) for n in range(4) for m in range(4)}
+
+
 def test_no_guard_relates_constants_and_static_graphs_have_none() -> None:
     (region,) = regions_of("g (float[3,4] x, float[1,4] s) => (float[3,4] y) { y = Add (x, s) }")
     assert region.guards == ()

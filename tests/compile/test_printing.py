@@ -171,6 +171,31 @@ def test_bodies_are_indented_after_their_region() -> None:
     ]
 
 
+def test_bodies_with_layouts_are_indented_after_their_region() -> None:
+    text = """g (float[2] x, bool b) => (float[2] y) { [choice] y = If (b)
+        <then_branch = p () => (float[2] u) { [minus] u = Neg(x) }, else_branch = q () => (float[2] v) { [power] v = Exp(x) }> }"""
+    assert stage_lines("layouts", text) == [
+        "   0 If  choice: b[], x[2] -> y[2]",
+        "     then_branch:",
+        "       0 Elementwise  minus: x[2] -> u[2] in y",
+        "     else_branch:",
+        "       0 Elementwise  power: x[2] -> v[2] in y",
+    ]
+
+
+def test_copies_inside_a_body_are_lines_of_it() -> None:
+    text = """g (float[2,3] s, float[N,3,2] x) => (float[2,3] y, float[N,2,3] z) { [scan] y, z = Scan(s, x)
+        <num_scan_inputs = 1, body = b (float[2,3] t, float[3,2] p) => (float[2,3] u, float[2,3] v)
+        { [turn] q = Transpose(p)  [sum] u = Add(t, q)  [soft] v = Softmax(q) }> }"""
+    assert stage_lines("layouts", text) == [
+        "   0 InlinedLoop  scan: s[2,3], x[N,3,2] -> y[2,3], z[N,2,3]",
+        "     body:",
+        "         copy         q[2,3] strides [1,2] in p -> q[2,3]; for sum",
+        "       1 Elementwise  sum: t[2,3] in y, q[2,3] -> u[2,3]",
+        "       2 Softmax      soft: q[2,3] -> v[2,3]",
+    ]
+
+
 def test_a_copy_between_layouts_is_a_line() -> None:
     text = "g (float[2,3] x) => (float[3,2] y) { [turn] t = Transpose(x)  [soft] y = Softmax(t) }"
     assert stage_lines("layouts", text) == [

@@ -145,6 +145,23 @@ def test_tensors_are_inside_their_buffers(stages: Stages) -> None:
     )
 
 
+def test_bodies_write_tensors_before_they_read_them() -> None:
+    text = """g (float[2,4] x, bool b) => (float[2,4] y) { y = If (b)
+        <then_branch = p () => (float[2,4] u) { m = Softmax (x)  u = Softmax <axis = 0> (m) },
+         else_branch = q () => (float[2,4] v) { v = Neg (x) }> }"""
+    stages = stages_of(text)
+    choice = item_of(stages, 0)
+    then_branch, else_branch = choice.bodies
+    for changed, message in (
+        (
+            replace(then_branch, items=then_branch.items[::-1]),
+            "Softmax .* reads m, which nothing has written",
+        ),
+        (replace(then_branch, items=then_branch.items[:1]), "then_branch reads y, which nothing has written"),
+    ):
+        assert_invalid_items(stages, [replace(choice, bodies=(changed, else_branch))], message)
+
+
 def test_no_element_is_written_twice(stages: Stages) -> None:
     items = list(stages.laid_out.items)
     assert_invalid_items(stages, [items[0], items[0], items[1]], r"\(a \+ b\) writes elements of b again")

@@ -20,9 +20,11 @@ from sardonyx._src.compile.layouts.laid_out import (
     LayoutItem,
     SizeWrite,
 )
+from sardonyx._src.compile.layouts.registry import lay_out_bodies
 from sardonyx._src.compile.partition.region import Alias, Fallback, FusedEpilogue, Read, Region
 from sardonyx._src.compile.partition.scope import RegionGraph
 from sardonyx._src.compile.program.defects import DEFECTS, RefusedRegions
+from sardonyx._src.compile.program.guards import Guard
 from sardonyx._src.compile.program.layout import (
     CHANNELS_LAST,
     DENSE,
@@ -62,7 +64,7 @@ def assign_layouts(graph: RegionGraph) -> LaidOutGraph:
     outputs = {value: assignment.output_tensor(value) for value in graph.scope.outputs}
     known_inputs = {value: tensor for value, tensor in inputs.items() if tensor is not None}
     items = order_fallback_ops(assignment.items)
-    return LaidOutGraph(graph, items, known_inputs, outputs, assignment.constants)
+    return LaidOutGraph(graph, items, known_inputs, outputs, assignment.constants, assignment.guards)
 
 
 class LayoutAssignment:
@@ -70,7 +72,7 @@ class LayoutAssignment:
 
     destinations: for a subgraph, the tensors that its outputs are written to; None for the graph of a model, whose
     outputs are tensors that callers receive.  nodes: the names of the nodes for which copies are made.  rounded: the tensors of
-    layouts that round.
+    layouts that round.  guards: of the regions so far, those of bodies included.
     """
 
     def __init__(
@@ -89,6 +91,7 @@ class LayoutAssignment:
         self.tensors: dict[Value, list[TensorView]] = {}
         self.rounded: dict[tuple[Value, CustomLayout], TensorView] = {}
         self.nodes: tuple[str, ...] = ()
+        self.guards: dict[Guard, None] = {}
         self.concat_elision = ConcatElision(graph)
 
     # --- regions -----------------------------------------------------------------------------
@@ -96,6 +99,7 @@ class LayoutAssignment:
     def place(self, region: Region[object]) -> None:
         """Assigns the tensors of a region, and appends it to the items unless it is a view."""
         nodes, self.nodes = self.nodes, region.node_names
+        self.guards.update(dict.fromkeys(region.guards))
         try:
             self.place_parts(region)
         except DEFECTS as defect:
@@ -131,7 +135,11 @@ class LayoutAssignment:
             self.bind_alias(alias)
         if region.kind != "View":
             layouts = tuple(tuple(self.tensors_of(read.value)) for read in region.reads)
-            self.items.append(LaidOutRegion(region, operands, epilogue, results, follows, layouts))
+            item = LaidOutRegion(region, operands, epilogue, results, follows, layouts)
+            bodies = lay_out_bodies(item, self.constants)
+            self.items.append(replace(item, bodies=bodies))
+            for body in bodies:
+                self.guards.update(body.guards)
 
     def read_epilogue(self, epilogue: FusedEpilogue) -> tuple[TensorView, ...]:
         """The operands of an epilogue: a matrix with the dims of the result, any other one flat."""

@@ -10,6 +10,7 @@ from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.layouts.constants import ConstantPool
 from sardonyx._src.compile.partition.region import Region
 from sardonyx._src.compile.partition.scope import RegionGraph
+from sardonyx._src.compile.program.guards import Guard
 from sardonyx._src.compile.program.program import BindSizes, CopyIn, FallbackOp
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Known
@@ -25,6 +26,7 @@ class LaidOutRegion(Generic[C_co]):
     epilogue_operands: the operands `o0`, `o1`, ... of its epilogue, as the kernel reads them: [rows..., columns] for a
     matrix, [columns] for a column, [1] for a scalar.  channels_last: whether layouts that follow are channels-last.
     layouts: for each operand all tensors that hold its value, from which the regions of a subgraph may choose.
+    bodies: of control flow.
     """
 
     region: Region[C_co]
@@ -33,6 +35,7 @@ class LaidOutRegion(Generic[C_co]):
     results: tuple[TensorView, ...]
     channels_last: bool = False
     layouts: tuple[tuple[TensorView, ...], ...] = ()
+    bodies: tuple[LaidOutBody, ...] = ()
 
     @property
     def config(self) -> C_co:
@@ -69,6 +72,22 @@ class SizeWrite:
     nodes: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class LaidOutBody:
+    """A body of control flow as regions with tensors, and copies, in order of execution.
+
+    name: tells it from the other bodies of its region.  bound: the tensors of the values that it reads and does not compute.
+    results: those of the values that the lowering of its region requests.  guards: of the regions that are executed.
+    """
+
+    name: str
+    graph: RegionGraph
+    items: Sequence[LayoutItem]
+    bound: Mapping[Value, Sequence[TensorView]]
+    results: Sequence[TensorView]
+    guards: Mapping[Guard, None]
+
+
 LayoutItem: TypeAlias = "LaidOutRegion[object] | LayoutCopy | SizeWrite | CopyIn | BindSizes | FallbackOp"
 
 
@@ -77,6 +96,7 @@ class LaidOutGraph:
     """A graph as regions with tensors, and copies, in order of execution.
 
     inputs: the tensors of the graph's inputs.  outputs: the tensor of each output, or None if a fallback computes it.
+    guards: of the regions that are executed, each once; a deferred region that nothing reads is not.
     """
 
     graph: RegionGraph
@@ -84,6 +104,7 @@ class LaidOutGraph:
     inputs: Mapping[Value, TensorView]
     outputs: Mapping[Value, TensorView | None]
     constants: ConstantPool
+    guards: Mapping[Guard, None]
 
     @property
     def copies(self) -> list[LayoutCopy]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sardonyx._src.compile.layouts.laid_out import (
+    LaidOutBody,
     LaidOutGraph,
     LaidOutRegion,
     LayoutCopy,
@@ -17,7 +18,6 @@ from sardonyx._src.compile.layouts.laid_out import (
     SizeWrite,
 )
 from sardonyx._src.compile.partition.region import Read, Write
-from sardonyx._src.compile.partition.scope import RegionGraph
 from sardonyx._src.compile.partition.verify import describe
 from sardonyx._src.compile.program.layout import (
     ChannelsLast,
@@ -43,33 +43,33 @@ from sardonyx._src.ir.graph import Node, Value
 
 
 def verify_layouts(graph: LaidOutGraph) -> None:
-    """Asserts that each tensor is written before it is read, in bounds and by one item, and holds the value it is read for.
-
-    The regions of subgraphs get their tensors during lowering: `verify_program` checks their steps.
-    """
-    LayoutVerifier(graph).verify()
+    """Asserts that each tensor is written before it is read, in bounds and by one item, and holds the value it is read for."""
+    verifier = LayoutVerifier(graph, {})
+    verifier.verify_items(graph.items)
+    for value, output in graph.outputs.items():
+        verifier.verify_output(value, output)
 
 
 class LayoutVerifier:
-    """The verification of a graph.
+    """The verification of a graph or of a body.
 
     sizes: assumed input sizes, at which elements are compared; None if the guards do not hold there.  written: what items so
     far have written to each buffer.  fallbacks: the nodes executed so far whose results are in Python.
     """
 
-    def __init__(self, graph: LaidOutGraph) -> None:
-        self.graph, self.scope = graph, graph.graph.scope
-        self.sizes = sample_sizes(graph.graph)
-        self.written: dict[Buffer, list[Box]] = {}
+    def __init__(self, graph: LaidOutGraph | LaidOutBody, written: dict[Buffer, list[Box]]) -> None:
+        self.scope, self.sizes, self.written = graph.graph.scope, sample_sizes(graph), written
         self.fallbacks: set[Node] = set()
 
-    def verify(self) -> None:
-        for item in self.graph.items:
+    def verify_items(self, items: Sequence[LayoutItem]) -> None:
+        for item in items:
             where = describe_item(item)
             for tensor in tensors_read(item):
                 self.verify_read(tensor, where)
             if isinstance(item, LaidOutRegion):
                 self.verify_region(item, where)
+                for body in item.bodies:
+                    self.verify_body(body, f"{where}, {body.name}")
             self.verify_values(item, where)
             for tensor in tensors_written(item):
                 self.verify_write(tensor, where)
@@ -77,8 +77,16 @@ class LayoutVerifier:
                 self.fallbacks.add(item.node)
             elif isinstance(item, BindSizes) and item.value.producer is not None:
                 self.fallbacks.add(item.value.producer)
-        for value, output in self.graph.outputs.items():
-            self.verify_output(value, output)
+
+    def verify_body(self, body: LaidOutBody, where: str) -> None:
+        """The items of a body, which may read what is written before it; the loop writes what else it binds."""
+        verifier = LayoutVerifier(body, {buffer: [*boxes] for buffer, boxes in self.written.items()})
+        for tensors in body.bound.values():
+            for tensor in tensors:
+                verifier.written.setdefault(tensor.buffer, [])
+        verifier.verify_items(body.items)
+        for tensor in body.results:
+            verifier.verify_read(tensor, where)
 
     def verify_read(self, tensor: TensorView, where: str) -> None:
         """The tensor is in bounds, and in a buffer that callers or the program fill, or an earlier item."""
@@ -211,11 +219,10 @@ def tensors_written(item: LayoutItem) -> Sequence[TensorView]:
     return item.writes
 
 
-def sample_sizes(graph: RegionGraph) -> dict[str, int] | None:
+def sample_sizes(graph: LaidOutGraph | LaidOutBody) -> dict[str, int] | None:
     """Sizes for all symbolic dims; None if a guard fails at these sizes, so that tensors may be out of bounds."""
-    sizes = dict.fromkeys(graph.scope.symbols, GUESSED_LENGTH)
-    guards = (guard for region in graph.all_regions for guard in region.guards)
-    holds = all(evaluate(left, sizes) == evaluate(right, sizes) for left, right in guards)
+    sizes = dict.fromkeys(graph.graph.scope.symbols, GUESSED_LENGTH)
+    holds = all(evaluate(left, sizes) == evaluate(right, sizes) for left, right in graph.guards)
     return sizes if holds else None
 
 

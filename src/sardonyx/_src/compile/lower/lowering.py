@@ -20,7 +20,6 @@ from sardonyx._src.compile.layouts.laid_out import (
 )
 from sardonyx._src.compile.llvm.loaded_kernels import compile_kernel_async
 from sardonyx._src.compile.lower.registry import lowering_of
-from sardonyx._src.compile.partition.scope import RegionGraph
 from sardonyx._src.compile.prepare.graph_info import has_room
 from sardonyx._src.compile.program.assumptions import Observation, observation_of
 from sardonyx._src.compile.program.defects import DEFECTS, RefusedRegions
@@ -48,7 +47,7 @@ def lower(laid_out: LaidOutGraph, target: Target) -> Program:
     if lowering.oversized or lowering.defects:
         nodes = frozenset(lowering.oversized.union(lowering.defects))
         raise RefusedRegions(nodes, "lower", lowering.defects)
-    guards = tuple(collect_guards(laid_out.graph))
+    guards = tuple(collect_guards(laid_out))
     used = used_symbols(actions, laid_out.outputs.values(), guards)
     return Program(
         scope.model,
@@ -90,11 +89,10 @@ def is_needed(action: Action, used: set[str]) -> bool:
     return not isinstance(action, BindSizes) or not used.isdisjoint(action.symbols.values())
 
 
-def collect_guards(graph: RegionGraph) -> dict[Guard, None]:
-    """The guards of required sizes and of all regions, each once."""
-    required = graph.scope.prepared.required_sizes
-    guards = {Guard(symbol(name), number): None for name, number in required.items()}
-    return guards | {guard: None for region in graph.all_regions for guard in region.guards}
+def collect_guards(laid_out: LaidOutGraph) -> dict[Guard, None]:
+    """The guards of required sizes and of the regions that are executed, each once."""
+    required = laid_out.graph.scope.prepared.required_sizes
+    return {Guard(symbol(name), number): None for name, number in required.items()} | dict(laid_out.guards)
 
 
 def sizes_of(step: Step) -> Iterator[Known]:
@@ -168,7 +166,9 @@ class Lowering:
     def lower_item(self, item: LayoutItem) -> Iterator[Action]:
         match item:
             case LaidOutRegion():
-                yield from attribute(lowering_of(item.region.kind)(item, self), item.region.node_names)
+                lowered = lowering_of(item.region.kind)(item, self)
+                actions = (lowered,) if isinstance(lowered, Step) else lowered
+                yield from attribute(actions, item.region.node_names)
             case LayoutCopy():
                 is_rounding = item.target.dtype is not item.source.dtype
                 step = (round_rows_step if is_rounding else copy_step)(item.source, item.target)

@@ -11,14 +11,15 @@ if TYPE_CHECKING:
     from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
     from sardonyx._src.compile.lower.lowering import Lowering
     from sardonyx._src.compile.program.program import Action
+    from sardonyx._src.compile.program.step import Step
 
 C = TypeVar("C")
-Lower: TypeAlias = "Callable[[LaidOutRegion[C], Lowering], Sequence[Action]]"
+Lower: TypeAlias = "Callable[[LaidOutRegion[C], Lowering], Step | Sequence[Action]]"
 LOWERINGS: dict[str, Lower[Any]] = {}  # each takes regions whose config has the type that its kind implies
 
 
 def lowers(kind: str) -> Callable[[Lower[C]], Lower[C]]:
-    """Registers the function that lowers the regions of a kind: it returns their kernel calls, in order.
+    """Registers the function that lowers the regions of a kind: it returns their only kernel call, or all of them in order.
 
     It accepts every region of the kind: what is not supported is refused by the matcher.
     """

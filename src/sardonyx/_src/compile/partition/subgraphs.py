@@ -57,9 +57,9 @@ class SubgraphScope(Scope):
         super().record(region)
 
     def partition(self) -> RegionGraph:
-        """The regions of the subgraph; their guards become those of the node that is being matched."""
+        """The regions of the subgraph; the guards of those that are executed become those of the node that is being matched."""
         body = partition(self)
-        guards = (guard for region in body.all_regions for guard in region.guards)
+        guards = (guard for region in body.regions for guard in region.guards)
         self.parent.guards.update(dict.fromkeys(guards))
         return body
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sardonyx._src.compile.layouts.assignment import resolve
 from sardonyx._src.compile.layouts.laid_out import (
@@ -13,24 +13,38 @@ from sardonyx._src.compile.layouts.laid_out import (
     SizeWrite,
 )
 from sardonyx._src.compile.partition.region import Read, Write
+from sardonyx._src.compile.partition.scope import RegionGraph
 from sardonyx._src.compile.printing.fallbacks import fallback_reason
 from sardonyx._src.compile.printing.formatter import ProgramFormatter
-from sardonyx._src.compile.printing.regions import ordered_regions
+from sardonyx._src.compile.printing.regions import INDENT, ordered_regions
 from sardonyx._src.compile.program.layout import ChannelsLast
 from sardonyx._src.compile.program.program import BindSizes, CopyIn, FallbackOp
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir.model import Model
 
 
 def format_layouts(laid_out: LaidOutGraph, formatter: ProgramFormatter) -> Iterator[str]:
-    """A line per region, with its number in the graph, and per copy, in order of execution."""
-    numbers = {region.anchor: i for i, region in enumerate(ordered_regions(laid_out.graph))}
-    kinds = [item_kind(item) for item in laid_out.items]
-    width = max(map(len, kinds), default=0)
-    for item, kind in zip(laid_out.items, kinds, strict=True):
+    """A line per region, with its number in the graph, and per copy, in order of execution.
+
+    The bodies of control flow follow their region, indented.
+    """
+    return format_items(laid_out.graph, laid_out.items, formatter)
+
+
+def format_items(
+    graph: RegionGraph, items: Sequence[LayoutItem], formatter: ProgramFormatter
+) -> Iterator[str]:
+    """The lines of a graph or of a body."""
+    numbers = {region.anchor: i for i, region in enumerate(ordered_regions(graph))}
+    width = max((len(item_kind(item)) for item in items), default=0)
+    for item in items:
         anchor = item_anchor(item)
         number = "" if anchor is None else str(numbers[anchor])
-        yield f"{number:>4} {kind:{width}}  {format_item(item, laid_out, formatter)}"
+        yield f"{number:>4} {item_kind(item):{width}}  {format_item(item, graph.scope.model, formatter)}"
+        for body in item.bodies if isinstance(item, LaidOutRegion) else ():
+            yield f"{INDENT} {body.name}:"
+            yield from (INDENT + line for line in format_items(body.graph, body.items, formatter))
 
 
 def item_kind(item: LayoutItem) -> str:
@@ -59,7 +73,7 @@ def item_anchor(item: LayoutItem) -> Node | None:
     return None
 
 
-def format_item(item: LayoutItem, laid_out: LaidOutGraph, formatter: ProgramFormatter) -> str:
+def format_item(item: LayoutItem, model: Model, formatter: ProgramFormatter) -> str:
     match item:
         case LaidOutRegion():
             return f"{'+'.join(item.region.node_names)}: {format_tensors(item, formatter)}"
@@ -74,7 +88,7 @@ def format_item(item: LayoutItem, laid_out: LaidOutGraph, formatter: ProgramForm
         case BindSizes():
             return str(item)
         case FallbackOp():
-            reason = fallback_reason(item.node, laid_out.graph.scope.model)
+            reason = fallback_reason(item.node, model)
             read = [formatter.format_layout(tensor, v.name) for v, tensor in item.native_inputs.items()]
             return f"{reason}; reads {', '.join(read)}" if read else reason
 

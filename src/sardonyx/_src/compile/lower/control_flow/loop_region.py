@@ -72,6 +72,11 @@ class InlinedLoop:
     trip_count: Known | Value | None
     limit: int
 
+    @property
+    def outputs(self) -> tuple[ScanSlice, ...]:
+        """The scan outputs, with those that are accumulated."""
+        return *self.scan_outputs, *self.accumulated
+
 
 class LoopMatcher:
     """Collects what a loop carries, reads and writes; raises FallbackRequired for a body that cannot be inlined.

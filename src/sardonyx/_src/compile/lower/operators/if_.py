@@ -9,12 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
-from sardonyx._src.compile.lower.control_flow.inlined_subgraph import (
-    lay_out_subgraph,
-    lower_subgraph,
-    result_tensor,
-)
+from sardonyx._src.compile.layouts.constants import ConstantPool
+from sardonyx._src.compile.layouts.laid_out import LaidOutBody, LaidOutRegion
+from sardonyx._src.compile.layouts.registry import lays_out_bodies
+from sardonyx._src.compile.lower.control_flow.inlined_subgraph import lay_out_body, lower_body
 from sardonyx._src.compile.lower.control_flow.jumps import ALWAYS_TAKEN, branch_step, jump_step
 from sardonyx._src.compile.lower.control_flow.loop_region import has_one_element, used_output
 from sardonyx._src.compile.lower.lowering import Lowering
@@ -93,14 +91,33 @@ def match_branch(scope: Scope, graph: Graph, outputs: Mapping[int, Value]) -> Br
     return Branch(branch.partition(), results, tuple(branch.variables))
 
 
+@lays_out_bodies("If")
+def lay_out_branches(region: LaidOutRegion[Branches], constants: ConstantPool) -> Sequence[LaidOutBody]:
+    branches = {"then_branch": region.config.then_branch, "else_branch": region.config.else_branch}
+    return [lay_out_branch(name, branch, region, constants) for name, branch in branches.items()]
+
+
+def lay_out_branch(
+    name: str, branch: Branch, region: LaidOutRegion[Branches], constants: ConstantPool
+) -> LaidOutBody:
+    """A branch that writes its results to those of the region, where it can."""
+    bound = dict(zip((read.value for read in region.region.reads), region.layouts, strict=True))
+    destinations: dict[Value, TensorView] = {}
+    for value, target in zip(branch.results, region.results, strict=True):
+        destinations.setdefault(resolve_identity(value), target)
+    results = [(value, y.shape) for value, y in zip(branch.results, region.results, strict=True)]
+    return lay_out_body(name, branch.body, constants, bound, results, destinations)
+
+
 @lowers("If")
 def lower_if(region: LaidOutRegion[Branches], lowering: Lowering) -> Sequence[Step]:
-    then_branch, else_branch = region.config.then_branch, region.config.else_branch
-    then_steps, else_steps = (lower_branch(branch, region, lowering) for branch in (then_branch, else_branch))
-    flag, num_nodes = (
-        lowering.temporary(DataType.INT64, (1,), "branch"),
-        (then_branch.num_nodes, else_branch.num_nodes),
+    branches = (region.config.then_branch, region.config.else_branch)
+    then_steps, else_steps = (
+        lower_branch(branch, body, region, lowering)
+        for branch, body in zip(branches, region.bodies, strict=True)
     )
+    flag = lowering.temporary(DataType.INT64, (1,), "branch")
+    num_nodes = (branches[0].num_nodes, branches[1].num_nodes)
     return [
         branch_step(flag, lowering.status, region.operands[0], num_nodes, len(then_steps) + 2),
         *then_steps,
@@ -109,20 +126,13 @@ def lower_if(region: LaidOutRegion[Branches], lowering: Lowering) -> Sequence[St
     ]
 
 
-def lower_branch(branch: Branch, region: LaidOutRegion[Branches], lowering: Lowering) -> list[Step]:
-    """The steps of a branch, which write its results to those of the region."""
-    tensors = dict(zip((read.value for read in region.region.reads), region.layouts, strict=True))
-    destinations: dict[Value, TensorView] = {}
-    for value, target in zip(branch.results, region.results, strict=True):
-        destinations.setdefault(resolve_identity(value), target)
-    body = lay_out_subgraph(branch.body, lowering, tensors, destinations)
-    results = [
-        result_tensor(body, value, target.shape)
-        for value, target in zip(branch.results, region.results, strict=True)
-    ]
+def lower_branch(
+    branch: Branch, body: LaidOutBody, region: LaidOutRegion[Branches], lowering: Lowering
+) -> list[Step]:
+    """The steps of a branch, and copies of those results that it has not written to those of the region."""
     copies = [
         copy_step(tensor, target).with_nodes((value.name,))
-        for value, tensor, target in zip(branch.results, results, region.results, strict=True)
+        for value, tensor, target in zip(branch.results, body.results, region.results, strict=True)
         if tensor.buffer is not target.buffer
     ]
-    return [*lower_subgraph(body, lowering), *copies]
+    return [*lower_body(body, lowering), *copies]

@@ -10,7 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from sardonyx._src.compile.executor.status import LOOP_LIMIT
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
+from sardonyx._src.compile.layouts.constants import ConstantPool
+from sardonyx._src.compile.layouts.laid_out import LaidOutBody, LaidOutRegion
+from sardonyx._src.compile.layouts.registry import lays_out_bodies
 from sardonyx._src.compile.lower.control_flow.loop_lowering import LoopLowering
 from sardonyx._src.compile.lower.control_flow.loop_region import (
     InlinedLoop,
@@ -22,6 +24,7 @@ from sardonyx._src.compile.lower.control_flow.loop_region import (
     is_read,
     used_output,
 )
+from sardonyx._src.compile.lower.control_flow.loop_tensors import lay_out_loop
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.operators.range import known_scalar
 from sardonyx._src.compile.lower.registry import lowers
@@ -106,6 +109,12 @@ def is_known_true(scope: Scope, value: Value) -> bool:
     """Whether a bool is known to be true at compile time."""
     elements = scope.constant(value)
     return elements is not None and elements.dtype == np.bool_ and bool(elements.all())
+
+
+@lays_out_bodies("InlinedLoop")
+def lay_out_loops(region: LaidOutRegion[InlinedLoop], constants: ConstantPool) -> Sequence[LaidOutBody]:
+    """The body of a Loop or a Scan."""
+    return (lay_out_loop(region, constants),)
 
 
 @lowers("InlinedLoop")

@@ -41,7 +41,7 @@ FILES_THAT_NAME_OPERATORS = {
     "compile/partition/batch_norm.py": "folds one operator, BatchNormalization",
     "compile/partition/block_quantized_operand.py": "recognizes one pattern, dequantized operands",
     "compile/partition/dequantized_operands.py": "recognizes one pattern, dequantized operands",
-    "compile/partition/fusion.py": "operands per channel or axis of BatchNormalization and quantization",
+    "compile/partition/elementwise_operands.py": "operands per channel or axis of BatchNormalization and quantization",
     "compile/partition/recurrent_layer.py": "the cells of three operators, LSTM, GRU and RNN",
     "compile/partition/rounding.py": "recognizes one pattern, Casts to half precision and back",
     "compile/prepare/decompose.py": "the table of decompositions, one line each",

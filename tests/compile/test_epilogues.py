@@ -47,6 +47,7 @@ def kinds(regions: Sequence[Region[object]]) -> list[str]:
         (PRODUCT, "float[4]", "column", "dense"),
         (PRODUCT, "float[1,4]", "column", "dense"),
         (PRODUCT, "float[M,4]", "matrix", "rows"),
+        (PRODUCT, "float[M,1]", "matrix", "dense"),  # of which the kernel reads one column
         (CONV, "float", "scalar", "dense"),
         (CONV, "float[4,1,1]", "column", "dense"),
         (CONV, "float[1,4,1,1]", "column", "dense"),
@@ -65,7 +66,7 @@ def test_operands_are_scalars_columns_or_matrices(text: str, operand: str, layou
 @pytest.mark.parametrize(
     ("text", "operand"),
     [
-        (PRODUCT, "float[M,1]"),  # a number for each row
+        (PRODUCT, "float[K,1]"),  # may have 1 row at run time
         (PRODUCT, "float[K,4]"),  # may have 1 row at run time
         (CONV, "float[5]"),  # a number for each column of the image
         (CONV, "float[6,5]"),  # a number for each pixel

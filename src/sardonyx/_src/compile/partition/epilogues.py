@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from sardonyx._src.compile.codegen.expressions import Apply, Local, Scalar
+from collections.abc import Sequence
+
+from sardonyx._src.compile.codegen.expressions import Scalar
 from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue, OperandLayout
-from sardonyx._src.compile.partition.fusion import FusionGroup, fuse_consumers
+from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
+from sardonyx._src.compile.partition.fusion import fuse_consumers
+from sardonyx._src.compile.partition.group_builder import FusionGroup
 from sardonyx._src.compile.partition.region import FusedEpilogue, Read, Shape
 from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.program.layout import CHANNELS_LAST, DENSE, ROWS
+from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.graph import Value
 
 
@@ -17,34 +22,40 @@ def fuse_epilogue(
     *,
     channels_last: bool = False,
     start: Scalar = RESULT,
-    row: Value | None = None,
+    operands: Sequence[tuple[Value, Shape]] = (),
+    takes_rows: bool = False,
 ) -> FusedEpilogue:
     """Fuses the elementwise consumers of a value into the kernel that computes it.
 
     The columns of the epilogue's operands run along the last dim, or along the channels.  start: the value as an
-    expression of the kernel's result.  row: is added to it first, a vector with an element for each column.
+    expression of the kernel's result, and of `operands` as `o0`, `o1`, ..., each with its dims as broadcast.  takes_rows:
+    whether the kernel also reads operands that have one element for each row, as GEMMs do.
     """
     whole = scope.known_shape(value)
-    operands: list[tuple[Value, Shape]] = []
-    if row is not None:
-        operands.append((row, (*(1 for _ in whole[1:]), whole[-1])))
-        start = Apply("add", (start, Local("o0")))
     axis = 1 if channels_last else len(whole) - 1
 
     def accepts(operand: Value, shape: Shape) -> bool:
+        if takes_rows and is_row_vector(scope.known_shape(operand), whole):
+            return True
         return can_take(scope, operand, shape, whole, axis, channels_last=channels_last)
 
     group = fuse_consumers(scope, value, accepts, start, operands)
     if group is None:
         group = FusionGroup(whole, (value,), (start,), [], [v for v, _ in operands], [s for _, s in operands])
+    rows = tuple(i for i, shape in enumerate(group.shapes) if is_row_vector(shape, whole))
     kinds = operand_layouts(group, axis)
     reads = tuple(
-        read_operand(operand, kind, channels_last=channels_last)
-        for operand, kind in zip(group.operands, kinds, strict=True)
+        Read(operand, DENSE) if i in rows else read_operand(operand, kind, channels_last=channels_last)
+        for i, (operand, kind) in enumerate(zip(group.operands, kinds, strict=True))
     )
-    return FusedEpilogue(
-        Epilogue(group.value, kinds), group.result, tuple(group.nodes), reads, tuple(group.shapes)
-    )
+    epilogue = row_epilogue(group.value, kinds, rows) if rows else Epilogue(group.value, kinds)
+    return FusedEpilogue(epilogue, group.result, tuple(group.nodes), reads, tuple(group.shapes))
+
+
+def row_epilogue(value: Scalar, kinds: tuple[OperandLayout, ...], rows: tuple[int, ...]) -> IntegerEpilogue:
+    """An epilogue in float32, of whose operands those numbered `rows` have one element for each row."""
+    types = (DataType.FLOAT,) * len(kinds)
+    return IntegerEpilogue(value, kinds, operand_types=types, result_dtype=DataType.FLOAT, row_operands=rows)
 
 
 def fuse_without_operands(scope: Scope, value: Value) -> FusedEpilogue:
@@ -82,9 +93,18 @@ def operand_layout(shape: Shape, whole: Shape, axis: int) -> OperandLayout | Non
     return "column" if shape[axis] == whole[axis] and all(dim == 1 for dim in rest) else None
 
 
+def is_row_vector(shape: Shape, whole: Shape) -> bool:
+    """Whether an operand has one element for each row, and no layout of `operand_layout`."""
+    is_column = len(whole) > 1 and shape == (*whole[:-1], 1)
+    return is_column and operand_layout(shape, whole, len(whole) - 1) is None
+
+
 def operand_layouts(group: FusionGroup, axis: int) -> tuple[OperandLayout, ...]:
-    """How each operand of a group broadcasts; `can_take` accepted all of them."""
-    kinds = [operand_layout(shape, group.shape, axis) for shape in group.shapes]
+    """How each operand of a group broadcasts, which the kernel accepted; a vector of rows is part of a matrix."""
+    kinds = [
+        "matrix" if is_row_vector(shape, group.shape) else operand_layout(shape, group.shape, axis)
+        for shape in group.shapes
+    ]
     known = tuple(kind for kind in kinds if kind is not None)
     assert len(known) == len(kinds), "an epilogue must be able to read its operands"
     return known

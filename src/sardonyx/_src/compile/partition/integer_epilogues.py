@@ -8,7 +8,7 @@ from sardonyx._src.compile.codegen.expressions import Local, Scalar
 from sardonyx._src.compile.kernels.epilogue import OperandLayout
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
 from sardonyx._src.compile.partition.epilogues import can_take, operand_layout, read_operand
-from sardonyx._src.compile.partition.fusion import Accepts, FusionGroup, GroupBuilder
+from sardonyx._src.compile.partition.group_builder import Accepts, FusionGroup, GroupBuilder
 from sardonyx._src.compile.partition.region import FusedEpilogue, Shape
 from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.dtypes import DataType

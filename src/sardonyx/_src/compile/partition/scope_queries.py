@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sardonyx._src.compile.partition.fusion import scalar_constant
+from sardonyx._src.compile.partition.elementwise_operands import scalar_constant
 from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ops.registry import find

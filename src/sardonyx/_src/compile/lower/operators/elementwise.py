@@ -5,7 +5,6 @@ The kernel is channels-last if one of its operands is.  Falls back to the refere
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS
@@ -16,7 +15,8 @@ from sardonyx._src.compile.kernels.tuning import ElementwiseTuning
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers
-from sardonyx._src.compile.partition.fusion import FusionGroup, fuse_from, group_single_node
+from sardonyx._src.compile.partition.fusion import fuse_from, group_single_node
+from sardonyx._src.compile.partition.group_builder import FusionGroup
 from sardonyx._src.compile.partition.region import Read, Region, Shape, Write
 from sardonyx._src.compile.partition.registry import matches
 from sardonyx._src.compile.partition.scope import Scope
@@ -91,7 +91,7 @@ def is_repeated(value: Value) -> bool:
 
 
 @lowers("Elementwise")
-def lower_elementwise(region: LaidOutRegion[Elementwise], lowering: Lowering) -> Sequence[Step]:
+def lower_elementwise(region: LaidOutRegion[Elementwise], lowering: Lowering) -> Step:
     config = region.config
     operands = [
         align_operand(tensor, shape, read, region)
@@ -99,7 +99,7 @@ def lower_elementwise(region: LaidOutRegion[Elementwise], lowering: Lowering) ->
             region.operands, config.operand_shapes, region.region.reads, strict=True
         )
     ]
-    return (elementwise_step(config.expressions, operands, region.results),)
+    return elementwise_step(config.expressions, operands, region.results)
 
 
 def align_operand(

@@ -17,11 +17,7 @@ from sardonyx._src.compile.kernels.gemm.bf16 import pack_bf16_constant
 from sardonyx._src.compile.kernels.gemm.bf16_matmul import bf16_matmul_steps
 from sardonyx._src.compile.kernels.gemm.double_matmul import DoubleProduct
 from sardonyx._src.compile.kernels.gemm.few_rows import few_rows_step, reads_in_place
-from sardonyx._src.compile.kernels.gemm.integer_epilogue import (
-    IntegerEpilogue,
-    expand_row_vector,
-    is_row_operand,
-)
+from sardonyx._src.compile.kernels.gemm.integer_epilogue import expand_row_vector, is_row_operand
 from sardonyx._src.compile.kernels.gemm.matmul import matmul_steps
 from sardonyx._src.compile.kernels.gemm.packing import make_constant, pack_bias
 from sardonyx._src.compile.kernels.gemm.panels import Panels, pack_constant, pack_tensor
@@ -34,7 +30,7 @@ from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.operators.double_product import match_double_product
 from sardonyx._src.compile.lower.registry import lowers
-from sardonyx._src.compile.partition.epilogues import fuse_epilogue, operand_layout, read_operand
+from sardonyx._src.compile.partition.epilogues import fuse_epilogue, operand_layout
 from sardonyx._src.compile.partition.gemm_bias import constant_bias
 from sardonyx._src.compile.partition.region import FusedEpilogue, Read, Region, Shape, fused_region
 from sardonyx._src.compile.partition.registry import matches
@@ -80,7 +76,7 @@ def match_matmul(op: BoundNode, scope: Scope) -> Region[Product] | Region[Double
     matrix = None if matrix is None else round_weights(scope, matrix)
     layout = ROUNDED_ROWS if is_rounded else DENSE if is_dynamic else ANY
     reads = (Read(a, layout), *(() if matrix is not None else (Read(b, ANY),)))
-    epilogue = fuse_epilogue(scope, op.output)
+    epilogue = fuse_epilogue(scope, op.output, takes_rows=True)
     return fused_region("MatMul", op.node, Product(matrix, b, is_rounded=is_rounded), reads, epilogue)
 
 
@@ -119,20 +115,16 @@ def match_gemm(op: BoundNode, scope: Scope) -> Region[Product] | Region[DoublePr
     if a is None or b is None or not are_native_floats(scope, a, b) or scope.shape(op.output) is None:
         return None
     alpha, matrix = op.attribute("alpha", float), scope.constant_source(b)
-    if matrix is None and alpha != 1.0 and bias is not None:
-        return None  # the kernel adds the bias before the epilogue can scale by alpha
+    if matrix is None and alpha != 1.0:
+        bias = None  # the kernel would add it before the epilogue can scale by alpha
     if not scope.guard_required_equal(*inner_dims(op, scope, a, b)):
         return None
     if matrix is not None:
         matrix = matrix.T if op.attribute("transB", int) else matrix
         matrix = matrix if alpha == 1.0 else matrix.astype(np.float32) * np.float32(alpha)
         alpha = 1.0
-    result = scale(RESULT, alpha)
-    if bias is not None or op.input(2) is None:
-        epilogue = fuse_epilogue(scope, op.output, start=result)
-    elif (epilogue_or_none := add_bias_epilogue(op, scope, result)) is not None:
-        epilogue = epilogue_or_none
-    else:
+    epilogue = bias_epilogue(op, scope, None if bias is not None else op.input(2), scale(RESULT, alpha))
+    if epilogue is None:
         return None
     transposed = bool(op.attribute("transA", int)), matrix is None and bool(op.attribute("transB", int))
     is_rounded = not transposed[0] and rounds_product(scope, a, matrix)
@@ -148,32 +140,26 @@ def inner_dims(op: BoundNode, scope: Scope, a: Value, b: Value) -> tuple[Known, 
     return left[0 if op.attribute("transA", int) else 1], right[1 if op.attribute("transB", int) else 0]
 
 
-def add_bias_epilogue(op: BoundNode, scope: Scope, result: Scalar) -> FusedEpilogue | None:
-    """The epilogue that adds beta * C, into which no consumers are fused; None if no epilogue can read C."""
-    value, whole = op.input(2), scope.known_shape(op.output)
-    if value is None or not are_native_floats(scope, value):
+def bias_epilogue(op: BoundNode, scope: Scope, bias: Value | None, result: Scalar) -> FusedEpilogue | None:
+    """The epilogue that adds beta * C, if it is not None, and has the consumers; None if no epilogue can read C."""
+    if bias is None:
+        return fuse_epilogue(scope, op.output, start=result, takes_rows=True)
+    shape = bias_shape(scope, bias, scope.known_shape(op.output))
+    if shape is None or not are_native_floats(scope, bias):
         return None
-    dims = scope.known_shape(value)
+    start = Apply("add", (result, scale(Local("o0"), op.attribute("beta", float))))
+    return fuse_epilogue(scope, op.output, start=start, operands=((bias, shape),), takes_rows=True)
+
+
+def bias_shape(scope: Scope, bias: Value, whole: Shape) -> Shape | None:
+    """The dims of C as broadcast to the result [M, N]; None if no epilogue can read it."""
+    dims = scope.shape(bias)
+    if dims is None or len(dims) > len(whole):
+        return None
     shape = (*(1 for _ in whole[len(dims) :]), *dims)
-    layout = operand_layout(shape, whole, 1) if len(shape) == len(whole) else None
-    expression = Apply("add", (result, scale(Local("o0"), op.attribute("beta", float))))
-    if layout is None and len(dims) == 2 and dims[1] == 1 and scope.guard_equal(dims[0], whole[0]):
-        return FusedEpilogue(row_epilogue(expression), op.output, (), (Read(value, DENSE),), (dims,))
-    if layout is None:
-        return None
-    read = read_operand(value, layout, channels_last=False)
-    return FusedEpilogue(Epilogue(expression, (layout,)), op.output, (), (read,), (shape,))
-
-
-def row_epilogue(expression: Scalar) -> IntegerEpilogue:
-    """An epilogue in float32 whose operand has one element for each row."""
-    return IntegerEpilogue(
-        expression,
-        ("matrix",),
-        operand_types=(DataType.FLOAT,),
-        result_dtype=DataType.FLOAT,
-        row_operands=(0,),
-    )
+    if operand_layout(shape, whole, 1) is not None:
+        return shape
+    return (whole[0], 1) if shape[1] == 1 and scope.guard_equal(shape[0], whole[0]) else None
 
 
 def scale(value: Scalar, factor: float) -> Scalar:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sardonyx._src.compile.codegen.expressions import Apply, Local
+from sardonyx._src.compile.kernels.epilogue import RESULT
 from sardonyx._src.compile.partition.epilogues import fuse_epilogue
-from sardonyx._src.compile.partition.region import Read, Region, Write
+from sardonyx._src.compile.partition.region import FusedEpilogue, Read, Region, Write
 from sardonyx._src.compile.partition.registry import fuses
 from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
@@ -60,7 +62,7 @@ def match_low_rank_update(op: BoundNode, scope: Scope) -> Region[LowRankProduct]
     if nodes[0] is not op.node:
         return None
     matrix = scope.constant_source(product.right)
-    epilogue = fuse_epilogue(scope, addition.outputs[0], row=product.bias)
+    epilogue = fuse_after_bias(scope, addition.outputs[0], product.bias)
     reads = (Read(product.left, ANY), Read(update.left, UnitStride(-1, DENSE)), Read(update.right, ANY))
     return Region(
         "LowRankUpdate",
@@ -71,6 +73,15 @@ def match_low_rank_update(op: BoundNode, scope: Scope) -> Region[LowRankProduct]
         epilogue=epilogue,
         last=addition,
     )
+
+
+def fuse_after_bias(scope: Scope, value: Value, bias: Value | None) -> FusedEpilogue:
+    """The epilogue of a product that adds a row, if there is one, before the consumers that are fused."""
+    if bias is None:
+        return fuse_epilogue(scope, value)
+    *lead, columns = scope.known_shape(value)
+    row = (bias, (*(1 for _ in lead), columns))
+    return fuse_epilogue(scope, value, start=Apply("add", (RESULT, Local("o0"))), operands=(row,))
 
 
 def is_low_rank(update: ProductTerm, product: ProductTerm) -> bool:

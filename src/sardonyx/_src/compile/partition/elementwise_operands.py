@@ -1,0 +1,91 @@
+"""Operands of elementwise nodes in a group: how they broadcast to its dims, beyond the broadcasting of all operators."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx._src.compile.kernels.elementwise import quantization
+from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.ir.dims import Known
+from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir.tensors import Array
+
+QUANTIZATION = ("QuantizeLinear", "DequantizeLinear")
+Shape = tuple[Known, ...]
+
+
+def is_cast(node: Node) -> bool:
+    return node.op_type == "Cast"
+
+
+def reads_by_broadcasting(node: Node, index: int) -> bool:
+    """Whether a node reads an input by ordinary broadcasting, and not per axis or per channel."""
+    return index == 0 or node.op_type not in ("BatchNormalization", *QUANTIZATION)
+
+
+def has_required_shape(scope: Scope, node: Node, index: int, shape: Shape | None, whole: Shape) -> bool:
+    """Whether an input of a node with a result of dims `whole` has the shape that its operator requires beyond broadcasting.
+
+    Guarded where that is not known.
+    """
+    if shape is None:
+        return False
+    pairs: list[tuple[Known, Known]] = []
+    match node.op_type:
+        case "Clip" if index > 0:
+            pairs = [(dim, 1) for dim in shape]
+        case "PRelu" if index == 0:
+            pairs = [*zip((*(1 for _ in whole[len(shape) :]), *shape), whole, strict=True)]
+        case "BatchNormalization" if index > 0:
+            pairs = [(shape[0], whole[1] if len(whole) > 1 else 1)]  # without an axis: one channel
+    return all(scope.guard_required_equal(dim, required) for dim, required in pairs)
+
+
+def broadcast_shape(scope: Scope, node: Node, index: int, value: Value, whole: Shape) -> Shape | None:
+    """The dims of an operand padded to the rank of the result; None if it is not known to broadcast."""
+    shape = scope.shape(value)
+    if shape is None or len(shape) > len(whole):
+        return None
+    if node.op_type == "BatchNormalization" and index > 0:
+        shape = (*shape, *(1 for _ in whole[2:]))  # one element per channel
+    if node.op_type in QUANTIZATION and index > 0:
+        along = quantization.align_to_axis(node, shape, whole)
+        if along is None or not has_one_shape(scope, node):
+            return None
+        shape = along
+    shape = (*(1 for _ in whole[len(shape) :]), *shape)
+    if not all(scope.guard_broadcast(a, b) for a, b in zip(shape, whole, strict=True)):
+        return None
+    return tuple(1 if a == 1 else b for a, b in zip(shape, whole, strict=True))
+
+
+def has_one_shape(scope: Scope, node: Node) -> bool:
+    """Whether the scale and the zero point of a quantisation have the same shape."""
+    shapes = [scope.shape(value) for value in node.inputs[1:] if value is not None]
+    return all(shape is not None and shape == shapes[0] for shape in shapes)
+
+
+def is_deferred_dequantize(scope: Scope, value: Value) -> bool:
+    """Whether a value dequantizes narrow integers, which consumers better read than the floats."""
+    node = value.producer
+    if node is None or node.op_type != "DequantizeLinear" or node.domain:
+        return False
+    return scope.dtype_of(node.inputs[0]) in quantization.QUANTIZED_TYPES
+
+
+def is_single_element(shape: Shape | None) -> bool:
+    """Whether a tensor has one element."""
+    return shape is not None and all(dim == 1 for dim in shape)
+
+
+def is_per_node_constant(node: Node, index: int, number: float) -> bool:
+    """Whether a constant differs from node to node: scales and zero points stay operands, so that nodes share kernels."""
+    return node.op_type in QUANTIZATION and index > 0 and number != 0
+
+
+def scalar_constant(elements: Array | None) -> float | int | bool | None:
+    """The element of a constant that has one; None for other constants."""
+    if elements is None or elements.size != 1 or elements.dtype.kind not in "fiub":
+        return None
+    element = np.asarray(elements).reshape(()).item()
+    return element if isinstance(element, float | int | bool) else None

@@ -13,21 +13,21 @@ from sardonyx._src.arguments import (
     require_mapping,
     require_text,
     require_type,
-    type_name,
 )
-from sardonyx._src.build.attributes import element_type_of
 from sardonyx._src.build.blocks import IfBlock, LoopBlock, ScanBlock
 from sardonyx._src.build.calls import add_call, add_constant, add_sparse
+from sardonyx._src.build.domain_methods import DomainMethods
 from sardonyx._src.build.evaluation import compute_value
 from sardonyx._src.build.functions import FunctionMaker
 from sardonyx._src.build.indexing import select_part
 from sardonyx._src.build.literals import literal_tensor, tensor_of_input
 from sardonyx._src.build.operand import Operand, OperandLike
-from sardonyx._src.build.operator_methods import NamedOperators, OperatorMethods
+from sardonyx._src.build.operator_methods import OperatorMethods
 from sardonyx._src.build.outputs import add_output, finish_model
 from sardonyx._src.build.scopes import Scopes
 from sardonyx._src.build.state import BuilderState
 from sardonyx._src.build.subgraphs import add_if, add_loop, add_scan, build_graph, build_untaken_graph
+from sardonyx._src.build.type_arguments import require_dtype, require_type_or_none
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 from sardonyx._src.ir.build import DIM_KINDS, dim_of
@@ -42,21 +42,6 @@ DEFAULT_IR_VERSION = 10  # what current tools read; models that need more get mo
 DTypeLike = DataType | str | np.dtype | type
 F = TypeVar("F", bound=Callable[..., object])
 Results: TypeAlias = Any  # an operand or a tuple of them, as many as a Python function returns
-
-
-class DomainMethods(NamedOperators):
-    """The operators of a domain as methods: `b.domain("com.microsoft").Gelu(x)`."""
-
-    def __init__(self, builder: Builder, domain: str) -> None:
-        self._builder, self._domain = builder, domain
-
-    def call(self, op_type: str, *inputs: OperandLike | None, **options: object) -> Operand:
-        options.setdefault("domain", self._domain)
-        return self._builder.call(op_type, *inputs, **options)
-
-    @property
-    def operator_domain(self) -> str:
-        return self._domain
 
 
 class Builder(OperatorMethods):
@@ -409,21 +394,3 @@ def refuse_initial(values: Sequence[object]) -> None:
         raise InputError(
             "initial belongs to a `with` block; pass carried values after the function", name="initial"
         )
-
-
-def canonical_domain(domain: str) -> str:
-    return "" if domain == "ai.onnx" else domain
-
-
-def require_dtype(dtype: object) -> DataType:
-    """The element type; raises TypeError for another kind of object and InputError for an unknown name."""
-    try:
-        return element_type_of(dtype)
-    except ValueError as error:
-        raise InputError(str(error), name="dtype") from None
-
-
-def require_type_or_none(name: str, type: object) -> None:
-    """Raises TypeError for anything but a type of `sardonyx.ir` or None."""
-    if type is not None and not isinstance(type, Type):
-        raise TypeError(f"{name} must be a type of sardonyx.ir or None; got {type_name(type)}")

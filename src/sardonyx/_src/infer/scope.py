@@ -12,22 +12,20 @@ from typing import TypeAlias
 
 from sardonyx._src.errors import InferenceError, InvalidModel, UnsupportedOperator
 from sardonyx._src.infer.context import NeedsSubgraph, NodeInferenceContext, ReplayState
+from sardonyx._src.infer.facet_calls import call_infer_facet, check_element_types, is_of_known_size
 from sardonyx._src.infer.folding import infer_elements
 from sardonyx._src.infer.memo_cache import MEMO_CACHE, Key, OutputTypes, elements_key
 from sardonyx._src.infer.merge import formal_type, join_types, merge_types
 from sardonyx._src.infer.plan import InferencePlan
 from sardonyx._src.infer.state import CallResult, InferenceState
-from sardonyx._src.ir.dims import Dim
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.model import Function
 from sardonyx._src.ir.parameters import Bindings, bind_parameters, bound_attributes
 from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ir.walk import graphs, location, values
-from sardonyx._src.ops.api import OPERAND_ERRORS
 from sardonyx._src.ops.bind import literal_of, schema_of
 from sardonyx._src.ops.control.joins import drop_shape
-from sardonyx._src.ops.element_types import find_type_mismatch
 from sardonyx._src.ops.function_bodies import body_of
 from sardonyx._src.ops.inference import Iteration, Known
 from sardonyx._src.ops.registry import find
@@ -384,49 +382,8 @@ class InferenceScope:
                 joined[value] = join_types(joined[value], value.type) if value in joined else value.type
 
 
-def call_infer_facet(context: NodeInferenceContext, plan: InferencePlan) -> OutputTypes:
-    """The output types of an operator; raises InferenceError where it rejects the node or returns an invalid
-    size."""
-    assert plan.infer is not None, f"{context.op_type} has no infer facet"
-    check_element_types(context, plan)
-    try:
-        result = OutputTypes(plan.infer(context))
-    except OPERAND_ERRORS as error:
-        inputs = ", ".join(str(type or "?") for type in context.inputs)
-        raise InferenceError(f"{context.op_type}: {error} (inputs: {inputs})") from error
-    for type_ in result.types:
-        if isinstance(type_, TensorType) and type_.shape and any(is_invalid_size(dim) for dim in type_.shape):
-            raise InferenceError(
-                f"{context.op_type} output sizes must be in the range from 0 to 2^63 - 1; got {type_}"
-            )
-    return result
-
-
-def check_element_types(context: NodeInferenceContext, plan: InferencePlan) -> None:
-    """Raises InferenceError for tensors of types that the signature does not allow: later versions, facets and kernels
-    might accept them."""
-    dtypes = [type_.dtype if isinstance(type_, TensorType) else None for type_ in context.inputs]
-    if why := find_type_mismatch(plan.schema, dtypes):
-        context.fail(why)
-
-
-def is_of_known_size(type_: Type | None, is_given: bool) -> bool:
-    """Whether an input is omitted or a tensor whose dims are all numbers."""
-    if not is_given:
-        return True
-    return (
-        isinstance(type_, TensorType)
-        and type_.shape is not None
-        and all(isinstance(d, int) for d in type_.shape)
-    )
-
-
 def at_location(error: InferenceError, where: str) -> InferenceError:
     return InferenceError(error.why, location=where, about=error.about)
-
-
-def is_invalid_size(dim: Dim) -> bool:
-    return isinstance(dim, int) and not 0 <= dim < 1 << 63
 
 
 def type_of(tensor: Tensor) -> Sequence[Type | None]:

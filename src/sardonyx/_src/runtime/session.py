@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import gc
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property, partial
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import numpy as np
@@ -15,7 +14,6 @@ from sardonyx._src.arguments import require_choice, require_integer, require_map
 from sardonyx._src.compile.program.precision import EXACT, Precision
 from sardonyx._src.errors import InputError, SardonyxError, are_defects_fatal, typed_memory_errors
 from sardonyx._src.formatters import format_html
-from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.interp.run_control import CancellationToken, RunControl
 from sardonyx._src.io.external import Policy
 from sardonyx._src.io.external.opening import policy_of
@@ -31,18 +29,13 @@ from sardonyx._src.runtime.calling_conventions import refuse_other_convention
 from sardonyx._src.runtime.closed_session import ClosedSession
 from sardonyx._src.runtime.declared_dims import DeclaredDims
 from sardonyx._src.runtime.declared_sizes import declarations_of
-from sardonyx._src.runtime.engine import NativeEngine, run_interruptibly
+from sardonyx._src.runtime.engine import NativeEngine
 from sardonyx._src.runtime.feeds import CASTS, Cast, check_feeds
-from sardonyx._src.runtime.inner_declarations import (
-    DeclarationObserver,
-    InnerDeclarations,
-    find_declarations,
-)
 from sardonyx._src.runtime.lazy_model import LazyModel
 from sardonyx._src.runtime.memory_limits import limits_of_process
 from sardonyx._src.runtime.output_arrays import OutputArrays, check_output_arrays, copy_outputs
 from sardonyx._src.runtime.results import check_results, copy_if_read_only, select_outputs
-from sardonyx._src.runtime.run_limits import BRANCH_SIZES, INNER_SIZES, INPUT_SIZES
+from sardonyx._src.runtime.run_dispatch import RunDispatch, Runner, model_of
 from sardonyx._src.runtime.session_opening import SessionOpener
 from sardonyx._src.runtime.session_origin import (
     ENGINES,
@@ -155,42 +148,20 @@ class Session:
         with typed_memory_errors("open the session"):
             opener = SessionOpener(self._origin, engine, self._limits, self._counters)
             opened = opener.open(source, saved)
-        self._runner: Interpreter | NativeEngine | ClosedSession = opened.runner
+        self._runner: Runner = opened.runner
         self._source_model = opened.source
         self.engine: Engine = "native" if isinstance(opened.runner, NativeEngine) else "reference"
         self._try_run = opened.runner.try_run if isinstance(opened.runner, NativeEngine) else None
         self._ir_version, self._shapes = opened.interface.ir_version, shapes
-        self._is_saved = saved is not None  # then there is no reference engine
-        self._observes = self._must_observe(saved)
+        self._dispatch = RunDispatch(opened.runner, opened.source, shapes, saved)
         self._inputs = declarations_of(opened.interface.graph.inputs, "input")
         self._outputs = declarations_of(opened.interface.graph.outputs, "result")
         self._counters.warn(stacklevel=2)
 
-    def _must_observe(self, saved: Path | None) -> bool:
-        """Whether runs compare inner values with their declarations; compiled programs do not keep these values.
-
-        Raises SardonyxError for a saved program, which cannot do that.
-        """
-        if self._shapes == "off":
-            return False
-        if isinstance(self._runner, Interpreter):
-            return bool(self._declarations)
-        assert isinstance(self._runner, NativeEngine), "a new session is open"
-        is_required = self._shapes == "strict" and not self._runner.declarations.hold
-        if is_required and saved:
-            what = f"{saved} is a saved program, which cannot compare its inner values with the model's declarations"
-            raise SardonyxError(f'{what}: run the model itself for shapes="strict"')
-        return is_required
-
-    @cached_property
-    def _declarations(self) -> InnerDeclarations:
-        """The sizes that the model declares of inner values."""
-        return find_declarations(self.model)
-
     @property
     def model(self) -> Model:
         """The model; that of a cached program is decoded when this is first read."""
-        return self._source_model if isinstance(self._source_model, Model) else self._source_model.model
+        return model_of(self._source_model)
 
     @property
     def precision(self) -> Precision:
@@ -334,12 +305,12 @@ class Session:
             values = check_feeds({} if feeds is None else feeds, self._inputs, dims, cast)
             names = select_outputs(outputs, self._outputs)
             self._counters.count_run()
-            results = self._execute(values, dims, control)
+            results = self._dispatch.execute(self._runner, values, dims, control)
             check_results(results, self._outputs, dims)
         finally:
             self._counters.shape_reports.warn(dims.findings, stacklevel=3)
             self._counters.warn(stacklevel=3)
-        if isinstance(self._runner, NativeEngine) and not (self._observes or dims.input_contradicted):
+        if isinstance(self._runner, NativeEngine) and not self._dispatch.observes(dims):
             self._runner.record_validated(values)
         return {name: copy_if_read_only(results[name]) for name in names}
 
@@ -379,53 +350,13 @@ class Session:
         dims = DeclaredDims(self._ir_version, self._shapes, self._counters.shape_reports)
         try:
             values = check_feeds({} if feeds is None else feeds, self._inputs, dims)
-            self._observe(values, dims, lambda node, results: trace.append((node, list(results))))
+            control = self._make_control()
+            self._dispatch.trace(
+                self._runner, values, dims, control, lambda node, results: trace.append((node, list(results)))
+            )
         finally:
             self._counters.shape_reports.warn(dims.findings, stacklevel=2)
         return trace
-
-    def _execute(
-        self, feeds: Mapping[str, RuntimeValue], dims: DeclaredDims, control: RunControl
-    ) -> dict[str, RuntimeValue]:
-        """The outputs by name, of the reference engine where sizes contradict those that the program was compiled for."""
-        runner = self._runner
-        if not isinstance(runner, NativeEngine):
-            observer = DeclarationObserver(self._declarations, dims) if self._observes else None
-            return (
-                run_interruptibly(runner, feeds, observer, control)
-                if isinstance(runner, Interpreter)
-                else runner.run(feeds)
-            )
-        if self._observes or dims.input_contradicted:
-            observer = DeclarationObserver(self._declarations, dims) if self._observes else None
-            guard = INNER_SIZES if self._observes else INPUT_SIZES
-            return runner.run_reference(feeds, guard, observer, control)
-        if self._shapes != "off":
-            dims.findings += runner.declarations.findings(dims.lengths)
-            places = runner.declarations.doubtful_places(dims.lengths)
-            if places and not self._is_saved and dims.reports.must_observe(places, dims.lengths):
-                observer = DeclarationObserver(self._declarations, dims)
-                return runner.run_reference(feeds, BRANCH_SIZES, observer, control)
-        return runner.run(feeds, control)
-
-    def _observe(
-        self,
-        feeds: Mapping[str, RuntimeValue],
-        dims: DeclaredDims,
-        observe: Callable[[Node, Sequence[RuntimeValue]], None],
-    ) -> None:
-        """A run of the reference engine that reports every node."""
-        runner = self._runner
-        if isinstance(runner, ClosedSession):
-            runner.run(feeds)
-            return
-        declarations = {} if self._shapes == "off" else self._declarations
-        observer = DeclarationObserver(declarations, dims, observe)
-        control = self._make_control()
-        if isinstance(runner, NativeEngine):
-            runner.run_reference(feeds, "", observer, control)
-        else:
-            run_interruptibly(runner, feeds, observer, control)
 
     def plan(self, lengths: Mapping[str, int] | None = None) -> MemoryReport:
         """The memory of a run, given the lengths of the inputs' dimension variables.

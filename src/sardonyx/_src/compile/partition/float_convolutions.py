@@ -9,7 +9,7 @@ import numpy as np
 from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
 from sardonyx._src.compile.partition.region import Shape
 from sardonyx._src.compile.partition.scope import Scope
-from sardonyx._src.compile.partition.window_geometry import WindowGeometry2D, as_pair, window_geometry
+from sardonyx._src.compile.partition.window_geometry import as_pair, window_geometry
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known
@@ -25,14 +25,8 @@ class FloatConvolution:
     weights: Array
     bias: Array | None
     group: int
-    geometry: WindowGeometry2D
+    geometry: SlidingWindow
     shape: Shape
-
-    @property
-    def sliding_window(self) -> SlidingWindow:
-        """The window as kernels of depthwise convolutions expect it."""
-        geometry = self.geometry
-        return SlidingWindow(geometry.kernel, geometry.strides, geometry.dilations, geometry.pads)
 
     @property
     def image_size(self) -> tuple[Known, Known]:
@@ -65,14 +59,8 @@ class ComputedConvolution:
     bias: Value | None
     group: int
     dims: tuple[int, int, int, int]
-    geometry: WindowGeometry2D
+    geometry: SlidingWindow
     shape: Shape
-
-    @property
-    def sliding_window(self) -> SlidingWindow:
-        """The window as kernels of depthwise convolutions expect it."""
-        geometry = self.geometry
-        return SlidingWindow(geometry.kernel, geometry.strides, geometry.dilations, geometry.pads)
 
     @property
     def is_depthwise(self) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
 from sardonyx._src.compile.kernels.gemm.packed_int8 import INT8_PER_WORD
 from sardonyx._src.compile.partition.int8_layouts import INT8X4_PIXELS, padded_layout
 from sardonyx._src.compile.partition.integer_epilogues import KernelExpression
@@ -22,7 +23,7 @@ from sardonyx._src.compile.partition.integer_products import (
 )
 from sardonyx._src.compile.partition.region import FusedEpilogue, Read, Region, fused_region
 from sardonyx._src.compile.partition.scope import Scope
-from sardonyx._src.compile.partition.window_geometry import WindowGeometry2D, window_geometry
+from sardonyx._src.compile.partition.window_geometry import window_geometry
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program.layout import CHANNELS_LAST, Layout
 from sardonyx._src.dtypes import DataType
@@ -44,7 +45,7 @@ class IntegerConvolution:
     initial: Array
     result: KernelExpression
     group: int
-    geometry: WindowGeometry2D
+    geometry: SlidingWindow
     is_signed: bool
 
     @property

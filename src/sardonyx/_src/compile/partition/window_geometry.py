@@ -5,8 +5,9 @@ A window over one spatial dim becomes a window over two of height 1, so that ker
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max
@@ -14,25 +15,7 @@ from sardonyx._src.ir.dims import Known, ceil_div, dim_max
 Pair = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class WindowGeometry2D:
-    """A window over two spatial dims, each pair (height, width).  pads: top, left, bottom, right; of `auto_pad`, they may
-    depend on sizes."""
-
-    kernel: Pair
-    strides: Pair
-    dilations: Pair
-    pads: tuple[Known, Known, Known, Known]
-
-    @property
-    def is_unit_3x3(self) -> bool:
-        """Whether the window is 3 by 3 with unit strides and dilations, as Winograd convolution requires."""
-        return self.kernel == (3, 3) and self.strides == self.dilations == (1, 1)
-
-
-def window_geometry(
-    op: BoundNode, sizes: tuple[Known, ...], kernel: tuple[int, ...]
-) -> WindowGeometry2D | None:
+def window_geometry(op: BoundNode, sizes: tuple[Known, ...], kernel: tuple[int, ...]) -> SlidingWindow | None:
     """The window of a node over spatial dims of these sizes; a single spatial dim becomes the width.
 
     None for more than two spatial dims, and for negative pads.
@@ -40,18 +23,28 @@ def window_geometry(
     num_dims = len(sizes)
     if num_dims not in (1, 2) or len(kernel) != num_dims:
         return None
-    strides = op.ints("strides") or (1,) * num_dims
-    dilations = op.ints("dilations") or (1,) * num_dims
-    if min((*strides, *dilations, *kernel)) < 1:
+    attributes = window_attributes(op, sizes, kernel)
+    if attributes is None:
         return None
-    pads = resolve_padding(op, sizes, kernel, strides, dilations)
-    if any(isinstance(pad, int) and pad < 0 for pad in pads):
-        return None
+    strides, dilations, pads = attributes
     if num_dims == 1:
         kernel, strides, dilations = (1, *kernel), (1, *strides), (1, *dilations)
         pads = (0, pads[0], 0, pads[1])
     a, b, c, d = pads
-    return WindowGeometry2D(as_pair(kernel), as_pair(strides), as_pair(dilations), (a, b, c, d))
+    return SlidingWindow(as_pair(kernel), as_pair(strides), as_pair(dilations), (a, b, c, d))
+
+
+def window_attributes(
+    op: BoundNode, sizes: tuple[Known, ...], kernel: tuple[int, ...]
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[Known, ...]] | None:
+    """Strides, dilations and pads of a window over as many dims; None if one of them is out of range."""
+    ones = (1,) * len(sizes)
+    strides, dilations = op.ints("strides") or ones, op.ints("dilations") or ones
+    if min((*strides, *dilations, *kernel)) < 1:
+        return None
+    pads = resolve_padding(op, sizes, kernel, strides, dilations)
+    is_negative = any(isinstance(pad, int) and pad < 0 for pad in pads)
+    return None if is_negative else (strides, dilations, pads)
 
 
 def as_pair(values: tuple[int, ...]) -> Pair:

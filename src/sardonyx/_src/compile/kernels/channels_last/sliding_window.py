@@ -25,7 +25,7 @@ WINDOW_PARAMETERS = Parameters("x", "y", *WINDOW_SIZES)  # the leading ones of e
 
 @dataclass(frozen=True, slots=True)
 class SlidingWindow:
-    """The windows of a depthwise convolution or pooling: (height, width); pads: (top, left, bottom, right)."""
+    """A window over two spatial dims: (height, width); pads: (top, left, bottom, right), which may depend on sizes."""
 
     kernel: tuple[int, int]
     strides: tuple[int, int] = (1, 1)
@@ -35,6 +35,11 @@ class SlidingWindow:
     @property
     def num_taps(self) -> int:
         return self.kernel[0] * self.kernel[1]
+
+    @property
+    def is_unit_3x3(self) -> bool:
+        """Whether the window is 3 by 3 with unit strides and dilations, as Winograd convolution requires."""
+        return self.kernel == (3, 3) and self.strides == self.dilations == (1, 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,4 +49,4 @@ def bf16_convolution_step(
 ) -> Step:
     """y [N, Ho, Wo, Co] = epilogue(conv(x [N, H, W, C], weights) + bias), with factors rounded to bfloat16."""
     partition = partition_packed(x, y, weights, BF16_PACKER, BF16_PER_WORD)
-    return partition_step(x, weights, y, partition, epilogue or Epilogue(), operands, ())
+    return partition_step(x, weights, y, partition, epilogue or Epilogue(), operands)

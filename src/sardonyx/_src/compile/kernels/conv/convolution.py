@@ -43,7 +43,6 @@ def convolution_step(
     y: TensorView,
     epilogue: Epilogue | None = None,
     operands: Sequence[TensorView] = (),
-    nodes: tuple[str, ...] = (),
 ) -> Step:
     """y [N, Ho, Wo, Co] = epilogue(conv(x [N, H, W, C], weights) + bias); the size of y implies the bottom and right pads.
 
@@ -51,7 +50,7 @@ def convolution_step(
     permuted [N, C, H, W].
     """
     return partition_step(
-        x, weights, y, partition_rows(x, y, weights), epilogue or Epilogue(), tuple(operands), nodes
+        x, weights, y, partition_rows(x, y, weights), epilogue or Epilogue(), tuple(operands)
     )
 
 
@@ -62,7 +61,6 @@ def partition_step(
     partition: ConvPartition,
     epilogue: Epilogue,
     operands: tuple[TensorView, ...],
-    nodes: tuple[str, ...],
 ) -> Step:
     """The step of a convolution whose rows are partitioned in a given way."""
     variant, rows = partition.variant, partition.group_rows + GemmTuning.spare_rows
@@ -97,7 +95,6 @@ def partition_step(
         flops=partition.total_rows * groups * weights.columns * taps * channels * 2 * partition.word_terms,
         bytes_accessed=x.nbytes + weights.panels.nbytes + y.nbytes,
         scratch=indirection_bytes + ceil_div(scratch_floats, 2) * 8,
-        nodes=nodes,
     )
 
 

@@ -133,10 +133,10 @@ def integer_convolution_step(
         packed = partition_packed(x, y, weights, int8_packer(a_is_signed=a_is_signed), 1)
         if "zero" in packed.variant.pointers:
             packed = replace(packed, arguments={**packed.arguments, "zero": zero})
-        step = partition_step(x, weights, y, packed, epilogue, operands, ())
+        step = partition_step(x, weights, y, packed, epilogue, operands)
         return replace(step, reads=(*step.reads, zero))
     partition = int8_partition(partition_rows(x, y, weights), zero, a_is_signed=a_is_signed)
-    step = partition_step(x, weights, y, partition, epilogue, operands, ())
+    step = partition_step(x, weights, y, partition, epilogue, operands)
     return replace(step, reads=(*step.reads, zero))
 
 

@@ -157,14 +157,13 @@ def transposed_convolution_steps(
     y: TensorView,
     epilogue: Epilogue | None = None,
     operands: Sequence[TensorView] = (),
-    nodes: tuple[str, ...] = (),
 ) -> list[Step]:
     """y [N, Ho, Wo, Co] = epilogue(transposed convolution of x [N, H, W, C] + bias), a step for each phase.
 
     Channels of x must be contiguous; the shape of y defines the output padding.
     """
     assert x.strides[3] == 1 or x.shape[3] == 1, f"channels of x must be contiguous; got {x}"
-    return [phase_step(x, phase, y, epilogue or Epilogue(), tuple(operands), nodes) for phase in phases]
+    return [phase_step(x, phase, y, epilogue or Epilogue(), tuple(operands)) for phase in phases]
 
 
 def phase_step(
@@ -173,7 +172,6 @@ def phase_step(
     y: TensorView,
     epilogue: Epilogue,
     operands: tuple[TensorView, ...],
-    nodes: tuple[str, ...],
 ) -> Step:
     """The step that computes the pixels of one phase."""
     weights, (stride_y, stride_x) = phase.weights, phase.strides
@@ -192,4 +190,4 @@ def phase_step(
         "x_step": stride_x,
     }
     partition = ConvPartition(PHASE, total, rows, ceil_div(total, rows), arguments)
-    return partition_step(x, weights, y, partition, epilogue, operands, nodes)
+    return partition_step(x, weights, y, partition, epilogue, operands)

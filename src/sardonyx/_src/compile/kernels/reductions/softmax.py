@@ -12,27 +12,18 @@ from sardonyx._src.dtypes import DataType
 
 
 def softmax_step(
-    x: TensorView,
-    y: TensorView,
-    axis: int = -1,
-    *,
-    log: bool = False,
-    scale: float | None = None,
-    mask: TensorView | None = None,
-    half: DataType | None = None,
+    x: TensorView, y: TensorView, axis: int = -1, *, log: bool = False, half: DataType | None = None
 ) -> Step:
-    """y = softmax(x * scale + mask), or its logarithm, along an axis.
+    """y = softmax(x), or its logarithm, along an axis.
 
-    x, y: [..., n, ...] float32 or float64; they may be the same tensor.  mask: broadcast to x by strides of 0, dense along the axis.
-    half: the half-precision type of the elements of x, to which every intermediate result is rounded.
-    Scale, mask, half and float64 require that the axis is the last one; float64 has none of the others, and no logarithm.  A row of -inf only, or with +inf or NaN, results in NaN.
+    x, y: [..., n, ...] float32 or float64; they may be the same tensor.  half: the half-precision type of the elements of x,
+    to which every intermediate result is rounded.
+    half and float64 require that the axis is the last one; float64 has neither half nor a logarithm.  A row of -inf only, or with +inf or NaN, results in NaN.
     """
     axis %= x.rank
-    tensors = [x, y] if mask is None else [x, y, mask]
-    space = IterationSpace(x.shape, tuple(t.strides for t in tensors))
+    space = IterationSpace(x.shape, (x.strides, y.strides))
     if space.shape[axis] == 1 or all(s[axis] == 1 for s in space.strides):
-        variant = SoftmaxVariant(log, scale is not None, mask is not None, half, LLVM_ELEMENTS[x.dtype])
-        return softmax_rows_step(space, tensors, axis, variant, scale)
-    is_plain = scale is None and mask is None and half is None and x.dtype is DataType.FLOAT
+        return softmax_rows_step(space, x, y, axis, SoftmaxVariant(log, half, LLVM_ELEMENTS[x.dtype]))
+    is_plain = half is None and x.dtype is DataType.FLOAT
     assert is_plain, f"rows must be contiguous; got axis {axis} of {x} and {y}"
     return softmax_columns_step(space, x, y, axis, log=log)

@@ -14,7 +14,7 @@ from sardonyx._src.compile.codegen.blocks import StackSlot
 from sardonyx._src.compile.codegen.builder import Element, LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS, convert
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.codegen.parameters import Parameters, float32_bits
+from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.data_movement.iteration_space import IterationSpace, row_space
 from sardonyx._src.compile.kernels.data_movement.strided_loops import load_dims, loop_rows, unit_row_range
@@ -37,9 +37,11 @@ from sardonyx._src.compile.kernels.reductions.rows import (
     row_arguments,
     store_vector,
 )
-from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
+from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.dtypes import DataType
+
+PARAMETERS = Parameters("x", "y", "rows", "unit_rows", "n", "dims*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +49,6 @@ class SoftmaxVariant:
     """Specialization key of a softmax of rows."""
 
     log: bool
-    scaled: bool
-    masked: bool
     half: DataType | None = None
     element: Element = "float"
 
@@ -56,55 +56,37 @@ class SoftmaxVariant:
     def key(self) -> str:
         half = "" if self.half is None else f"{self.half.text}_"
         element = "" if self.element == "float" else f"{self.element}_"
-        return f"{'log_' * self.log}{'scaled_' * self.scaled}{'masked_' * self.masked}{half}{element}rows"
-
-    @property
-    def tensors(self) -> tuple[str, ...]:
-        """The names of the tensors whose rows the kernel visits."""
-        return ("x", "y", "mask") if self.masked else ("x", "y")
-
-    @property
-    def parameters(self) -> Parameters:
-        scale = ("scale",) if self.scaled else ()
-        return Parameters(*self.tensors, *scale, "rows", "unit_rows", "n", "dims*")
+        return f"{'log_' * self.log}{half}{element}rows"
 
 
 def softmax_rows_step(
-    space: IterationSpace, tensors: list[TensorView], axis: int, variant: SoftmaxVariant, scale: float | None
+    space: IterationSpace, x: TensorView, y: TensorView, axis: int, variant: SoftmaxVariant
 ) -> Step:
-    """The step for rows that are contiguous in all tensors: x, y and the mask, if there is one."""
-    n, rows, count = space.shape[axis], row_space(space.drop_dim(axis), by=1), space.size
-    optional: dict[str, KernelArgument] = dict(zip(variant.tensors, tensors, strict=True))
-    if scale is not None:
-        optional["scale"] = float32_bits(scale)
-    args: tuple[KernelArgument, ...] = variant.parameters.pack(**optional, **row_arguments(rows, n))
+    """The step for rows that are contiguous in x and y."""
+    n, rows = space.shape[axis], row_space(space.drop_dim(axis), by=1)
+    source = partial(softmax_rows_module, variant=variant, rank=rows.rank)
     return Step(
-        Kernel(
-            f"softmax_{variant.key}_{rows.rank}",
-            partial(softmax_rows_module, variant=variant, rank=rows.rank),
-            variant.parameters,
-        ),
-        args,
+        Kernel(f"softmax_{variant.key}_{rows.rank}", source, PARAMETERS),
+        PARAMETERS.pack(x=x, y=y, **row_arguments(rows, n)),
         num_units(rows.size, n),
-        (tensors[0], *tensors[2:]),
-        (tensors[1],),
-        flops=count * 30,
-        bytes_accessed=tensors[0].nbytes + tensors[1].nbytes,
+        (x,),
+        (y,),
+        flops=space.size * 30,
+        bytes_accessed=x.nbytes + y.nbytes,
     )
 
 
 def softmax_rows_module(name: str, target: Target, variant: SoftmaxVariant, rank: int) -> str:
     """The kernel of a softmax of rows."""
-    b, vector_type = KernelBuilder(target, variant.parameters), full_vector_type(target, variant.element)
-    bases, lanes = b.pointers(*variant.tensors), vector_type.lanes
-    scale = b.splat(b.float32("scale"), lanes) if variant.scaled else None
+    b, vector_type = KernelBuilder(target, PARAMETERS), full_vector_type(target, variant.element)
+    bases, lanes = b.pointers("x", "y"), vector_type.lanes
     rows, unit_rows, n = b.integers("rows", "unit_rows", "n")
     remainder = b.new_slot("rest", vector_type)
     dims = load_dims(b, "dims", rank, len(bases))
     with loop_rows(b, dims, *unit_row_range(b, rows, unit_rows)) as (_, offsets):
         addresses = zip(bases, offsets, strict=True)
-        x, y, *masks = (b.gep(base, offset, variant.element) for base, offset in addresses)
-        row = SoftmaxRow(b, variant, vector_type, n, x, y, scale, masks[0] if masks else None, remainder)
+        x, y = (b.gep(base, offset, variant.element) for base, offset in addresses)
+        row = SoftmaxRow(b, variant, vector_type, n, x, y, remainder)
         maximum = b.splat(row_max(row), lanes)
         total = sum_exponentials(row, maximum)
         if variant.log:
@@ -116,9 +98,9 @@ def softmax_rows_module(name: str, target: Target, variant: SoftmaxVariant, rank
 
 @dataclass(frozen=True, slots=True)
 class SoftmaxRow:
-    """A row of n elements in a softmax kernel: its addresses in x, y and the mask, and what all rows share.
+    """A row of n elements in a softmax kernel: its addresses in x and y, and what all rows share.
 
-    scale: in every lane.  remainder: the exponentials of the masked vector at the end of the row, which stay in a
+    remainder: the exponentials of the masked vector at the end of the row, which stay in a
     register: a load after a masked store stalls.
     """
 
@@ -128,19 +110,12 @@ class SoftmaxRow:
     n: LLVMValue
     x: str
     y: str
-    scale: LLVMValue | None
-    mask: str | None
     remainder: StackSlot
 
 
 def load_logits(row: SoftmaxRow, index: LLVMValue, mask: LLVMValue | None) -> LLVMValue:
-    """Loads a vector of x * scale + mask, with x = -inf in lanes past the row."""
-    b, scale = row.b, row.scale
-    x = load_vector(b, row.vector_type, row.x, index, mask, NEG_INFINITY)
-    if row.mask is None:
-        return x if scale is None else x * scale
-    addend = load_vector(b, row.vector_type, row.mask, index, mask)
-    return x + addend if scale is None else b.fma(x, scale, addend)
+    """Loads a vector of x, with -inf in lanes past the row."""
+    return load_vector(row.b, row.vector_type, row.x, index, mask, NEG_INFINITY)
 
 
 def row_max(row: SoftmaxRow) -> LLVMValue:

@@ -56,7 +56,6 @@ def winograd_steps(
     pads: tuple[Known, Known],
     epilogue: Epilogue | None = None,
     operands: Sequence[TensorView] = (),
-    nodes: tuple[str, ...] = (),
     grouping: TileGrouping | None = None,
 ) -> list[Step]:
     """y [N, Ho, Wo, Co] = epilogue(conv(x [N, H, W, C], weights) + bias); channels of x and y must be contiguous.
@@ -65,9 +64,7 @@ def winograd_steps(
     """
     assert x.strides[3] == 1 or x.shape[3] == 1, f"channels of x must be contiguous; got {x}"
     grouping = grouping or choose_grouping(y, weights)
-    convolution = WinogradConvolution(
-        x, weights, y, pads, epilogue or Epilogue(), tuple(operands), nodes, grouping
-    )
+    convolution = WinogradConvolution(x, weights, y, pads, epilogue or Epilogue(), tuple(operands), grouping)
     return [convolution.fused_step()] if grouping.is_fused else convolution.separate_steps()
 
 
@@ -81,7 +78,6 @@ class WinogradConvolution:
     pads: tuple[Known, Known]
     epilogue: Epilogue
     operands: tuple[TensorView, ...]
-    nodes: tuple[str, ...]
     grouping: TileGrouping
 
     def fused_step(self) -> Step:
@@ -108,7 +104,6 @@ class WinogradConvolution:
                 * (self.product_point_stride + self.input_point_stride)
             )
             * 4,
-            nodes=self.nodes,
         )
 
     def separate_steps(self) -> list[Step]:
@@ -125,7 +120,6 @@ class WinogradConvolution:
             flops=transformed.num_elements * 4,
             bytes_accessed=self.x.nbytes + transformed.nbytes,
             scratch=ADDRESS_TABLE_FLOATS * 4,
-            nodes=self.nodes,
         )
         product_step = Step(
             kernel=product_kernel(weights.variant, self.epilogue),
@@ -147,7 +141,6 @@ class WinogradConvolution:
                 + weights.variant.transforms.num_points * self.product_point_stride
             )
             * 4,
-            nodes=self.nodes,
         )
         return [input_step, product_step]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sardonyx._src.compile.kernels.reductions.arg_reduce import ArgReduction, arg_reduce_step
@@ -43,6 +42,6 @@ def match_argmax(op: BoundNode, scope: Scope) -> Region[ArgReduce] | None:
 
 
 @lowers("ArgReduce")
-def lower_argmax(region: LaidOutRegion[ArgReduce], lowering: Lowering) -> Sequence[Step]:
+def lower_argmax(region: LaidOutRegion[ArgReduce], lowering: Lowering) -> Step:
     (x,), (y,), config = region.operands, region.results, region.config
-    return (arg_reduce_step(x, y, config.axis, config.reduction),)
+    return arg_reduce_step(x, y, config.axis, config.reduction)

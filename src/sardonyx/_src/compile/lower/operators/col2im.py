@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
@@ -38,13 +37,12 @@ def match_col2im(op: BoundNode, scope: Scope) -> Region[FoldedColumns] | None:
     if result is None or len(columns) != 3 or len(kernel) != len(block) or len(result) != len(kernel) + 2:
         return None
     sizes = tuple(dim for dim in result[2:] if isinstance(dim, int))
-    geometry = window_geometry(op, sizes, kernel) if len(sizes) == len(kernel) else None
-    if geometry is None:
+    window = window_geometry(op, sizes, kernel) if len(sizes) == len(kernel) else None
+    if window is None:
         return None
-    pads = tuple(pad for pad in geometry.pads if isinstance(pad, int))
+    pads = tuple(pad for pad in window.pads if isinstance(pad, int))
     height, width = sizes if len(sizes) == 2 else (1, *sizes)
     top, left, bottom, right = pads
-    window = SlidingWindow(geometry.kernel, geometry.strides, geometry.dilations, (top, left, bottom, right))
     blocks = (
         count_blocks(height + top + bottom, window, 0),
         count_blocks(width + left + right, window, 1),
@@ -62,8 +60,8 @@ def count_blocks(size: int, window: SlidingWindow, axis: int) -> int:
 
 
 @lowers("Col2Im")
-def lower_col2im(region: LaidOutRegion[FoldedColumns], lowering: Lowering) -> Sequence[Step]:
+def lower_col2im(region: LaidOutRegion[FoldedColumns], lowering: Lowering) -> Step:
     (x,), (y,), config = region.operands, region.results, region.config
     images, channels, *sizes = y.shape
     image = y if len(sizes) == 2 else y.reshape((images, channels, 1, *sizes))
-    return (fold_columns_step(x, image, config.window, config.blocks),)
+    return fold_columns_step(x, image, config.window, config.blocks)

@@ -96,7 +96,7 @@ def choose_algorithm(conv: FloatConvolution, target: Target) -> ConvWeights | De
     """The weights packed for the fastest algorithm."""
     geometry, weights, bias, shape = conv.geometry, conv.weights, conv.bias, conv.shape
     if conv.is_depthwise:
-        return DepthwiseConv(weights, bias, conv.sliding_window)
+        return DepthwiseConv(weights, bias, conv.geometry)
     if geometry.is_unit_3x3 and conv.group == 1 and len(shape) == 4:
         transforms = choose_transforms(shape[0], shape[2], shape[3], weights.shape[1], weights.shape[0])
         if transforms is not None:
@@ -153,25 +153,25 @@ def lower_computed_depthwise_conv(
     packed, steps = pack_computed_depthwise(weights.reshape(conv.dims))
     operands = tuple(map(as_image, region.epilogue_operands))
     step = depthwise.depthwise_step(
-        as_image(x), packed, as_image(y), bias[0] if bias else None, conv.sliding_window, region.epilogue, operands
+        as_image(x), packed, as_image(y), bias[0] if bias else None, conv.geometry, region.epilogue, operands
     )  # fmt: skip
     return *steps, step
 
 
 @lowers("Conv")
-def lower_conv(region: LaidOutRegion[ConvWeights], lowering: Lowering) -> Sequence[Step]:
+def lower_conv(region: LaidOutRegion[ConvWeights], lowering: Lowering) -> Step:
     (x,), (y,) = region.operands, region.results
     if region.config.uses_im2row:  # by strides, without a copy
         x = x.permute(channels_last_permutation(x.rank))
     operands = tuple(map(as_image, region.epilogue_operands))
-    return (convolution_step(as_image(x), region.config, as_image(y), region.epilogue, operands),)
+    return convolution_step(as_image(x), region.config, as_image(y), region.epilogue, operands)
 
 
 @lowers("RoundedConv")
-def lower_rounded_conv(region: LaidOutRegion[ConvWeights], lowering: Lowering) -> Sequence[Step]:
+def lower_rounded_conv(region: LaidOutRegion[ConvWeights], lowering: Lowering) -> Step:
     (x,), (y,) = region.operands, region.results
     operands = tuple(map(as_image, region.epilogue_operands))
-    return (bf16_convolution_step(as_image(x), region.config, as_image(y), region.epilogue, operands),)
+    return bf16_convolution_step(as_image(x), region.config, as_image(y), region.epilogue, operands)
 
 
 @lowers("WinogradConv")
@@ -181,27 +181,23 @@ def lower_winograd_conv(region: LaidOutRegion[WinogradConv], lowering: Lowering)
 
 
 @lowers("DepthwiseConv")
-def lower_depthwise_conv(region: LaidOutRegion[DepthwiseConv], lowering: Lowering) -> Sequence[Step]:
+def lower_depthwise_conv(region: LaidOutRegion[DepthwiseConv], lowering: Lowering) -> Step:
     (x,), (y,), config = region.operands, region.results, region.config
     weights = lowering.constant_tensor(depthwise.pack_depthwise_weights(config.weights))
     bias = None if config.bias is None else lowering.constant_tensor(config.bias)
     operands = tuple(map(as_image, region.epilogue_operands))
-    step = depthwise.depthwise_step(
+    return depthwise.depthwise_step(
         as_image(x), weights, as_image(y), bias, config.window, region.epilogue, operands
     )
-    return (step,)
 
 
 @lowers("PointwiseDepthwiseConv")
-def lower_pointwise_depthwise_conv(
-    region: LaidOutRegion[PointwiseDepthwiseConv], lowering: Lowering
-) -> Sequence[Step]:
+def lower_pointwise_depthwise_conv(region: LaidOutRegion[PointwiseDepthwiseConv], lowering: Lowering) -> Step:
     (x,), (y,), config = region.operands, region.results, region.config
     weights = lowering.constant_tensor(depthwise.pack_depthwise_weights(config.weights))
     bias = lowering.constant_tensor(config.bias)
     operands = tuple(map(as_image, region.epilogue_operands))
-    step = pointwise_depthwise_step(
+    return pointwise_depthwise_step(
         as_image(x), config.pointwise, config.activation, weights, bias, as_image(y), config.window,
         region.epilogue, operands,
     )  # fmt: skip
-    return (step,)

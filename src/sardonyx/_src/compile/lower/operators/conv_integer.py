@@ -6,11 +6,8 @@ channels are not a multiple of four (except depthwise convolutions).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
 from sardonyx._src.compile.kernels.conv.convolution import is_matrix_product
 from sardonyx._src.compile.kernels.conv.integer_convolution import (
     integer_convolution_step,
@@ -54,7 +51,7 @@ def match_conv_integer(op: BoundNode, scope: Scope) -> Region[IntegerConvolution
 
 
 @lowers("IntegerConv")
-def lower_integer_conv(region: LaidOutRegion[IntegerConvolution], lowering: Lowering) -> Sequence[Step]:
+def lower_integer_conv(region: LaidOutRegion[IntegerConvolution], lowering: Lowering) -> Step:
     config, x, (y,) = region.config, region.operands[0], region.results
     geometry, is_signed = config.geometry, config.is_signed
     window = ConvWindow(geometry.kernel, geometry.strides, geometry.dilations, geometry.pads[:2])
@@ -70,10 +67,9 @@ def lower_integer_conv(region: LaidOutRegion[IntegerConvolution], lowering: Lowe
     )
     operands = tuple(map(as_image, epilogue_operands(region, lowering)))
     zero, epilogue = padding_value(region, lowering), integer_epilogue(region)
-    step = integer_convolution_step(
+    return integer_convolution_step(
         as_image(x), zero, weights, as_image(y), epilogue, operands, a_is_signed=is_signed
     )
-    return (step,)
 
 
 def padding_value(region: LaidOutRegion[IntegerConvolution], lowering: Lowering) -> TensorView:
@@ -85,18 +81,13 @@ def padding_value(region: LaidOutRegion[IntegerConvolution], lowering: Lowering)
 
 
 @lowers("IntegerDepthwiseConv")
-def lower_integer_depthwise_conv(
-    region: LaidOutRegion[IntegerConvolution], lowering: Lowering
-) -> Sequence[Step]:
+def lower_integer_depthwise_conv(region: LaidOutRegion[IntegerConvolution], lowering: Lowering) -> Step:
     """The kernel subtracts the zero point of x as it reads."""
     config, (x, *zeros), (y,) = region.config, region.operands, region.results
-    geometry = config.geometry
-    window = SlidingWindow(geometry.kernel, geometry.strides, geometry.dilations, geometry.pads)
     weights = lowering.constant_tensor(pack_int8_depthwise_weights(config.weights, lowering.target))
     initial = lowering.constant_tensor(config.initial)
     operands = tuple(map(as_image, epilogue_operands(region, lowering)))
     zero, epilogue = zeros[0] if zeros else None, integer_epilogue(region)
-    step = integer_depthwise_step(
-        as_image(x), zero, weights, initial, as_image(y), window, epilogue, operands
+    return integer_depthwise_step(
+        as_image(x), zero, weights, initial, as_image(y), config.geometry, epilogue, operands
     )
-    return (step,)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sardonyx._src.compile.kernels.reductions.cumulative import CumulativeVariant, cumulative_step
@@ -46,6 +45,6 @@ def match_cumulative(op: BoundNode, scope: Scope) -> Region[Cumulative] | None:
 
 
 @lowers("Cumulative")
-def lower_cumulative(region: LaidOutRegion[Cumulative], lowering: Lowering) -> Sequence[Step]:
+def lower_cumulative(region: LaidOutRegion[Cumulative], lowering: Lowering) -> Step:
     (x,), (y,), config = region.operands, region.results, region.config
-    return (cumulative_step(x, y, config.axis, config.variant),)
+    return cumulative_step(x, y, config.axis, config.variant)

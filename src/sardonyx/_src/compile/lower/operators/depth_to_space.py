@@ -57,14 +57,14 @@ def match_block_permutation(
 
 
 @lowers("BlockPermutation")
-def lower_block_permutation(region: LaidOutRegion[BlockPermutation], lowering: Lowering) -> Sequence[Step]:
+def lower_block_permutation(region: LaidOutRegion[BlockPermutation], lowering: Lowering) -> Step:
     (x,), (y,), config = region.operands, region.results, region.config
     if region.channels_last:
         y = y.permute(channels_first_permutation(y.rank))
     depth, space = (x, y) if config.reads_depth else (y, x)
     channels = split_channels(depth, config.block, block_first=config.block_first)
     pixels = split_pixels(space, config.block)
-    return (copy_step(channels, pixels) if config.reads_depth else copy_step(pixels, channels),)
+    return copy_step(channels, pixels) if config.reads_depth else copy_step(pixels, channels)
 
 
 def shapes_match(scope: Scope, depth: Value, space: Value, block: int) -> bool:

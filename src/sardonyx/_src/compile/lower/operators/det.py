@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from sardonyx._src.compile.kernels.reductions.determinant import determinant_step
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
@@ -34,5 +32,5 @@ def match_det(op: BoundNode, scope: Scope) -> Region[int] | None:
 
 
 @lowers("Det")
-def lower_det(region: LaidOutRegion[int], lowering: Lowering) -> Sequence[Step]:
-    return (determinant_step(region.operands[0], region.results[0], region.config),)
+def lower_det(region: LaidOutRegion[int], lowering: Lowering) -> Step:
+    return determinant_step(region.operands[0], region.results[0], region.config)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from sardonyx._src.compile.kernels.gemm.double_matmul import DoubleProduct, double_matmul_step
@@ -61,5 +59,5 @@ def bias_row(value: Value | None, scope: Scope, columns: int) -> Array | None:
 
 
 @lowers("DoubleProduct")
-def lower_double_product(region: LaidOutRegion[DoubleProduct], lowering: Lowering) -> Sequence[Step]:
-    return (double_matmul_step(region.operands[0], region.config, region.results[0]),)
+def lower_double_product(region: LaidOutRegion[DoubleProduct], lowering: Lowering) -> Step:
+    return double_matmul_step(region.operands[0], region.config, region.results[0])

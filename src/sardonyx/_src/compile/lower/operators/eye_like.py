@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from sardonyx._src.compile.kernels.data_movement.identity_matrix import identity_matrix_step
 from sardonyx._src.compile.kernels.data_movement.memcpy import INTEGERS_BY_WIDTH
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
@@ -27,5 +25,5 @@ def match_eye_like(op: BoundNode, scope: Scope) -> Region[int] | None:
 
 
 @lowers("EyeLike")
-def lower_eye_like(region: LaidOutRegion[int], lowering: Lowering) -> Sequence[Step]:
-    return (identity_matrix_step(region.results[0], region.config),)
+def lower_eye_like(region: LaidOutRegion[int], lowering: Lowering) -> Step:
+    return identity_matrix_step(region.results[0], region.config)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from sardonyx._src.compile.kernels.data_movement.gather import INDEX_ELEMENTS, gather_step
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
@@ -33,6 +31,6 @@ def match_gather(op: BoundNode, scope: Scope) -> Region[int] | None:
 
 
 @lowers("Gather")
-def lower_gather(region: LaidOutRegion[int], lowering: Lowering) -> Sequence[Step]:
+def lower_gather(region: LaidOutRegion[int], lowering: Lowering) -> Step:
     data, indices = region.operands
-    return (gather_step(data, indices, region.results[0], region.config, lowering.status),)
+    return gather_step(data, indices, region.results[0], region.config, lowering.status)

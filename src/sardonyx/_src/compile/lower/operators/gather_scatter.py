@@ -42,9 +42,9 @@ def match_gather_elements(op: BoundNode, scope: Scope) -> Region[int] | None:
 
 
 @lowers("GatherElements")
-def lower_gather_elements(region: LaidOutRegion[int], lowering: Lowering) -> Sequence[Step]:
+def lower_gather_elements(region: LaidOutRegion[int], lowering: Lowering) -> Step:
     data, indices = region.operands
-    return (gather_elements_step(data, indices, region.results[0], region.config, lowering.status),)
+    return gather_elements_step(data, indices, region.results[0], region.config, lowering.status)
 
 
 def are_readable(op: BoundNode, scope: Scope, data: Value, indices: Value) -> bool:
@@ -81,9 +81,9 @@ def match_gather_nd(op: BoundNode, scope: Scope) -> Region[int] | None:
 
 
 @lowers("GatherND")
-def lower_gather_nd(region: LaidOutRegion[int], lowering: Lowering) -> Sequence[Step]:
+def lower_gather_nd(region: LaidOutRegion[int], lowering: Lowering) -> Step:
     data, indices = region.operands
-    return (gather_nd_step(data, indices, region.results[0], region.config, lowering.status),)
+    return gather_nd_step(data, indices, region.results[0], region.config, lowering.status)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,59 +94,46 @@ class Scatter:
     reduction: str
 
 
-def scatter_region(op: BoundNode, axis: int | None) -> Region[Scatter]:
-    data, indices, updates = (value for value in op.node.inputs if value is not None)
-    config = Scatter(axis, op.attribute("reduction", str))
+def scatter_region(op: BoundNode, operands: tuple[Value, Value, Value], axis: int | None) -> Region[Scatter]:
+    (data, indices, updates), config = operands, Scatter(axis, op.attribute("reduction", str))
     reads = (Read(data, ANY), Read(indices), Read(updates, ANY))
     return Region("Scatter", (op.node,), config, reads, (Write(op.output),))
 
 
 @matches("ScatterElements", 18)
 def match_scatter_elements(op: BoundNode, scope: Scope) -> Region[Scatter] | None:
+    operands = scatter_operands(op, scope)
+    axis = None if operands is None else indexed_axis(op, scope, *operands[:2])
+    if operands is None or axis is None or scope.shape(operands[2]) != scope.shape(operands[1]):
+        return None
+    return scatter_region(op, operands, axis)
+
+
+def scatter_operands(op: BoundNode, scope: Scope) -> tuple[Value, Value, Value] | None:
+    """Data, indices and updates; None unless they are native, and the reduction is none or one that has a kernel."""
     data, indices, updates = op.input(0), op.input(1), op.input(2)
-    if (
-        data is None
-        or indices is None
-        or updates is None
-        or not is_supported_scatter(op, scope, data, indices, updates)
-    ):
+    if data is None or indices is None or updates is None or not are_readable(op, scope, data, indices):
         return None
-    axis = indexed_axis(op, scope, data, indices)
-    if axis is None or scope.shape(updates) != scope.shape(indices):
+    reduction, dtype = op.attributes["reduction"], scope.dtype_of(data)
+    if reduction != "none" and (reduction not in NATIVE_SCATTER_REDUCTIONS or dtype not in NUMERIC_ELEMENTS):
         return None
-    return scatter_region(op, axis)
-
-
-def is_supported_scatter(op: BoundNode, scope: Scope, data: Value, indices: Value, updates: Value) -> bool:
-    """Whether operands are native, and the reduction is none or one that has a kernel."""
-    is_plain = op.attributes["reduction"] == "none"
-    is_known = (
-        op.attributes["reduction"] in NATIVE_SCATTER_REDUCTIONS and scope.dtype_of(data) in NUMERIC_ELEMENTS
-    )
-    if not (is_plain or is_known) or not are_readable(op, scope, data, indices):
-        return False
-    if not scope.is_native(updates) or scope.dtype_of(updates) is not scope.dtype_of(data):
-        return False
-    return scope.shape(op.output) == scope.shape(data)
+    if not scope.is_native(updates) or scope.dtype_of(updates) is not dtype:
+        return None
+    return (data, indices, updates) if scope.shape(op.output) == scope.shape(data) else None
 
 
 @matches("ScatterND", 18)
 def match_scatter_nd(op: BoundNode, scope: Scope) -> Region[Scatter] | None:
-    data, indices, updates = op.input(0), op.input(1), op.input(2)
-    if (
-        data is None
-        or indices is None
-        or updates is None
-        or not is_supported_scatter(op, scope, data, indices, updates)
-    ):
+    operands = scatter_operands(op, scope)
+    if operands is None:
         return None
-    shape, index_shape = scope.known_shape(data), scope.known_shape(indices)
+    shape, index_shape, update_shape = map(scope.known_shape, operands)
     depth = index_shape[-1] if index_shape else 0
     if not isinstance(depth, int) or not 1 <= depth <= len(shape):
         return None
-    if scope.shape(updates) != (*index_shape[:-1], *shape[depth:]):
+    if update_shape != (*index_shape[:-1], *shape[depth:]):
         return None
-    return scatter_region(op, None)
+    return scatter_region(op, operands, None)
 
 
 @lowers("Scatter")

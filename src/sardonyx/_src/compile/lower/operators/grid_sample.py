@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from sardonyx._src.compile.kernels.sampling.grid_sample import GridSampling, grid_sample_step
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
@@ -40,6 +38,6 @@ def match_grid_sample(op: BoundNode, scope: Scope) -> Region[GridSampling] | Non
 
 
 @lowers("GridSample")
-def lower_grid_sample(region: LaidOutRegion[GridSampling], lowering: Lowering) -> Sequence[Step]:
+def lower_grid_sample(region: LaidOutRegion[GridSampling], lowering: Lowering) -> Step:
     (x, grid), (y,) = region.operands, region.results
-    return (grid_sample_step(x, grid, y, region.config),)
+    return grid_sample_step(x, grid, y, region.config)

@@ -5,7 +5,6 @@ Falls back if scale or bias are not [C], or channels are not divisible by the gr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sardonyx._src.compile.kernels.channels_last.normalization import channels_last_norm_step
@@ -76,19 +75,16 @@ def is_supported(op: BoundNode, scope: Scope, values: tuple[Value, Value, Value]
 
 
 @lowers("ChannelsLastGroupNorm")
-def lower_channels_last(region: LaidOutRegion[GroupNorm], lowering: Lowering) -> Sequence[Step]:
+def lower_channels_last(region: LaidOutRegion[GroupNorm], lowering: Lowering) -> Step:
     (x, scale, bias), (y,), config = region.operands, region.results, region.config
     operands = tuple(map(as_image, region.epilogue_operands))
-    step = channels_last_norm_step(
+    return channels_last_norm_step(
         as_image(x), scale, bias, as_image(y), config.epsilon, config.groups, region.epilogue, operands
     )
-    return (step,)
 
 
 @lowers("GroupNorm")
-def lower_planes(region: LaidOutRegion[GroupNorm], lowering: Lowering) -> Sequence[Step]:
+def lower_planes(region: LaidOutRegion[GroupNorm], lowering: Lowering) -> Step:
     (x, scale, bias), (y,), config = region.operands, region.results, region.config
     groups = x.shape[1] if config.groups is None else config.groups
-    return (
-        group_norm_step(x, y, scale, bias, groups=groups, epsilon=config.epsilon, epilogue=region.epilogue),
-    )
+    return group_norm_step(x, y, scale, bias, groups=groups, epsilon=config.epsilon, epilogue=region.epilogue)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from sardonyx._src.compile.kernels.reductions.lp_norm import lp_norm_step
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
@@ -29,5 +27,5 @@ def match_lp_normalization(op: BoundNode, scope: Scope) -> Region[int] | None:
 
 
 @lowers("LpNormalization")
-def lower_lp_normalization(region: LaidOutRegion[int], lowering: Lowering) -> Sequence[Step]:
-    return (lp_norm_step(region.operands[0], region.results[0], region.config),)
+def lower_lp_normalization(region: LaidOutRegion[int], lowering: Lowering) -> Step:
+    return lp_norm_step(region.operands[0], region.results[0], region.config)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from sardonyx._src.compile.kernels.channels_last.lrn import LrnParameters, lrn_step
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
@@ -30,7 +28,7 @@ def match_lrn(op: BoundNode, scope: Scope) -> Region[LrnParameters] | None:
 
 
 @lowers("LRN")
-def lower_lrn(region: LaidOutRegion[LrnParameters], lowering: Lowering) -> Sequence[Step]:
+def lower_lrn(region: LaidOutRegion[LrnParameters], lowering: Lowering) -> Step:
     x, y = as_image(region.operands[0]), as_image(region.results[0])
     operands = tuple(map(as_image, region.epilogue_operands))
-    return (lrn_step(x, y, region.config, region.epilogue, operands),)
+    return lrn_step(x, y, region.config, region.epilogue, operands)

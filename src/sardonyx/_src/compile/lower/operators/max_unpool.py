@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from sardonyx._src.compile.kernels.data_movement.max_unpool import max_unpool_step
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
@@ -49,6 +47,6 @@ def unpooled_shape(op: BoundNode, x_shape: tuple[Known, ...]) -> tuple[Known, ..
 
 
 @lowers("MaxUnpool")
-def lower_max_unpool(region: LaidOutRegion[None], lowering: Lowering) -> Sequence[Step]:
+def lower_max_unpool(region: LaidOutRegion[None], lowering: Lowering) -> Step:
     x, places = region.operands
-    return (max_unpool_step(x, places, region.results[0], lowering.status),)
+    return max_unpool_step(x, places, region.results[0], lowering.status)

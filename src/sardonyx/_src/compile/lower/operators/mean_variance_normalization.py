@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sardonyx._src.compile.kernels.reductions.layer_norm import NormParams, layer_norm_step
@@ -58,8 +57,8 @@ def innermost_layout(order: tuple[int, ...], count: int) -> CustomLayout:
 
 
 @lowers("MeanVariance")
-def lower_mean_variance(region: LaidOutRegion[MeanVariance], lowering: Lowering) -> Sequence[Step]:
+def lower_mean_variance(region: LaidOutRegion[MeanVariance], lowering: Lowering) -> Step:
     config = region.config
     result = region.results[0].permute(config.order)
     params = NormParams(EPSILON, epsilon_outside=True)
-    return (layer_norm_step(region.operands[0], result, config.axis, params),)
+    return layer_norm_step(region.operands[0], result, config.axis, params)

@@ -59,7 +59,7 @@ def match_own_kernel(op: BoundNode, scope: Scope) -> Region[OwnKernel] | None:
 
 
 @lowers("OwnKernel")
-def lower_own_kernel(region: LaidOutRegion[OwnKernel], lowering: Lowering) -> Sequence[Step]:
+def lower_own_kernel(region: LaidOutRegion[OwnKernel], lowering: Lowering) -> Step:
     config, outputs = region.config, region.results
     given = iter(region.operands)
     inputs = [next(given) if is_given else None for is_given in config.is_given]
@@ -72,7 +72,7 @@ def lower_own_kernel(region: LaidOutRegion[OwnKernel], lowering: Lowering) -> Se
     )
     units = number_of_units(config.kernel, outputs[0])
     flops = ELEMENT_FLOPS * outputs[0].num_elements
-    return (Step(kernel, args, units, tuple(dict.fromkeys(reads)), outputs, flops=flops),)
+    return Step(kernel, args, units, tuple(dict.fromkeys(reads)), outputs, flops=flops)
 
 
 def number_of_units(kernel: NativeKernel, output: TensorView) -> Known:

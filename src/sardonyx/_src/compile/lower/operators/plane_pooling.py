@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sardonyx._src.compile.kernels.pooling.plane_pooling import PlaneWindow, plane_pooling_step
@@ -12,7 +11,7 @@ from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers
 from sardonyx._src.compile.partition.region import Read, Region, Write
 from sardonyx._src.compile.partition.scope import Scope
-from sardonyx._src.compile.partition.window_geometry import resolve_padding
+from sardonyx._src.compile.partition.window_geometry import window_attributes
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.dtypes import DataType
@@ -45,24 +44,19 @@ def match_plane_pool(op: BoundNode, scope: Scope, algorithm: PoolingAlgorithm) -
     sizes = scope.known_shape(x)[2:]
     if not 1 <= rank <= MAX_DIMS or len(sizes) != rank:
         return None
-    strides, dilations = op.ints("strides") or (1,) * rank, op.ints("dilations") or (1,) * rank
-    if min((*strides, *dilations, *kernel)) < 1:
-        return None
-    pads = resolve_padding(op, sizes, kernel, strides, dilations)
-    if any(isinstance(pad, int) and pad < 0 for pad in pads):
+    attributes = window_attributes(op, sizes, kernel)
+    if attributes is None:
         return None
     outputs = tuple(i for i in range(len(op.node.outputs)) if op.is_output_used(i))
-    window = PlaneWindow(kernel, strides, dilations, pads)
+    window = PlaneWindow(kernel, *attributes)
     config = PlanePool(algorithm, window, outputs, bool(op.attributes.get("storage_order")))
     writes = tuple(Write(op.node.outputs[i]) for i in outputs)
     return Region("PlanePool", (op.node,), config, (Read(x),), writes) if writes else None
 
 
 @lowers("PlanePool")
-def lower_plane_pool(region: LaidOutRegion[PlanePool], lowering: Lowering) -> Sequence[Step]:
+def lower_plane_pool(region: LaidOutRegion[PlanePool], lowering: Lowering) -> Step:
     config, (x,) = region.config, region.operands
     results = dict(zip(config.outputs, region.results, strict=True))
     written = results.get(0), results.get(1)
-    return (
-        plane_pooling_step(x, written, config.algorithm, config.window, column_major=config.column_major),
-    )
+    return plane_pooling_step(x, written, config.algorithm, config.window, column_major=config.column_major)

@@ -64,12 +64,11 @@ def match_pool(op: BoundNode, scope: Scope, algorithm: PoolingAlgorithm) -> Regi
     if x is None or not is_image(scope, x) or kernel is None or scope.shape(op.output) is None:
         return None
     _, channels, *sizes = scope.known_shape(x)
-    geometry = window_geometry(op, tuple(sizes), kernel)
-    if geometry is None or not isinstance(channels, int):  # the kernel partitions its work by channels
+    window = window_geometry(op, tuple(sizes), kernel)
+    if window is None or not isinstance(channels, int):  # the kernel partitions its work by channels
         return None
     if not has_few_taps(x, op.output, scope, kernel):
         return None
-    window = SlidingWindow(geometry.kernel, geometry.strides, geometry.dilations, geometry.pads)
     epilogue = fuse_epilogue(scope, op.output, channels_last=True)
     reads = (Read(x, CHANNELS_LAST),)
     return fused_region("Pool", op.node, Pool(algorithm, window), reads, epilogue, CHANNELS_LAST)
@@ -94,11 +93,11 @@ def is_image(scope: Scope, x: Value | None) -> bool:
 
 
 @lowers("Pool")
-def lower_pool(region: LaidOutRegion[Pool], lowering: Lowering) -> Sequence[Step]:
+def lower_pool(region: LaidOutRegion[Pool], lowering: Lowering) -> Step:
     x, y = as_image(region.operands[0]), as_image(region.results[0])
     operands = tuple(map(as_image, region.epilogue_operands))
     config = region.config
-    return (pooling_step(x, y, config.algorithm, config.window, region.epilogue, operands),)
+    return pooling_step(x, y, config.algorithm, config.window, region.epilogue, operands)
 
 
 @matches("GlobalAveragePool", 22)
@@ -121,7 +120,7 @@ def match_global_pool(op: BoundNode, scope: Scope, kind: GlobalPoolKind) -> Regi
 
 
 @lowers("GlobalPool")
-def lower_global_pool(region: LaidOutRegion[GlobalPoolKind], lowering: Lowering) -> Sequence[Step]:
+def lower_global_pool(region: LaidOutRegion[GlobalPoolKind], lowering: Lowering) -> Step:
     x, y = as_image(region.operands[0]), as_image(region.results[0])
     operands = tuple(map(as_image, region.epilogue_operands))
-    return (global_pooling_step(x, y, region.config, region.epilogue, operands),)
+    return global_pooling_step(x, y, region.config, region.epilogue, operands)

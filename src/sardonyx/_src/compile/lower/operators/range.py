@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sardonyx._src.compile.kernels.data_movement.arange import ARANGE_ELEMENTS, arange_step
@@ -38,8 +37,8 @@ def match_range(op: BoundNode, scope: Scope) -> Region[Progression] | None:
 
 
 @lowers("Range")
-def lower_range(region: LaidOutRegion[Progression], lowering: Lowering) -> Sequence[Step]:
-    return (arange_step(region.results[0], region.config.start, region.config.delta),)
+def lower_range(region: LaidOutRegion[Progression], lowering: Lowering) -> Step:
+    return arange_step(region.results[0], region.config.start, region.config.delta)
 
 
 def known_scalar(scope: Scope, value: Value | None) -> Known | None:

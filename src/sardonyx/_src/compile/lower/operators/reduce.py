@@ -6,7 +6,6 @@ constant, and for element types without a reducer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -104,8 +103,8 @@ def reduces_all_pixels(scope: Scope, x: Value, axes: tuple[int, ...]) -> bool:
 
 
 @lowers("Reduce")
-def lower_reduction(region: LaidOutRegion[Reduction], lowering: Lowering) -> Sequence[Step]:
+def lower_reduction(region: LaidOutRegion[Reduction], lowering: Lowering) -> Step:
     (x,), (y,), config = region.operands, region.results, region.config
     if region.channels_last:
         y = y.permute(channels_first_permutation(y.rank))
-    return (reduce_step(config.operator, x, y, config.axes, region.epilogue),)
+    return reduce_step(config.operator, x, y, config.axes, region.epilogue)

@@ -84,10 +84,10 @@ def match_resize(op: BoundNode, scope: Scope) -> Region[object] | None:
 
 
 @lowers("Upsample")
-def lower_upsample(region: LaidOutRegion[Pair], lowering: Lowering) -> Sequence[Step]:
+def lower_upsample(region: LaidOutRegion[Pair], lowering: Lowering) -> Step:
     x, y = as_image(region.operands[0]), as_image(region.results[0])
     operands = tuple(map(as_image, region.epilogue_operands))
-    return (upsample_step(x, y, region.config, region.epilogue, operands),)
+    return upsample_step(x, y, region.config, region.epilogue, operands)
 
 
 def resize_target(op: BoundNode, scope: Scope, x: Value) -> ResizeTarget | None:
@@ -161,11 +161,11 @@ def match_static_taps(op: BoundNode, scope: Scope, x: Value, target: ResizeTarge
 
 
 @lowers("StaticResize")
-def lower_static_resize(region: LaidOutRegion[StaticTaps], lowering: Lowering) -> Sequence[Step]:
+def lower_static_resize(region: LaidOutRegion[StaticTaps], lowering: Lowering) -> Step:
     x, y = as_image(region.operands[0]), as_image(region.results[0])
     operands = tuple(map(as_image, region.epilogue_operands))
     tables = [table_constant(table) for table in region.config.tables]
-    return (resize_step(x, y, tables, region.epilogue, operands),)
+    return resize_step(x, y, tables, region.epilogue, operands)
 
 
 class UnsupportedResize(Exception):

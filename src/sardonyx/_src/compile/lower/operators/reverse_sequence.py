@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from sardonyx._src.compile.kernels.data_movement.reverse_sequence import reverse_sequence_step
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
@@ -37,6 +35,6 @@ def match_reverse_sequence(op: BoundNode, scope: Scope) -> Region[int] | None:
 
 
 @lowers("ReverseSequence")
-def lower_reverse_sequence(region: LaidOutRegion[int], lowering: Lowering) -> Sequence[Step]:
+def lower_reverse_sequence(region: LaidOutRegion[int], lowering: Lowering) -> Step:
     data, lengths = region.operands
-    return (reverse_sequence_step(data, lengths, region.results[0], lowering.status, region.config),)
+    return reverse_sequence_step(data, lengths, region.results[0], lowering.status, region.config)

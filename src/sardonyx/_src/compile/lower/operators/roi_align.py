@@ -5,8 +5,6 @@ Regions that are not finite, of images that do not exist, or with thousands of p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from sardonyx._src.compile.kernels.sampling.roi_align import RoiAlignment, roi_align_step
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
@@ -54,6 +52,6 @@ def match_roi_align(op: BoundNode, scope: Scope) -> Region[RoiAlignment] | None:
 
 
 @lowers("RoiAlign")
-def lower_roi_align(region: LaidOutRegion[RoiAlignment], lowering: Lowering) -> Sequence[Step]:
+def lower_roi_align(region: LaidOutRegion[RoiAlignment], lowering: Lowering) -> Step:
     (x, rois, images), (y,) = region.operands, region.results
-    return (roi_align_step(x, rois, images, y, lowering.status, region.config),)
+    return roi_align_step(x, rois, images, y, lowering.status, region.config)

@@ -5,7 +5,6 @@ Falls back to the reference kernel for caches whose dims do not match the tokens
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sardonyx._src.compile.kernels.attention.rotary_embedding import rotary_embedding_step
@@ -80,9 +79,9 @@ def are_matching_caches(
 
 
 @lowers("RotaryEmbedding")
-def lower_rotary_embedding(region: LaidOutRegion[Rotary], lowering: Lowering) -> Sequence[Step]:
+def lower_rotary_embedding(region: LaidOutRegion[Rotary], lowering: Lowering) -> Step:
     (x, cos, sin, *positions), config = region.operands, region.config
-    step = rotary_embedding_step(
+    return rotary_embedding_step(
         as_heads(x, config.shape),
         as_heads(region.results[0], config.shape),
         cos,
@@ -91,4 +90,3 @@ def lower_rotary_embedding(region: LaidOutRegion[Rotary], lowering: Lowering) ->
         positions=positions[0] if positions else None,
         status=lowering.status,
     )
-    return (step,)

@@ -6,7 +6,6 @@ with a used mean or inverse deviation output, and for scales that broadcast.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sardonyx._src.compile.kernels.epilogue import Epilogue
@@ -57,9 +56,9 @@ def match_softmax(op: BoundNode, scope: Scope) -> Region[Softmax] | None:
 
 
 @lowers("Softmax")
-def lower_softmax(region: LaidOutRegion[Softmax], lowering: Lowering) -> Sequence[Step]:
+def lower_softmax(region: LaidOutRegion[Softmax], lowering: Lowering) -> Step:
     (x,), (y,), config = region.operands, region.results, region.config
-    return (softmax_step(x, y, config.axis, log=config.is_log, half=config.half),)
+    return softmax_step(x, y, config.axis, log=config.is_log, half=config.half)
 
 
 def is_float(scope: Scope, value: Value | None) -> bool:
@@ -100,7 +99,7 @@ def match_layer_normalization(op: BoundNode, scope: Scope) -> Region[LayerNorm] 
 
 
 @lowers("LayerNorm")
-def lower_layer_norm(region: LaidOutRegion[LayerNorm], lowering: Lowering) -> Sequence[Step]:
+def lower_layer_norm(region: LaidOutRegion[LayerNorm], lowering: Lowering) -> Step:
     config, (*parameters, x) = region.config, region.operands
     columns = iter(parameters)
     variant = NormParams(
@@ -111,4 +110,4 @@ def lower_layer_norm(region: LaidOutRegion[LayerNorm], lowering: Lowering) -> Se
         epilogue=region.epilogue,
         operands=region.epilogue_operands,
     )
-    return (layer_norm_step(x, region.results[0], config.axis, variant),)
+    return layer_norm_step(x, region.results[0], config.axis, variant)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from sardonyx._src.compile.kernels.data_movement.fill import fill_step, tile_step
@@ -37,8 +35,8 @@ def match_tile(op: BoundNode, scope: Scope) -> Region[tuple[Known, ...]] | None:
 
 
 @lowers("Tile")
-def lower_tile(region: LaidOutRegion[tuple[Known, ...]], lowering: Lowering) -> Sequence[Step]:
-    return (tile_step(region.operands[0], region.results[0], list(region.config)),)
+def lower_tile(region: LaidOutRegion[tuple[Known, ...]], lowering: Lowering) -> Step:
+    return tile_step(region.operands[0], region.results[0], list(region.config))
 
 
 @matches("ConstantOfShape", 25)
@@ -53,8 +51,8 @@ def match_constant_of_shape(op: BoundNode, scope: Scope) -> Region[Array] | None
 
 
 @lowers("ConstantOfShape")
-def lower_constant_of_shape(region: LaidOutRegion[Array], lowering: Lowering) -> Sequence[Step]:
-    return (fill_step(region.results[0], region.config),)
+def lower_constant_of_shape(region: LaidOutRegion[Array], lowering: Lowering) -> Step:
+    return fill_step(region.results[0], region.config)
 
 
 @matches("Dropout", 22)

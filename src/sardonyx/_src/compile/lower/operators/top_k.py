@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sardonyx._src.compile.kernels.reductions.reducers import NUMERIC_ELEMENTS
@@ -66,10 +65,10 @@ def match_top_k(op: BoundNode, scope: Scope) -> Region[TopK] | None:
 
 
 @lowers("TopK")
-def lower_top_k(region: LaidOutRegion[TopK], lowering: Lowering) -> Sequence[Step]:
+def lower_top_k(region: LaidOutRegion[TopK], lowering: Lowering) -> Step:
     config, results = region.config, iter(region.results)
     values, indices = (
         next(results) if is_used else lowering.temporary(dtype, config.shape, f"{region.name}.unused")
         for is_used, dtype in zip(config.used, (config.dtype, DataType.INT64), strict=True)
     )
-    return (top_k_step(region.operands[0], values, indices, config.axis, largest=config.largest),)
+    return top_k_step(region.operands[0], values, indices, config.axis, largest=config.largest)

@@ -5,7 +5,6 @@ Invalid attributes fall back, too, so that the reference kernel reports them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -144,7 +143,7 @@ def is_supported(ensemble: Ensemble) -> bool:
 
 
 @lowers("Trees")
-def lower_trees(region: LaidOutRegion[TreeConfig], lowering: Lowering) -> Sequence[Step]:
+def lower_trees(region: LaidOutRegion[TreeConfig], lowering: Lowering) -> Step:
     config, results = region.config, iter(region.results)
     ensemble, shape = config.ensemble, config.shape
     dtypes = (region.config.score_type,) if ensemble.labels is None else (DataType.INT64, DataType.FLOAT)
@@ -155,5 +154,4 @@ def lower_trees(region: LaidOutRegion[TreeConfig], lowering: Lowering) -> Sequen
     ]
     labels = None if ensemble.labels is None else tensors[0]
     x, scores = region.operands[0], tensors[-1]
-    step = tree_step(ensemble, config.tables, lowering.target, x, scores, labels, lowering.constant_tensor)
-    return (step,)
+    return tree_step(ensemble, config.tables, lowering.target, x, scores, labels, lowering.constant_tensor)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sardonyx._src.compile.kernels.data_movement.triangle import triangle_step
@@ -41,6 +40,6 @@ def match_trilu(op: BoundNode, scope: Scope) -> Region[Triangle] | None:
 
 
 @lowers("Trilu")
-def lower_trilu(region: LaidOutRegion[Triangle], lowering: Lowering) -> Sequence[Step]:
+def lower_trilu(region: LaidOutRegion[Triangle], lowering: Lowering) -> Step:
     config = region.config
-    return (triangle_step(region.operands[0], region.results[0], config.diagonal, upper=config.upper),)
+    return triangle_step(region.operands[0], region.results[0], config.diagonal, upper=config.upper)

@@ -182,8 +182,8 @@ def slice_view(tensor: TensorView, slices: Sequence[SlicedAxis]) -> TensorView:
 
 
 @lowers("ReversedSlice")
-def lower_reversed_slice(region: LaidOutRegion[tuple[SlicedAxis, ...]], lowering: Lowering) -> Sequence[Step]:
-    return (copy_step(slice_view(region.operands[0], region.config), region.results[0]),)
+def lower_reversed_slice(region: LaidOutRegion[tuple[SlicedAxis, ...]], lowering: Lowering) -> Step:
+    return copy_step(slice_view(region.operands[0], region.config), region.results[0])
 
 
 def slice_start(scope: Scope, start: SupportsIndex | Expr | None, size: Known, step: int) -> Known | None:

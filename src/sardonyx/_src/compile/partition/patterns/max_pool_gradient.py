@@ -38,11 +38,10 @@ def match_max_pool_gradient(op: BoundNode, scope: Scope) -> Region[MaxPoolGradie
     updates = nodes[1].inputs[2]
     if pooled is None or updates is None or scope.shape(result) != shape or len(shape) not in (3, 4):
         return None
-    geometry = window_geometry(op, shape[2:], kernel)
-    if geometry is None or op.attribute("storage_order", int) or scope.shape(updates) is None:
+    window = window_geometry(op, shape[2:], kernel)
+    if window is None or op.attribute("storage_order", int) or scope.shape(updates) is None:
         return None
     gradient = image_of(scope, updates, pooled)
-    window = SlidingWindow(geometry.kernel, geometry.strides, geometry.dilations, geometry.pads)
     config = MaxPoolGradient(window, None if gradient is not None else pooled)
     read = Read(updates, DENSE) if gradient is None else Read(gradient, CHANNELS_LAST)
     writes = (Write(result, CHANNELS_LAST),)

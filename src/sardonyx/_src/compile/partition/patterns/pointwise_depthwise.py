@@ -50,9 +50,7 @@ def match_pointwise_depthwise(op: BoundNode, scope: Scope) -> Region[PointwiseDe
         return None
     bias = np.zeros(len(second.weights), np.float32) if second.bias is None else second.bias
     pointwise = pack_conv_weights(first.weights, first.bias, ConvWindow(), scope.target)
-    config = PointwiseDepthwiseConv(
-        pointwise, activation.epilogue, second.weights, bias, second.sliding_window
-    )
+    config = PointwiseDepthwiseConv(pointwise, activation.epilogue, second.weights, bias, second.geometry)
     epilogue = fuse_epilogue(scope, second_op.output, channels_last=True)
     nodes = (op.node, *activation.nodes, second_op.node, *epilogue.nodes)
     reads, writes = (Read(first.x, CHANNELS_LAST),), (Write(epilogue.result, CHANNELS_LAST),)
@@ -69,7 +67,7 @@ def bind_depthwise(scope: Scope, activation: FusedEpilogue) -> BoundNode | None:
 
 def is_profitable(first: FloatConvolution, second: FloatConvolution) -> bool:
     """Whether the kernel supports both convolutions, and is faster than their own."""
-    window, weights = second.sliding_window, first.weights
+    window, weights = second.geometry, first.weights
     shared_rows = window_rows(window) - window.strides[0]
     top = second.geometry.pads[0]
     if not second.is_depthwise or shared_rows < 0:

@@ -140,7 +140,6 @@ def sweeps() -> Iterator[Sweep]:
         shape = {f"240x512 @ 512x{columns}": matmul(240, 512, columns)}
         heights = tuple(sorted({max(height - 2, 1), height - 1, height, height + 1}))
         yield Sweep("gemm", "tile_rows", heights, shape, vectors)
-    yield Sweep("gemm", "unit_rows", (24, 48, 96, 192), gemm)
     yield Sweep("gemm", "max_rows", (48, 144, 288, 576), gemm)
     yield Sweep("gemm", "k_block", (256, 512, 1024, 2048), gemm | long)
     yield Sweep("gemm", "short_k_block", (64, 128, 256), {"16x1536 @ 1536x384": matmul(16, 1536, 384)})

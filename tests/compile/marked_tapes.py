@@ -12,7 +12,7 @@ from sardonyx._src.compile.codegen.builder import LLVMType
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.executor import status
-from sardonyx._src.compile.executor.pool_layout import FLAG, JUMP, RECORD_SLOTS
+from sardonyx._src.compile.executor.pool_layout import BLOCK_GROUPS, FLAG, JUMP, RECORD_SLOTS, ROW_GROUPS
 from sardonyx._src.compile.llvm.jit import Library, host_target, load
 
 SHARED_SCRATCH = -(1 << 40)  # the mark of a unit whose scratch memory another thread overwrote
@@ -73,6 +73,10 @@ class MarkedTape:
         for record, args, (units, weight, _) in zip(self.slots, self.args, records, strict=True):
             kernel = 0 if units is None else library.addresses["kernel"]
             record[:4] = kernel, args.ctypes.data, units or 0, weight
+
+    def divide_rows(self, index: int, groups: int, block: int) -> None:
+        """Makes the units of a record a grid of panels and row groups."""
+        self.slots[index, [ROW_GROUPS, BLOCK_GROUPS]] = groups, block
 
     def jump(self, index: int, distance: int) -> NDArray[np.int64]:
         """Adds a jump to a record; it is taken while the returned flag is nonzero."""

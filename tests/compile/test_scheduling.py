@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from sardonyx._src.compile.codegen.builder import LLVMValue
 from sardonyx._src.compile.executor.pool_layout import (
+    JOB_BLOCK,
+    JOB_FIRST,
+    JOB_GROUPS,
     JOB_MIN_CHUNK,
-    JOB_UNITS,
+    JOB_PANELS,
     WORKERS_BEGIN,
     PoolFunctionBuilder,
 )
@@ -24,16 +29,23 @@ Chunk = tuple[int, int]
 
 @cache
 def queue_library() -> Library:
-    """`count(pool, owner, threads)`: the chunks of a queue; `bound(pool, owner, threads, number, is_end)`: of one of them."""
-    counter, bounder = PoolFunctionBuilder(host_target()), PoolFunctionBuilder(host_target())
+    """`count(pool, owner, threads)`: the chunks of a queue; `bound(pool, owner, threads, number, is_end)`: of one of them;
+    `adjacent(pool, owner, threads, place, end, is_count)`: the unit at a place of the queue, or how many follow it."""
+    builders = [PoolFunctionBuilder(host_target()) for _ in range(3)]
+    counter, bounder, walker = builders
     counter.emit_return(f"{queue_of(counter).count_chunks()}")
     first, end = queue_of(bounder).chunk_bounds(bounder.parameter("number"))
     bounder.emit_return(f"{bounder.select(bounder.parameter('is_end').ne(0), end, first)}")
+    unit, count = queue_of(walker).adjacent_units(walker.parameter("place"), walker.parameter("end"))
+    walker.emit_return(f"{walker.select(walker.parameter('is_count').ne(0), count, unit)}")
+    queue = "ptr %pool, i64 %owner, i64 %threads"
     functions = (
-        counter.build_function("i64 @count(ptr %pool, i64 %owner, i64 %threads)"),
-        bounder.build_function("i64 @bound(ptr %pool, i64 %owner, i64 %threads, i64 %number, i64 %is_end)"),
+        counter.build_function(f"i64 @count({queue})"),
+        bounder.build_function(f"i64 @bound({queue}, i64 %number, i64 %is_end)"),
+        walker.build_function(f"i64 @adjacent({queue}, i64 %place, i64 %end, i64 %is_count)"),
     )
-    return load("\n".join((*counter.declarations, *bounder.declarations, *functions)), ["count", "bound"])
+    declarations = (line for builder in builders for line in builder.declarations)
+    return load("\n".join((*declarations, *functions)), ["count", "bound", "adjacent"])
 
 
 def queue_of(builder: PoolFunctionBuilder) -> ChunkQueue:
@@ -41,21 +53,48 @@ def queue_of(builder: PoolFunctionBuilder) -> ChunkQueue:
     return ChunkQueue.for_thread(builder, owner, builder.parameter("threads"))
 
 
-def chunks_of(units: int, threads: int, min_chunk: int) -> list[list[Chunk]]:
-    """The chunks of each thread's queue, as half-open ranges of units."""
+def function(name: str, numbers: int) -> Callable[..., int]:
+    """A function of the library, of a pool and numbers."""
+    i64 = ctypes.c_int64
+    return ctypes.CFUNCTYPE(i64, ctypes.c_void_p, *[i64] * numbers)(queue_library().addresses[name])
+
+
+def pool_of(panels: int, groups: int, block: int, min_chunk: int = 1, first: int = 0) -> NDArray[np.int64]:
+    """The memory of a pool with a job: a grid of panels and row groups."""
     pool = np.zeros(WORKERS_BEGIN, np.int64)
-    pool[[JOB_UNITS, JOB_MIN_CHUNK]] = units, min_chunk
-    addresses, i64, pointer = queue_library().addresses, ctypes.c_int64, ctypes.c_void_p
-    count = ctypes.CFUNCTYPE(i64, pointer, i64, i64)(addresses["count"])
-    bound = ctypes.CFUNCTYPE(i64, pointer, *[i64] * 4)(addresses["bound"])
-    base = pool.ctypes.data
+    pool[[JOB_PANELS, JOB_GROUPS, JOB_BLOCK]] = panels, groups, block
+    pool[[JOB_MIN_CHUNK, JOB_FIRST]] = min_chunk, first
+    return pool
+
+
+def chunks_of(units: int, threads: int, min_chunk: int) -> list[list[Chunk]]:
+    """The chunks of each thread's queue in a job of one panel, as half-open ranges of units."""
+    pool = pool_of(1, units, units, min_chunk)
+    bounds = [queue_bounds(pool, owner, threads) for owner in range(threads)]
+    starts = [units * owner // threads for owner in range(threads)]
     return [
-        [
-            (bound(base, owner, threads, i, 0), bound(base, owner, threads, i, 1))
-            for i in range(count(base, owner, threads))
-        ]
-        for owner in range(threads)
+        [(start + first, start + end) for first, end in queue]
+        for start, queue in zip(starts, bounds, strict=True)
     ]
+
+
+def queue_bounds(pool: NDArray[np.int64], owner: int, threads: int) -> list[Chunk]:
+    """The chunks of a queue, as half-open ranges of places in its order."""
+    count, bound, base = function("count", 2), function("bound", 4), pool.ctypes.data
+    numbers = range(count(base, owner, threads))
+    return [tuple(bound(base, owner, threads, i, is_end) for is_end in (0, 1)) for i in numbers]  # type: ignore[misc]
+
+
+def calls_of(pool: NDArray[np.int64], owner: int, threads: int) -> list[Chunk]:
+    """The ranges of units for which a queue calls the kernel."""
+    adjacent, base = function("adjacent", 5), pool.ctypes.data
+    calls: list[Chunk] = []
+    for place, end in queue_bounds(pool, owner, threads):
+        while place < end:
+            unit, count = (adjacent(base, owner, threads, place, end, is_count) for is_count in (0, 1))
+            calls.append((unit, unit + count))
+            place += count
+    return calls
 
 
 UNITS, THREADS, MIN_CHUNKS = st.integers(0, 5000), st.integers(1, 17), st.integers(1, 600)
@@ -95,3 +134,41 @@ def test_chunks_of_a_large_job() -> None:
 def test_more_threads_than_units_have_empty_queues() -> None:
     queues = chunks_of(3, 8, 1)
     assert sorted(map(len, queues)) == [0] * 5 + [1] * 3
+
+
+@given(
+    st.integers(1, 9), st.integers(1, 60), st.integers(1, 40), THREADS, st.integers(1, 30), st.integers(0, 50)
+)
+def test_a_grid_is_divided_by_row_groups(
+    panels: int, groups: int, block: int, threads: int, min_chunk: int, first: int
+) -> None:
+    pool = pool_of(panels, groups, block, min_chunk, first)
+    seen = []
+    for owner in range(threads):
+        rows = range(groups * owner // threads, groups * (owner + 1) // threads)
+        units = [unit for begin, end in calls_of(pool, owner, threads) for unit in range(begin, end)]
+        assert sorted(units) == sorted(first + p * groups + g for p in range(panels) for g in rows)
+        seen += units
+    assert sorted(seen) == list(range(first, first + panels * groups))
+
+
+@given(st.integers(1, 9), st.integers(1, 60), st.integers(1, 40), THREADS)
+def test_all_panels_of_a_block_of_row_groups_precede_the_next_block(
+    panels: int, groups: int, block: int, threads: int
+) -> None:
+    pool = pool_of(panels, groups, block)
+    for owner in range(threads):
+        calls = calls_of(pool, owner, threads)
+        order = [(unit % groups, unit // groups) for begin, end in calls for unit in range(begin, end)]
+        rows = sorted({group for group, _ in order})
+        blocks = -(-len(rows) // block)
+        length = -(-len(rows) // blocks) if rows else 1
+        first = rows[0] if rows else 0
+        expected = sorted(order, key=lambda place: ((place[0] - first) // length, place[1], place[0]))
+        assert order == expected
+
+
+def test_a_queue_calls_the_kernel_once_for_each_panel() -> None:
+    pool = pool_of(panels=3, groups=16, block=36, min_chunk=100)
+    assert calls_of(pool, 0, 2) == [(0, 8), (16, 24), (32, 40)]
+    assert calls_of(pool, 1, 2) == [(8, 16), (24, 32), (40, 48)]

@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest
 
 from compile.marked_tapes import MarkedTape, allow_long_units, sizes
-from sardonyx._src.compile.executor.pool_layout import CURRENT_RUN, IS_EAGER, UNKNOWN_WEIGHT
+from sardonyx._src.compile.executor import status
+from sardonyx._src.compile.executor.pool_layout import CURRENT_RUN, IS_EAGER, SIGNAL_INTERVAL, UNKNOWN_WEIGHT
 from sardonyx._src.compile.llvm.jit import host_target, load
 from sardonyx._src.runtime.cpus import available_cpus
 from sardonyx._src.runtime.thread_pool import HAS_THREADS, Scratch, ThreadPool, get_thread_pool, workers
@@ -58,6 +59,19 @@ def test_a_pool_has_the_requested_number_of_threads() -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
+def test_each_unit_of_a_grid_is_run_once(threads: int) -> None:
+    rng, pool = random.Random(threads), get_thread_pool(threads)
+    for _ in range(300):
+        grids = [(rng.randrange(1, 9), rng.randrange(1, 70), rng.randrange(1, 40)) for _ in range(6)]
+        weights = [rng.choice([0, HEAVY, 10**9, UNKNOWN_WEIGHT]) for _ in grids]
+        tape = MarkedTape([(p * g, weight, 0) for (p, g, _), weight in zip(grids, weights, strict=True)])
+        for index, (_, groups, block) in enumerate(grids):
+            tape.divide_rows(index, groups, block)
+        assert run_tape(pool, tape) == len(tape)
+        assert tape.execution_counts() == [{1}] * len(grids)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 8])
 def test_each_unit_is_run_once(threads: int) -> None:
     rng, pool = random.Random(threads), get_thread_pool(threads)
     for _ in range(1000):
@@ -77,6 +91,37 @@ def test_chunks_decrease_down_to_the_grain_size() -> None:
 
 def marks_of(*sizes: int) -> list[int]:
     return [size for size in sizes for _ in range(size)]
+
+
+def test_threads_divide_the_row_groups_of_a_grid() -> None:
+    tape = MarkedTape([(3 * 16, HEAVY, 0)], sizes())
+    tape.divide_rows(0, 16, 8)
+    run_tape(get_thread_pool(2), tape)
+    # Each queue has chunks of 12, 6, 3, 2 and 1 units, and calls the kernel for the units of a chunk in one panel.
+    assert tape.marks[0].tolist() == [*[8] * 16, *[4] * 16, *[2, 2, 3, 3, 3, 2, 2, 1] * 2]
+
+
+def test_threads_divide_the_panels_of_few_row_groups() -> None:
+    tape = MarkedTape([(3 * 7, HEAVY, 0)], sizes())
+    tape.divide_rows(0, 7, 36)
+    run_tape(get_thread_pool(2), tape)
+    assert tape.marks[0].tolist() == marks_of(5, 3, 1, 1, 6, 3, 1, 1)
+
+
+def test_slices_of_a_grid_are_whole_panels() -> None:
+    tape, pool, block = (
+        MarkedTape([(100 * 16, 10 * SIGNAL_INTERVAL, 0)]),
+        get_thread_pool(2),
+        allow_long_units(),
+    )
+    tape.divide_rows(0, 16, 36)
+    ends: list[int] = []
+    while not ends or ends[-1]:
+        pool.run(tape.address, 0, 1, pool.scratch(64), block.ctypes.data)
+        ends.append(int(block[status.RESUME_UNIT]))
+    assert len(ends) > 5
+    assert all(end % 16 == 0 for end in ends)
+    assert tape.execution_counts() == [{1}]
 
 
 def test_more_units_than_a_slot_can_count_chunks_are_shared() -> None:

@@ -62,8 +62,8 @@ class RuntimeFunctionBuilder(BlockBuilder):
         value = self.as_value(value, I64)
         self.lines.append(f" store atomic {value}, ptr {self.slot_address(base, index)} release, align 8")
 
-    def atomic_increment(self, base: str, index: int) -> None:
-        self.emit(I64, f"atomicrmw add ptr {self.slot_address(base, index)}, i64 1 release, align 8")
+    def atomic_add(self, base: str, index: int, number: LLVMValue) -> None:
+        self.emit(I64, f"atomicrmw add ptr {self.slot_address(base, index)}, {number} release, align 8")
 
     def compare_exchange(
         self, base: str, index: int, old: LLVMValue | int, new: LLVMValue | int

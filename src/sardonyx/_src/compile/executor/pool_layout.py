@@ -7,7 +7,8 @@ from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMValue
 
 RECORD_SLOTS = 8  # slots of a tape record
-KERNEL, ARGS, UNITS, WEIGHT, JUMP, FLAG = range(6)  # JUMP: a distance in records, 0: none.  FLAG: an address
+KERNEL, ARGS, UNITS, WEIGHT, JUMP, FLAG, ROW_GROUPS, BLOCK_GROUPS = range(RECORD_SLOTS)
+# JUMP: a distance in records, 0: none.  FLAG: an address.  ROW_GROUPS: of each panel, 0: none.  BLOCK_GROUPS: most of a block
 
 # Slots of the pool.  Slots written by different threads are 128 bytes (two cache lines) apart, against false sharing.
 JOB_THRESHOLD, GRAIN_SIZE, WAKE_THRESHOLD = (
@@ -29,7 +30,8 @@ POOL_LOCK = 32  # 1: held by a run
 CALLER_CPU = 33  # the CPU on which that run started
 CURRENT_RUN = 48  # run number << 16 | its threads, of which there are 0 between runs
 CHUNKS_DONE = 80  # chunks of the current job that are finished
-JOB_KERNEL, JOB_ARGS, JOB_FIRST, JOB_UNITS, JOB_MIN_CHUNK, JOB_SCRATCH, JOB_STRIDE = range(96, 103)
+JOB_KERNEL, JOB_ARGS, JOB_FIRST, JOB_MIN_CHUNK, JOB_SCRATCH, JOB_STRIDE = range(96, 102)
+JOB_PANELS, JOB_GROUPS, JOB_BLOCK = 102, 103, 104  # panels; row groups of a panel; most of them in a block
 WORKERS_BEGIN = 112  # first slot of the workers; entry 0 is the caller's, of which only CLAIM is used
 WORKER_SLOTS = 96  # slots of a worker
 HAS_CPU = 5  # of a worker: 1 if there are as many CPUs as threads up to it
@@ -44,6 +46,7 @@ MAX_INTERVAL_THREADS = 16  # the interval grows with the threads, up to this num
 MAX_UNIT_WEIGHT = 2 * SIGNAL_INTERVAL  # estimated ns of a unit of work that a run may wait for
 UNKNOWN_WEIGHT = 1 << 60  # ns: the least weight that is no estimate
 UNKNOWN_WEIGHT_SLICES = 64  # parts into which a record of unknown weight is divided
+MIN_ROW_GROUPS = 4  # of a thread, and at least as many as threads: with fewer rows, threads divide the panels
 RECORD_OVERHEAD = 16  # estimated ns of any record, so that loops of tiny records reach the interval too
 SPIN_COUNT = 2000  # pauses of a waiting thread before it yields the CPU
 SPIN_INTERVAL = 100_000  # ns after a run for which an eager worker stays awake

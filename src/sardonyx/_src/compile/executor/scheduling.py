@@ -1,10 +1,15 @@
 """Work partitioning: guided self-scheduling of one tape record (a job) over per-thread queues of chunks.
 
-Each thread has a queue: an equal, contiguous share of the units of work.  It claims chunks of its own queue first, then
-of those of other threads.  So a thread mostly reads what it wrote for the record before, which is still in its cache
-(Markatos and LeBlanc, Using Processor Affinity in Loop Scheduling, 1994).  Chunk sizes decrease: the first is half of
-the queue, the next half of the remainder, down to a minimum that is worth a claim (Polychronopoulos and Kuck, Guided
-Self-Scheduling, 1987).  So threads that are preempted or start late delay the job little.
+The units of a job are a grid: panels of columns, each of the same number of row groups, whose units are adjacent.  Each
+thread has a queue: the units of all panels in an equal, contiguous share of the row groups.  Where these shares would have
+too few rows, and in all jobs that are no products of matrices, the grid is one panel, so that shares are contiguous.  The
+order of a queue is blocks of row groups, panels, row groups: the rows of a block stay in the thread's cache while panels
+stream through it.
+
+A thread claims chunks of its own queue first, then of those of other threads.  So it mostly reads what it wrote for the
+record before, which is still in its cache (Markatos and LeBlanc, Using Processor Affinity in Loop Scheduling, 1994).  Chunk
+sizes decrease: the first is half of the queue, the next half of the remainder, down to a minimum that is worth a claim
+(Polychronopoulos and Kuck, Guided Self-Scheduling, 1987).  So threads that are preempted or start late delay the job little.
 
 A queue is one i64 slot, `CLAIM`: threads (16 bits) | chunks (24) | next chunk (24).  Memory order:
 
@@ -14,7 +19,8 @@ A queue is one i64 slot, `CLAIM`: threads (16 bits) | chunks (24) | next chunk (
   the same numbers of threads and chunks, for which the claim is valid.
 - The number of threads is in the same slot so that a late worker never joins a run of fewer threads, which has no
   scratch memory for it.
-- A thread that has finished a chunk adds 1 to `CHUNKS_DONE` (release); the caller waits until all are counted (acquire).
+- A thread that has emptied a queue adds the chunks that it has finished to `CHUNKS_DONE` (release): once, because the cache
+  line of the counter moves between cores at each addition.  The caller waits until all are counted (acquire).
   So the caller sees all writes of the chunks, and through the next `CLAIM` every thread does: records are executed in
   order, as by one thread.
 """
@@ -27,18 +33,23 @@ from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMValue
 from sardonyx._src.compile.executor.pool_layout import (
     ARGS,
+    BLOCK_GROUPS,
     CHUNKS_DONE,
     CLAIM,
     CURRENT_RUN,
     GRAIN_SIZE,
     JOB_ARGS,
+    JOB_BLOCK,
     JOB_FIRST,
+    JOB_GROUPS,
     JOB_KERNEL,
     JOB_MIN_CHUNK,
+    JOB_PANELS,
     JOB_SCRATCH,
     JOB_STRIDE,
-    JOB_UNITS,
     KERNEL,
+    MIN_ROW_GROUPS,
+    ROW_GROUPS,
     UNITS,
     WEIGHT,
     WORKER_SLOTS,
@@ -62,7 +73,7 @@ def emit_share(builder: PoolFunctionBuilder) -> str:
     builder.store_slot_pointer("%pool", JOB_KERNEL, builder.load_slot_pointer("%record", KERNEL))
     builder.store_slot_pointer("%pool", JOB_ARGS, builder.load_slot_pointer("%record", ARGS))
     builder.store_slot("%pool", JOB_FIRST, first)
-    builder.store_slot("%pool", JOB_UNITS, last - first)
+    emit_grid(builder, threads, first, last)
     builder.store_slot("%pool", JOB_MIN_CHUNK, min_chunk)
     builder.store_slot_pointer("%pool", JOB_SCRATCH, "%scratch")
     builder.store_slot("%pool", JOB_STRIDE, builder.parameter("stride"))
@@ -78,7 +89,7 @@ def emit_share(builder: PoolFunctionBuilder) -> str:
             CLAIM,
             (threads << 2 * CHUNK_FIELD_BITS) | (chunks << CHUNK_FIELD_BITS),
         )
-    with builder.loop_while(lambda: builder.emit(I64, "call i64 @chunk(ptr %pool, i64 0)") > 0):
+    with builder.loop_while(lambda: builder.emit(I64, "call i64 @work_off(ptr %pool, i64 0)") > 0):
         pass
     tries = builder.new_slot("tries", I64)
     builder.store(tries, builder.constant(0, I64))
@@ -90,23 +101,52 @@ def emit_share(builder: PoolFunctionBuilder) -> str:
     )
 
 
-def emit_chunk(builder: PoolFunctionBuilder) -> str:
-    """Emits `@chunk`: claims a chunk, of the thread's own queue first, and executes it.  Returns 1, or 0 if none is left."""
+def emit_grid(builder: PoolFunctionBuilder, threads: LLVMValue, first: LLVMValue, last: LLVMValue) -> None:
+    """Stores the grid of a job: the panels and row groups of its record, or one panel of all units.
+
+    A grid takes enough row groups, and a job of whole panels.  Each thread reads all panels, so that with more threads, which
+    share a memory, each must have more rows for them.
+    """
+    units, groups = last - first, builder.load_slot("%record", ROW_GROUPS)
+    is_grid = groups >= threads * emit_max(builder, threads, builder.constant(MIN_ROW_GROUPS, I64))
+    groups = builder.select(is_grid, groups, units)
+    panels, rest = builder.udivmod(units, groups)
+    _, skipped = builder.udivmod(first, groups)
+    is_whole = is_grid & (rest + skipped).eq(0)
+    single = builder.constant(1, I64)
+    builder.store_slot("%pool", JOB_PANELS, builder.select(is_whole, panels, single))
+    builder.store_slot("%pool", JOB_GROUPS, builder.select(is_whole, groups, units))
+    builder.store_slot(
+        "%pool", JOB_BLOCK, builder.select(is_whole, builder.load_slot("%record", BLOCK_GROUPS), units)
+    )
+
+
+def emit_work_off(builder: PoolFunctionBuilder) -> str:
+    """Emits `@work_off`: claims and executes chunks of the first queue that has any, of the thread's own queue first.
+
+    Returns their number, 0 if no queue has any.
+    """
     index, threads = builder.parameter("index"), builder.load_acquire("%pool", CURRENT_RUN) & 0xFFFF
     tried = builder.new_slot("tried", I64)
     builder.store(tried, builder.constant(0, I64))
     with builder.loop_while(lambda: builder.load(tried) < threads):
         owner = index + builder.load(tried)
         owner = builder.select(owner < threads, owner, owner - threads)
-        emit_claim(builder, index, owner)
+        finished = emit_claims(builder, index, owner)
+        is_done = finished > 0
+        with builder.if_then(is_done):
+            builder.atomic_add("%pool", CHUNKS_DONE, finished)
+            builder.emit_return(str(finished))
         builder.store(tried, builder.load(tried) + 1)
     builder.emit_return("i64 0")
-    return builder.build_function("internal i64 @chunk(ptr %pool, i64 %index)")
+    return builder.build_function("internal i64 @work_off(ptr %pool, i64 %index)")
 
 
-def emit_claim(builder: PoolFunctionBuilder, index: LLVMValue, owner: LLVMValue) -> None:
-    """Claims and executes the next chunk of the owner's queue, if one is left, and returns 1 from the function."""
-    queue, seen = queue_address(builder, owner), builder.new_slot("seen", I64)
+def emit_claims(builder: PoolFunctionBuilder, index: LLVMValue, owner: LLVMValue) -> LLVMValue:
+    """Claims and executes chunks of the owner's queue until none is left; the number of these."""
+    queue = queue_address(builder, owner)
+    seen, finished = (builder.new_slot(name, I64) for name in ("seen", "finished"))
+    builder.store(finished, builder.constant(0, I64))
     builder.store(seen, builder.load_acquire(queue, CLAIM))
 
     def is_left() -> LLVMValue:
@@ -117,29 +157,28 @@ def emit_claim(builder: PoolFunctionBuilder, index: LLVMValue, owner: LLVMValue)
     with builder.loop_while(is_left):
         claim = builder.load(seen)
         previous, is_claimed = builder.compare_exchange(queue, CLAIM, claim, claim + 1)
+        builder.store(seen, builder.select(is_claimed, claim + 1, previous))
         with builder.if_then(is_claimed):
             emit_run_chunk(builder, index, owner, claim)
-        builder.store(seen, previous)
+            builder.store(finished, builder.load(finished) + 1)
+    return builder.load(finished)
 
 
 def emit_run_chunk(
     builder: PoolFunctionBuilder, index: LLVMValue, owner: LLVMValue, claim: LLVMValue
 ) -> None:
-    """Executes the next chunk of the owner's queue as of `claim`, and returns 1 from the function."""
-    first, last = ChunkQueue.for_thread(builder, owner, claim >> 2 * CHUNK_FIELD_BITS).chunk_bounds(
-        claim & CHUNK_FIELD_MASK
-    )
+    """Executes the next chunk of the owner's queue as of `claim`."""
+    queue = ChunkQueue.for_thread(builder, owner, claim >> 2 * CHUNK_FIELD_BITS)
+    first, end = queue.chunk_bounds(claim & CHUNK_FIELD_MASK)
     offset = index * builder.load_slot("%pool", JOB_STRIDE)
     scratch = builder.gep(builder.load_slot_pointer("%pool", JOB_SCRATCH), offset, "i8")
-    builder.call_kernel(
-        builder.load_slot_pointer("%pool", JOB_KERNEL),
-        builder.load_slot_pointer("%pool", JOB_ARGS),
-        first,
-        last,
-        scratch,
-    )
-    builder.atomic_increment("%pool", CHUNKS_DONE)
-    builder.emit_return("i64 1")
+    kernel, args = (builder.load_slot_pointer("%pool", slot) for slot in (JOB_KERNEL, JOB_ARGS))
+    place = builder.new_slot("place", I64)
+    builder.store(place, first)
+    with builder.loop_while(lambda: builder.load(place) < end):
+        unit, count = queue.adjacent_units(builder.load(place), end)
+        builder.call_kernel(kernel, args, unit, unit + count, scratch)
+        builder.store(place, builder.load(place) + count)
 
 
 def queue_address(builder: PoolFunctionBuilder, owner: LLVMValue) -> str:
@@ -149,23 +188,25 @@ def queue_address(builder: PoolFunctionBuilder, owner: LLVMValue) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ChunkQueue:
-    """A thread's share of a job, the units in [first, end), and its division into chunks."""
+    """A thread's share of a job, the units of all panels in the row groups of [first_group, end_group), and its division into chunks."""
 
     builder: PoolFunctionBuilder
-    first: LLVMValue
-    end: LLVMValue
+    first_group: LLVMValue
+    end_group: LLVMValue
     min_chunk: LLVMValue  # units
+    units: LLVMValue
     remaining: StackSlot  # units after the chunks that were skipped
 
     @classmethod
     def for_thread(cls, builder: PoolFunctionBuilder, owner: LLVMValue, threads: LLVMValue) -> ChunkQueue:
-        start, units, min_chunk = (
-            builder.load_slot("%pool", slot) for slot in (JOB_FIRST, JOB_UNITS, JOB_MIN_CHUNK)
+        panels, groups, min_chunk = (
+            builder.load_slot("%pool", slot) for slot in (JOB_PANELS, JOB_GROUPS, JOB_MIN_CHUNK)
         )
         remaining = builder.new_slot("left", I64)
-        first, end = (start + builder.udiv(units * i, threads) for i in (owner, owner + 1))
-        builder.store(remaining, end - first)
-        return cls(builder, first, end, min_chunk, remaining)
+        first, end = (builder.udiv(groups * i, threads) for i in (owner, owner + 1))
+        units = (end - first) * panels
+        builder.store(remaining, units)
+        return cls(builder, first, end, min_chunk, units, remaining)
 
     def chunk_size(self) -> LLVMValue:
         """Units of the next chunk; may be more than remain."""
@@ -185,12 +226,31 @@ class ChunkQueue:
         return builder.load(count)
 
     def chunk_bounds(self, number: LLVMValue) -> tuple[LLVMValue, LLVMValue]:
-        """The half-open range of units of a chunk."""
+        """The half-open range of a chunk, in the queue's order of units."""
         builder = self.builder
         with builder.loop(builder.constant(0, I64), number):
             self.skip_chunk()
-        first = self.end - builder.load(self.remaining)
-        return first, builder.min(first + self.chunk_size(), self.end)
+        first = self.units - builder.load(self.remaining)
+        return first, builder.min(first + self.chunk_size(), self.units)
+
+    def adjacent_units(self, place: LLVMValue, end: LLVMValue) -> tuple[LLVMValue, LLVMValue]:
+        """The unit at a place in the queue's order, and how many from it on are adjacent, up to the place `end`.
+
+        Blocks have the same number of row groups, but for the last one.
+        """
+        builder = self.builder
+        first, panels, groups, block = (
+            builder.load_slot("%pool", slot) for slot in (JOB_FIRST, JOB_PANELS, JOB_GROUPS, JOB_BLOCK)
+        )
+        count = self.end_group - self.first_group
+        num_blocks = builder.udiv(count + block - 1, block)
+        length = builder.udiv(count + num_blocks - 1, num_blocks)
+        number, rest = builder.udivmod(place, length * panels)
+        group = self.first_group + number * length
+        length = builder.min(length, self.end_group - group)
+        panel, skipped = builder.udivmod(rest, length)
+        unit = first + panel * groups + group + skipped
+        return unit, builder.min(length - skipped, end - place)
 
 
 def emit_max(builder: PoolFunctionBuilder, a: LLVMValue, b: LLVMValue) -> LLVMValue:

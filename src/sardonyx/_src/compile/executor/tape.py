@@ -1,9 +1,9 @@
 """The run loop of the executor: native functions that execute a program's tape, alone or with the workers of a pool.
 
 A tape is an array of records of `RECORD_SLOTS` i64 slots: address of the kernel (0: a step that Python executes),
-address of its arguments, units of work, weight (estimated ns), jump, flag address, and two unused.  If the jump of a
-record is not 0 and the i64 at its flag address is nonzero, the next record is that many records away: this is how
-branches and loops are encoded.
+address of its arguments, units of work, weight (estimated ns), jump, flag address, row groups (0: none), and most row groups
+of a block (`scheduling.py`).  If the jump of a record is not 0 and the i64 at its flag address is nonzero, the next record is
+that many records away: this is how branches and loops are encoded.
 
     i64 run(ptr tape, i64 from, i64 to, ptr pool, i64 threads, ptr scratch, i64 stride, ptr status)
 
@@ -55,6 +55,7 @@ from sardonyx._src.compile.executor.pool_layout import (
     POOL_LOCK,
     RECORD_OVERHEAD,
     RECORD_SLOTS,
+    ROW_GROUPS,
     SIGNAL_INTERVAL,
     UNITS,
     UNKNOWN_WEIGHT,
@@ -63,7 +64,7 @@ from sardonyx._src.compile.executor.pool_layout import (
     WEIGHT,
     PoolFunctionBuilder,
 )
-from sardonyx._src.compile.executor.scheduling import emit_chunk, emit_share
+from sardonyx._src.compile.executor.scheduling import emit_share, emit_work_off
 from sardonyx._src.compile.executor.workers import (
     emit_apart,
     emit_rest,
@@ -82,7 +83,7 @@ def tape_module(target: Target) -> str:
         emit_leave,
         emit_slice,
         emit_share,
-        emit_chunk,
+        emit_work_off,
         emit_wake,
         emit_apart,
         emit_sleep,
@@ -183,6 +184,10 @@ def emit_slice(builder: PoolFunctionBuilder) -> str:
     size = (
         builder.udiv(size + threads - 1, threads) * threads
     )  # so that no thread waits for the others' units
+    groups = builder.load_slot("%record", ROW_GROUPS)
+    divisor = builder.select(groups > 0, groups, single)
+    is_grid = groups.ne(0) & (size > groups)
+    size = builder.select(is_grid, builder.udiv(size + groups - 1, divisor) * groups, size)  # whole panels
     first = builder.load_slot("%status", status.RESUME_UNIT)
     last = builder.min(first + size, units)
     with builder.if_then(is_shared):

@@ -172,7 +172,7 @@ def emit_work(builder: PoolFunctionBuilder) -> str:
             with builder.if_then(run.ne(builder.load(seen))):
                 builder.store(seen, run)
                 emit_wake_children(builder, pool, index, run & 0xFFFF)
-            is_done = builder.emit(I64, f"call i64 @chunk(ptr {pool}, {index})") > 0
+            is_done = builder.emit(I64, f"call i64 @work_off(ptr {pool}, {index})") > 0
             with builder.if_then(is_done):
                 builder.store(tries, builder.constant(0, I64))
             with builder.if_then(is_done.eq(0)):

@@ -33,7 +33,7 @@ class GemmTuning:
     sparse_prefetch_bytes: bytes of B up to which prefetching them in the time of a term delays no load: a power of two.
     large_bytes: bytes of B from which on it is assumed to be in memory, not in the level-2 cache.
     strided_prefetch_terms: terms between the column of a strided A that is multiplied and the one that is prefetched.
-    unit_rows: rows of a unit of work, about.
+    unit_rows: rows of a unit of work in products of several matrices, about.
     max_rows: most rows of consecutive units that are computed together; at least those of a unit.
     spare_rows: rows of scratch past the last row of a unit: at least as many as any tile has.
     max_short_rows: rows of a tile up to which one row less is worth code of its own.

@@ -13,10 +13,12 @@ from typing import TypeAlias
 
 from sardonyx._src.compile.executor.pool_layout import (
     ARGS,
+    BLOCK_GROUPS,
     FLAG,
     JUMP,
     KERNEL,
     RECORD_SLOTS,
+    ROW_GROUPS,
     UNITS,
     UNKNOWN_WEIGHT,
     WEIGHT,
@@ -110,6 +112,9 @@ class Encoding:
         if step.jump is not None:
             self.set_slot(start + JUMP, step.jump.distance)
             self.set_slot(start + FLAG, *self.encode_argument(step.jump.flag, action))
+        if step.row_groups is not None:
+            self.set_slot(start + ROW_GROUPS, step.row_groups.count)
+            self.set_slot(start + BLOCK_GROUPS, step.row_groups.block)
         for argument in step.args:
             self.append(*self.encode_argument(argument, action))
 

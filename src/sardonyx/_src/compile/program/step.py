@@ -49,6 +49,17 @@ class Jump:
 
 
 @dataclass(frozen=True, slots=True)
+class RowGroups:
+    """Units of work that form a grid: panels of columns one after the other, each of `count` groups of rows.
+
+    block: most groups whose rows stay in a cache while all panels are multiplied by them.
+    """
+
+    count: Known
+    block: int
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """A kernel call.
 
@@ -57,6 +68,7 @@ class Step:
     nodes that it implements.
     in_place: whether an output may share the memory of an input with the same strides and element size.
     jump: for control flow; other steps continue with the next one.
+    row_groups: if units form a grid, so that threads divide the rows.
     """
 
     kernel: Kernel
@@ -70,6 +82,7 @@ class Step:
     nodes: tuple[str, ...] = ()
     in_place: bool = False
     jump: Jump | None = None
+    row_groups: RowGroups | None = None
 
     def with_nodes(self, nodes: tuple[str, ...]) -> Step:
         """The same step, attributed to these nodes."""

@@ -1,7 +1,8 @@
 """Steps of a batched float32 GEMM, y = epilogue(a @ b + bias), with a packed right operand.
 
 Chooses the kernel's specialization, collapses the batch and the rows of A into at most three loop axes, and divides the
-rows into units of work: a unit is a group of rows by one panel of B.  The loop nest is in `loop_nest.py`.
+rows into units of work: a unit is a group of rows by one panel of B.  Of a single product, a group is one register tile, and
+the units form a grid, whose rows threads divide (`executor.scheduling`).  The loop nest is in `loop_nest.py`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from sardonyx._src.compile.kernels.gemm.panels import Panels
 from sardonyx._src.compile.kernels.gemm.promoted_panels import scratch_bytes
 from sardonyx._src.compile.kernels.gemm.row_blocks import rows_per_unit
 from sardonyx._src.compile.kernels.tuning import GemmTuning
-from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
+from sardonyx._src.compile.program.step import Kernel, KernelArgument, RowGroups, Step
 from sardonyx._src.compile.program.tensor import TensorView, element_bytes
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max
@@ -105,8 +106,10 @@ def matmul_step(
     a, panels, y, *matrices = (shift_view(t, c) for t, c in zip(tensors, offsets, strict=True))
     *batch, rows = axes_left
     outer, inner = pad_to_pair(batch, len(offsets))
-    k, columns, unit_rows = b.k, b.columns, rows_per_unit(rows.size, b.tile.rows, GemmTuning.unit_rows)
-    units_per_panel, items = ceil_div(rows.size, unit_rows), outer.size * inner.size
+    k, columns, items = b.k, b.columns, outer.size * inner.size
+    is_grid = items == 1
+    unit_rows = b.tile.rows if is_grid else rows_per_unit(rows.size, b.tile.rows, GemmTuning.unit_rows)
+    units_per_panel = ceil_div(rows.size, unit_rows)
     biases = {} if bias is None else {"bias": bias}
     a_step = a.strides[-1] if a.shape[-1] != 1 else 1
     names = matrix_names(epilogue) + ([] if update is None else [LOW_RANK])
@@ -158,6 +161,7 @@ def matmul_step(
         bytes_accessed=((rows.size * k + rows.size * columns) * 4 + k * columns * element_bytes(panels.dtype))
         * items,
         scratch=scratch_bytes(b.tile.width, is_half=panels.dtype in HALF_TYPES),
+        row_groups=RowGroups(units_per_panel, GemmTuning.max_rows // unit_rows) if is_grid else None,
     )
 
 

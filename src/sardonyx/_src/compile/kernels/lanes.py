@@ -24,7 +24,7 @@ def exchange_lanes(
 
     One butterfly of a transposition.
     """
-    lanes = b.target.lanes
+    lanes = even.type.lanes
     low = [lanes + j - distance if j & distance else j for j in range(lanes)]
     high = [lanes + j if j & distance else j + distance for j in range(lanes)]
     return shuffle(b, even, odd, low), shuffle(b, even, odd, high)

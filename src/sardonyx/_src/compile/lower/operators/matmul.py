@@ -16,6 +16,7 @@ from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue
 from sardonyx._src.compile.kernels.gemm.bf16 import pack_bf16_constant
 from sardonyx._src.compile.kernels.gemm.bf16_matmul import bf16_matmul_steps
 from sardonyx._src.compile.kernels.gemm.double_matmul import DoubleProduct
+from sardonyx._src.compile.kernels.gemm.few_columns import FewColumns, few_columns_step, is_few_columns
 from sardonyx._src.compile.kernels.gemm.few_rows import few_rows_step, reads_in_place
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import expand_row_vector, is_row_operand
 from sardonyx._src.compile.kernels.gemm.matmul import matmul_steps
@@ -176,6 +177,13 @@ def lower_product(region: LaidOutRegion[Product], lowering: Lowering) -> Sequenc
             return (few_rows_step(left, right, result, lowering.target, region.epilogue, operands),)
         if region.epilogue == Epilogue() and is_exchanged(left, right, lowering.target):
             return exchanged_product(left, right, result, lowering.target)
+    matrix, result, epilogue = config.matrix, region.results[0], region.epilogue
+    if (
+        matrix is not None
+        and not config.is_rounded
+        and is_few_columns(left, matrix, result, epilogue, operands)
+    ):
+        return (few_columns_step(left, FewColumns(matrix, config.bias), result, epilogue, operands),)
     panels, steps = pack_right_operand(region, lowering)
     bias = None if config.bias is None else make_constant(pack_bias(config.bias, panels.tile), "bias")
     left, copies = with_dense_rows(left, panels.columns, region.region.reads[0].value.name)
@@ -185,9 +193,9 @@ def lower_product(region: LaidOutRegion[Product], lowering: Lowering) -> Sequenc
         *(bf16_matmul_steps if config.is_rounded else matmul_steps)(
             left,
             panels,
-            region.results[0],
+            result,
             bias=bias,
-            epilogue=region.epilogue,
+            epilogue=epilogue,
             operands=operands,
         ),
     )

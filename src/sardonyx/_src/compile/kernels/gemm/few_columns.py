@@ -1,0 +1,274 @@
+"""Products of rows by a constant matrix of few columns, as dot products: y [M, N] = epilogue(a [M, K] @ w [K, N] + bias).
+
+    for group of 16 rows:                            # a unit of work has several
+        for block of rows, for 16 terms of k:        # partial sums of each row and column, in 16 lanes
+            for row: for column: multiply-add; store the partial sums in scratch
+        add the lanes of 16 rows at once; interleave the columns; apply the epilogue and store
+
+A register tile of a GEMM has columns in its lanes, most of which would be empty here.  Partial sums have 16 lanes whatever the
+target's vectors, and are added in a fixed tree, so that results depend neither on them nor on how rows are divided.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from sardonyx._src.compile.codegen.blocks import StackSlot
+from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
+from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.epilogue import Epilogue, emit_epilogue
+from sardonyx._src.compile.kernels.gemm.axes import broadcast_axes, coalesce_axes
+from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
+from sardonyx._src.compile.kernels.gemm.output import (
+    OutputMatrix,
+    load_output_matrix,
+    output_arguments,
+    output_parameters,
+)
+from sardonyx._src.compile.kernels.gemm.packing import make_constant
+from sardonyx._src.compile.kernels.lanes import exchange_lanes, shuffle
+from sardonyx._src.compile.kernels.tuning import GemmTuning
+from sardonyx._src.compile.kernels.vectors import first_lanes, i64, load_typed, loop_vectors, store_vector
+from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
+from sardonyx._src.compile.program.tensor import TensorView, row_major_strides
+from sardonyx._src.ir.dims import Known, ceil_div
+from sardonyx._src.ir.tensors import Array
+
+GRID = 16  # lanes of partial sums, and rows of a group
+VECTOR = LLVMType("float", GRID)
+SIZES = ("rows", "k", "a_row", "w_row")
+
+
+@dataclass(frozen=True, slots=True)
+class FewColumns:
+    """The constants of a product.  matrix: [K, N]; bias: [N], zeros if None."""
+
+    matrix: Array
+    bias: Array | None = None
+
+
+# --- the step --------------------------------------------------------------------------------
+
+
+def is_few_columns(
+    a: TensorView, matrix: Array, y: TensorView, epilogue: Epilogue, operands: tuple[TensorView, ...]
+) -> bool:
+    """Whether `few_columns_step` supports a product, and is faster than a GEMM."""
+    if matrix.ndim != 2 or not 0 < matrix.shape[1] <= GemmTuning.max_few_columns:
+        return False
+    k, columns = matrix.shape
+    if k < GemmTuning.min_terms_per_column * columns or a.strides[-1] != 1 or uniform_rows(a, y) is None:
+        return False
+    matrices = [o for layout, o in zip(epilogue.operand_layouts, operands, strict=True) if layout == "matrix"]
+    return not isinstance(epilogue, IntegerEpilogue) and all(is_dense(each, y) for each in (y, *matrices))
+
+
+def is_dense(tensor: TensorView, y: TensorView) -> bool:
+    """Whether a tensor has the shape of y, and its elements follow each other."""
+    return tensor.shape == y.shape and tensor.strides == row_major_strides(y.shape)
+
+
+def uniform_rows(a: TensorView, y: TensorView) -> tuple[Known, Known] | None:
+    """How many rows of A there are, broadcast to the batch of y, and their stride; None if they have no single one."""
+    axes = coalesce_axes(broadcast_axes(y.shape[:-1], ((a, 1),)))
+    if len(axes) > 1:
+        return None
+    return (axes[0].size, axes[0].strides[0]) if axes else (1, 0)
+
+
+def few_columns_step(
+    a: TensorView,
+    product: FewColumns,
+    y: TensorView,
+    epilogue: Epilogue | None = None,
+    operands: tuple[TensorView, ...] = (),
+) -> Step:
+    """y [..., M, N] = epilogue(a [..., M, K] @ matrix + bias), for operands that `is_few_columns` accepts."""
+    epilogue, (k, columns), uniform = epilogue or Epilogue(), product.matrix.shape, uniform_rows(a, y)
+    assert uniform is not None, f"rows of {a} must have one stride"
+    (rows, a_row), w_row = uniform, -(-k // GRID) * GRID
+    weights = make_constant(pad_weights(product.matrix, w_row), "weights")
+    bias = make_constant(repeat_bias(product), "bias")
+    y, operands = (
+        y.reshape((rows, columns)),
+        tuple(o.reshape((rows, columns)) if o.shape == y.shape else o for o in operands),
+    )
+    parameters = few_columns_parameters(epilogue)
+    args: tuple[KernelArgument, ...] = parameters.pack(
+        a=a,
+        weights=weights,
+        bias=bias,
+        rows=rows,
+        k=k,
+        a_row=a_row,
+        w_row=w_row,
+        **output_arguments(y, epilogue, operands),
+    )
+    module = partial(few_columns_module, columns=columns, epilogue=epilogue)
+    return Step(
+        Kernel(f"few_columns_f32_{columns}:{epilogue.key}", module, parameters),
+        args,
+        ceil_div(rows, GemmTuning.few_columns_unit_rows),
+        (a, weights, bias, *operands),
+        (y,),
+        flops=2 * rows * columns * k,
+        bytes_accessed=(rows * k + rows * columns) * 4,
+        scratch=columns * GRID * GRID * 4,
+    )
+
+
+def pad_weights(matrix: Array, w_row: int) -> Array:
+    """The columns of a matrix [K, N] as rows of float32, padded with zeros: [N, w_row]."""
+    result = np.zeros((matrix.shape[1], w_row), np.float32)
+    result[:, : len(matrix)] = matrix.T
+    return result
+
+
+def repeat_bias(product: FewColumns) -> Array:
+    """The bias of each element of a group of rows: [GRID * N]."""
+    columns = product.matrix.shape[1]
+    bias = np.zeros(columns, np.float32) if product.bias is None else product.bias
+    return np.tile(bias.astype(np.float32), GRID)
+
+
+def few_columns_parameters(epilogue: Epilogue) -> Parameters:
+    return Parameters("a", "weights", "bias", *SIZES) + output_parameters(epilogue)
+
+
+# --- the kernel ------------------------------------------------------------------------------
+
+
+def few_columns_module(name: str, target: Target, columns: int, epilogue: Epilogue) -> str:
+    """The LLVM module of the kernel.  Scratch: partial sums [columns, rows of a group, lanes]."""
+    b = KernelBuilder(target, few_columns_parameters(epilogue))
+    a, weights, bias = b.pointers("a", "weights", "bias")
+    rows, k, a_row, w_row = b.integers(*SIZES)
+    output, unit_rows = load_output_matrix(b, epilogue), GemmTuning.few_columns_unit_rows
+    block, end = block_rows(columns, target), b.min(b.end_unit * unit_rows, rows)
+    columns_of_weights = [b.gep(weights, w_row * n) for n in range(columns)]
+    with b.loop(b.first_unit * unit_rows, end + (GRID - 1), GRID, "group") as first:
+        count = b.min(end - first, GRID)
+        with b.loop(i64(b, 0), count + (block - 1), block, "row") as row:
+            numbers = [b.min(first + row + i, end - 1) for i in range(block)]
+            addresses = [b.gep(a, number * a_row) for number in numbers]
+            for i, sums in enumerate(accumulate_block(b, addresses, columns_of_weights, k)):
+                for n, total in enumerate(sums):
+                    b.store(partial_sums(b, n, row + i), b.load(total))
+        store_group(GroupStore(b, columns, epilogue, output, bias, first), count)
+    return b.build_module(name)
+
+
+def block_rows(columns: int, target: Target) -> int:
+    """The rows whose partial sums are in registers at a time: a power of two up to 8."""
+    registers = 16 if target.lanes == GRID else 12
+    vectors = columns * max(1, GRID // target.lanes)
+    return max(rows for rows in (1, 2, 4, 8) if rows == 1 or rows * vectors <= registers)
+
+
+def accumulate_block(
+    b: KernelBuilder, rows: list[str], weights: list[str], k: LLVMValue
+) -> list[list[StackSlot]]:
+    """The partial sums of rows of A and columns of weights, at these addresses, over all terms."""
+    sums = [[b.new_slot("sum", VECTOR) for _ in weights] for _ in rows]
+    for total in (total for row in sums for total in row):
+        b.store(total, b.constant(0.0, VECTOR))
+    for i, mask in loop_vectors(b, 0, k, GRID):
+        columns = [b.load(StackSlot(b.gep(column, i), VECTOR)) for column in weights]  # padded
+        for address, row_sums in zip(rows, sums, strict=True):
+            terms = load_typed(b, VECTOR, b.gep(address, i), mask)
+            for column, total in zip(columns, row_sums, strict=True):
+                b.store(total, b.fma(terms, column, b.load(total)))
+    return sums
+
+
+def partial_sums(b: KernelBuilder, column: int, row: LLVMValue) -> StackSlot:
+    """The partial sums of a row of the group, in scratch."""
+    return StackSlot(b.gep(b.scratch, row * GRID + column * GRID * GRID), VECTOR)
+
+
+# --- the store -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class GroupStore:
+    """Where a group of rows is stored: into `output` from row `first` on, with the bias [GRID * columns]."""
+
+    b: KernelBuilder
+    columns: int
+    epilogue: Epilogue
+    output: OutputMatrix
+    bias: str
+    first: LLVMValue
+
+
+def store_group(group: GroupStore, count: LLVMValue) -> None:
+    """Adds the lanes of the partial sums of a group, applies the epilogue and stores the first `count` rows."""
+    b, columns = group.b, group.columns
+    rows = [i64(b, row) for row in range(GRID)]
+    sums = [sum_lanes(b, [b.load(partial_sums(b, n, row)) for row in rows]) for n in range(columns)]
+    vectors = [interleave(b, sums, j) for j in range(columns)]
+    is_full = count.eq(GRID)
+    with b.if_then(is_full):
+        for j, vector in enumerate(vectors):
+            store_results(group, j, vector, None)
+    with b.if_then(is_full.eq(0)):
+        for j, vector in enumerate(vectors):
+            store_results(group, j, vector, first_lanes(b, count * columns - j * GRID, GRID))
+
+
+def sum_lanes(b: KernelBuilder, rows: list[LLVMValue]) -> LLVMValue:
+    """The sum of the lanes of each of GRID vectors: lane i is the sum of vector i.
+
+    Lanes that are far apart are added first: where a vector takes several registers, these are added without shuffles.
+    """
+    distance = GRID // 2
+    while distance:
+        pairs = [exchange_lanes(b, rows[i], rows[i + distance], distance) for i in range(distance)]
+        rows = [low + high for low, high in pairs]
+        distance //= 2
+    return rows[0]
+
+
+def interleave(b: KernelBuilder, sums: list[LLVMValue], index: int) -> LLVMValue:
+    """Vector `index` of the elements of a group in the order of y: row by row, given a vector of rows for each column."""
+    places = [divmod(index * GRID + lane, len(sums)) for lane in range(GRID)]
+    result = sums[0] if len(sums) == 1 else shuffle(b, sums[0], sums[0], [row for row, _ in places])
+    for n, column in enumerate(sums[1:], 1):
+        lanes = [GRID + row if of == n else lane for lane, (row, of) in enumerate(places)]
+        result = shuffle(b, result, column, lanes)
+    return result
+
+
+def store_results(group: GroupStore, index: int, sums: LLVMValue, mask: LLVMValue | None) -> None:
+    """Applies the epilogue to a vector of the elements of a group, and stores the lanes in the mask."""
+    b, columns = group.b, group.columns
+    offset = group.first * columns + index * GRID
+    value = sums + b.load(StackSlot(b.gep(group.bias, i64(b, index * GRID)), VECTOR))
+
+    def load_operand(number: int) -> LLVMValue:
+        operand = group.output.operands[number]
+        if operand.layout == "matrix":
+            return load_typed(b, VECTOR, b.gep(operand.address, offset), mask)
+        if operand.layout == "scalar":
+            return b.splat(load_element(b, operand.address, 0), GRID)
+        return repeat_elements(b, [load_element(b, operand.address, n) for n in range(columns)], index)
+
+    result = emit_epilogue(b, group.epilogue, VECTOR, value, load_operand)
+    store_vector(b, result, b.gep(group.output.address, offset), mask)
+
+
+def load_element(b: KernelBuilder, address: str, index: int) -> LLVMValue:
+    return b.load(StackSlot(b.gep(address, i64(b, index)), LLVMType("float")))
+
+
+def repeat_elements(b: KernelBuilder, elements: list[LLVMValue], index: int) -> LLVMValue:
+    """Vector `index` of the elements of a group, each that of its column."""
+    vector = LLVMValue(b, VECTOR, "poison")
+    for n, element in enumerate(elements):
+        vector = b.emit(VECTOR, f"insertelement {vector}, {element}, i64 {n}")
+    return shuffle(b, vector, vector, [(index * GRID + lane) % len(elements) for lane in range(GRID)])

@@ -1,8 +1,8 @@
 """How fast are products of bfloat16 and of int8, and what error does bfloat16 make?
 
 On one thread, `precision="bf16"` beside float32 and beside OpenVINO, whose precision hint is bfloat16, too (its default on such processors).  An error
-is the largest difference of an output from that of float32, relative to the largest number of the output.  The integer network is ResNet-50
-that onnxruntime has quantized (per channel, QDQ).  All engines run in one process, in turn; times are the shortest runs.  "Of the peak" is the
+is the largest difference of an output from that of float32, relative to the largest number of the output.  The integer networks are
+those that onnxruntime has quantized: per channel in QDQ form, or dynamically (MatMulInteger).  All engines run in one process, in turn; times are the shortest runs.  "Of the peak" is the
 share of the machine's peak rate of such products, which the first table has: of instructions on registers alone.
 """
 
@@ -13,12 +13,12 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
 import sardonyx as sx
 from latency import header, line
+from quantized_networks import QUANTIZED
 from sardonyx._src.compile.codegen.blocks import StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
@@ -43,7 +43,7 @@ from sardonyx._src.measure.timing import collect_outputs, interleave_calls, max_
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.engine import NativeEngine
 from sardonyx._src.runtime.profile import measure_peaks, time_kernel
-from zoo.catalogue import ENTRIES, FOLDER, Feeds
+from zoo.catalogue import ENTRIES, Feeds
 
 ROUNDS = 5
 UNITS = 100_000
@@ -166,48 +166,25 @@ def bf16_operations(path: str, feeds: Feeds) -> float:
     return float(sum(evaluate(step.flops, sizes) or 0 for step in steps))
 
 
-def measure_int8() -> Measured | None:
-    """The quantized ResNet-50; None without onnxruntime, which quantizes it."""
+def measure_int8(name: str) -> Measured | None:
+    """A quantized network; None without onnxruntime, which quantizes it."""
+    network = QUANTIZED[name]
     try:
-        path = quantized_resnet50()
+        path, feeds = str(network.path()), network.feeds()
     except ImportError:
         return None
-    feeds = ENTRIES["resnet50"].feeds()
     calls = {}
     for engine in ("onnxruntime", "sardonyx", "openvino"):
         try:
-            calls[engine] = call_of(engine, str(path), feeds)
+            calls[engine] = call_of(engine, path, feeds)
         except sx.errors.SardonyxError as error:
-            print(json.dumps({"what": path.stem, "tool": engine, "fails": str(error)}), flush=True)
+            print(json.dumps({"what": name, "tool": engine, "fails": str(error)}), flush=True)
     outputs = {engine: call() for engine, call in calls.items()}
     samples = interleave_calls(calls, ROUNDS, lambda: None)
     errors = {e: max_relative_difference(out, outputs["onnxruntime"]) for e, out in outputs.items()}
-    measured = Measured(path.stem, {e: min(times) for e, times in samples.items()}, errors)
-    print(json.dumps({"what": path.stem, **asdict(measured)}), flush=True)
+    measured = Measured(name, {e: min(times) for e, times in samples.items()}, errors)
+    print(json.dumps({"what": name, **asdict(measured)}), flush=True)
     return measured
-
-
-def quantized_resnet50() -> Path:
-    """The path of ResNet-50 in QDQ form, uint8 times int8, calibrated on two random images; raises ImportError."""
-    from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
-
-    class Images(CalibrationDataReader):  # type: ignore[misc]  # untyped
-        def __init__(self) -> None:
-            draw = np.random.default_rng(0)
-            self.images = iter(
-                [{"image": draw.standard_normal((1, 3, 224, 224), np.float32)} for _ in range(2)]
-            )
-
-        def get_next(self) -> object:
-            return next(self.images, None)
-
-    path, source = FOLDER / "resnet50_qdq.onnx", ENTRIES["resnet50"].path()
-    if not path.exists():
-        quantize_static(
-            source, path, Images(), quant_format=QuantFormat.QDQ, per_channel=True,
-            activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8,
-        )  # fmt: skip
-    return path
 
 
 # --- tables -----------------------------------------------------------------------------------
@@ -219,10 +196,10 @@ def section(names: Sequence[str] | None = None) -> str | None:
         return None
     rates = peak_rates()
     print(json.dumps({"what": "peak rates", **asdict(rates)}), flush=True)
-    integer = measure_int8()
+    integer = [row for name in QUANTIZED if (row := measure_int8(name)) is not None]
     rows = [measure_bf16(name) for name in names or ENTRIES]
     parts = [rate_table(rates), bf16_table(rows, rates)]
-    return "\n\n".join([*parts, *([] if integer is None else [int8_table(integer)])])
+    return "\n\n".join([*parts, *([int8_table(integer)] if integer else [])])
 
 
 def rate_table(rates: Rates) -> str:
@@ -263,10 +240,24 @@ def bf16_table(rows: Sequence[Measured], rates: Rates) -> str:
     return "\n".join(lines)
 
 
-def int8_table(row: Measured) -> str:
-    lines = [header("model", *(f"{engine}, ms" for engine in row.seconds), "difference from onnxruntime")]
-    times = (milliseconds(seconds) for seconds in row.seconds.values())
-    return "\n".join([*lines, line(row.name, *times, f"{row.errors['sardonyx']:.1e}")])
+def int8_table(rows: Sequence[Measured]) -> str:
+    """Times of quantized networks; the ratio is that of the faster peer."""
+    columns = (
+        "model",
+        "onnxruntime, ms",
+        "openvino, ms",
+        "sardonyx, ms",
+        "ratio",
+        "difference from onnxruntime",
+    )
+    lines = [header(*columns)]
+    for row in rows:
+        peers = [row.seconds.get(engine) for engine in ("onnxruntime", "openvino")]
+        ours = row.seconds["sardonyx"]
+        best = min(seconds for seconds in peers if seconds is not None)
+        cells = ["fails" if seconds is None else milliseconds(seconds) for seconds in (*peers, ours)]
+        lines.append(line(row.name, *cells, f"{best / ours:.2f}", f"{row.errors['sardonyx']:.1e}"))
+    return "\n".join(lines)
 
 
 def milliseconds(seconds: float) -> str:

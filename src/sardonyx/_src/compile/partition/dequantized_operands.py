@@ -6,14 +6,14 @@ follows is fused.  Used only where int8 products are faster than float32 ones an
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from sardonyx._src.compile.codegen.expressions import Apply, Cast, Local, Scalar, topological_order
-from sardonyx._src.compile.codegen.expressions import operands as operands_of
+from sardonyx._src.compile.codegen.expressions import Apply, Cast
 from sardonyx._src.compile.kernels.elementwise.quantization import integer_attribute
 from sardonyx._src.compile.kernels.gemm.int8_dot import has_fast_int8
+from sardonyx._src.compile.partition.folded_scales import fold_scales
 from sardonyx._src.compile.partition.integer_epilogues import (
     KernelExpression,
     constant_operand,
@@ -21,6 +21,7 @@ from sardonyx._src.compile.partition.integer_epilogues import (
 )
 from sardonyx._src.compile.partition.integer_products import INT8_TYPES
 from sardonyx._src.compile.partition.region import FusedEpilogue
+from sardonyx._src.compile.partition.requantization import ScaledAccumulator, is_moderate_scale
 from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.dtypes import DataType
@@ -64,14 +65,6 @@ def match_dequantize(scope: Scope, value: Value | None) -> QuantizedValue | None
     return QuantizedValue(x, scale, zero, integer_attribute(node, "axis", 1))
 
 
-def is_moderate_scale(scale: Array) -> bool:
-    """Whether scales are positive or negative numbers whose products with accumulators neither overflow nor underflow."""
-    magnitudes = np.abs(scale.astype(np.float64))
-    return scale.dtype in (np.float32, np.float64) and bool(
-        ((magnitudes > 1e-30) & (magnitudes < 1e25)).all()
-    )
-
-
 def fuse_scaled_epilogue(
     scope: Scope,
     value: Value,
@@ -80,52 +73,14 @@ def fuse_scaled_epilogue(
     *,
     channels_last: bool = False,
 ) -> tuple[KernelExpression, FusedEpilogue]:
-    """The expression sums * scale + bias of a value, and its epilogue; a division by a constant scale is folded.
+    """The expression sums * scale + bias of a value, and its epilogue; divisions by constant scales are folded.
 
     columns: the scale [N] float64, and the bias [N] float32.
     """
     scale, bias = columns
-    parameters = scale, np.zeros_like(scale) if bias is None else bias.astype(np.float64)
+    added = np.zeros_like(scale) if bias is None else bias.astype(np.float64)
     scaled = Apply("fma", (Cast(DataType.FLOAT, sums.value), *sums.next_operands(2)))
-    result = with_columns(sums, scaled, parameters)
+    operands = [constant_operand("column", column.astype(np.float32)) for column in (scale, added)]
+    result = sums.extend(scaled, *operands)
     epilogue = fuse_integer_epilogue(scope, value, result, channels_last=channels_last)
-    division, divisor = find_division(scope, epilogue, result)
-    if divisor is None or not is_moderate_scale(divisor) or not is_moderate_scale(scale / divisor.item()):
-        return result, epilogue
-    expression = replace_expression(epilogue.epilogue.expression, division, scaled)
-    result = with_columns(sums, scaled, tuple(column / divisor.item() for column in parameters))
-    return result, replace(epilogue, epilogue=replace(epilogue.epilogue, expression=expression))
-
-
-def with_columns(sums: KernelExpression, value: Scalar, columns: tuple[Array, ...]) -> KernelExpression:
-    """An expression of sums and of columns, which become float32 operands."""
-    return sums.extend(value, *(constant_operand("column", column.astype(np.float32)) for column in columns))
-
-
-def find_division(
-    scope: Scope, epilogue: FusedEpilogue, result: KernelExpression
-) -> tuple[Scalar, Array | None]:
-    """The division by a constant scalar that is the only use of a result, and the divisor; None if there is none."""
-    users = [
-        user
-        for user in topological_order(epilogue.epilogue.expression)
-        if any(operand is result.value for operand in operands_of(user))
-    ]
-    match users:
-        case [Apply(op="div", args=(a, Local(name=name))) as division] if a is result.value:
-            index = int(name[1:])
-            if epilogue.epilogue.operand_layouts[index] == "scalar":
-                return division, scope.constant(epilogue.reads[index - len(result.operands)].value)
-    return result.value, None
-
-
-def replace_expression(value: Scalar, old: Scalar, new: Scalar) -> Scalar:
-    """An expression with a subexpression, by identity, replaced."""
-    if value is old:
-        return new
-    match value:
-        case Apply():
-            return replace(value, args=tuple(replace_expression(arg, old, new) for arg in value.args))
-        case Cast():
-            return replace(value, value=replace_expression(value.value, old, new))
-    return value
+    return fold_scales(scope, ScaledAccumulator(scaled, sums.value, scale, added), result, epilogue)

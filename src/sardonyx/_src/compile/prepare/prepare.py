@@ -16,6 +16,7 @@ from sardonyx._src.compile.prepare.precision_classes import HasLowering
 from sardonyx._src.compile.prepare.promote_half import promote_half_precision
 from sardonyx._src.compile.prepare.required_sizes import bind_sizes
 from sardonyx._src.compile.prepare.seeded_random import fold_seeded_random
+from sardonyx._src.compile.prepare.unsigned_activations import quantize_unsigned
 from sardonyx._src.compile.program.assumptions import Assumptions, BranchTaken, ranks_of
 from sardonyx._src.compile.program.defects import DEFECTS
 from sardonyx._src.compile.program.precision import EXACT, Precision
@@ -99,6 +100,7 @@ def prepare_model(
     if attempt(lambda: decompose_nodes(copy), "decompose", defects):
         copy = optimize_tolerantly(copy, defects)
     number_classes(copy)
+    quantize_unsigned(copy)
     required: dict[str, int] = {}
     facts, recorder = infer_sizes(copy, sizes, ranks, required)
     if promotes:

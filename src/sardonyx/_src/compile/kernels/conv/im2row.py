@@ -1,10 +1,10 @@
 """im2row buffers for convolutions with few input channels, such as first layers, by input layout.
 
-Each unit of work, some output lines of an image, copies the band of the image under them into a zero-padded buffer
+Each unit of work, some output lines of an image, copies the band of the image under them into a padded buffer
 [lines, pixels, channels] in scratch.  There, each line of a window is contiguous, kernel_width * channels terms, so that
 windows overlap in the buffer and the GEMM has one tap for each line of the window, not one for each pixel.
 
-    for line of the band: zeros of the padding on the left, pixels of the image, zeros on the right
+    for line of the band: padding on the left, pixels of the image, padding on the right
     fill the indirection buffer for windows over the band
 
 Pixels are copied from an image of any strides, a channels-last image (NHWC), or a channels-first image (NCHW) of up to four
@@ -44,13 +44,21 @@ IM2ROW_SIZES = (
 CopyPixels: TypeAlias = Callable[[Convolution, str, str, LLVMValue, LLVMValue], None]
 
 
-def emit_im2row(conv: Convolution, copy_pixels: CopyPixels) -> None:
-    """The loop nest over an im2row buffer, which comes last in scratch, after the row of padding."""
+def emit_im2row(
+    conv: Convolution,
+    copy_pixels: CopyPixels,
+    emit_padding: Callable[[KernelBuilder], LLVMValue] | None = None,
+) -> None:
+    """The loop nest over an im2row buffer, which comes last in scratch, after the row of padding.
+
+    emit_padding: emits a vector of the padding, once in a call; None: zeros.
+    """
     buffer = new_indirection_buffer(conv)
+    padding = conv.b.constant(0, conv.m.vector_type) if emit_padding is None else emit_padding(conv.b)
     band = conv.b.gep(buffer.padding, conv.size["channels"])
     grid = replace(buffer.grid, size={**buffer.grid.size, **band_sizes(conv)})
     buffer = replace(buffer, grid=grid)
-    prepare_rows = partial(prepare_band, buffer, band, copy_pixels)
+    prepare_rows = partial(prepare_band, buffer, band, copy_pixels, padding)
     emit_convolution(conv, replace(indirect_rows(buffer), prepare_rows=prepare_rows))
 
 
@@ -71,7 +79,9 @@ def band_sizes(conv: Convolution) -> Mapping[str, LLVMValue]:
     }
 
 
-def prepare_band(buffer: IndirectionBuffer, band: str, copy_pixels: CopyPixels, group: LLVMValue) -> None:
+def prepare_band(
+    buffer: IndirectionBuffer, band: str, copy_pixels: CopyPixels, padding: LLVMValue, group: LLVMValue
+) -> None:
     """Begins a group of rows: copies the band of the image under it, and fills the indirection buffer."""
     conv, b, size = buffer.conv, buffer.conv.b, buffer.conv.size
     zero, lines = b.constant(0, I64), size["band_lines"]
@@ -85,17 +95,21 @@ def prepare_band(buffer: IndirectionBuffer, band: str, copy_pixels: CopyPixels, 
     top = first * size["stride_y"] - size["top"]
     source = b.gep(conv.x, image * size["image_stride"])
     with b.loop(zero, num_lines, 1, "line") as line:
-        copy_line(conv, copy_pixels, source, top + line, band, line)
+        copy_line(conv, copy_pixels, padding, (source, top + line), (band, line))
     for slot in buffer.grid.position:
         b.store(slot, zero)
     fill_indirection(buffer, band)
 
 
 def copy_line(
-    conv: Convolution, copy_pixels: CopyPixels, image: str, y: LLVMValue, band: str, line: LLVMValue
+    conv: Convolution,
+    copy_pixels: CopyPixels,
+    padding: LLVMValue,
+    image_line: tuple[str, LLVMValue],
+    band_line: tuple[str, LLVMValue],
 ) -> None:
-    """Copies line y of an image into a line of the band, with zeros for the padding on either side."""
-    b, size = conv.b, conv.size
+    """Copies a line of an image into a line of the band, with padding on either side; lines: an address and a number."""
+    b, size, (image, y), (band, line) = conv.b, conv.size, image_line, band_line
     width = size["band_width"]
     target = b.gep(band, line * width * size["pixel_channels"])
     is_line = is_in_range(b, y, size["height"])
@@ -103,9 +117,9 @@ def copy_line(
     end = clamp(b, size["left"] + size["width"], width)
     end = b.select(is_line & (end > first), end, first)
     source = b.gep(image, y * size["row_stride"] - size["left"] * size["pixel_stride"])
-    clear_pixels(conv, target, b.constant(0, I64), first)
+    fill_pixels(conv, padding, target, b.constant(0, I64), first)
     copy_pixels(conv, source, target, first, end)
-    clear_pixels(conv, target, end, width)
+    fill_pixels(conv, padding, target, end, width)
 
 
 def clamp(b: KernelBuilder, value: LLVMValue, end: LLVMValue) -> LLVMValue:
@@ -114,12 +128,11 @@ def clamp(b: KernelBuilder, value: LLVMValue, end: LLVMValue) -> LLVMValue:
     return b.min(b.select(value < zero, zero, value), end)
 
 
-def clear_pixels(conv: Convolution, target: str, first: LLVMValue, end: LLVMValue) -> None:
-    """Zeroes pixels [first, end) of a line of the buffer."""
-    b, m, channels = conv.b, conv.m, conv.size["pixel_channels"]
-    zeros = b.constant(0.0, m.vector_type)
-    for i, mask in loop_vectors(b, first * channels, end * channels, m.tile.lanes):
-        store_vector(b, zeros, b.gep(target, i), mask)
+def fill_pixels(conv: Convolution, padding: LLVMValue, target: str, first: LLVMValue, end: LLVMValue) -> None:
+    """Fills pixels [first, end) of a line of the buffer with padding."""
+    b, channels = conv.b, conv.size["pixel_channels"]
+    for i, mask in loop_vectors(b, first * channels, end * channels, conv.m.tile.lanes):
+        store_vector(b, padding, b.gep(target, i), mask)
 
 
 # --- pixels of each layout -----------------------------------------------------------------------

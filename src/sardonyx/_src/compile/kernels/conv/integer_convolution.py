@@ -2,11 +2,13 @@
 
 x is channels-last, [N, H, W, C / 4] words of four channels of a pixel; weights are packed in panels
 [groups, panels, taps, C / 4, NR] of words.  The loop nests are those of the float32 convolutions, around the integer
-microkernel; taps outside of the image read the zero point.
+microkernel; taps outside of the image read the zero point.  Images of a word or two, as first layers have, are read through
+an im2row buffer, where a line of a window is one tap.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -22,6 +24,13 @@ from sardonyx._src.compile.kernels.conv.convolution import (
     partition_rows,
     partition_step,
 )
+from sardonyx._src.compile.kernels.conv.im2row import (
+    CHANNELS_LAST_IM2ROW,
+    STRIDED_IM2ROW,
+    copy_channels_last,
+    copy_strided_pixels,
+    emit_im2row,
+)
 from sardonyx._src.compile.kernels.conv.indirection import (
     INDIRECT,
     IndirectionBuffer,
@@ -31,7 +40,11 @@ from sardonyx._src.compile.kernels.conv.indirection import (
 )
 from sardonyx._src.compile.kernels.conv.loop_nest import Convolution, emit_convolution
 from sardonyx._src.compile.kernels.conv.packed_rows import LineTerms, RowPacker
-from sardonyx._src.compile.kernels.conv.packed_weights import ConvWeights, ConvWindow
+from sardonyx._src.compile.kernels.conv.packed_weights import (
+    ConvWeights,
+    ConvWindow,
+    can_use_im2row,
+)
 from sardonyx._src.compile.kernels.conv.pointwise import POINTWISE
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
 from sardonyx._src.compile.kernels.gemm.integer_matmul import sign_correction
@@ -90,8 +103,11 @@ def pack_integer_weights(
         initial_sums = initial_sums + sign_correction(matrix, tile, a_is_signed=a_is_signed)
     taps = weights.reshape(groups, columns, channels, height * width).transpose(0, 3, 2, 1)
     words = pack_int8_panels(taps, tile)
+    uses_im2row = not tile.amx_words and can_use_im2row(channels, window, groups)
     if packs_rows:
         words = join_taps(words, row_words)
+    elif uses_im2row:
+        words = words.reshape(*words.shape[:2], height, width * tap_words, tile.width)
     panels = make_constant(words, "weights")
     biases = np.stack(
         [pack_int32_bias(group_bias, tile) for group_bias in initial_sums.reshape(groups, columns)]
@@ -102,7 +118,7 @@ def pack_integer_weights(
         panels,
         make_constant(biases, "bias"),
         columns,
-        uses_im2row=False,
+        uses_im2row=uses_im2row,
         packs_rows=packs_rows,
     )
 
@@ -141,16 +157,13 @@ def integer_convolution_step(
 
 
 def int8_partition(partition: ConvPartition, zero: TensorView, *, a_is_signed: bool) -> ConvPartition:
-    """The same partition with int8 arithmetic; `zero` is the padding of an indirect convolution."""
+    """The same partition with int8 arithmetic; `zero` is the padding of windows of several pixels."""
     variant = partition.variant
-    assert variant in (POINTWISE, INDIRECT), (
-        f"expected a pointwise or indirect convolution; got {variant.key}"
-    )
     key = f"{'s8' if a_is_signed else 'u8'}_{variant.key}"
     int8_variant = replace(variant, key=key, arithmetic=int8_arithmetic(a_is_signed=a_is_signed))
     if variant == POINTWISE:
         return replace(partition, variant=int8_variant)
-    int8_variant = replace(int8_variant, emit=emit_int8_indirect, pointers=("zero",))
+    int8_variant = replace(int8_variant, emit=INT8_EMITTERS[variant.key], pointers=("zero",))
     return replace(partition, variant=int8_variant, arguments={**partition.arguments, "zero": zero})
 
 
@@ -188,7 +201,7 @@ def splat_zero_point(b: KernelBuilder) -> LLVMValue:
     return b.splat(byte * BYTE_SPLAT, b.target.lanes)
 
 
-# --- indirect convolutions --------------------------------------------------------------------
+# --- indirect convolutions and im2row buffers ---------------------------------------------------
 
 
 def emit_int8_indirect(conv: Convolution) -> None:
@@ -201,3 +214,12 @@ def emit_int8_indirect(conv: Convolution) -> None:
 def fill_zero_points(buffer: IndirectionBuffer) -> None:
     """Fills the row that taps outside of the image point to with the zero point."""
     fill_padding(buffer, splat_zero_point(buffer.conv.b))
+
+
+INT8_EMITTERS: Mapping[str, Callable[[Convolution], None]] = {
+    INDIRECT.key: emit_int8_indirect,
+    CHANNELS_LAST_IM2ROW.key: partial(
+        emit_im2row, copy_pixels=copy_channels_last, emit_padding=splat_zero_point
+    ),
+    STRIDED_IM2ROW.key: partial(emit_im2row, copy_pixels=copy_strided_pixels, emit_padding=splat_zero_point),
+}

@@ -2,11 +2,13 @@
 
 The loops are those of the float kernel.  Input vectors are loaded as bytes and extended to int32; weights are int32 already,
 [kh * kw, C].  On targets with `pmaddwd`, which adds two products of 16 bits in each lane, it replaces the slower 32-bit
-multiplication: the upper 16 bits of each weight are 0, so that the second product vanishes.
+multiplication: the upper 16 bits of each weight are 0, so that the second product vanishes.  With AVX512-VNNI one instruction
+multiplies and adds to the sum.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -32,9 +34,19 @@ from sardonyx._src.compile.kernels.depthwise.depthwise import (
     make_depthwise,
     pack_depthwise_weights,
 )
-from sardonyx._src.compile.kernels.epilogue import emit_epilogue, epilogue_arguments, operand_offset
+from sardonyx._src.compile.kernels.epilogue import (
+    Epilogue,
+    emit_epilogue,
+    epilogue_arguments,
+    operand_offset,
+)
 from sardonyx._src.compile.kernels.gemm.int8_dot import Int8DotEmitter
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue, operand_type, result_type
+from sardonyx._src.compile.kernels.gemm.quantized_rows import (
+    QuantizedResult,
+    match_quantized_result,
+    saturate_vector,
+)
 from sardonyx._src.compile.kernels.vectors import load_if
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
@@ -155,6 +167,8 @@ def extend(value: LLVMValue) -> LLVMValue:
 
 
 def multiply_add(dot: Int8DotEmitter, total: LLVMValue, x: LLVMValue, weight: LLVMValue) -> LLVMValue:
+    if dot.has_vnni and dot.has_pmaddwd:
+        return dot.emit_vpdpwssd(total, x, weight)
     return total + (dot.emit_pmaddwd(x, weight) if dot.has_pmaddwd else x * weight)
 
 
@@ -181,8 +195,28 @@ def apply_integer_epilogue(
             b, StackSlot(address, LLVMType(element_type.element, b.target.lanes)), mask
         )
 
+    quantized = match_quantized_result(y.epilogue, b.target)
+    if quantized is not None and quantized.is_bounded:
+        return emit_quantized(b, y, quantized, total, load_operand)
     vector_type = LLVMType(result_type(y.epilogue).element, b.target.lanes)
     return emit_epilogue(b, y.epilogue, vector_type, total, load_operand)
+
+
+def emit_quantized(
+    b: KernelBuilder,
+    y: OutputImage,
+    quantized: QuantizedResult,
+    total: LLVMValue,
+    load_operand: Callable[[int], LLVMValue],
+) -> LLVMValue:
+    """The epilogue of a vector of sums, whose quotient is bounded, as bytes."""
+    floats = LLVMType("float", b.target.lanes)
+    quotient = emit_epilogue(b, Epilogue(quantized.quotient), floats, total, load_operand)
+    zero_point = None
+    if quantized.zero_point is not None:
+        address = y.operands[quantized.zero_point].address
+        zero_point = b.load(StackSlot(address, operand_type(y.epilogue, quantized.zero_point)))
+    return saturate_vector(b, quantized, quotient, zero_point)
 
 
 def load_operand_vector(b: KernelBuilder, memory: StackSlot, mask: LLVMValue | None) -> LLVMValue:

@@ -63,6 +63,11 @@ class Int8DotEmitter:
             name, self.i32_vector, total, *(self.bitcast(x, LLVMType("i8", self.lanes * 4)) for x in (a, b))
         )
 
+    def emit_vpdpwssd(self, total: LLVMValue, a: LLVMValue, b: LLVMValue) -> LLVMValue:
+        """`total` plus, in each lane, the products of two pairs of int16."""
+        name = f"x86.avx512.vpdpwssd.{32 * self.lanes}"
+        return self.call_target_intrinsic(name, self.i32_vector, total, self.as_int16(a), self.as_int16(b))
+
     def emit_pmaddwd(self, a: LLVMValue, b: LLVMValue) -> LLVMValue:
         return self.call_target_intrinsic(self.pmaddwd, self.i32_vector, self.as_int16(a), self.as_int16(b))
 

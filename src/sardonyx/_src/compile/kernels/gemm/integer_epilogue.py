@@ -16,19 +16,21 @@ class IntegerEpilogue(Epilogue):
     """An epilogue with element types.
 
     operand_types: of the operands.  result_dtype: of the output.  row_operands: the indices of operands with one element
-    for each row, whose layout is "matrix" (see `expand_row_vector`).
+    for each row, whose layout is "matrix" (see `expand_row_vector`).  has_bounded_quotient: whether what a quantized result
+    rounds is always below 2^30 in magnitude, and not NaN.
     """
 
     operand_types: tuple[DataType, ...] = ()
     result_dtype: DataType = DataType.INT32
     row_operands: tuple[int, ...] = ()
+    has_bounded_quotient: bool = False
 
     @property
     def key(self) -> str:
         types = ",".join(dtype.text for dtype in self.operand_types)
-        return (
-            f"{epilogue_key(self)}:{types}:{self.result_dtype.text}:{','.join(map(str, self.row_operands))}"
-        )
+        rows = ",".join(map(str, self.row_operands))
+        bounded = ":bounded" if self.has_bounded_quotient else ""
+        return f"{epilogue_key(self)}:{types}:{self.result_dtype.text}:{rows}{bounded}"
 
 
 def expand_row_vector(vector: TensorView, result: TensorView) -> TensorView:

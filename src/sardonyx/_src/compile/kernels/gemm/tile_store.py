@@ -5,6 +5,7 @@ for row of the tile: for vector of the row: sum -> epilogue with its operands ->
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from sardonyx._src.compile.codegen.blocks import I64, StackSlot
@@ -19,15 +20,26 @@ from sardonyx._src.compile.kernels.gemm.integer_epilogue import (
     result_type,
 )
 from sardonyx._src.compile.kernels.gemm.output import OutputMatrix, TileStore
+from sardonyx._src.compile.kernels.gemm.quantized_rows import (
+    QuantizedResult,
+    match_quantized_result,
+    pack_quantized,
+)
 
 
 def store_tile(m: Microkernel, tile_store: TileStore, *, masked: bool) -> None:
     """Applies the epilogue to a full tile and stores it; masked if it reaches beyond the last column."""
     columns = [tile_store.column + v * m.tile.lanes for v in range(m.tile.vectors)]
     masks = [column_mask(m, column, tile_store.end_column) if masked else None for column in columns]
+    quantized = None if masked else quantized_row(m)
     for r, accumulators in enumerate(m.accumulators):
-        for slot, column, mask in zip(accumulators, columns, masks, strict=True):
-            store_vector(m, m.b.load(slot), tile_store.row + r, column, tile_store.output, mask)
+        sums = [m.b.load(slot) for slot in accumulators]
+        if quantized is not None:
+            row = map_row(tile_store.output, tile_store.row + r)
+            store_quantized_row(m, quantized, sums, row, columns, tile_store.output)
+            continue
+        for value, column, mask in zip(sums, columns, masks, strict=True):
+            store_vector(m, value, tile_store.row + r, column, tile_store.output, mask)
 
 
 def store_spilled_tile(m: Microkernel, rows_left: LLVMValue, spill: str, tile_store: TileStore) -> None:
@@ -50,13 +62,52 @@ def store_spilled_row(m: Microkernel, r: LLVMValue, spill: str, tile_store: Tile
     row = map_row(output, tile_store.row + r)
     starts = [b.constant(v * tile.lanes, I64) for v in range(tile.vectors)]
     sums = [b.load(vector_slot(m, spill, r * tile.width + start)) for start in starts]
-    loads = [
-        partial(load_epilogue_local, m, value, row, tile_store.column + start, output, None)
-        for value, start in zip(sums, starts, strict=True)
-    ]
+    columns = [tile_store.column + start for start in starts]
+    if (quantized := quantized_row(m)) is not None:
+        store_quantized_row(m, quantized, sums, row, columns, output)
+        return
+    loads = row_loads(m, sums, row, columns, output)
     results = b.emit_interleaved([m.epilogue.expression], [result_vector_type(m)], loads)
-    for start, (result,) in zip(starts, results, strict=True):
-        b.store(result_slot(m, output, row, tile_store.column + start), result)
+    for column, (result,) in zip(columns, results, strict=True):
+        b.store(result_slot(m, output, row, column), result)
+
+
+def quantized_row(m: Microkernel) -> QuantizedResult | None:
+    """What is packed, if full rows are stored as packed bytes; a single vector gains nothing by it."""
+    return match_quantized_result(m.epilogue, m.b.target) if m.tile.vectors > 1 else None
+
+
+def store_quantized_row(
+    m: Microkernel,
+    quantized: QuantizedResult,
+    sums: list[LLVMValue],
+    row: LLVMValue,
+    columns: list[LLVMValue],
+    output: OutputMatrix,
+) -> None:
+    """Stores a full row of the output as packed bytes."""
+    b, zero_point = m.b, None
+    loads = row_loads(m, sums, row, columns, output)
+    quotients = b.emit_interleaved([quantized.quotient], [LLVMType("float", m.tile.lanes)], loads)
+    if quantized.zero_point is not None:
+        operand, element_type = (
+            output.operands[quantized.zero_point],
+            operand_type(m.epilogue, quantized.zero_point),
+        )
+        zero_point = b.load(StackSlot(operand.address, element_type))
+    packed = pack_quantized(b, quantized, [quotient for (quotient,) in quotients], zero_point)
+    address = b.gep(output.address, row * output.row_stride + columns[0], packed.type.llvm_element)
+    b.store(StackSlot(address, packed.type), packed)
+
+
+def row_loads(
+    m: Microkernel, sums: list[LLVMValue], row: LLVMValue, columns: list[LLVMValue], output: OutputMatrix
+) -> list[Callable[[Local], LLVMValue]]:
+    """For each vector of a full row, the function that loads the names of the epilogue."""
+    return [
+        partial(load_epilogue_local, m, value, row, column, output, None)
+        for value, column in zip(sums, columns, strict=True)
+    ]
 
 
 def store_spilled_vector(

@@ -8,7 +8,6 @@ import numpy as np
 
 from sardonyx._src.compile.partition.dequantized_operands import (
     fuse_scaled_epilogue,
-    is_moderate_scale,
     match_dequantized_operands,
 )
 from sardonyx._src.compile.partition.gemm_bias import constant_bias
@@ -21,6 +20,7 @@ from sardonyx._src.compile.partition.integer_products import (
 )
 from sardonyx._src.compile.partition.region import Region
 from sardonyx._src.compile.partition.registry import fuses
+from sardonyx._src.compile.partition.requantization import is_moderate_scale
 from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.ir.tensors import Array

@@ -1,0 +1,121 @@
+"""Rows of a register tile stored as bytes: rounded, saturated and packed a row at a time (AVX-512BW).
+
+What QuantizeLinear divides becomes int32 by one instruction that rounds to nearest even; two vectors at a time are packed to int16
+and then to bytes, with saturation, so that nothing is clamped before: two shuffles and a half for two vectors, where a vector
+alone takes two.  Vectors are packed in groups of 128 bits, whose order a last shuffle of the row restores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS
+from sardonyx._src.compile.codegen.expressions import Apply, Cast, Local, Number, Scalar
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.elementwise.quantization import QUANTIZED_RANGES
+from sardonyx._src.compile.kernels.epilogue import Epilogue
+from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
+from sardonyx._src.compile.kernels.lanes import shuffle
+from sardonyx._src.dtypes import DataType
+
+LANES = 16  # of int32 in a vector
+GROUPS, GROUP_LANES = 4, 4  # of 128 bits in a vector
+MAX_ROUNDED = 2.0**30
+CURRENT_ROUNDING = 4  # to nearest even, which no program changes
+PACK_BYTES = {DataType.UINT8: "packuswb", DataType.INT8: "packsswb"}
+
+
+@dataclass(frozen=True, slots=True)
+class QuantizedResult:
+    """saturate(round(quotient) + zero point), as 8-bit integers.
+
+    zero_point: the index of the operand; None for 0.  is_bounded: whether the quotient is known to fit in int32.
+    """
+
+    quotient: Scalar
+    zero_point: int | None
+    dtype: DataType
+    is_bounded: bool
+
+
+def match_quantized_result(epilogue: Epilogue, target: Target) -> QuantizedResult | None:
+    """The result of an epilogue that ends in QuantizeLinear, if the target packs rows of it; None otherwise."""
+    if target.lanes != LANES or "+avx512bw" not in target.features.split(","):
+        return None
+    match epilogue:
+        case IntegerEpilogue(expression=Cast(dtype=dtype, value=Apply(op="clamp", args=(x, low, high)))) if (
+            dtype in PACK_BYTES and (low, high) == tuple(map(Number, QUANTIZED_RANGES[dtype]))
+        ):
+            pass
+        case _:
+            return None
+    match x:
+        case Apply(op="round", args=(quotient,)):
+            return QuantizedResult(quotient, None, dtype, epilogue.has_bounded_quotient)
+        case Apply(op="add", args=(Apply(op="round", args=(quotient,)), Cast(value=Local(name=name)))):
+            index = int(name[1:])
+            if epilogue.operand_layouts[index] == "scalar" and epilogue.operand_types[index] is dtype:
+                return QuantizedResult(quotient, index, dtype, epilogue.has_bounded_quotient)
+    return None
+
+
+def pack_quantized(
+    b: KernelBuilder, result: QuantizedResult, quotients: Sequence[LLVMValue], zero_point: LLVMValue | None
+) -> LLVMValue:
+    """The results of two to four vectors of quotients in order, as one vector; zero_point: the operand's element."""
+    assert 2 <= len(quotients) <= GROUPS, f"rows must have two to four vectors; got {len(quotients)}"
+    vectors = [round_to_int32(b, x if result.is_bounded else x.clamp_max(MAX_ROUNDED)) for x in quotients]
+    halves = []
+    for i in range(0, len(vectors), 2):
+        int16s = call(
+            b, "packssdw", LLVMType("i16", 2 * LANES), vectors[i], vectors[min(i + 1, len(vectors) - 1)]
+        )
+        halves.append(int16s if zero_point is None else add_saturated(b, int16s, zero_point))
+    packed = call(b, PACK_BYTES[result.dtype], LLVMType("i8", 4 * LANES), halves[0], halves[-1])
+    words = b.emit(LLVMType("i32", LANES), f"bitcast {packed} to <{LANES} x i32>")
+    order = [GROUP_LANES * group + vector for vector in range(len(vectors)) for group in range(GROUPS)]
+    element = LLVM_ELEMENTS[result.dtype]
+    in_order = LLVMType(element, LANES * len(vectors))
+    return b.emit(in_order, f"bitcast {shuffle(b, words, words, order)} to {in_order}")
+
+
+def saturate_vector(
+    b: KernelBuilder, result: QuantizedResult, quotient: LLVMValue, zero_point: LLVMValue | None
+) -> LLVMValue:
+    """The results of one vector of bounded quotients; zero_point: the operand's element."""
+    assert result.is_bounded, "sums with a zero point must not wrap around"
+    rounded = round_to_int32(b, quotient)
+    if zero_point is not None:
+        opcode = "zext" if zero_point.type.is_unsigned else "sext"
+        rounded = rounded + b.splat(zero_point.convert(opcode, "i32"), LANES)
+    low, high = (b.constant(limit, rounded.type) for limit in QUANTIZED_RANGES[result.dtype])
+    clamped = b.call_intrinsic("smin", b.call_intrinsic("smax", rounded, low), high)
+    return clamped.convert("trunc", LLVM_ELEMENTS[result.dtype])
+
+
+def round_to_int32(b: KernelBuilder, x: LLVMValue) -> LLVMValue:
+    """Rounds to nearest even; NaN, and floats that do not fit, become the lowest int32."""
+    floats, int32s = LLVMType("float", LANES), LLVMType("i32", LANES)
+    name = "@llvm.x86.avx512.mask.cvtps2dq.512"
+    b.declarations[f"declare {int32s} {name}({floats}, {int32s}, i16, i32 immarg)"] = None
+    return b.emit(
+        int32s, f"call {int32s} {name}({x}, {int32s} zeroinitializer, i16 -1, i32 {CURRENT_ROUNDING})"
+    )
+
+
+def add_saturated(b: KernelBuilder, int16s: LLVMValue, zero_point: LLVMValue) -> LLVMValue:
+    """Adds a zero point of 8 bits, which leaves saturated sums outside of the range of 8 bits."""
+    opcode = "zext" if zero_point.type.is_unsigned else "sext"
+    added = b.splat(zero_point.convert(opcode, "i16"), int16s.type.lanes)
+    return b.call_intrinsic("sadd.sat", int16s, added)
+
+
+def call(b: KernelBuilder, name: str, result_type: LLVMType, *operands: LLVMValue) -> LLVMValue:
+    """Calls an AVX-512 intrinsic."""
+    symbol = f"@llvm.x86.avx512.{name}.512"
+    types, arguments = ", ".join(str(o.type) for o in operands), ", ".join(map(str, operands))
+    b.declarations[f"declare {result_type} {symbol}({types})"] = None
+    return b.emit(result_type, f"call {result_type} {symbol}({arguments})")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from sardonyx._src.compile.codegen.builder import LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.math import double_functions
+from sardonyx._src.compile.kernels.recurrent.fractions import Fraction, sigmoid_fraction, tanh_fraction
 from sardonyx._src.ops.nn.recurrent_activations import Activation
 
 Emitter = Callable[[KernelBuilder, LLVMValue, Activation], LLVMValue]
@@ -52,8 +53,16 @@ EMITTERS: Mapping[str, Emitter] = {
 }
 
 
-def emit_activation(b: KernelBuilder, x: LLVMValue, activation: Activation, clip: float | None) -> LLVMValue:
+FRACTIONS: Mapping[str, Callable[[KernelBuilder, LLVMValue], Fraction]] = {
+    "sigmoid": sigmoid_fraction,
+    "tanh": tanh_fraction,
+}  # of float32
+
+
+def emit_activation(b: KernelBuilder, x: LLVMValue, activation: Activation, clip: float | None) -> Fraction:
     """An activation of x, which is clipped to [-clip, clip] before."""
     if clip is not None:
         x = x.clamp_max(clip).clamp_min(-clip)
-    return EMITTERS[activation.name](b, x, activation)
+    if x.type.element == "float" and (fraction := FRACTIONS.get(activation.name)) is not None:
+        return fraction(b, x)
+    return Fraction(EMITTERS[activation.name](b, x, activation))

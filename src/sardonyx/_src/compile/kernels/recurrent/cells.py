@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.recurrent.activations import emit_activation
+from sardonyx._src.compile.kernels.recurrent.fractions import Fraction
 from sardonyx._src.compile.kernels.recurrent.variant import CellKind, RecurrenceVariant
 from sardonyx._src.compile.kernels.reductions.rows import load_vector, store_vector
 
@@ -60,7 +61,7 @@ class CellVector:
         inputs, recurrent = self.parts(gate)
         return inputs + recurrent
 
-    def activate(self, number: int, x: LLVMValue) -> LLVMValue:
+    def activate(self, number: int, x: LLVMValue) -> Fraction:
         """Activation number 0, 1 or 2 (f, g, h) of x."""
         return emit_activation(self.b, x, self.variant.activations[number], self.variant.clip)
 
@@ -69,40 +70,41 @@ def emit_lstm(units: CellVector) -> LLVMValue:
     """Peepholes are in the order i, o, f; that of o sees the new cell state."""
     variant, old_c = units.variant, units.load_padded(units.c)
 
-    def gate(number: int, c: LLVMValue) -> LLVMValue:
+    def gate(number: int, c: LLVMValue) -> Fraction:
         x = units.gate(number)
         return units.activate(0, x + units.load(units.peepholes, number) * c if variant.has_peepholes else x)
 
-    i = gate(0, old_c)
-    remembered = (1 - i if variant.is_coupled else gate(2, old_c)) * old_c
-    new_c = units.b.fma(i, units.activate(1, units.gate(3)), remembered)
+    i, candidate = gate(0, old_c), units.activate(1, units.gate(3))
+    f = 1 - i.value() if variant.is_coupled else gate(2, old_c).value()
+    new_c = units.b.fma(f, old_c, (i * candidate).value())
     units.store_padded(new_c, units.c)
-    return gate(1, new_c) * units.activate(2, new_c)
+    return (gate(1, new_c) * units.activate(2, new_c)).value()
 
 
 def emit_gru(units: CellVector) -> LLVMValue:
     z, r = (units.activate(0, units.gate(i)) for i in range(2))
     inputs, recurrent = units.parts(2)
     biased = recurrent + units.load(units.hidden_bias)
-    return mix_states(units, z, units.activate(1, units.b.fma(r, biased, inputs)))
+    return mix_states(units, z, units.activate(1, units.b.fma(r.value(), biased, inputs)))
 
 
 def emit_reset_gru(units: CellVector) -> LLVMValue:
     return mix_states(units, units.activate(0, units.gate(0)), units.activate(1, units.gate(2)))
 
 
-def mix_states(units: CellVector, z: LLVMValue, h: LLVMValue) -> LLVMValue:
-    """The next state of a GRU with the update gate z and the candidate h."""
-    return (1 - z) * h + z * units.load_padded(units.h)
+def mix_states(units: CellVector, update: Fraction, candidate: Fraction) -> LLVMValue:
+    """The next state of a GRU."""
+    z = update.value()
+    return units.b.fma(z, units.load_padded(units.h), (1 - z) * candidate.value())
 
 
 def emit_reset(units: CellVector) -> LLVMValue:
     """The reset state of a "reset_gru": r * h."""
-    return units.activate(0, units.gate(1)) * units.load_padded(units.h)
+    return (units.activate(0, units.gate(1)) * Fraction(units.load_padded(units.h))).value()
 
 
 def emit_rnn(units: CellVector) -> LLVMValue:
-    return units.activate(0, units.gate(0))
+    return units.activate(0, units.gate(0)).value()
 
 
 CELLS: Mapping[CellKind, Callable[[CellVector], LLVMValue]] = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
-from itertools import chain
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from compile import guarded
 from compile.lane_widths import with_lanes
 from compile.reference_comparison import normal
 from compile.test_lower_recurrence import ACTIVATIONS, reference_recurrence, unused_operands
-from compile.test_recurrent_forms import GATES, FixedLayer, Layer, assert_native, states
+from compile.test_recurrent_forms import FixedLayer, Layer, assert_native, states
 from sardonyx._src.compile.kernels.recurrent.divided_recurrence import divided_recurrence_steps
 from sardonyx._src.compile.kernels.recurrent.operands import RecurrentOperands
 from sardonyx._src.compile.kernels.recurrent.packed_weights import pack_weights
@@ -27,9 +26,14 @@ from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.nn.recurrent_activations import choose_activations
 from sardonyx._src.runtime.native_program import compile_for_host
 
-RESETS: dict[str, dict[str, str]] = {"LSTM": {}, "GRU": {"linear_before_reset": "1"}, "RNN": {}}
+KINDS = {
+    "LSTM": ("LSTM", {}),
+    "GRU": ("GRU", {"linear_before_reset": "1"}),
+    "reset GRU": ("GRU", {"linear_before_reset": "0"}),
+    "RNN": ("RNN", {}),
+}  # operator and attributes
 KERNEL = "recurrence_time"  # of the steps that count time steps
-EACH_KIND = pytest.mark.parametrize("kind", GATES)
+EACH_KIND = pytest.mark.parametrize(("kind", "attributes"), KINDS.values(), ids=KINDS)
 
 
 @pytest.fixture
@@ -50,8 +54,10 @@ def is_divided(layer: Layer) -> bool:
 @pytest.mark.parametrize("dtype", ["float", "double", "float16"])
 @pytest.mark.parametrize("fed", [False, True])
 @pytest.mark.usefixtures("always")
-def test_forms(kind: str, direction: str, layout: int, dtype: str, fed: bool) -> None:
-    layer = Layer(kind, direction, 21, 2, 3, layout, dtype, ("B", *states(kind)), RESETS[kind], fed)
+def test_forms(
+    kind: str, attributes: dict[str, str], direction: str, layout: int, dtype: str, fed: bool
+) -> None:
+    layer = Layer(kind, direction, 21, 2, 3, layout, dtype, ("B", *states(kind)), attributes, fed)
     assert is_divided(layer)
     others = [replace(layer, length=t, batch=b).feeds() for t, b in [(1, 1), (0, 2), (8, 5), (2, 0)]]
     assert_native(layer, *others)
@@ -77,10 +83,34 @@ def test_peepholes_coupled_gates_and_clip(input_forget: str) -> None:
     assert_native(layer)
 
 
+@EACH_KIND
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize("dtype", ["float", "double"])
+@pytest.mark.parametrize("lengths", [(4, 0, 2, 1), (0, 0, 0, 0), (1, 2, 4, 4)])
 @pytest.mark.usefixtures("always")
-def test_lengths_and_resets_before_the_product_are_not_divided() -> None:
-    assert not is_divided(Layer("LSTM", operands=("B", "sequence_lens")))
-    assert not is_divided(Layer("GRU"))
+def test_lengths(
+    kind: str, attributes: dict[str, str], direction: str, dtype: str, lengths: tuple[int, ...]
+) -> None:
+    operands = ("B", "sequence_lens", *states(kind))
+    layer = Layer(
+        kind, direction, 70, 4, dtype=dtype, operands=operands, attributes=attributes, lengths=lengths
+    )
+    assert is_divided(layer)
+    shorter = replace(layer, length=2, batch=3, lengths=(2, 0, 1))
+    assert_native(layer, shorter.feeds(), replace(layer, length=0, lengths=(0, 0, 0, 0)).feeds())
+
+
+@EACH_KIND
+@pytest.mark.parametrize("lengths", [(5, 1, 1), (-1, 2, 2)])
+@pytest.mark.usefixtures("always")
+def test_lengths_beyond_the_sequence_are_refused(
+    kind: str, attributes: dict[str, str], lengths: tuple[int, ...]
+) -> None:
+    layer = Layer(kind, operands=("B", "sequence_lens"), attributes=attributes)
+    assert is_divided(layer)
+    session = sx.Session(layer.model(), engine="native", threads=2)
+    with pytest.raises(sx.EvaluationError, match=r"sequence_lens must lie in \[0, 4\]"):
+        session.run(replace(layer, lengths=lengths).feeds())
 
 
 @pytest.mark.parametrize(
@@ -95,11 +125,28 @@ def test_large_weights_are_divided(hidden: int, direction: str, batch: int, divi
 
 @EACH_KIND
 @pytest.mark.parametrize("threads", [1, 2, 3, 7])
+@pytest.mark.parametrize("lengths", [None, (6, 3)])
 def test_bits_do_not_depend_on_threads_or_division(
-    kind: str, threads: int, monkeypatch: pytest.MonkeyPatch
+    kind: str,
+    attributes: dict[str, str],
+    threads: int,
+    lengths: tuple[int, ...] | None,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    layer = Layer(kind, "reverse", 300, 2, 6, attributes=RESETS[kind], fed=False)
-    feeds = {"X": layer.feeds()["X"]}
+    operands = ("B", *(("sequence_lens",) if lengths else ()))
+    layer = Layer(
+        kind,
+        "reverse",
+        300,
+        2,
+        6,
+        operands=operands,
+        attributes=attributes,
+        fed=False,
+        lengths=lengths or (6,),
+    )
+    feeds = {name: array for name, array in layer.feeds().items() if name in ("X", "sequence_lens")}
+    monkeypatch.setattr(RecurrenceTuning, "cached_bytes", 1 << 40)
     whole = sx.Session(layer.model(), engine="native", threads=1).run(feeds)
     monkeypatch.setattr(RecurrenceTuning, "cached_bytes", 0)
     model = layer.model()
@@ -143,9 +190,12 @@ def test_a_long_sequence_ends_at_its_deadline() -> None:
 
 
 @pytest.mark.parametrize("lanes", [1, 4, 8, 16])
-@pytest.mark.parametrize("cell", ["lstm", "gru", "rnn"])
+@pytest.mark.parametrize("cell", list(GATE_COUNTS))
 @pytest.mark.parametrize("hidden", [3, 85])
-def test_the_kernels_stay_in_bounds_and_match_float64(lanes: int, cell: CellKind, hidden: int) -> None:
+@pytest.mark.parametrize("lengths", [None, (3, 0, 4)])
+def test_the_kernels_stay_in_bounds_and_match_float64(
+    lanes: int, cell: CellKind, hidden: int, lengths: tuple[int, ...] | None
+) -> None:
     length, gates, batch = 4, GATE_COUNTS[cell], 3
     shapes = {
         "input_gates": (2, length, batch, gates * hidden),
@@ -154,19 +204,29 @@ def test_the_kernels_stay_in_bounds_and_match_float64(lanes: int, cell: CellKind
         "h": (2, batch, hidden),
         "c": (2, batch, hidden),
     }
-    arrays = {name: normal(*dims, seed=i) / 4 for i, (name, dims) in enumerate(shapes.items())}
-    expected = reference_recurrence(cell, arrays, np.full(batch, length))
+    arrays: dict[str, Array] = {
+        name: normal(*dims, seed=i) / 4 for i, (name, dims) in enumerate(shapes.items())
+    }
+    expected = reference_recurrence(cell, arrays, np.array(lengths or (length,) * batch))
     weights = arrays["weights"].transpose(0, 2, 1).reshape(2, gates, hidden, hidden)
     arrays["weights"] = pack_weights(weights, PHASES[cell], lanes)
     arrays |= {name: np.zeros(array.shape, np.float32) for name, array in expected.items()}
+    if lengths is not None:
+        arrays |= {"lengths": np.array(lengths, np.int32), "status": np.zeros(16, np.int64)}
     arrays = {name: array for name, array in arrays.items() if name not in unused_operands(cell)}
     tensors = {name: guarded.tensor(array, name) for name, array in arrays.items()}
     buffers: dict[Buffer, Array] = {buffer: arrays[name] for name, (_, buffer) in tensors.items()}
     operands = RecurrentOperands(**{name: view for name, (view, _) in tensors.items()}, is_backward=False)
-    variant = RecurrenceVariant(cell, tuple(choose_activations(ACTIVATIONS[cell].split(), (), ())))
-    steps = list(divided_recurrence_steps(variant, operands, replace(host_target(), lanes=lanes), "layer"))
-    *init, start, time_step, following = (with_lanes(step, lanes) for step in steps)
-    unrolled = [*init, start, *chain.from_iterable([(time_step, following)] * length)]
-    guarded.run(unrolled, buffers)
+    activations = tuple(choose_activations(ACTIVATIONS[cell].split(), (), ()))
+    variant = RecurrenceVariant(cell, activations, has_lengths=lengths is not None)
+    steps = divided_recurrence_steps(variant, operands, replace(host_target(), lanes=lanes), "layer")
+    init, iteration = split_loop([with_lanes(step, lanes) for step in steps], len(PHASES[cell]))
+    guarded.run([*init, *iteration * length], buffers)
     for name, array in expected.items():
         np.testing.assert_allclose(arrays[name], array, 1e-4, 1e-5)  # of some dozen float32 operations a step
+
+
+def split_loop(steps: list[Step], phases: int) -> tuple[list[Step], list[Step]]:
+    """The steps up to the start of the loop, and those of an iteration."""
+    count = len(steps) - phases - 1
+    return steps[:count], steps[count:]

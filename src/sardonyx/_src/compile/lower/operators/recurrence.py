@@ -161,7 +161,7 @@ class LayerLowering:
             )
             part = layer.slice_directions(first, 1 + len(others))
             part = replace(part, is_backward=config.backward[first])
-            if is_divided(variant, part):
+            if is_divided(part):
                 yield from divided_recurrence_steps(variant, part, self.lowering.target, self.name)
             else:
                 yield recurrence_step(variant, part)

@@ -44,6 +44,7 @@ FILES_THAT_NAME_OPERATORS = {
     "compile/partition/elementwise_operands.py": "operands per channel or axis of BatchNormalization and quantization",
     "compile/partition/recurrent_layer.py": "the cells of three operators, LSTM, GRU and RNN",
     "compile/partition/rounding.py": "recognizes one pattern, Casts to half precision and back",
+    "compile/partition/row_programs.py": "sums of rows are one operator, ReduceSum",
     "compile/prepare/decompose.py": "the table of decompositions, one line each",
     "compile/prepare/class_numbers.py": "rewrites one pattern, classifiers whose labels are strings",
     "compile/prepare/dequantized_constants.py": "recognizes one pattern, dequantized weights",

@@ -79,6 +79,7 @@ class ReductionTuning:
     Rounding:
     row_unroll: vectors of an iteration over a row, each with an accumulator of its own; a power of two.
     column_blocks: elements of the blocks of a column that are summed by themselves, and of the blocks of these.
+    summed_rows: rows of a unit of work, at least, of which a row program sums the columns.
 
     Shared:
     row_unit_elements: elements of the rows of a unit of work, about.
@@ -91,6 +92,7 @@ class ReductionTuning:
     min_max_unroll: int = 4
     row_unroll: ClassVar[int] = 4
     column_blocks: ClassVar[tuple[int, ...]] = (256, 16)
+    summed_rows: ClassVar[int] = 16
     row_unit_elements: ClassVar[int] = 4096
     gathered_row_elements: ClassVar[int] = 32
     block_columns: ClassVar[int] = 256

@@ -119,6 +119,7 @@ class GroupBuilder:
             or self.scope.shape(node.outputs[0]) != self.shape
             or node.domain
             or len(node.inputs) > MAX_INPUTS
+            or node in self.scope.reserved
         ):
             return False
         if self.dtype is not None and not self.is_of_one_type(node):

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from sardonyx._src.compile.partition.region import Fallback, Region, fallback_region
 from sardonyx._src.compile.partition.registry import matchers_of
+from sardonyx._src.compile.partition.reserved_nodes import release_nodes, reserve_row_programs
 from sardonyx._src.compile.partition.scope import RegionGraph, Scope
 from sardonyx._src.compile.program.defects import DEFECTS
 from sardonyx._src.ir.dims import has_opaque_part
@@ -23,7 +24,8 @@ def partition(scope: Scope) -> RegionGraph:
     """
     regions: list[Region[object]] = []
     pending: dict[Node, Region[object]] = {}  # by the node in whose place it is executed
-    for node in scope.graph.nodes:
+    reserve_row_programs(scope)
+    for node in scope.order:
         if node in pending:
             region = pending.pop(node)
         elif node in scope.claimed:
@@ -32,6 +34,7 @@ def partition(scope: Scope) -> RegionGraph:
             scope.claimed.add(node)
             continue
         else:
+            release_nodes(scope, node)
             region = match_region(scope, node)
             if region.last is not None:
                 pending[region.last] = region

@@ -23,7 +23,8 @@ from sardonyx._src.ir.tensors import Array, Tensor
 class Scope(GraphInfo):
     """A graph that is being partitioned for a target.
 
-    claimed: the nodes of the regions so far, whose results later regions can read.  deferred: the regions of values that
+    claimed: the nodes of the regions so far, whose results later regions can read.  reserved: nodes that no elementwise group may take, each with
+    all that are fused with it.  deferred: the regions of values that
     are computed only if a region reads them; matchers may read their operands instead.  guards: the relations that the
     matcher being tried relies on; they become the guards of its region, or are dropped with it.  folded_constants: what
     matchers computed from the constant operands of a node.  refused: nodes that no region but a fallback may
@@ -41,6 +42,7 @@ class Scope(GraphInfo):
         self.prepared, self.target, self.refused = prepared, target, refused
         self.defects: dict[Node, Exception] = {}
         self.claimed: set[Node] = set()
+        self.reserved: dict[Node, frozenset[Node]] = {}
         self.deferred: dict[Value, Region[object]] = {}
         self.guards: dict[Guard, None] = {}
         self.folded_constants: dict[Node, tuple[Value, ...]] = {}

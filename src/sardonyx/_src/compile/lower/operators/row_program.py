@@ -1,0 +1,20 @@
+"""The steps of row programs, as in gradients of norms and Softmax."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sardonyx._src.compile.kernels.reductions.row_program import row_program_steps
+from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
+from sardonyx._src.compile.lower.lowering import Lowering
+from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.partition.row_programs import RowProgramRegion
+from sardonyx._src.compile.program.step import Step
+
+
+@lowers("RowProgram")
+def lower_row_program(region: LaidOutRegion[RowProgramRegion], lowering: Lowering) -> Sequence[Step]:
+    config, (y, *sums) = region.config, region.results
+    return row_program_steps(
+        config.program, region.operands, y, config.axis, sums, region.epilogue, region.epilogue_operands
+    )

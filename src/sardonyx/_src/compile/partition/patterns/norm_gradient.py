@@ -1,0 +1,161 @@
+"""Gradients of LayerNormalization and RMSNormalization, as `grad/operators/layer_normalizing.py` writes them: one row program.
+
+It computes the gradient of x, and those of scale and bias, which are sums over the rows, where they are used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from sardonyx._src.compile.codegen.expressions import Apply, Local, Number, Scalar
+from sardonyx._src.compile.kernels.reductions.row_program import MEAN, RowProgram, RowSum
+from sardonyx._src.compile.partition.fusion import scalar_constant
+from sardonyx._src.compile.partition.region import Region
+from sardonyx._src.compile.partition.registry import fuses
+from sardonyx._src.compile.partition.row_programs import (
+    RowMatch,
+    RowProgramRegion,
+    are_rows,
+    first_reduced_axis,
+    native_region,
+    nodes_are_closed,
+    row_sum,
+)
+from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.partition.scope_queries import ScopeQueries
+from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.rewrite.engine.matcher import PatternMatch, PatternMatcher
+from sardonyx._src.rewrite.engine.pattern import Pattern, parse_pattern
+
+ROOT = "v = ReduceMean(q, axes) e = Add(v, epsilon) s = Sqrt(e) f = Reciprocal(s)"
+CENTRED = f"""m = ReduceMean(x, axes) d = Sub(x, m) q = Mul(d, d) {ROOT} n = Mul(d, f)
+    @g p = Mul(g, n) pm = ReduceMean(p, axes) j = Mul(n, pm)
+    gm = ReduceMean(g, axes) a = Sub(g, gm) b = Sub(a, j) r = Mul(f, b)"""
+UNCENTRED = f"""q = Mul(x, x) {ROOT} n = Mul(x, f)
+    @g p = Mul(g, n) pm = ReduceMean(p, axes) j = Mul(n, pm) b = Sub(g, j) r = Mul(f, b)"""
+CHAIN = ("ReduceMean", "Sub", "Mul", "ReduceMean", "Add", "Sqrt", "Reciprocal")  # from x to f
+
+
+@dataclass(frozen=True, slots=True)
+class NormGradient:
+    """A gradient by the names of its text: x, dy, n, r, and scale unless that was ones."""
+
+    values: Mapping[str, Value]
+    nodes: tuple[Node, ...]
+    is_centred: bool
+    epsilon: float
+
+
+@fuses("ReduceMean", 18)
+def match_layer_norm_gradient(op: BoundNode, scope: Scope) -> Region[RowProgramRegion] | None:
+    return native_region(scope, find_layer_norm_gradients(op.node, scope))
+
+
+@fuses("Mul", 14)
+def match_rms_norm_gradient(op: BoundNode, scope: Scope) -> Region[RowProgramRegion] | None:
+    return native_region(scope, find_rms_norm_gradients(op.node, scope))
+
+
+def find_layer_norm_gradients(first: Node, scope: Scope) -> Iterator[RowMatch]:
+    """The gradients of LayerNormalization whose first node this is."""
+    return find_matches(first, scope, is_centred=True) if first.op_type == CHAIN[0] else iter(())
+
+
+def find_rms_norm_gradients(first: Node, scope: Scope) -> Iterator[RowMatch]:
+    """The gradients of RMSNormalization whose first node this is."""
+    is_square = first.op_type == "Mul" and first.inputs[0] is first.inputs[1]
+    return find_matches(first, scope, is_centred=False) if is_square else iter(())
+
+
+def find_matches(first: Node, scope: Scope, *, is_centred: bool) -> Iterator[RowMatch]:
+    """The row programs of the gradients whose first node this is."""
+    for gradient in find_gradients(first, scope, is_centred=is_centred):
+        x, dy, result, scale = (gradient.values.get(name) for name in ("x", "dy", "r", "scale"))
+        assert x is not None and dy is not None and result is not None, "the text names them"
+        shape = scope.shape(result)
+        axis = None if shape is None else first_reduced_axis(scope, gradient.values["axes"], len(shape))
+        if shape is None or axis is None or not are_rows(scope, result, (x, dy)):
+            continue
+        is_row = scope.dtype_of(scale) is DataType.FLOAT and scope.shape(scale) == shape[axis:]
+        if scale is not None and not is_row:
+            continue
+        sums = find_sums(gradient, scope, axis)
+        nodes = {*gradient.nodes, *(node for _, _, added in sums for node in added)}
+        values = [value for _, value, _ in sums]
+        if nodes_are_closed(scope, nodes, {result, *values}):
+            program = norm_program(gradient, scale is not None, [what for what, _, _ in sums])
+            operands = (x, dy) if scale is None else (x, dy, scale)
+            yield RowMatch(program, axis, operands, result, values, [*nodes])
+
+
+def find_gradients(first: Node, scope: Scope, *, is_centred: bool) -> Iterator[NormGradient]:
+    """The gradients whose first node is this one."""
+    factor = factor_from(first, scope, CHAIN if is_centred else CHAIN[2:])
+    if factor is None:
+        return
+    queries = ScopeQueries(scope)
+    for root in scope.consumers(factor):
+        for text in ("g = Mul(dy, scale)", ""):
+            pattern = norm_pattern(text, is_centred=is_centred)
+            matcher = PatternMatcher(pattern, root, queries)
+            for match in matcher.match_node(pattern.root, root, PatternMatch({}, {}, {})):
+                epsilon = scalar_constant(scope.constant(match.values["epsilon"]))
+                nodes = tuple(match.nodes.values())
+                if epsilon is None or min(nodes, key=scope.order.__getitem__) is not first:
+                    continue
+                values = {name: value for name, value in match.values.items() if value is not None}
+                values |= {"r": root.outputs[0], "dy": values["dy" if text else "g"]}
+                yield NormGradient(values, nodes, is_centred, float(epsilon))
+
+
+def norm_pattern(scaling: str, *, is_centred: bool) -> Pattern:
+    return parse_pattern((CENTRED if is_centred else UNCENTRED).replace("@g", scaling))
+
+
+def factor_from(first: Node, scope: Scope, chain: tuple[str, ...]) -> Value | None:
+    """The value that a chain of operators computes from a node on, of which the next reads the one before."""
+    node = first
+    for op_type in chain[1:]:
+        readers = [n for n in scope.consumers(node.outputs[0]) if n.op_type == op_type and not n.domain]
+        squares = [n for n in readers if op_type != "Mul" or n.inputs[0] is n.inputs[1]]
+        if not squares:
+            return None
+        node = squares[0]
+    return node.outputs[0]
+
+
+def find_sums(gradient: NormGradient, scope: Scope, axis: int) -> list[tuple[str, Value, tuple[Node, ...]]]:
+    """The sums over rows of dy * n and of dy: "scale" or "bias", the value, and its nodes."""
+    dy, n = gradient.values["dy"], gradient.values["n"]
+    result: list[tuple[str, Value, tuple[Node, ...]]] = []
+    for product in scope.consumers(n):
+        if product.op_type == "Mul" and set(product.inputs) == {dy, n} and product not in gradient.nodes:
+            total = row_sum(scope, product.outputs[0], axis)
+            if total is not None:
+                result.append(("scale", total.outputs[0], (product, total)))
+                break
+    total = row_sum(scope, dy, axis)
+    return result if total is None else [*result, ("bias", total.outputs[0], (total,))]
+
+
+def norm_program(gradient: NormGradient, has_scale: bool, sums: list[str]) -> RowProgram:
+    """The row program of x, dy and scale."""
+    x, dy, factor = Local("x0"), Local("x1"), Local("r1" if gradient.is_centred else "r0")
+    root = Apply("sqrt", (Apply("add", (MEAN, Number(gradient.epsilon))),))
+    centred: Scalar = Apply("sub", (x, Local("r0"))) if gradient.is_centred else x
+    normal = Apply("mul", (centred, factor))
+    g: Scalar = Apply("mul", (dy, Local("c0"))) if has_scale else dy
+    projection = RowSum(Apply("mul", (g, normal)), MEAN)
+    squares = RowSum(Apply("mul", (centred, centred)), Apply("reciprocal", (root,)))
+    stages: tuple[tuple[RowSum, ...], ...] = ((squares,), (projection,))
+    inner: Scalar = Apply("sub", (g, Apply("mul", (normal, Local("r1")))))
+    if gradient.is_centred:
+        stages = ((RowSum(x, MEAN),), (squares,), (RowSum(g, MEAN), projection))
+        rest = Apply("sub", (g, Local("r2")))
+        inner = Apply("sub", (rest, Apply("mul", (normal, Local("r3")))))
+    columns: dict[str, Scalar] = {"scale": Apply("mul", (dy, normal)), "bias": dy}
+    result = Apply("mul", (factor, inner))
+    return RowProgram(2, int(has_scale), stages, result, tuple(columns[name] for name in sums))

@@ -1,0 +1,162 @@
+"""Row programs: gradients of norms and Softmax are one kernel, equal to formulas in double precision."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+import sardonyx as sx
+from compile import guarded
+from compile.stages import regions_of
+from models import parse_model
+from sardonyx._src.compile.codegen.expressions import Apply, Local
+from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue
+from sardonyx._src.compile.kernels.reductions.row_program import (
+    MEAN,
+    RowProgram,
+    RowSum,
+    Y,
+    row_program_steps,
+)
+from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.compile.pipeline import partition_model
+from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.tensors import Array
+
+CLOSE = (2e-5, 1e-5)  # sums of up to 1000 products
+X, SCALE, SUM, SECOND = Local("x0"), Local("c0"), Local("r0"), Local("r1")
+CENTRED = Apply("sub", (X, SUM))
+PROGRAM = RowProgram(  # y = (x - mean(x)) * scale - sum of squares of x - mean(x); sums of x, and of y after the epilogue
+    1,
+    1,
+    ((RowSum(X, MEAN),), (RowSum(Apply("mul", (CENTRED, CENTRED))),)),
+    Apply("sub", (Apply("mul", (CENTRED, SCALE)), SECOND)),
+    (X, Y),
+)
+
+
+def draw(seed: int, *shape: int) -> Array:
+    return np.random.default_rng(seed).normal(0.5, 1, shape).astype(np.float32)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 7, 40])
+@pytest.mark.parametrize("n", [1, 15, 64, 67, 1000])
+def test_kernel_computes_its_expressions(rows: int, n: int) -> None:
+    x, scale, residual = draw(1, rows, n), draw(2, n), draw(3, rows, n)
+    y, sums = np.full_like(x, np.nan), [np.full(n, np.nan, np.float32) for _ in range(2)]
+    arrays = (x, scale, residual, y, *sums)
+    tensors, buffers = zip(*map(guarded.tensor, arrays), strict=True)
+    epilogue = Epilogue(Apply("add", (RESULT, Local("o0"))), ("matrix",))
+    steps = row_program_steps(PROGRAM, tensors[:2], tensors[3], 1, tensors[4:], epilogue, (tensors[2],))
+    partial_sums = steps[0].writes[1].buffer
+    memory = dict(zip(buffers, arrays, strict=True))
+    memory[partial_sums] = np.zeros(partial_sums.size // 4, np.float32)
+    guarded.run(steps, memory)
+    centred = x.astype(np.float64) - x.mean(1, dtype=np.float64, keepdims=True)
+    expected = centred * scale - (centred**2).sum(1, keepdims=True) + residual
+    np.testing.assert_allclose(y, expected, 1e-5, 1e-3)
+    np.testing.assert_allclose(sums[0], x.sum(0, dtype=np.float64), *CLOSE)
+    np.testing.assert_allclose(sums[1], expected.sum(0), 1e-5, 1e-2)
+
+
+def test_without_sums_the_result_may_replace_an_operand() -> None:
+    x = draw(1, 9, 33)
+    before = x.astype(np.float64)
+    tensor, buffer = guarded.tensor(x)
+    (step,) = row_program_steps(RowProgram(1, 0, ((RowSum(X),),), CENTRED), (tensor,), tensor, 1)
+    assert step.in_place
+    guarded.run(step, {buffer: x})
+    np.testing.assert_allclose(x, before - before.sum(1, keepdims=True), *CLOSE)
+
+
+# --- patterns --------------------------------------------------------------------------------
+
+
+def gradient_model(inputs: str, text: str, wrt: Sequence[str]) -> Model:
+    """The gradients of a function of a node's result."""
+    return sx.gradient(
+        parse_model(f"g ({inputs}) => (float[A,B,C] z) {{ {text} a = Sin(y) z = Mul(a, q) }}", opset=23),
+        of="z",
+        wrt=wrt,
+    )
+
+
+ROWS = "float[3,5,70] x, float[3,5,70] q"
+CASES = [
+    (f"{ROWS}, float[70] s, float[70] b", "y = LayerNormalization(x, s, b)", ["x", "s", "b"]),
+    (f"{ROWS}, float[70] s, float[70] b", "y = LayerNormalization(x, s, b)", ["x"]),
+    (f"{ROWS}, float[70] s, float[70] b", "y = LayerNormalization(x, s, b)", ["x", "b"]),
+    (f"{ROWS}, float[70] s", "y = LayerNormalization<epsilon = 0.01>(x, s)", ["x", "s"]),
+    (f"{ROWS}, float[5,70] s", "y = LayerNormalization<axis = 1>(x, s)", ["x", "s"]),
+    ("float[N,M,33] x, float[N,M,33] q, float[33] s", "y = LayerNormalization(x, s)", ["x", "s"]),
+    (f"{ROWS}, float[70] s", "y = RMSNormalization(x, s)", ["x", "s"]),
+    (
+        f"{ROWS}, float[70] s, float[3,5,70] r",
+        "t = Add(x, r) n = LayerNormalization(t, s) y = Add(n, t)",
+        ["r", "s"],
+    ),
+    (ROWS, "y = Softmax(x)", ["x"]),
+    (ROWS, "y = LogSoftmax(x)", ["x"]),
+]
+
+
+def feeds_of(model: Model) -> dict[str, Array]:
+    sizes = {"N": 2, "M": 3}
+    return {
+        value.name: draw(i, *(d if isinstance(d, int) else sizes[str(d)] for d in value.shape or ()))
+        for i, value in enumerate(sx.Session(model, engine="reference").inputs)
+    }
+
+
+@pytest.mark.parametrize(("inputs", "text", "wrt"), CASES)
+def test_gradients_are_one_kernel_and_those_of_the_reference_engine(
+    inputs: str, text: str, wrt: list[str]
+) -> None:
+    model = gradient_model(inputs, text, wrt)
+    kinds = [region.kind for region in partition_model(model, host_target()).regions]
+    assert kinds.count("RowProgram") == 1 and "Reduce" not in kinds
+    feeds = feeds_of(model)
+    expected = sx.Session(model, engine="reference").run(feeds)
+    for threads in (1, 2):
+        actual = sx.Session(model, engine="native", threads=threads).run(feeds)
+        for name, array in expected.items():
+            np.testing.assert_allclose(actual[name], array, *CLOSE)
+
+
+def test_gradient_of_a_norm_without_scale_is_one_kernel() -> None:
+    ones = ", ".join(["1"] * 70)
+    text = f"s = Constant<value = float[70] {{{ones}}}>() y = LayerNormalization(x, s)"
+    model = gradient_model(ROWS, text, ["x"])
+    kinds = [region.kind for region in partition_model(model, host_target()).regions]
+    assert kinds.count("RowProgram") == 1
+    feeds = feeds_of(model)
+    actual, expected = (sx.Session(model, engine=engine).run(feeds) for engine in ("native", "reference"))
+    for name, array in expected.items():
+        np.testing.assert_allclose(actual[name], array, *CLOSE)
+
+
+def test_sum_of_a_residual_gradient_is_a_column_sum() -> None:
+    """The gradient of a bias that is added before a norm is the sum of the gradient of the norm."""
+    inputs = "float[3,5,70] x, float[70] t, float[3,5,70] q, float[70] s"
+    text = "h = Add(x, t) n = LayerNormalization(h, s) y = Add(n, h)"
+    model = gradient_model(inputs, text, ["t", "s"])
+    regions = partition_model(model, host_target()).regions
+    (region,) = [region for region in regions if region.kind == "RowProgram"]
+    assert len(region.writes) == 3 and not any(region.kind == "Reduce" for region in regions)
+    feeds = feeds_of(model)
+    actual, expected = (sx.Session(model, engine=engine).run(feeds) for engine in ("native", "reference"))
+    for name, array in expected.items():
+        np.testing.assert_allclose(actual[name], array, *CLOSE)
+
+
+def test_values_that_others_read_are_not_fused() -> None:
+    body = "p = Mul(d, y) s = ReduceSum(p, axes) e = Sub(d, s) r = Mul(y, e)"
+    axes = "axes = Constant<value = int64[1] {-1}>()"
+    fused = f"g (float[4,9] d, float[4,9] y) => (float[4,9] r) {{ {axes} {body} }}"
+    assert [region.kind for region in regions_of(fused)] == ["RowProgram"]
+    shared = f"g (float[4,9] d, float[4,9] y) => (float[4,9] r, float[4,1] s) {{ {axes} {body} }}"
+    assert "RowProgram" not in [region.kind for region in regions_of(shared)]
+    first = fused.replace("{-1}", "{0}")
+    assert "RowProgram" not in [region.kind for region in regions_of(first)]

@@ -5,7 +5,8 @@ Each stage is a function from one value to the next; every value can be verified
 1. prepare: a copy of the model, converted to the newest opset, optimized, promoted from half precision.
 2. partition: the graph as regions, each an anchor node with what is fused into its kernel, and guards.
 3. assign_layouts: the tensors that each region reads and writes; copies between layouts.
-4. lower: the kernel calls of each region.  Those of models that ask for it are then divided into segments, which are computed twice.
+4. lower: the kernel calls of each region.  Updates of states are then moved after what they depend on, and the steps of models that ask
+   for it divided into segments, which are computed twice.
 5. plan_memory: live ranges, in-place aliases, and where the buffers of the arena are.
 6. encode_program: i64 slots, size functions and relocations for the executor.
 
@@ -28,6 +29,7 @@ from sardonyx._src.compile.partition.verify import verify_regions
 from sardonyx._src.compile.prepare.prepare import PreparedModel, prepare_model
 from sardonyx._src.compile.program.assumptions import Assumptions
 from sardonyx._src.compile.program.defects import RefusedRegions
+from sardonyx._src.compile.program.early_updates import advance_updates
 from sardonyx._src.compile.program.encoding import encode_program
 from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.memory_plan import plan_memory
@@ -108,7 +110,7 @@ def compile_prepared(
     laid_out = assign_layouts(regions)
     if verify:
         verify_layouts(laid_out)
-    program = lower(laid_out, target)
+    program = advance_updates(lower(laid_out, target))
     goal = goal_of(prepared.model.metadata)
     if goal is not None:
         program = recompute(program, goal)

@@ -17,8 +17,9 @@ RESULT = HERE.parent.parent / ".demo"
 SHADES = " .:-=+*#%@"
 TRAIN = (
     "train examples/digits/digits.onnx --data examples/digits/train.npz --column digit=target --initialization he_normal "
-    "--optimizer adamw --rate 3e-3 --weight-decay 0.05 --schedule cosine --epochs 24 --batch 64 --seed 2 -o .demo/digits.onnx"
+    "--optimizer adamw --rate 3e-3 --weight-decay 0.05 --schedule cosine --epochs 24 --batch 64 --seed 2"
 )
+WRITE = "-o .demo/digits.onnx"
 RUN = "run .demo/digits.onnx .demo/images.npz -o .demo/digits.npz --repeat 20"
 SHOWN = (0, 2, 3, 4, 7, 9)  # digits of which the first image is drawn
 
@@ -41,7 +42,7 @@ def main() -> int:
     RESULT.mkdir(exist_ok=True)
     test = np.load(HERE / "test.npz")
     np.savez(RESULT / "images.npz", image=test["image"])
-    for command in (TRAIN, RUN):
+    for command in (f"{TRAIN} {WRITE}", RUN):
         code = call(command)
         if code:
             return code

@@ -138,6 +138,11 @@ from sardonyx._src.proto.wire import Limits
         (TensorProto, "seq(float) {1}", "1:1: the type of a tensor must be a tensor type without denotation"),
         (TensorProto, "float[2] = 3", "1:12: expected the tensor's data, as `{…}`, got `3`"),
         (TensorProto, "float {1 2}", "1:10: expected `,` or `}`"),
+        (
+            TensorProto,
+            "float16 {1.5}",
+            "1:10: expected an integer as element of the tensor, the bit pattern of a float16; numbers are written with `raw_",
+        ),
         (TensorProto, "int8 {1.5}", "1:7: expected an integer as element of the tensor, got `1.5`"),
         (TensorProto, "float[3] {1.0, ...}", "1:16: data must be complete; got `...`"),
         (TensorProto, "float {nan(0x1)}", "1:8: the bits must be those of a 32-bit NaN; got nan(0x1)"),

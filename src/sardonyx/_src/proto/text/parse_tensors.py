@@ -114,7 +114,18 @@ def read_entries(lexer: Lexer, tensor: TensorProto) -> None:
         lexer.expect("}", "immediately, as an undefined tensor has no entries")
     else:
         field = TensorProto.BY_NAME[dtypes.field_of(dtype)]
-        what = "a number" if field.kind in ("float", "double") else "an integer"
-        values = lexer.read_numbers(field.kind, "}", f"{what} as element of the tensor", field.packed)
+        values = lexer.read_numbers(field.kind, "}", element_text(dtype, field.kind), field.packed)
         if isinstance(values, np.ndarray) or values:
             setattr(tensor, field.name, values)
+
+
+def element_text(dtype: DataType, kind: str) -> str:
+    """What an entry of a typed field is, for messages; kind: of the field."""
+    if kind in ("float", "double"):
+        return "a number as element of the tensor"
+    if not dtype.is_float:
+        return "an integer as element of the tensor"
+    return (
+        f"an integer as element of the tensor, the bit pattern of a {dtype.text}; numbers are written with "
+        "`raw_data:`, as in `w = raw_data: {1.5, 2.0}`"
+    )

@@ -89,6 +89,29 @@ def test_shared_weights_are_merged_where_they_are_adapted() -> None:
         np.testing.assert_array_equal(np.asarray(out["z"]), [[2, 2], [3, 5]])
 
 
+def test_a_model_without_adapters_is_refused() -> None:
+    with pytest.raises(
+        sx.InputError, match=r"the model must have adapters, .* it has none: it can be used as it is"
+    ):
+        merge_adapters(model())
+    merged = merge_adapters(add_adapters(model(), 1))
+    with pytest.raises(sx.InputError, match="it has none"):
+        merge_adapters(merged)
+
+
+def test_adapters_in_a_branch_are_refused() -> None:
+    branched = sx.from_text(
+        """<ir_version: 10, opset_import: ["": 21, "sardonyx.adapters": 1]>
+        g (bool c, float[2, 2] x) => (float[2, 2] y) <float[2, 2] w = {1, 2, 3, 4}, float[2, 1] a = {1, 1}, float[1, 2] b = {1, 1}> {
+          y = If<then_branch = t () => (float[2, 2] p) { h = MatMul(x, w) p = sardonyx.adapters.LowRankAdapter<scale = 1.0>(x, h, a, b) },
+                 else_branch = e () => (float[2, 2] q) { q = Neg(x) }>(c) }"""
+    )
+    with pytest.raises(
+        sx.InputError, match=r"in the main graph, .*then_branch.node\[1\] .* is in a function or a branch"
+    ):
+        merge_adapters(branched)
+
+
 def test_targets_choose_the_layers() -> None:
     adapted = add_adapters(model(), 1, targets="w")
     assert [node.op_type for node in adapted.graph.nodes] == ["MatMul", "LowRankAdapter", "Tanh", "Gemm"]

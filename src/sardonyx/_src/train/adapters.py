@@ -20,7 +20,7 @@ from sardonyx._src.ir.model import Function, Model
 from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.ir.types import TensorType
-from sardonyx._src.ir.walk import nodes, roots
+from sardonyx._src.ir.walk import location, nodes, roots
 from sardonyx._src.train.losses.base import check_number
 from sardonyx._src.train.prepare.inference_only import without_training
 from sardonyx._src.train.prepare.prepare import MIN_OPSET, with_training_versions
@@ -137,16 +137,28 @@ def adapter_function(opset: int) -> Function:
 def merge_adapters(model: Model) -> Model:
     """A copy of a model whose adapters are added to the weights: `W + alpha / rank A B`; their function is removed.
 
-    Training information is left out, since it names the adapters.  Raises InputError for a call of the function that
-    `add_adapters` did not make.
+    Training information is left out, since it names the adapters.  Raises InputError for a model without adapters, and for a
+    call of the function that `add_adapters` did not make.
     """
     result = without_training(model)
+    calls = [node for root in roots(result) for node in nodes(root) if is_adapter(node)]
+    if not calls:
+        raise InputError(
+            "the model must have adapters, as sx.train.add_adapters adds them; it has none: it can be used as it is",
+            name="model",
+        )
+    for call in calls:
+        if call.graph is not result.graph:
+            raise InputError(
+                f"adapters must be in the main graph, where sx.train.add_adapters puts them; {location(call)} is in a function or "
+                "a branch: run the model with it, or move its layer to the main graph",
+                name="model",
+            )
     names = FreshNames.of_graphs(roots(result))
-    for call in [n for n in result.graph.nodes if is_adapter(n)]:
+    for call in calls:
         merge(result.graph, call, names)
-    if not any(is_adapter(node) for root in roots(result) for node in nodes(root)):
-        result.functions.pop((ADAPTER_DOMAIN, ADAPTER, ""), None)
-        result.opset_imports.pop(ADAPTER_DOMAIN, None)
+    result.functions.pop((ADAPTER_DOMAIN, ADAPTER, ""), None)
+    result.opset_imports.pop(ADAPTER_DOMAIN, None)
     return result
 
 

@@ -16,6 +16,7 @@ from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType, shape_text
 from sardonyx._src.suggestions import suggest
+from sardonyx._src.train.fit.data_digest import digest_of_rows
 from sardonyx._src.train.fit.data_files import read_columns
 from sardonyx._src.train.losses.base import Labels
 from sardonyx._src.train.prepare.targets import check_labels
@@ -65,9 +66,10 @@ class Dataset:
         return ""
 
     def description(self) -> dict[str, str]:
-        """The type and sizes of each column, by which a resumed run recognizes its data."""
+        """The type, the sizes and a digest of each column, by which a resumed run recognizes its data."""
         return {
-            name: f"{column.values.dtype}{list(column.values.shape)}" for name, column in self.columns.items()
+            name: f"{column.values.dtype}{list(column.values.shape)} {digest_of_rows(column.values)}"
+            for name, column in self.columns.items()
         }
 
 

@@ -109,7 +109,7 @@ class Run:
         stack: ExitStack,
     ) -> None:
         """Opens the session and the files, at the last checkpoint if there is one to resume."""
-        identity = {**self.identity(), "initialize": initialize}
+        identity = {} if self.folder is None else {**self.identity(), "initialize": initialize}
         self.progress = RunProgress(identity)
         model, is_new = self.model, True
         if self.folder is not None:

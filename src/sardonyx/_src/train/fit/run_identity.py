@@ -11,6 +11,8 @@ from sardonyx._src.errors import InputError
 from sardonyx._src.io.saving.save import save
 from sardonyx._src.ir.model import Model
 
+DATASETS = ("data", "validation")
+
 
 def digest_of(model: Model) -> str:
     """The SHA-256 of a model as it is written."""
@@ -22,10 +24,26 @@ def digest_of(model: Model) -> str:
 def require_same_run(actual: Mapping[str, object], expected: Mapping[str, object], folder: Path) -> None:
     """Raises InputError unless a checkpoint belongs to this run."""
     for name, value in expected.items():
-        if actual.get(name) != value:
-            shown = "another one" if name == "model" else f"{actual.get(name)!r}, not {value!r}"
-            raise InputError(
-                f"folder must have a run with the same {name}; {folder} has one with {shown}: choose another folder, or "
-                "resume=False to start over",
-                name="folder",
-            )
+        kept = actual.get(name)
+        if kept == value:
+            continue
+        cure = "choose another folder, or resume=False to start over"
+        if name in DATASETS:
+            what, shown = different_data(name, kept, value)
+            cure += f", or train {folder / 'last.onnx'} in another folder to go on with other data"
+        else:
+            what, shown = name, "another one" if name == "model" else f"{kept!r}, not {value!r}"
+        raise InputError(
+            f"folder must have a run with the same {what}; {folder} has one with {shown}: {cure}",
+            name="folder",
+        )
+
+
+def different_data(name: str, actual: object, expected: object) -> tuple[str, str]:
+    """What differs between two descriptions of datasets, each None or by input; and what the run of the folder has."""
+    if not isinstance(actual, Mapping) or not isinstance(expected, Mapping):
+        return name, "none" if actual is None else "some" if expected is None else f"{actual!r}"
+    differing = next(key for key in (*expected, *actual) if actual.get(key) != expected.get(key))
+    (kept, _, _), (given, _, _) = (str(side.get(differing)).rpartition(" ") for side in (actual, expected))
+    shown = "other values" if kept == given else f"{kept or 'none'}, not {given or 'none'}"
+    return f"{name} for input {differing!r}", shown

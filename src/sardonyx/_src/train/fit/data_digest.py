@@ -1,0 +1,32 @@
+"""Digests of training data, by which a run recognizes its data when it is continued."""
+
+from __future__ import annotations
+
+import hashlib
+
+from sardonyx._src.ir.tensors import Array
+
+MAX_BYTES = 1 << 30  # of an array that is read whole: about a second
+CHUNK_BYTES = 1 << 20  # read at a time, so that mapped files need no more memory
+DIGEST_BYTES = 16
+
+
+def digest_of_rows(values: Array) -> str:
+    """BLAKE2b of the elements [n, ...], in hexadecimal digits.
+
+    Of an array of more than 1 GiB, chunks at equal distances are read, the first and the last row among them, 1 GiB in all.
+    """
+    digest, count = hashlib.blake2b(digest_size=DIGEST_BYTES), len(values)
+    row_bytes = max(1, values.nbytes // max(count, 1))
+    rows = max(1, CHUNK_BYTES // row_bytes)  # of a chunk
+    chunks = -(-count // rows)
+    read = min(chunks, max(1, MAX_BYTES // (rows * row_bytes)))
+    for i in range(read):
+        first = i * (chunks - 1) // max(read - 1, 1) * rows
+        digest.update(content_of(values[first : first + rows]))
+    return digest.hexdigest()
+
+
+def content_of(rows: Array) -> bytes:
+    """The elements as bytes; arrays of objects have addresses instead of their strings."""
+    return repr(rows.tolist()).encode() if rows.dtype.hasobject else rows.tobytes()

@@ -49,6 +49,7 @@ FILES_THAT_NAME_OPERATORS = {
     "compile/prepare/class_numbers.py": "rewrites one pattern, classifiers whose labels are strings",
     "compile/prepare/dequantized_constants.py": "recognizes one pattern, dequantized weights",
     "compile/prepare/unsigned_activations.py": "rewrites one pattern, activations in int8",
+    "compile/prepare/merge_convolutions.py": "rewrites one pattern, narrow convolutions of one image",
     "compile/prepare/promote_half.py": "inserts Casts, and gives bounds to Clip",
     "grad/detection.py": "finds one operator, Gradient",
     "rewrite/support/attention.py": "the texts of one pattern, attention",

@@ -12,6 +12,7 @@ from sardonyx._src.compile.prepare.class_numbers import number_classes
 from sardonyx._src.compile.prepare.data_dependent_sizes import DataDependentSizes
 from sardonyx._src.compile.prepare.decompose import decompose_nodes
 from sardonyx._src.compile.prepare.legacy_opsets import newest_versions_are_equivalent
+from sardonyx._src.compile.prepare.merge_convolutions import merge_convolutions
 from sardonyx._src.compile.prepare.precision_classes import HasLowering
 from sardonyx._src.compile.prepare.promote_half import promote_half_precision
 from sardonyx._src.compile.prepare.required_sizes import bind_sizes
@@ -101,6 +102,7 @@ def prepare_model(
         copy = optimize_tolerantly(copy, defects)
     number_classes(copy)
     quantize_unsigned(copy)
+    merge_convolutions(copy)
     required: dict[str, int] = {}
     facts, recorder = infer_sizes(copy, sizes, ranks, required)
     if promotes:

@@ -9,6 +9,7 @@ import pytest
 
 from sardonyx._src.errors import LimitError
 from sardonyx._src.ops.text.re2.automaton import Matcher, compile_expression
+from sardonyx._src.ops.text.re2.runs import run_pattern
 
 RUNS = ["[a-c]+", "[a-zA-Z0-9_]+", "[^ ]+", "a+", "[é中]+"]  # found by a search for bytes
 OTHERS = ["[ab][ab]+", "a[bc]*", "[ab]+c", "ab", "[a-c]", r"\b[ab]+", "[ab]+$", "^[ab]+", "(?:ab)+"]
@@ -37,6 +38,19 @@ def test_runs_are_recognized(pattern: str) -> None:
 @pytest.mark.parametrize("pattern", OTHERS)
 def test_other_expressions_are_not_runs(pattern: str) -> None:
     assert Matcher(compile_expression(pattern), 10**6).repeated_classes is None
+
+
+@pytest.mark.parametrize("pattern", [*RUNS, "[^a]+", r"\w+", "[[:alpha:]-]+", "(?i)[kß]+"])
+def test_runs_are_patterns_of_re(pattern: str) -> None:
+    matcher, runs = Matcher(compile_expression(pattern), 10**6), run_pattern(pattern)
+    assert runs is not None
+    for text in random_texts(ALPHABET + "-kKß]^\\中\U0001f600\udc80\U0010ffff"):
+        assert [match.span() for match in runs.finditer(text)] == matcher.find_all(text), text
+
+
+@pytest.mark.parametrize("pattern", OTHERS)
+def test_other_expressions_have_no_pattern(pattern: str) -> None:
+    assert run_pattern(pattern) is None
 
 
 @pytest.mark.parametrize("pattern", ["[a-c]+", "[ab]+c"])

@@ -134,6 +134,7 @@ class OperatorTraits:
     Runs
     string_keys: the attributes that list the strings a look-up knows; its result for an element depends on that element alone.
     returns_copies: whether the results of its kernels, also sequences and maps, share no memory with the inputs.
+    ends_word_chain: whether a chain of operators from texts to the vectors of their words may end here (`text/word_chains.py`).
     """
 
     tolerance: Tolerance = "exact"
@@ -158,6 +159,7 @@ class OperatorTraits:
     body_inputs: Callable[[int], int] | None = None
     string_keys: tuple[str, ...] = ()
     returns_copies: bool = False
+    ends_word_chain: bool = False
 
     @property
     def is_random(self) -> bool:

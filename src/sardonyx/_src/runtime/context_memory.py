@@ -56,7 +56,8 @@ class ContextMemory:
         self.slots = native.fixed_slots.copy()
         self.bases = native.bases.copy()
         self.status = np.zeros(status.STATUS_SLOTS, np.int64)
-        self.bases[SLOTS_BASE], self.bases[STATUS_BASE] = self.slots.ctypes.data, self.status.ctypes.data
+        self.slots_address, self.status_address = self.slots.ctypes.data, self.status.ctypes.data
+        self.bases[SLOTS_BASE], self.bases[STATUS_BASE] = self.slots_address, self.status_address
         self.lengths = [0] * len(self.symbols)
         self.required_bytes = 0
         self.sizes: dict[str, int] = {}

@@ -239,7 +239,7 @@ class ExecutionContext(ContextMemory):
         pool, count, block = self.native.pool, len(self.native.program.actions), self.status
         if block[status.LONG_UNITS] == status.REFUSED:
             return self.run_long_units(record, control, arrays)
-        return pool.run(self.slots.ctypes.data, record, count, self.scratch, block.ctypes.data)
+        return pool.run(self.slots_address, record, count, self.scratch, self.status_address)
 
     def run_long_units(self, record: int, control: RunControl, arrays: object) -> int:
         """`run_tape` for units of work that take long, each of them in a helper thread."""

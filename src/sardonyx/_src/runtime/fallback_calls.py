@@ -8,7 +8,7 @@ all checks to start over, where a kernel fails or a result has another shape tha
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, cast
 
@@ -31,6 +31,7 @@ from sardonyx._src.runtime.fallback_ops import MIN_LONG_INPUTS, FallbackRunner, 
 from sardonyx._src.runtime.interruptible_calls import call_interruptibly
 
 if TYPE_CHECKING:
+    from sardonyx._src.ops.direct_kernels import DirectKernel
     from sardonyx._src.runtime.execution_context import ExecutionContext
     from sardonyx._src.runtime.native_program import NativeProgram
 
@@ -48,14 +49,25 @@ class ChangedResult(Exception):
 class FallbackCall:
     """A fallback operation: its kernel, where its inputs are, and the values that it computes (None: unused).
 
-    inputs: if they are the same arrays in all runs.  shares_nothing: whether its results are known to be no views of them.
+    inputs: if they are the same arrays in all runs, of `size` bytes.  write: the only one of `writes`.  shares_nothing: whether
+    its results are known to be no views of inputs.
     """
 
-    kernel: Eval
+    kernel: DirectKernel
     reads: tuple[Read, ...]
     inputs: list[Array] | None
+    size: int | None
     writes: tuple[Value | None, ...]
+    write: Value | None
     shares_nothing: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FusedCall:
+    """A fallback operation that a later call performs, too."""
+
+    def perform(self, _: Mapping[Value, RuntimeValue]) -> None:
+        """Does nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +118,14 @@ class FallbackCalls:
         native = context.native
         self.context, self.actions = context, native.program.actions
         self.constants = native.fallback.constants
-        self.calls = {
+        self.calls: dict[int, FallbackCall | FusedCall | TensorCopy | SizeCheck] = {
             record: bind_action(action, context)
             for record, action in enumerate(self.actions)
             if not isinstance(action, Step)
         }
+        fused = self.fuse_calls()
+        nodes = [a.node for i, a in enumerate(self.actions) if isinstance(a, FallbackOp) and i not in fused]
+        self.computes = not all(map(moves_elements, nodes))
         self.reads_callers_arrays = any(
             isinstance(read, TensorView)
             for call in self.calls.values()
@@ -122,6 +137,31 @@ class FallbackCalls:
             (value, context.python_shapes[value]) if tensor is None else None
             for value, tensor in native.program.outputs.items()
         ]
+
+    def fuse_calls(self) -> set[int]:
+        """Replaces chains of calls by one call each; returns the records of the calls in chains."""
+        from sardonyx._src.runtime.fused_calls import (
+            find_chains,
+        )  # lazy: few programs have fallback operations
+
+        native, frame = self.context.native, self.context.calls_frame
+        ranks = {
+            value: len(shape) for value, shape in self.context.python_shapes.items() if shape is not None
+        }
+        limit = 0 if frame is None else frame.run.limits.iterations
+        outputs = list(native.program.outputs)
+        records: set[int] = set()
+        for chain in find_chains(self.actions, native.fallback.steps, self.constants, outputs, ranks, limit):
+            *earlier, last = chain.records
+            self.calls.update((record, FusedCall()) for record in earlier)
+            call = self.calls[last]
+            assert isinstance(call, FallbackCall), "a chain must end with a fallback operation"
+            read: tuple[Read, ...] = (chain.source,)
+            self.calls[last] = replace(
+                call, kernel=chain.kernel, reads=read, inputs=None, shares_nothing=True
+            )
+            records.update(chain.records)
+        return records
 
     def bind_feeds(self, feeds: Mapping[str, object]) -> dict[Value, RuntimeValue] | None:
         """The values that kernels read besides tensors; None for feeds unlike those of earlier runs."""
@@ -140,20 +180,13 @@ class FallbackCalls:
 
         outputs: the arrays that native steps write.  arrays: the feeds and outputs.  Raises ChangedResult.
         """
-        context, count, calls = self.context, len(self.actions), self.calls
-        record = int(context.status[status.RESUME_RECORD])
+        context = self.context
         try:
-            while record < count:
-                action = calls.get(record)
-                if action is None:
-                    record = context.run_tape(record, control, arrays)
-                    continue
-                if isinstance(action, TensorCopy | SizeCheck):
-                    action.perform(values)
-                else:
-                    control.check()
-                    self.call(action, values, control)
-                record += 1
+            if self.computes:
+                with np.errstate(all="ignore"):
+                    self.run_actions(values, control, arrays)
+            else:
+                self.run_actions(values, control, arrays)
         finally:
             if context.caller_arrays:
                 context.caller_arrays.clear()
@@ -162,20 +195,40 @@ class FallbackCalls:
         native = iter(outputs)
         return [next(native) if each is None else take_result(values, *each) for each in self.outputs]
 
+    def run_actions(self, values: dict[Value, RuntimeValue], control: RunControl, arrays: object) -> None:
+        """Runs the tape on, and performs the actions at which it stops."""
+        context, count, calls = self.context, len(self.actions), self.calls
+        record = int(context.status[status.RESUME_RECORD])
+        while record < count:
+            action = calls.get(record)
+            if action is None:
+                record = context.run_tape(record, control, arrays)
+                continue
+            if isinstance(action, FallbackCall):
+                control.check()
+                self.call(action, values, control)
+            else:
+                action.perform(values)
+            record += 1
+
     def call(self, call: FallbackCall, values: dict[Value, RuntimeValue], control: RunControl) -> None:
         """Calls a kernel, in a way that the caller can stop waiting for if its inputs are large."""
-        inputs: Sequence[RuntimeValue] = call.inputs or [self.fetch(read, values) for read in call.reads]
-        size = 0
-        for x in inputs:
-            if isinstance(x, np.ndarray):
-                size += x.nbytes
+        inputs: Sequence[RuntimeValue]
+        if call.inputs is None:
+            inputs = [self.fetch(read, values) for read in call.reads]
+            size = sum([x.nbytes for x in inputs if isinstance(x, np.ndarray)])
+        else:
+            inputs, size = call.inputs, call.size or 0
         try:
             if size < MIN_LONG_INPUTS:
                 result = call.kernel(*inputs)
             else:
-                result = call_interruptibly(partial(call.kernel, *inputs), control)
+                result = call_interruptibly(partial(ignore_numeric_errors(call.kernel), *inputs), control)
         except KERNEL_ERRORS:
             raise ChangedResult from None
+        if call.write is not None and not isinstance(result, tuple):
+            values[call.write] = result if call.shares_nothing else copy_if_view(as_value(result), inputs)
+            return
         results = result if isinstance(result, tuple) else (result,)
         for value, item in zip(call.writes, results, strict=False):
             if value is not None:
@@ -230,11 +283,17 @@ def bind_action(action: Action, context: ExecutionContext) -> FallbackCall | Ten
         view = context.view(action.tensor, writeable=True)
         return TensorCopy(action.value, view, view.shape)
     assert isinstance(action, FallbackOp), f"{action!r} cannot be called directly"
+    from sardonyx._src.ops.direct_kernels import (
+        bind_direct_kernel,
+    )  # lazy: few programs have fallback operations
+
     step = context.native.fallback.steps[action.node]
     reads = tuple(bind_read(value, action, context) for value in step.reads)
     arrays = [read for read in reads if isinstance(read, np.ndarray)]
     inputs = arrays if len(arrays) == len(reads) else None
-    return FallbackCall(bind_kernel(step, context), reads, inputs, step.writes, returns_copies(action.node))
+    kernel = bind_direct_kernel(step.node, step.attributes, reads) or bind_kernel(step, context)
+    size = None if inputs is None else sum(x.nbytes for x in inputs)
+    return FallbackCall(kernel, reads, inputs, size, step.writes, step.write, returns_copies(action.node))
 
 
 def bind_size_check(action: BindSizes, context: ExecutionContext) -> SizeCheck:
@@ -254,7 +313,12 @@ def bind_kernel(step: NodeStep, context: ExecutionContext) -> Eval:
     else:
         assert step.bind is not None and context.calls_frame is not None, f"{step.node!r} has no kernel"
         kernel = step.bind(context.calls_frame)
-    return kernel if moves_elements(step.node) else np.errstate(all="ignore")(kernel)
+    return kernel
+
+
+def ignore_numeric_errors(kernel: DirectKernel) -> DirectKernel:
+    """A kernel to be called in a thread that has not been prepared for kernels."""
+    return np.errstate(all="ignore")(kernel)
 
 
 def moves_elements(node: Node) -> bool:
@@ -305,9 +369,13 @@ def take_result(
 ) -> RuntimeValue:
     """A result of the program; raises ChangedResult for one of another shape than before."""
     result = values[value]
+    if type(result) is np.ndarray:
+        if result.shape != shape:
+            raise ChangedResult
+        return result if result.flags.writeable else result.copy()
     if shape_of(result) != shape:
         raise ChangedResult
-    return result.copy() if isinstance(result, np.ndarray) and not result.flags.writeable else result
+    return result
 
 
 def shape_of(value: RuntimeValue) -> tuple[int, ...] | None:

@@ -6,17 +6,20 @@ Spec: com.microsoft Tokenizer-1, as onnxruntime computes it.  Expressions are th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.errors import EvaluationError
+from sardonyx._src.errors import EvaluationError, LimitError
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.microsoft.text import DOMAIN
+from sardonyx._src.ops.ml.lookup import string_vector
 from sardonyx._src.ops.text.re2.automaton import Matcher, compile_expression
+from sardonyx._src.ops.text.re2.runs import run_pattern
 
 op = Operator("Tokenizer", DOMAIN, about="strings split into tokens, along a new last axis")
 START, END = "\x02", "\x03"  # of a text
@@ -44,17 +47,33 @@ def evaluate(
     """x: strings [c] or [n, c]; result: tokens [..., most], padded; with `mark` between a start and an end of text."""
     if bool(separators) == bool(tokenexp):
         raise EvaluationError("one of separators and tokenexp must be given; got both or none")
-    limit = context.limits.iterations
+    limit, texts = context.limits.iterations, x.reshape(-1).tolist()
     if tokenexp:
-        matcher = Matcher(compile_expression(tokenexp), limit)
-        rows = [[text[i:j] for i, j in matcher.find_all(text)] for text in x.reshape(-1)]
+        rows = find_tokens(texts, tokenexp, limit)
     elif list(separators) == [""]:
-        rows = [list(text) for text in x.reshape(-1)]
+        rows = list(map(list, texts))
     else:
         matchers = [Matcher(compile_expression(pattern), limit) for pattern in separators]
-        rows = [split_at(text, matchers) for text in x.reshape(-1)]
-    rows = [[token for token in row if len(token) >= max(mincharnum, 1)] for row in rows]
+        rows = [split_at(text, matchers) for text in texts]
+    if mincharnum > 1:
+        rows = [[token for token in row if len(token) >= mincharnum] for row in rows]
     return table(rows, x.shape, pad_value, context, has_marks=bool(mark))
+
+
+def find_tokens(texts: Sequence[str], expression: str, limit: int) -> list[list[str]]:
+    """The matches of an expression in each text; raises LimitError beyond the limit of visited states."""
+    pattern = run_pattern(expression)
+    if pattern is None:
+        matcher = Matcher(compile_expression(expression), limit)
+        return [[text[i:j] for i, j in matcher.find_all(text)] for text in texts]
+    check_characters(texts, limit)
+    return list(map(pattern.findall, texts))
+
+
+def check_characters(texts: Sequence[str], limit: int) -> None:
+    """Raises LimitError if texts have more characters in all than a matcher may visit states."""
+    if sum(map(len, texts)) > limit:
+        raise LimitError(f"matching must visit at most {limit} states", limit="limits.iterations")
 
 
 def split_at(text: str, separators: Sequence[Matcher]) -> list[str]:
@@ -82,8 +101,9 @@ def table(
     most = max(map(len, rows), default=0)
     width = most + 2 if has_marks and most else most
     check_result_bytes(context, (len(rows), width), np.dtype(object), "Tokenizer result")
+    if width > most:
+        rows = [[START, *row, END] for row in rows]
     result = np.full((len(rows), width), pad_value, object)
-    for line, row in zip(result, rows, strict=True):
-        tokens = [START, *row, END] if has_marks and most else row
-        line[: len(tokens)] = tokens
+    is_token = np.arange(width) < np.fromiter(map(len, rows), np.int64, len(rows))[:, np.newaxis]
+    result[is_token] = string_vector(list(chain.from_iterable(rows)))
     return result.reshape(*shape, width)

@@ -20,7 +20,7 @@ from sardonyx._src.ops.api import Operator, RuntimeValue
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.ml.batches import batch, rows
 
-MapBuilder: TypeAlias = Callable[[Iterable[tuple[np.generic, ...]]], list[RuntimeValue]]
+MapBuilder: TypeAlias = Callable[[Iterable[Iterable[np.generic]]], list[RuntimeValue]]
 MAX_DISPLAYED_LABELS = 100
 op = Operator("ZipMap", "ai.onnx.ml", returns_copies=True)
 LABEL_TYPES = {"classlabels_int64s": DataType.INT64, "classlabels_strings": DataType.STRING}
@@ -41,14 +41,23 @@ def evaluate(
         )
     labels = classlabels_strings or () if classlabels_int64s is None else classlabels_int64s
     check_label_count(labels, batch)
-    if not labels:
-        return [{} for _ in batch]
-    if len(batch) == 1:
-        return map_builder(labels)([tuple(batch[0])])
-    return map_builder(labels)(zip(*map(list, batch.T), strict=True))
+    return build_maps(labels)(batch) if labels else [{} for _ in batch]
 
 
 @lru_cache(maxsize=64)
+def build_maps(labels: tuple[int, ...] | tuple[str, ...]) -> Callable[[Array], list[RuntimeValue]]:
+    """A function from a matrix with a column for each label to maps."""
+    builder, columns = map_builder(labels), len(labels)
+
+    def build(matrix: Array) -> list[RuntimeValue]:
+        if len(matrix) == 1:
+            return builder(matrix)
+        elements = iter(list(matrix.reshape(-1)))
+        return builder(zip(*[elements] * columns))  # noqa: B905  # each row takes the next elements
+
+    return build
+
+
 def map_builder(labels: tuple[int, ...] | tuple[str, ...]) -> MapBuilder:
     """A function from rows of elements to maps: for a few labels one with a dict display, which is faster than `zip`."""
     if len(labels) > MAX_DISPLAYED_LABELS:

@@ -10,8 +10,9 @@ the result is one empty string.
 from __future__ import annotations
 
 import re
-
-import numpy as np
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
+from typing import NamedTuple
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
@@ -20,6 +21,7 @@ from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
+from sardonyx._src.ops.ml.lookup import string_vector
 from sardonyx._src.ops.traits import enum_values
 
 CASE_ACTIONS = ("NONE", "LOWER", "UPPER")
@@ -64,13 +66,21 @@ def eval_10(
     check_inputs(X, case_change_action)
     language = language_of(locale) if case_change_action != "NONE" or not is_case_sensitive else ""
     words = X.reshape(-1).tolist()
-    if is_case_sensitive:
-        remaining = [word for word in words if word not in stopwords]
-    else:
-        folded_stopwords = {fold_case(word, language) for word in stopwords}
-        remaining = [word for word in words if fold_case(word, language) not in folded_stopwords]
-    changed = [change_case(word, case_change_action, language) for word in remaining]
-    return np.array(changed or [""], object).reshape((1,) * (X.ndim - 1) + (-1,))
+    if stopwords and is_case_sensitive:
+        removed = frozenset(stopwords)
+        words = [word for word in words if word not in removed]
+    elif stopwords:
+        folded = fold_all(stopwords, language)
+        words = [word for word in words if fold_case(word, language) not in folded]
+    if case_change_action != "NONE":
+        words = list(map(case_changer(case_change_action, language), words))
+    return string_vector(words or [""]).reshape((1,) * (X.ndim - 1) + (-1,))
+
+
+@lru_cache(maxsize=64)
+def fold_all(words: tuple[str, ...], language: str) -> frozenset[str]:
+    """The case foldings of words."""
+    return frozenset(fold_case(word, language) for word in words)
 
 
 def check_inputs(X: Array, case_change_action: str) -> None:
@@ -82,6 +92,7 @@ def check_inputs(X: Array, case_change_action: str) -> None:
         )
 
 
+@lru_cache(maxsize=64)
 def language_of(locale: str) -> str:
     """`turkic` for a Turkish or Azeri locale, "" for languages without special casing rules.
 
@@ -95,12 +106,32 @@ def language_of(locale: str) -> str:
     return "turkic" if language in ("tr", "tur", "turkish", "az", "aze", "azeri", "azerbaijani") else ""
 
 
-def change_case(word: str, action: str, language: str) -> str:
-    if action == "NONE":
-        return word
-    if language == "turkic":
-        word = word.translate(TURKIC_UPPER) if action == "UPPER" else turkic_lower(word)
-    return word.upper() if action == "UPPER" else word.lower()
+class CaseChanger(NamedTuple):
+    """function: changes the case of a text; None if it stays."""
+
+    function: Callable[[str], str] | None
+
+
+def plain_case_changer(attributes: Mapping[str, object]) -> CaseChanger | None:
+    """What the node with these attributes does to each text by itself; None if it may remove texts, or is refused."""
+    action = str(attributes["case_change_action"])
+    if attributes.get("stopwords") or action not in CASE_ACTIONS:
+        return None
+    language = language_of(str(attributes.get("locale", "en_US")))
+    if language:
+        return None
+    return CaseChanger(None if action == "NONE" else case_changer(action, language))
+
+
+def case_changer(action: str, language: str) -> Callable[[str], str]:
+    """The function that changes the case of a word, to "UPPER" or "LOWER"."""
+    if language != "turkic":
+        return str.upper if action == "UPPER" else str.lower
+    return partial(change_turkic_case, action=action)
+
+
+def change_turkic_case(word: str, action: str) -> str:
+    return word.translate(TURKIC_UPPER).upper() if action == "UPPER" else turkic_lower(word).lower()
 
 
 def fold_case(word: str, language: str) -> str:

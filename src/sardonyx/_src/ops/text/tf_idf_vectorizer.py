@@ -6,6 +6,9 @@ Spec: ai.onnx TfIdfVectorizer-9.  Tokens of an n-gram are 1 to max_skip_count + 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
@@ -15,14 +18,18 @@ from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.ml.class_labels import count
-from sardonyx._src.ops.ml.lookup import string_vector
-from sardonyx._src.ops.text.ngrams import NgramPool, check_bounds
+from sardonyx._src.ops.ml.identity_key import IdentityKey
+from sardonyx._src.ops.text.ngram_vectors import NgramLists, NgramVectorizer, build_vectorizer
+from sardonyx._src.ops.text.ngrams import check_bounds
 from sardonyx._src.ops.traits import enum_values
 
 WEIGHTING_MODES = ("TF", "IDF", "TFIDF")
 
 op = Operator(
-    "TfIdfVectorizer", tolerance="rounding", enum_attributes={"mode": enum_values(*WEIGHTING_MODES)}
+    "TfIdfVectorizer",
+    tolerance="rounding",
+    enum_attributes={"mode": enum_values(*WEIGHTING_MODES)},
+    ends_word_chain=True,
 )
 
 
@@ -48,31 +55,43 @@ def evaluate(
         raise EvaluationError(f"mode must be one of {', '.join(WEIGHTING_MODES)}; got {mode!r}")
     if max_skip_count < 0:
         raise EvaluationError(f"max_skip_count must be >= 0; got {max_skip_count}")
-    tokens = pool_tokens(X, pool_int64s, pool_strings)
-    pool = NgramPool.of(tokens, ngram_counts, min_gram_length, max_gram_length, len(ngram_indexes))
-    indexes = np.array(ngram_indexes, np.int64)
-    if (indexes < 0).any():
-        raise EvaluationError(f"ngram_indexes must be >= 0; got {indexes.min()}")
-    scale = np.ones(len(indexes)) if not weights or mode == "TF" else np.array(weights, np.float64)
-    if len(scale) != len(indexes):
-        raise EvaluationError(f"weights must have {len(indexes)} elements, one per n-gram; got {len(scale)}")
+    check_pool_type(X, pool_int64s, pool_strings)
+    lists = NgramLists(
+        pool_int64s, pool_strings, ngram_counts, ngram_indexes, weights if mode != "TF" else None
+    )
+    vectorizer = build_vectorizer(
+        IdentityKey(lists), min_gram_length, max_gram_length, is_binary=mode == "IDF"
+    )
     rows = np.atleast_2d(X)
-    width = int(indexes.max(initial=-1)) + 1
-    check_result_bytes(context, (len(rows), width), np.float64, "TfIdfVectorizer result")
-    present, counts = pool.counts(rows, max_skip_count)
-    row, ngram = np.divmod(present, max(1, len(indexes)))
-    amount = np.minimum(counts, 1) if mode == "IDF" else counts
-    flat = np.bincount(row * width + indexes[ngram], amount * scale[ngram], minlength=len(rows) * width)
-    result = flat.reshape(len(rows), width).astype(np.float32)
+    check_result_bytes(context, (len(rows), vectorizer.width), np.float64, "TfIdfVectorizer result")
+    result = vectorizer.count_ngrams(rows, max_skip_count)
     return result if X.ndim == 2 else result[0]
 
 
-def pool_tokens(X: Array, int64s: tuple[int, ...] | None, strings: tuple[str, ...] | None) -> Array:
+def vectorizer_of(attributes: Mapping[str, Any]) -> NgramVectorizer | None:
+    """The vectorizer of a node with these attributes that has run; None if it does not count single strings without skips."""
+    given = {name: attributes.get(name) for name in ("pool_int64s", "pool_strings", "weights")}
+    if given["pool_int64s"] or not given["pool_strings"]:
+        return None
+    mode, (shortest, longest) = (
+        attributes["mode"],
+        (attributes[f"{bound}_gram_length"] for bound in ("min", "max")),
+    )
+    lists = NgramLists(
+        given["pool_int64s"],
+        given["pool_strings"],
+        attributes["ngram_counts"],
+        attributes["ngram_indexes"],
+        given["weights"] if mode != "TF" else None,
+    )
+    return build_vectorizer(IdentityKey(lists), shortest, longest, is_binary=mode == "IDF")
+
+
+def check_pool_type(X: Array, int64s: tuple[int, ...] | None, strings: tuple[str, ...] | None) -> None:
     if bool(int64s) == bool(strings):
         raise EvaluationError("exactly one of pool_int64s and pool_strings must be given")
     if bool(strings) != (X.dtype.kind == "O"):
         raise EvaluationError(f"X must have the element type of the pool; got {DataType.of(X.dtype).name}")
-    return string_vector(strings) if strings else np.array(int64s, np.int64)
 
 
 def check_pool(inference: Inference, indexes: tuple[int, ...]) -> None:

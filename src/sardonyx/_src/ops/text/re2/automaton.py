@@ -161,6 +161,11 @@ class Matcher:
     @cached_property
     def repeated_classes(self) -> re.Pattern[bytes] | None:
         """For an expression such as [a-z]+, whose matches are the longest runs of some classes: those runs of bytes."""
+        accepted = self.run_classes()
+        return None if accepted is None else re.compile(b"[" + re.escape(bytes(accepted)) + b"]+")
+
+    def run_classes(self) -> list[int] | None:
+        """The classes of an expression whose matches are the longest runs of some classes; None for other expressions."""
         classes = range(len(self.expression.cuts))
         if len(classes) > MAX_REPEATED_CLASSES or len({*self.expression.sides}) > 1:
             return None
@@ -172,8 +177,7 @@ class Matcher:
         (inside,) = states
         if not self.accepts(inside, OTHER) or [self.advance(inside, c) for c in classes] != after_one:
             return None
-        accepted = bytes(c for c in classes if after_one[c] == inside)
-        return re.compile(b"[" + re.escape(accepted) + b"]+")
+        return [c for c in classes if after_one[c] == inside]
 
     def longest_match(self, characters: Sequence[int], start: int) -> int:
         """The end of the longest match from a position on; -1 if there is none."""

@@ -1,0 +1,76 @@
+"""Chains of operators from texts to the vectors of their words, which one function computes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ops.microsoft.text import DOMAIN
+from sardonyx._src.ops.text.re2.runs import run_pattern
+from sardonyx._src.ops.text.string_normalizer import plain_case_changer
+from sardonyx._src.ops.text.tf_idf_vectorizer import vectorizer_of
+from sardonyx._src.ops.text.word_counts import word_counter
+
+Attributes: TypeAlias = Mapping[str, object]
+CountWords: TypeAlias = Callable[[Array], Array]
+TOKENIZER, NORMALIZER, RESHAPE = (DOMAIN, "Tokenizer"), ("", "StringNormalizer"), ("", "Reshape")
+MAX_NODES = 4
+
+
+def match_chain(
+    nodes: Sequence[Node],
+    attributes: Sequence[Attributes],
+    constants: Mapping[Value, object],
+    ranks: Mapping[Value, int],
+    limit: int,
+) -> tuple[int, CountWords] | None:
+    """The first node of a chain [Reshape] [StringNormalizer] Tokenizer TfIdfVectorizer, and what computes its result from the texts.
+
+    nodes: each reads the one before, and the last one ends a chain; with their attributes.  ranks: of values, as far as they are
+    known.  limit: of the characters of all texts.  None if there is no chain.  The texts are a vector: each is a row of the result.
+    """
+    kinds = [(node.domain, node.op_type) for node in nodes]
+    first, change_case = len(nodes) - 2, None
+    if first < 0 or kinds[first] != TOKENIZER:
+        return None
+    tokenizer, pattern = attributes[first], find_pattern(attributes[first])
+    if first and kinds[first - 1] == NORMALIZER:
+        first -= 1
+        changer = plain_case_changer(attributes[first])
+        if changer is None:
+            return None
+        change_case = changer.function
+    if rank_of(nodes[first].inputs[0], ranks) != 1:
+        first -= 1
+        if first < 0 or kinds[first] != RESHAPE or not is_flattening(nodes[first], constants):
+            return None
+    vectorizer = vectorizer_of(attributes[-1])
+    if pattern is None or vectorizer is None or vectorizer.words is None:
+        return None
+    if tokenizer["mark"] or tokenizer["pad_value"] in vectorizer.words:
+        return None  # marks and padding would be words
+    counter = word_counter(pattern, change_case, vectorizer, int(str(tokenizer["mincharnum"])), limit)
+    return None if counter is None else (first, counter.count)
+
+
+def find_pattern(tokenizer: Attributes) -> re.Pattern[str] | None:
+    """The pattern of tokens, if they are runs of some characters."""
+    expression = tokenizer.get("tokenexp")
+    if not isinstance(expression, str) or not expression or tokenizer.get("separators"):
+        return None
+    return run_pattern(expression)
+
+
+def rank_of(value: Value | None, ranks: Mapping[Value, int]) -> int | None:
+    return None if value is None else ranks.get(value)
+
+
+def is_flattening(node: Node, constants: Mapping[Value, object]) -> bool:
+    """Whether a Reshape makes a vector."""
+    shape = None if node.inputs[1] is None else constants.get(node.inputs[1])
+    return isinstance(shape, np.ndarray) and shape.size == 1

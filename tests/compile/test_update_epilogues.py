@@ -41,7 +41,7 @@ def test_kernel_writes_all_results(rows: int, columns: int, k: int) -> None:
     arrays = (a, b, velocity, weight, rate, *results)
     tensors, buffers = zip(*map(guarded.tensor, arrays), strict=True)
     panels, packing = pack_tensor(tensors[1], guarded.target())
-    epilogue = Epilogue(VELOCITY, ("matrix", "matrix", "scalar"), (WEIGHT,))
+    epilogue = Epilogue(VELOCITY, ("matrix", "matrix", "scalar"), further=(WEIGHT,))
     left = tensors[0].permute((1, 0))
     steps = matmul_steps(
         left, panels, tensors[5], epilogue=epilogue, operands=tensors[2:5], further=(tensors[6],)

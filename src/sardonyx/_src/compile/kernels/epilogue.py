@@ -6,7 +6,7 @@ A kernel emits the expression of its epilogue on each vector of results, in regi
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
@@ -33,7 +33,7 @@ class Epilogue:
 
     expression: Scalar = RESULT
     operand_layouts: tuple[OperandLayout, ...] = ()
-    further: tuple[Scalar, ...] = ()
+    further: tuple[Scalar, ...] = field(default=(), kw_only=True)
 
     @property
     def key(self) -> str:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue
 from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.partition.epilogues import can_take, operand_layouts, read_operand
-from sardonyx._src.compile.partition.fusion import MAX_RESULTS, GroupBuilder
+from sardonyx._src.compile.partition.fusion import MAX_RESULTS
+from sardonyx._src.compile.partition.group_builder import GroupBuilder
 from sardonyx._src.compile.partition.region import FusedEpilogue, Shape
 from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.dtypes import DataType
@@ -45,6 +46,6 @@ def fuse_update(scope: Scope, value: Value) -> tuple[FusedEpilogue, tuple[Value,
         read_operand(operand, kind, channels_last=False)
         for operand, kind in zip(group.operands, kinds, strict=True)
     )
-    epilogue = Epilogue(group.values[0], kinds, group.values[1:])
+    epilogue = Epilogue(group.values[0], kinds, further=group.values[1:])
     fused = FusedEpilogue(epilogue, group.results[0], tuple(group.nodes), reads, tuple(group.shapes))
     return fused, group.results[1:]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen.expressions import Apply, Local, Number, Scalar
 from sardonyx._src.compile.kernels.reductions.row_program import MEAN, RowProgram, RowSum
-from sardonyx._src.compile.partition.fusion import scalar_constant
+from sardonyx._src.compile.partition.elementwise_operands import scalar_constant
 from sardonyx._src.compile.partition.region import Region
 from sardonyx._src.compile.partition.registry import fuses
 from sardonyx._src.compile.partition.row_programs import (

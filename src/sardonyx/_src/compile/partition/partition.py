@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sardonyx._src.compile.partition.region import Fallback, Region, fallback_region
+from sardonyx._src.compile.partition.region import Region, fallback_region
 from sardonyx._src.compile.partition.registry import matchers_of
+from sardonyx._src.compile.partition.requirements import FallbackRequired
 from sardonyx._src.compile.partition.reserved_nodes import release_nodes, reserve_row_programs
 from sardonyx._src.compile.partition.scope import RegionGraph, Scope
 from sardonyx._src.compile.program.defects import DEFECTS
@@ -60,12 +61,15 @@ def match_region(scope: Scope, node: Node) -> Region[object]:
 
 
 def find_region(scope: Scope, node: Node) -> Region[object] | None:
-    """The region that the first matcher returns for a node; None if none matches."""
+    """The region that the first matcher returns for a node; None if each returns None or raises FallbackRequired."""
     bound = scope.bind_node(node)
     if bound is not None:
         for matcher in matchers_of(node.domain, node.op_type, bound.version):
             scope.guards = {}
-            region = matcher(bound, scope)
+            try:
+                region = matcher(bound, scope)
+            except FallbackRequired:
+                continue
             if region is not None and can_be_executed(region, scope):
                 return replace(region, guards=tuple(scope.guards))
     return None
@@ -84,8 +88,3 @@ def can_be_executed(region: Region[object], scope: Scope) -> bool:
     computed = {value for node in region.nodes for value in node.outputs if scope.data_dependent_axes(value)}
     is_single = len(region.nodes) == 1
     return not computed or (is_single and (region.binds_sizes or computed.isdisjoint(region.results)))
-
-
-def has_fallback(regions: RegionGraph) -> bool:
-    """Whether a reference kernel computes a part of the graph."""
-    return any(isinstance(region.config, Fallback) for region in regions.regions)

@@ -6,10 +6,9 @@ regions of the body in its config.
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 from sardonyx._src.compile.partition.partition import partition
 from sardonyx._src.compile.partition.region import Fallback, Region, Shape
+from sardonyx._src.compile.partition.requirements import require
 from sardonyx._src.compile.partition.scope import RegionGraph, Scope
 from sardonyx._src.compile.prepare.outlining import resolve_identity
 from sardonyx._src.dtypes import DataType
@@ -17,12 +16,6 @@ from sardonyx._src.ir.graph import Graph, Value
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.walk import captures
 from sardonyx._src.ops.bind import literal_of
-
-T = TypeVar("T")
-
-
-class FallbackRequired(Exception):
-    """A part of a subgraph is not native: the control-flow node that contains it becomes a fallback."""
 
 
 class SubgraphScope(Scope):
@@ -67,16 +60,3 @@ class SubgraphScope(Scope):
 def has_type(scope: Scope, value: Value, dtype: DataType, shape: Shape) -> bool:
     """Whether a value has this element type and these dims in every run."""
     return scope.dtype_of(value) is dtype and scope.shape(value) == shape
-
-
-def require(condition: bool) -> None:
-    """Raises FallbackRequired unless the condition holds."""
-    if not condition:
-        raise FallbackRequired
-
-
-def require_value(value: T | None) -> T:
-    """The value; raises FallbackRequired for None."""
-    if value is None:
-        raise FallbackRequired
-    return value

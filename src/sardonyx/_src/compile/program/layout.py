@@ -174,4 +174,3 @@ class CustomLayout:
 
 ANY, DENSE, ROWS, CHANNELS_LAST = AnyLayout(), Dense(), DenseRows(), ChannelsLast()
 FOLLOW = Follow(DENSE)
-FOLLOW_ANY = Follow(ANY)

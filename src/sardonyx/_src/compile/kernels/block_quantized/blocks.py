@@ -106,7 +106,7 @@ class PackedBlocks:
         return -(-self.columns // self.tile.width)
 
 
-def pack_blocks(matrix: BlockQuantizedMatrix, target: Target, name: str = "") -> PackedBlocks:
+def pack_blocks(matrix: BlockQuantizedMatrix, target: Target) -> PackedBlocks:
     """Packs a matrix, when it is first read."""
     tile = make_tile(tuning_for(target).gemm.dynamic_tile_vectors, target)
     first_zero = int(matrix.zeros.flat[0])
@@ -121,7 +121,7 @@ def pack_blocks(matrix: BlockQuantizedMatrix, target: Target, name: str = "") ->
             fill_panel(panel, matrix, format_, slice(number * tile.width, (number + 1) * tile.width))
 
     lazy = LazyConstant(shape, 2, matrix.codes, compute_rows, np.dtype(np.uint8))
-    return PackedBlocks(make_constant(lazy, name), tile, format_, k, columns)
+    return PackedBlocks(make_constant(lazy), tile, format_, k, columns)
 
 
 def fill_panel(panel: Array, matrix: BlockQuantizedMatrix, format_: BlockFormat, columns: slice) -> None:

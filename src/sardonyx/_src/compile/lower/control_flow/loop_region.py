@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sardonyx._src.compile.partition.region import Alias, Read, Region, Shape, Write
+from sardonyx._src.compile.partition.requirements import require, require_value
 from sardonyx._src.compile.partition.scope import RegionGraph, Scope
-from sardonyx._src.compile.partition.subgraphs import SubgraphScope, has_type, require, require_value
+from sardonyx._src.compile.partition.subgraphs import SubgraphScope, has_type
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.prepare.outlining import resolve_identity
 from sardonyx._src.compile.program.layout import ANY

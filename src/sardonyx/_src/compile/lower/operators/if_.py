@@ -19,14 +19,9 @@ from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers
 from sardonyx._src.compile.partition.region import Read, Region, Write
 from sardonyx._src.compile.partition.registry import matches
+from sardonyx._src.compile.partition.requirements import require, require_value
 from sardonyx._src.compile.partition.scope import RegionGraph, Scope
-from sardonyx._src.compile.partition.subgraphs import (
-    FallbackRequired,
-    SubgraphScope,
-    has_type,
-    require,
-    require_value,
-)
+from sardonyx._src.compile.partition.subgraphs import SubgraphScope, has_type
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.prepare.outlining import resolve_identity
 from sardonyx._src.compile.program.layout import ANY
@@ -61,14 +56,7 @@ class Branches:
 
 
 @matches("If", 25)
-def match_if(op: BoundNode, scope: Scope) -> Region[Branches] | None:
-    try:
-        return if_region(op, scope)
-    except FallbackRequired:
-        return None
-
-
-def if_region(op: BoundNode, scope: Scope) -> Region[Branches]:
+def match_if(op: BoundNode, scope: Scope) -> Region[Branches]:
     condition = require_value(op.input(0))
     require(has_one_element(scope, condition, DataType.BOOL))
     outputs = {i: output for i in range(len(op.node.outputs)) if (output := used_output(op, i)) is not None}

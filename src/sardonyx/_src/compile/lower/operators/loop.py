@@ -30,8 +30,8 @@ from sardonyx._src.compile.lower.operators.range import known_scalar
 from sardonyx._src.compile.lower.registry import lowers
 from sardonyx._src.compile.partition.region import Region
 from sardonyx._src.compile.partition.registry import matches
+from sardonyx._src.compile.partition.requirements import require, require_value
 from sardonyx._src.compile.partition.scope import Scope
-from sardonyx._src.compile.partition.subgraphs import FallbackRequired, require, require_value
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.prepare.outlining import resolve_identity
 from sardonyx._src.compile.program.program import Action
@@ -41,14 +41,7 @@ from sardonyx._src.ir.graph import Graph, Value
 
 
 @matches("Loop", 25)
-def match_loop(op: BoundNode, scope: Scope) -> Region[InlinedLoop] | None:
-    try:
-        return loop_region(op, scope)
-    except FallbackRequired:
-        return None
-
-
-def loop_region(op: BoundNode, scope: Scope) -> Region[InlinedLoop]:
+def match_loop(op: BoundNode, scope: Scope) -> Region[InlinedLoop]:
     body, initial = op.attribute("body", Graph), op.node.inputs[2:]
     count = len(initial)
     require(len(body.inputs) == 2 + count and len(body.outputs) >= 1 + max(count, len(op.node.outputs)))

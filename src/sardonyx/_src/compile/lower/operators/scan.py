@@ -17,22 +17,15 @@ from sardonyx._src.compile.lower.control_flow.loop_region import (
 )
 from sardonyx._src.compile.partition.region import Region
 from sardonyx._src.compile.partition.registry import matches
+from sardonyx._src.compile.partition.requirements import require, require_value
 from sardonyx._src.compile.partition.scope import Scope
-from sardonyx._src.compile.partition.subgraphs import FallbackRequired, require, require_value
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.ir.dims import Known
 from sardonyx._src.ir.graph import Graph, Value
 
 
 @matches("Scan", 25)
-def match_scan(op: BoundNode, scope: Scope) -> Region[InlinedLoop] | None:
-    try:
-        return scan_region(op, scope)
-    except FallbackRequired:
-        return None
-
-
-def scan_region(op: BoundNode, scope: Scope) -> Region[InlinedLoop]:
+def match_scan(op: BoundNode, scope: Scope) -> Region[InlinedLoop]:
     body, operands = op.attribute("body", Graph), [v for v in op.node.inputs if v is not None]
     count = len(operands) - op.attribute("num_scan_inputs", int)
     require(0 <= count < len(operands) == len(op.node.inputs) == len(body.inputs))

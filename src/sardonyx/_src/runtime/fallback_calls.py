@@ -140,9 +140,10 @@ class FallbackCalls:
 
     def fuse_calls(self) -> set[int]:
         """Replaces chains of calls by one call each; returns the records of the calls in chains."""
-        from sardonyx._src.runtime.fused_calls import (
-            find_chains,
-        )  # lazy: few programs have fallback operations
+        ops = (find(a.node.domain, a.node.op_type) for a in self.actions if isinstance(a, FallbackOp))
+        if not any(op is not None and op.ends_word_chain for op in ops):
+            return set()
+        from sardonyx._src.runtime.fused_calls import find_chains  # lazy: few programs have chains
 
         native, frame = self.context.native, self.context.calls_frame
         ranks = {

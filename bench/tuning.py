@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -28,7 +29,8 @@ from sardonyx._src.compile.kernels import tuning
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program.tensor import Buffer
 from sardonyx._src.ir.tensors import Array
-from tuning_sweeps import Sweep, Workload, sweeps
+from tuning_fields import Sweep, Workload
+from tuning_sweeps import sweeps
 from winograd import LAYERS, OTHER, layer_algorithms
 
 PAGE = Path(__file__).resolve().parent.parent / "docs/generated/tuning.md"
@@ -76,13 +78,15 @@ def repetitions(run: Callable[[], None]) -> int:
 
 def prepare(workload: Workload) -> tuple[Callable[[], None], Array]:
     """A call of the steps, and the memory of their result after one run on random numbers."""
-    steps, memory = workload(), dict[Buffer, Array]()
-    random = np.random.default_rng(1)
+    steps, memory, sizes = workload(), dict[Buffer, Array](), Counter[int]()
     for step in steps:
         for operand in step.reads:
             if operand.buffer.data is None and operand.buffer not in memory:
-                memory[operand.buffer] = allocate_filled(operand.buffer)
-                memory[operand.buffer][:] = random.normal(size=memory[operand.buffer].size)
+                numbers = memory[operand.buffer] = allocate_filled(operand.buffer)
+                # By size, since steps of another value may read the same operands in another order.
+                random = np.random.default_rng((numbers.size, sizes[numbers.size]))
+                numbers[:] = random.normal(size=numbers.size)
+                sizes[numbers.size] += 1
     run = prepare_steps(steps, memory)
     run()
     return run, memory[steps[-1].writes[0].buffer].copy()

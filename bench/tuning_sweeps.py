@@ -2,138 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, fields, replace
-from unittest.mock import patch
+from collections.abc import Iterator
 
-import numpy as np
-
-from products import Layer, layer_step, tensor
-from sardonyx._src.compile.codegen.expressions import Apply, Local
 from sardonyx._src.compile.kernels import tuning
-from sardonyx._src.compile.kernels.attention.attention import attention_steps
-from sardonyx._src.compile.kernels.data_movement.copy import copy_step
-from sardonyx._src.compile.kernels.elementwise.elementwise import elementwise_step
-from sardonyx._src.compile.kernels.gemm.matmul import matmul_steps
-from sardonyx._src.compile.kernels.gemm.panels import pack_constant
-from sardonyx._src.compile.kernels.reductions.reduce import reduce_step
-from sardonyx._src.compile.kernels.reductions.softmax import softmax_step
-from sardonyx._src.compile.kernels.winograd.convolution import winograd_steps
-from sardonyx._src.compile.kernels.winograd.cost_model import TRANSFORMS
-from sardonyx._src.compile.kernels.winograd.weight_transform import pack_winograd_weights
 from sardonyx._src.compile.llvm.jit import host_target
-from sardonyx._src.compile.program.step import Step
-
-Workload = Callable[[], Sequence[Step]]
-
-
-@dataclass(frozen=True)
-class Sweep:
-    """A field, the values that are measured, and the steps that depend on it, by name.
-
-    key: the entry of a field that is a mapping, such as the vectors of `tile_rows`.
-    """
-
-    family: str
-    field: str
-    values: tuple[float, ...]
-    workloads: Mapping[str, Workload]
-    key: int | None = None
-
-    @property
-    def name(self) -> str:
-        suffix = "" if self.key is None else f"[{self.key}]"
-        return f"{self.family}.{self.field}{suffix}"
-
-    @property
-    def value(self) -> float:
-        """The value in the table of this machine."""
-        value = getattr(getattr(tuning.tuning_for(host_target()), self.family), self.field)
-        number: float = value if self.key is None else value[self.key]
-        return number
-
-    def set_value(self, value: float) -> AbstractContextManager[object]:
-        """A context in which kernels are emitted with another value of the field."""
-        table = tuning.tuning_for(host_target())
-        family = getattr(table, self.family)
-        if self.field not in {field.name for field in fields(family)}:  # a class variable
-            return patch.object(type(family), self.field, value)
-        entry = value if self.key is None else {**getattr(family, self.field), self.key: value}
-        changed = replace(table, **{self.family: replace(family, **{self.field: entry})})
-        return patch.dict(tuning.TUNINGS, {tuning.target_class(host_target()): changed})
-
-
-# --- workloads -------------------------------------------------------------------------------
-
-
-def matmul(m: int, k: int, n: int) -> Workload:
-    def steps() -> Sequence[Step]:
-        b = np.random.default_rng(1).normal(size=(k, n)).astype(np.float32)
-        return matmul_steps(tensor(m, k), pack_constant(b, host_target()), tensor(m, n))
-
-    return steps
-
-
-def attention(heads: int, queries: int, keys: int, depth: int) -> Workload:
-    def steps() -> Sequence[Step]:
-        q, k, v, y = (tensor(1, heads, length, depth) for length in (queries, keys, keys, queries))
-        return attention_steps(q, k, v, y, scale=depth**-0.5)
-
-    return steps
-
-
-def convolution(layer: Layer) -> Workload:
-    return lambda: [layer_step(layer)]
-
-
-def winograd(size: int, channels: int, features: int) -> Workload:
-    """F(4x4, 3x3)."""
-
-    def steps() -> Sequence[Step]:
-        w = np.random.default_rng(1).normal(size=(features, channels, 3, 3)).astype(np.float32)
-        weights = pack_winograd_weights(w, None, TRANSFORMS[0], host_target())
-        return winograd_steps(
-            tensor(1, size, size, channels), weights, tensor(1, size, size, features), (1, 1)
-        )
-
-    return steps
-
-
-def transpose(*shape: int) -> Workload:
-    return lambda: [copy_step(tensor(*shape).permute((1, 0)), tensor(*shape[::-1]))]
-
-
-def column_slice(rows: int, columns: int) -> Workload:
-    """The copy of the left half of a matrix, row by row."""
-
-    def steps() -> Sequence[Step]:
-        return [copy_step(replace(tensor(rows, 2 * columns), shape=(rows, columns)), tensor(rows, columns))]
-
-    return steps
-
-
-def elementwise(op: str, *shape: int) -> Workload:
-    names = ("i0", "i1") if op == "add" else ("i0",)
-    value = Apply(op, tuple(Local(name) for name in names))
-    return lambda: [elementwise_step(value, [tensor(*shape) for _ in names], tensor(*shape))]
-
-
-def row_sum(rows: int, columns: int) -> Workload:
-    return lambda: [reduce_step("sum", tensor(rows, columns), tensor(rows, 1), (1,))]
-
-
-def column_sum(rows: int, columns: int) -> Workload:
-    return lambda: [reduce_step("sum", tensor(rows, columns), tensor(1, columns), (0,))]
-
-
-def softmax(rows: int, columns: int) -> Workload:
-    return lambda: [softmax_step(tensor(rows, columns), tensor(rows, columns))]
+from tuning_fields import Sweep
+from tuning_workloads import (
+    attention,
+    column_slice,
+    column_sum,
+    computed_matmul,
+    convolution,
+    depthwise,
+    depthwise_weight_gradient,
+    determinants,
+    elementwise,
+    global_mean,
+    lrn,
+    matmul,
+    matmul_with_epilogue,
+    packing,
+    pointwise_depthwise,
+    row_sum,
+    softmax,
+    transpose,
+    transposed_matmul,
+    value_range,
+    weight_gradient,
+    winograd,
+)  # fmt: skip
 
 
 def sweeps() -> Iterator[Sweep]:
+    yield from gemm_sweeps()
+    yield from convolution_sweeps()
+    yield from attention_sweeps()
+    yield from image_sweeps()
+    yield from element_sweeps()
+
+
+def gemm_sweeps() -> Iterator[Sweep]:
     gemm = {"256x768 @ 768x768": matmul(256, 768, 768), "32x1024 @ 1024x1000": matmul(32, 1024, 1000)}
     long = {"128x4096 @ 4096x512": matmul(128, 4096, 512)}
+    few = {"16x1536 @ 1536x384": matmul(16, 1536, 384)}
     rows = tuning.tuning_for(host_target()).gemm.tile_rows
     for vectors, height in rows.items():
         columns = vectors * host_target().lanes
@@ -142,20 +53,52 @@ def sweeps() -> Iterator[Sweep]:
         yield Sweep("gemm", "tile_rows", heights, shape, vectors)
     yield Sweep("gemm", "max_rows", (48, 144, 288, 576), gemm)
     yield Sweep("gemm", "k_block", (256, 512, 1024, 2048), gemm | long)
-    yield Sweep("gemm", "short_k_block", (64, 128, 256), {"16x1536 @ 1536x384": matmul(16, 1536, 384)})
+    yield Sweep("gemm", "short_k_block", (64, 128, 256), few)
     yield Sweep("gemm", "min_unrolled_fmas", (10, 20, 40), gemm)
+    yield Sweep("gemm", "min_unroll", (1, 2, 4), gemm)
+    yield Sweep("gemm", "sparse_prefetch_bytes", (16, 32, 64), few | long)
+    yield Sweep("gemm", "large_bytes", (1 << 18, 1 << 19, 1 << 22), gemm | few)
+    yield Sweep("gemm", "max_short_rows", (4, 8, 10), {"37x512 @ 512x768": matmul(37, 512, 768)})
+    epilogues = {f"{n} operations": matmul_with_epilogue(256, 256, 768, n) for n in (4, 8, 12)}
+    yield Sweep("gemm", "max_inline_operations", (2, 8, 16), epilogues)
+    yield Sweep("gemm", "packing_prefetch_rows", (4, 8, 16), {"packing 1024x768": packing(1024, 768)})
+    computed = {f"{m}x768 @ 768x768": computed_matmul(m, 768, 768) for m in (8, 16, 32)}
+    yield Sweep("gemm", "max_rows_in_place", (4, 16, 32), computed)
+    narrow = {f"8x512 @ 512x{n}": computed_matmul(8, 512, n) for n in (64, 128, 256)}
+    yield Sweep("gemm", "min_columns_in_place", (64, 128, 256), narrow)
+    transposed = {f"transposed 1024x512 @ 512x{n}": transposed_matmul(1024, 512, n) for n in (64, 192, 512)}
+    yield Sweep("gemm", "min_copied_columns", (64, 192, 1024), transposed)
+    yield Sweep(
+        "gemm",
+        "strided_prefetch_terms",
+        (4, 8, 16),
+        {"transposed 1024x512 @ 512x64": transposed_matmul(1024, 512, 64)},
+    )
+
+
+def convolution_sweeps() -> Iterator[Sweep]:
     layers = {"3x3 56x56x64": (56, 64, 64, 3, 1), "1x1 14x14x1024": (14, 1024, 256, 1, 1)}
     convolutions = {name: convolution(layer) for name, layer in layers.items()}
     stem = {"7x7/2 224x224x3": convolution((224, 3, 64, 7, 2))}
     yield Sweep("conv", "unit_rows", (48, 96, 192), convolutions)
     yield Sweep("conv", "max_block_terms", (512, 1024, 2048), convolutions)
     yield Sweep("conv", "band_rows", (256, 512, 1024), stem)
+    yield Sweep("conv", "max_interleaved_channels", (1, 4), stem)
+    thin = {f"3x3 56x56x{channels}": convolution((56, channels, 64, 3, 1)) for channels in (4, 8, 16)}
+    yield Sweep("conv", "max_im2row_channels", (2, 8, 16), thin)
     fused = {"56x56x64": winograd(56, 64, 64), "28x28x128": winograd(28, 128, 128)}
     deep = {"14x14x256": winograd(14, 256, 256), "7x7x512": winograd(7, 512, 512)}
     yield Sweep("winograd", "fused_group_tiles", (12, 24, 48), fused)
     yield Sweep("winograd", "separate_group_tiles", (32, 64, 128), deep)
     yield Sweep("winograd", "max_fused_channels", (64, 160, 512), fused | deep)
     yield Sweep("winograd", "prefetch_tiles", (1, 2, 4), fused)
+    yield Sweep("winograd", "min_groups", (4, 8, 16), fused | deep)
+    gradients = {"3x3 28x28x64": weight_gradient(28, 64, 64), "3x3 7x7x256": weight_gradient(7, 256, 256)}
+    yield Sweep("weight_gradient", "block_pixels", (64, 128, 256), gradients)
+    yield Sweep("weight_gradient", "min_unit_taps", (4, 8, 16), gradients)
+
+
+def attention_sweeps() -> Iterator[Sweep]:
     prefill = {
         "12 x 512 x 512 x 64": attention(12, 512, 512, 64),
         "12 x 197 x 197 x 64": attention(12, 197, 197, 64),
@@ -166,10 +109,61 @@ def sweeps() -> Iterator[Sweep]:
     }
     yield Sweep("attention", "query_block", (32, 64, 128), prefill)
     yield Sweep("attention", "key_block", (64, 128, 256), prefill)
+    yield Sweep("attention", "fold_chains", (2, 4, 8), prefill)
     yield Sweep("attention", "decode_key_block", (128, 256, 512), decode)
     yield Sweep("attention", "split_keys", (256, 512, 1024), decode)
     yield Sweep("attention", "value_rows", (4, 8, 16), decode)
     yield Sweep("attention", "prefetch_floats", (1152, 2304, 4608), decode)
+    yield Sweep(
+        "attention", "min_prefetch_rows", (4, 8, 16), {"12 x 1 x 1024 x 512": attention(12, 1, 1024, 512)}
+    )
+    yield Sweep("attention", "decode_tile_queries", (2, 4), decode)
+    yield Sweep("attention", "decode_tile_vectors", (2, 4), decode)
+    yield Sweep("attention", "min_run_floats", (256, 1024, 4096), decode)
+    yield Sweep("gemm", "independent_sums", (2, 4, 8), decode)
+    queries = {f"12 x {n} x 1024 x 64": attention(12, n, 1024, 64) for n in (4, 8, 16)}
+    yield Sweep("attention", "max_decode_queries", (2, 8, 16), queries)
+
+
+def image_sweeps() -> Iterator[Sweep]:
+    images = {"3x3 112x112x64": depthwise(112, 64), "3x3 14x14x512": depthwise(14, 512)}
+    yield Sweep("channels_last", "cache_budget_bytes", (1 << 16, 1 << 18, 1 << 20), images)
+    yield Sweep("channels_last", "channel_step", (32, 64, 128), images)
+    yield Sweep(
+        "channels_last",
+        "prefetch_min_floats",
+        (1 << 19, 1 << 21, 1 << 30),
+        {"3x3 224x224x64": depthwise(224, 64)},
+    )
+    yield Sweep(
+        "channels_last",
+        "max_unrolled_taps",
+        (3, 5, 7),
+        {"5x5 56x56x64": depthwise(56, 64, 5), "7x7 56x56x64": depthwise(56, 64, 7)},
+    )
+    small = {"3x3 7x7x960": depthwise(7, 960)}
+    yield Sweep("channels_last", "few_rows_channels", (64, 256, 1024), small)
+    means = {"mean 7x7x2048": global_mean(7, 2048), "mean 56x56x256": global_mean(56, 256)}
+    yield Sweep("channels_last", "summation_block", (128, 512, 2048), means)
+    yield Sweep("channels_last", "reduced_channels", (16, 32, 64), means)
+    yield Sweep("channels_last", "small_image_pixels", (16, 1024, 4096), means)
+    yield Sweep("channels_last", "small_image_channels", (16, 64, 256), means)
+    yield Sweep("channels_last", "lrn_unit_pixels", (4, 16, 64), {"LRN 28x28x256": lrn(28, 256)})
+    gradients = {"3x3 28x28x256": depthwise_weight_gradient(28, 256)}
+    yield Sweep("channels_last", "gradient_channels", (32, 64, 128), gradients)
+    yield Sweep("channels_last", "gradient_vectors", (2, 4), gradients)
+    fused = {
+        "112x112, 16 to 96": pointwise_depthwise(112, 16, 96),
+        "56x56, 24 to 144": pointwise_depthwise(56, 24, 144),
+    }
+    yield Sweep("pointwise_depthwise", "group_rows", (2, 4, 8), fused)
+    yield Sweep("pointwise_depthwise", "ring_bytes", (1 << 17, 1 << 19, 1 << 21), fused)
+    yield Sweep("pointwise_depthwise", "min_bands", (1, 4, 8), fused)
+    yield Sweep("pointwise_depthwise", "max_bands", (4, 16, 32), fused)
+    yield Sweep("pointwise_depthwise", "min_band_ratio", (4, 8, 16), fused)
+
+
+def element_sweeps() -> Iterator[Sweep]:
     copies = {"slice 512x512": column_slice(512, 512), "slice 4096x32": column_slice(4096, 32)}
     yield Sweep("data_movement", "copy_unit_elements", (2048, 8192, 32768), copies)
     yield Sweep("data_movement", "memcpy_unroll", (2, 4, 8), copies)
@@ -193,3 +187,7 @@ def sweeps() -> Iterator[Sweep]:
         (1, 2, 4),
         {"tanh 512x768": pointwise["tanh 512x768"]},
     )
+    ranges = {"range of 1048576": value_range(1 << 20)}
+    yield Sweep("reductions", "min_max_unroll", (2, 4, 8), ranges)
+    yield Sweep("reductions", "min_max_block", (1 << 12, 1 << 14, 1 << 16), ranges)
+    yield Sweep("reductions", "unit_matrices", (8, 32, 128), {"determinants 4096x4x4": determinants(4096, 4)})

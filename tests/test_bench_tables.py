@@ -90,13 +90,22 @@ def test_the_memory_of_compile_workers_follows_that_of_the_engine() -> None:
 
 
 def test_a_sweep_changes_a_field_for_the_duration_of_its_block() -> None:
-    sweeps = import_benchmark("tuning_sweeps")
+    sweeps = import_benchmark("tuning_fields")
     for field, key in (("k_block", None), ("min_unrolled_fmas", None), ("tile_rows", 1)):
         sweep = sweeps.Sweep("gemm", field, (), {}, key)
         before = sweep.value
         with sweep.set_value(before + 1):
             assert sweep.value == before + 1
         assert sweep.value == before
+
+
+def test_every_sweep_varies_a_field_of_the_tables() -> None:
+    sweeps = list(import_benchmark("tuning_sweeps").sweeps())
+    assert len({sweep.name for sweep in sweeps}) == len(sweeps)
+    for sweep in sweeps:
+        assert len({*sweep.values, sweep.value}) > 1, sweep.name
+        with sweep.set_value(sweep.values[0]):
+            assert sweep.value == sweep.values[0]
 
 
 def test_the_page_lists_the_choices_that_are_slower_than_the_best() -> None:

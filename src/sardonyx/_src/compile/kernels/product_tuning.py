@@ -217,7 +217,7 @@ class AttentionTuning:
     Rounding:
     key_block, decode_key_block: keys whose scores are in scratch at a time; in prefill they stay in L1 and L2 with the keys
         and values.
-    fold_chains: accumulators of a prefill maximum or sum over keys, which hide its latency.
+    fold_chains: accumulators of a prefill maximum or sum over keys, which hide its latency; a power of two.
     split_keys: keys of a decode unit when the keys are split (split-KV).
     max_decode_queries: queries of a head up to which decode is faster than prefill.
 

@@ -116,8 +116,11 @@ def new_chains(b: KernelBuilder, start: LLVMValue) -> list[StackSlot]:
 def combine_chains(
     b: KernelBuilder, slots: Sequence[StackSlot], combine: Callable[[LLVMValue, LLVMValue], LLVMValue]
 ) -> LLVMValue:
-    first, second, third, fourth = (b.load(slot) for slot in slots)
-    return combine(combine(first, second), combine(third, fourth))
+    """The chains as one value, combined pair by pair."""
+    values = [b.load(slot) for slot in slots]
+    while len(values) > 1:
+        values = [combine(*pair) for pair in zip(values[::2], values[1::2], strict=True)]
+    return values[0]
 
 
 def mask_key_scores(

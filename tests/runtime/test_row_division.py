@@ -77,13 +77,23 @@ def test_bits_do_not_depend_on_the_number_of_threads(build: Callable[[], sx.Mode
 
 
 @pytest.mark.parametrize("rows", [5, 64, 131, 600])
-def test_a_group_of_rows_is_a_register_tile(rows: int) -> None:
+def test_a_group_of_rows_is_half_a_register_tile(rows: int) -> None:
     target = host_target()
     groups = row_groups(chain(), target)
     assert len(groups) == 8
-    tile = choose_panel_tile(WIDTH, target)
-    assert {evaluate(group.count, {"N": rows}) for group in groups} == {-(-rows // tile.rows)}
-    assert {group.block * tile.rows > 200 for group in groups} == {True}
+    half = (choose_panel_tile(WIDTH, target).rows + 1) // 2
+    assert {evaluate(group.count, {"N": rows}) for group in groups} == {-(-rows // half)}
+    assert {group.block * half > 200 for group in groups} == {True}
+
+
+@pytest.mark.parametrize(
+    ("rows", "divides_rows"), [(1, False), (128, False), (341, False), (342, True), (2000, True)]
+)
+def test_threads_divide_the_columns_of_large_weights_for_few_rows(rows: int, *, divides_rows: bool) -> None:
+    b = sx.Builder(opset=21)
+    x = b.input("x", "float32", ["N", 512])
+    (group,) = row_groups(b.model(y=x @ draw(512, 1024)), host_target())
+    assert bool(evaluate(group.count, {"N": rows})) == divides_rows
 
 
 def test_products_of_several_matrices_have_no_row_groups() -> None:

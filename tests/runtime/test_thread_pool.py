@@ -97,8 +97,8 @@ def test_threads_divide_the_row_groups_of_a_grid() -> None:
     tape = MarkedTape([(3 * 16, HEAVY, 0)], sizes())
     tape.divide_rows(0, 16, 8)
     run_tape(get_thread_pool(2), tape)
-    # Each queue has chunks of 12, 6, 3, 2 and 1 units, and calls the kernel for the units of a chunk in one panel.
-    assert tape.marks[0].tolist() == [*[8] * 16, *[4] * 16, *[2, 2, 3, 3, 3, 2, 2, 1] * 2]
+    # Each queue has chunks of 12, 8 and 4 units, and calls the kernel for the units of a chunk in one panel.
+    assert tape.marks[0].tolist() == [*[8] * 16, *[4] * 32]
 
 
 def test_threads_divide_the_panels_of_few_row_groups() -> None:

@@ -73,8 +73,7 @@ def emit_share(builder: PoolFunctionBuilder) -> str:
     builder.store_slot_pointer("%pool", JOB_KERNEL, builder.load_slot_pointer("%record", KERNEL))
     builder.store_slot_pointer("%pool", JOB_ARGS, builder.load_slot_pointer("%record", ARGS))
     builder.store_slot("%pool", JOB_FIRST, first)
-    emit_grid(builder, threads, first, last)
-    builder.store_slot("%pool", JOB_MIN_CHUNK, min_chunk)
+    emit_grid(builder, threads, first, last, min_chunk)
     builder.store_slot_pointer("%pool", JOB_SCRATCH, "%scratch")
     builder.store_slot("%pool", JOB_STRIDE, builder.parameter("stride"))
     builder.store_slot("%pool", CHUNKS_DONE, 0)
@@ -101,11 +100,17 @@ def emit_share(builder: PoolFunctionBuilder) -> str:
     )
 
 
-def emit_grid(builder: PoolFunctionBuilder, threads: LLVMValue, first: LLVMValue, last: LLVMValue) -> None:
+def emit_grid(
+    builder: PoolFunctionBuilder,
+    threads: LLVMValue,
+    first: LLVMValue,
+    last: LLVMValue,
+    min_chunk: LLVMValue,
+) -> None:
     """Stores the grid of a job: the panels and row groups of its record, or one panel of all units.
 
     A grid takes enough row groups, and a job of whole panels.  Each thread reads all panels, so that with more threads, which
-    share a memory, each must have more rows for them.
+    share a memory, each must have more rows for them.  A chunk has enough rows for its panel, too.
     """
     units, groups = last - first, builder.load_slot("%record", ROW_GROUPS)
     is_grid = groups >= threads * emit_max(builder, threads, builder.constant(MIN_ROW_GROUPS, I64))
@@ -113,7 +118,9 @@ def emit_grid(builder: PoolFunctionBuilder, threads: LLVMValue, first: LLVMValue
     panels, rest = builder.udivmod(units, groups)
     _, skipped = builder.udivmod(first, groups)
     is_whole = is_grid & (rest + skipped).eq(0)
-    single = builder.constant(1, I64)
+    single, min_rows = (builder.constant(number, I64) for number in (1, MIN_ROW_GROUPS))
+    min_chunk = emit_max(builder, min_chunk, builder.select(is_whole, min_rows, single))
+    builder.store_slot("%pool", JOB_MIN_CHUNK, min_chunk)
     builder.store_slot("%pool", JOB_PANELS, builder.select(is_whole, panels, single))
     builder.store_slot("%pool", JOB_GROUPS, builder.select(is_whole, groups, units))
     builder.store_slot(

@@ -34,6 +34,7 @@ class GemmTuning:
     large_bytes: bytes of B from which on it is assumed to be in memory, not in the level-2 cache.
     strided_prefetch_terms: terms between the column of a strided A that is multiplied and the one that is prefetched.
     unit_rows: rows of a unit of work in products of several matrices, about.
+    shared_row_cost: the cost of an element of A that another core has written, relative to one of a large B.
     max_rows: most rows of consecutive units that are computed together; at least those of a unit.
     spare_rows: rows of scratch past the last row of a unit: at least as many as any tile has.
     max_short_rows: rows of a tile up to which one row less is worth code of its own.
@@ -65,6 +66,7 @@ class GemmTuning:
     large_bytes: ClassVar[int] = 1 << 19
     strided_prefetch_terms: ClassVar[int] = 8
     unit_rows: ClassVar[int] = 48
+    shared_row_cost: ClassVar[int] = 3
     max_rows: ClassVar[int] = 288
     spare_rows: ClassVar[int] = 16
     max_short_rows: ClassVar[int] = 8

@@ -52,6 +52,7 @@ class Jump:
 class RowGroups:
     """Units of work that form a grid: panels of columns one after the other, each of `count` groups of rows.
 
+    count: 0 if threads divide the columns.
     block: most groups whose rows stay in a cache while all panels are multiplied by them.
     """
 

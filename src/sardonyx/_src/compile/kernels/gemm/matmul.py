@@ -1,8 +1,8 @@
 """Steps of a batched float32 GEMM, y = epilogue(a @ b + bias), with a packed right operand.
 
 Chooses the kernel's specialization, collapses the batch and the rows of A into at most three loop axes, and divides the
-rows into units of work: a unit is a group of rows by one panel of B.  Of a single product, a group is one register tile, and
-the units form a grid, whose rows threads divide (`executor.scheduling`).  The loop nest is in `loop_nest.py`.
+rows into units of work: a unit is a group of rows by one panel of B.  Where threads should divide the rows
+(`executor.scheduling`), the units form a grid, in which a group is half a register tile.  The loop nest is in `loop_nest.py`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, RowGroups, Step
 from sardonyx._src.compile.program.tensor import TensorView, element_bytes
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.dims import Known, ceil_div, dim_max
+from sardonyx._src.ir.dims import Known, ceil_div, dim_max, dim_min
 
 
 def matmul_steps(
@@ -113,8 +113,9 @@ def matmul_step(
     *batch, rows = axes_left
     outer, inner = pad_to_pair(batch, len(offsets))
     k, columns, items = b.k, b.columns, outer.size * inner.size
-    is_grid = items == 1
-    unit_rows = b.tile.rows if is_grid else rows_per_unit(rows.size, b.tile.rows, GemmTuning.unit_rows)
+    divides_rows = prefers_rows(b, rows.size) if items == 1 else 0
+    half_tile, coarse = (b.tile.rows + 1) // 2, rows_per_unit(rows.size, b.tile.rows, GemmTuning.unit_rows)
+    unit_rows = coarse + divides_rows * (half_tile - coarse)
     units_per_panel = ceil_div(rows.size, unit_rows)
     biases = {} if bias is None else {"bias": bias}
     a_step = a.strides[-1] if a.shape[-1] != 1 else 1
@@ -169,7 +170,9 @@ def matmul_step(
         bytes_accessed=((rows.size * k + rows.size * columns) * 4 + k * columns * element_bytes(panels.dtype))
         * items,
         scratch=scratch_bytes(b.tile.width, is_half=panels.dtype in HALF_TYPES),
-        row_groups=RowGroups(units_per_panel, GemmTuning.max_rows // unit_rows) if is_grid else None,
+        row_groups=None
+        if divides_rows == 0
+        else RowGroups(units_per_panel * divides_rows, GemmTuning.max_rows // half_tile),
     )
 
 
@@ -178,6 +181,17 @@ def batch_strides(names: list[str], outer: Axis, inner: Axis) -> dict[str, Known
     outer_strides = {f"{name}_outer": stride for name, stride in zip(names, outer.strides, strict=True)}
     inner_strides = {f"{name}_inner": stride for name, stride in zip(names, inner.strides, strict=True)}
     return outer_strides | inner_strides
+
+
+def prefers_rows(b: Panels, rows: Known) -> Known:
+    """1 if threads should divide the rows of a product, 0 if its columns.
+
+    Threads that divide the rows read all of B each, those that divide the columns all of A, most of which others have written.
+    The former is cheaper for a constant B that stays in a level-2 cache, and where A is large.
+    """
+    if b.tensor.buffer.role == "constant" and not is_large(b):
+        return 1
+    return dim_min(1, rows * GemmTuning.shared_row_cost // dim_max(b.columns, 1))
 
 
 def is_large(b: Panels) -> bool:

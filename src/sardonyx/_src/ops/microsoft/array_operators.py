@@ -41,11 +41,11 @@ def cdist_body(inference: Inference) -> str:
       b_norms = ReduceSum(b_square, row_axis)
       b_row = Transpose <perm = [1, 0]> (b_norms)
       columns = Transpose <perm = [1, 0]> (b)
-      product = MatMul(a, columns)
       two = {scalar(2, dtype)}
-      twice = Mul(product, two)
-      norms = Add(a_norms, b_row)
-      difference = Sub(norms, twice)
+      doubled = Mul(columns, two)
+      product = MatMul(a, doubled)
+      shifted = Sub(b_row, product)
+      difference = Add(shifted, a_norms)
       none = {scalar(0, dtype)}
       squares = Max(difference, none)
       y = {"Sqrt" if metric == "euclidean" else "Identity"}(squares)

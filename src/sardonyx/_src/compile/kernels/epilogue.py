@@ -6,7 +6,7 @@ A kernel emits the expression of its epilogue on each vector of results, in regi
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
@@ -28,12 +28,10 @@ class Epilogue:
     operand_layouts: how each operand is broadcast to the result [rows, columns], and its kernel arguments:
     "scalar", one element (address); "column", [columns], one element for each column (address); "matrix",
     [rows, columns] (address, row stride).
-    further: expressions of further results like the first one, `z0`, `z1`, ..., which only kernels of float32 products write.
     """
 
     expression: Scalar = RESULT
     operand_layouts: tuple[OperandLayout, ...] = ()
-    further: tuple[Scalar, ...] = field(default=(), kw_only=True)
 
     @property
     def key(self) -> str:
@@ -55,25 +53,21 @@ class EpilogueOperand:
 
 def epilogue_key(epilogue: Epilogue) -> str:
     """The canonical text of the expression, and the layouts of the operands."""
-    return f"{canonical_text([epilogue.expression, *epilogue.further])}:{','.join(epilogue.operand_layouts)}"
+    return f"{canonical_text([epilogue.expression])}:{','.join(epilogue.operand_layouts)}"
 
 
 # --- parameters, arguments and emission ------------------------------------------------------
 
 
 def epilogue_parameters(epilogue: Epilogue) -> Parameters:
-    """The parameters for the operands, `o0`, `o1`, ..., and further results; each matrix is followed by its row stride, `o0_row_stride`."""
+    """The parameters for the operands: `o0`, `o1`, ..., each matrix followed by its row stride, `o0_row_stride`."""
     names: list[str] = []
     for i, layout in enumerate(epilogue.operand_layouts):
         names += [f"o{i}", f"o{i}_row_stride"] if layout == "matrix" else [f"o{i}"]
-    for i in range(len(epilogue.further)):
-        names += [f"z{i}", f"z{i}_row_stride"]
     return Parameters(*names)
 
 
-def epilogue_arguments(
-    epilogue: Epilogue, operands: tuple[TensorView, ...], further: tuple[TensorView, ...] = ()
-) -> dict[str, KernelArgument]:
+def epilogue_arguments(epilogue: Epilogue, operands: tuple[TensorView, ...]) -> dict[str, KernelArgument]:
     """The arguments of `epilogue_parameters` by name."""
     arguments: dict[str, KernelArgument] = {}
     for i, (layout, operand) in enumerate(zip(epilogue.operand_layouts, operands, strict=True)):
@@ -81,10 +75,6 @@ def epilogue_arguments(
         if layout == "matrix":
             assert operand.row_stride is not None, f"rows of {operand} must be contiguous and have one stride"
             arguments[f"o{i}_row_stride"] = operand.row_stride
-    assert len(further) == len(epilogue.further), "every further result must have a tensor"
-    for i, result in enumerate(further):
-        assert result.row_stride is not None, f"rows of {result} must be contiguous and have one stride"
-        arguments |= {f"z{i}": result, f"z{i}_row_stride": result.row_stride}
     return arguments
 
 
@@ -95,14 +85,6 @@ def load_operands(b: KernelBuilder, epilogue: Epilogue) -> tuple[EpilogueOperand
             layout, b.pointer(f"o{i}"), b.integer(f"o{i}_row_stride") if layout == "matrix" else None
         )
         for i, layout in enumerate(epilogue.operand_layouts)
-    )
-
-
-def load_further(b: KernelBuilder, epilogue: Epilogue) -> tuple[EpilogueOperand, ...]:
-    """The further results as matrices, from the arguments of `epilogue_parameters`; to be called before any loop."""
-    numbers = range(len(epilogue.further))
-    return tuple(
-        EpilogueOperand("matrix", b.pointer(f"z{i}"), b.integer(f"z{i}_row_stride")) for i in numbers
     )
 
 

@@ -92,13 +92,7 @@ def fuse_integer_epilogue(
     result, expression = (value, start.value) if group is None else (group.result, group.value)
     dtypes = (*(operand.dtype for operand in own), *(scope.dtype(read.value) for read in reads))
     rows = tuple(i for i, operand in enumerate(own) if operand.is_row)
-    epilogue = IntegerEpilogue(
-        expression,
-        tuple(kinds),
-        operand_types=dtypes,
-        result_dtype=scope.dtype(result),
-        row_operands=rows,
-    )
+    epilogue = IntegerEpilogue(expression, tuple(kinds), dtypes, scope.dtype(result), rows)
     nodes = () if group is None else tuple(group.nodes)
     return FusedEpilogue(epilogue, result, nodes, tuple(reads), tuple(shape for _, shape in fused))
 

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 
 from sardonyx._src.compile.prepare.bound_node import BoundNode, is_typed
-from sardonyx._src.compile.prepare.early_scalars import advance_scalars
 from sardonyx._src.compile.prepare.prepare import PreparedModel
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Expr, Known, dim_product, has_opaque_part, symbol
@@ -35,8 +34,7 @@ class GraphInfo:
         self.sizes, self.data_dependent_sizes = prepared.sizes, prepared.data_dependent_sizes
         self.symbols = set(self.sizes).union(*(axes.values() for axes in self.data_dependent_sizes.values()))
         self.outputs = dict.fromkeys(self.graph.outputs)
-        nodes = advance_scalars(self.graph.nodes) if graph is None else self.graph.nodes
-        self.order = {node: i for i, node in enumerate(nodes)}
+        self.order = {node: i for i, node in enumerate(self.graph.nodes)}
         self._shapes: dict[
             Value, tuple[Known, ...] | None
         ] = {}  # the types of a prepared graph do not change

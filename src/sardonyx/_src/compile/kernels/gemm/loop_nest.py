@@ -58,7 +58,6 @@ from sardonyx._src.compile.kernels.gemm.row_blocks import (
     loop_chunks,
     loop_row_blocks,
 )
-from sardonyx._src.compile.kernels.gemm.tile_store import prefetch_matrices
 from sardonyx._src.compile.kernels.tuning import GemmTuning
 
 MATMUL_SIZES = (
@@ -295,9 +294,6 @@ def emit_tile(
         operands = AmxOperands(left, size["a_row"], panel, terms.count, unit.bias, no_stride, share)
         compute_amx_tile(m, operands, block.num_rows, replace(tile_store, spill=""))
         return
-    if m.epilogue.further:  # of an update, whose operands come from memory
-        with b.if_then(is_last):
-            prefetch_matrices(m, tile_store)
     for rows in dispatch_tile(m, block.num_rows, tile_store):
         init_accumulators(m, rows, unit.bias)
         if unit.update is not None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from sardonyx._src.compile.codegen.element_types import HALF_TYPES, LLVM_ELEMENTS
-from sardonyx._src.compile.kernels.epilogue import Epilogue, epilogue_arguments
+from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.accumulators import FLOAT32_ARITHMETIC
 from sardonyx._src.compile.kernels.gemm.axes import (
     Axis,
@@ -43,25 +43,20 @@ def matmul_steps(
     epilogue: Epilogue | None = None,
     operands: tuple[TensorView, ...] = (),
     update: LowRankUpdate | None = None,
-    further: tuple[TensorView, ...] = (),
 ) -> list[Step]:
     """y [..., M, N] = epilogue(a [..., M, K] @ b [..., K, N] + bias), with batches broadcast to that of y.
 
     a has any strides; rows of y and of the epilogue's matrices are contiguous.  bias: [panels, width], as of
     `packing.pack_bias`.  operands: of the epilogue; a matrix is broadcast to y in all dims but the last.  update: is added to the
     product; then there is no bias, and b has no batch.
-    further: of the epilogue, matrices like y, which then has no batch.
     One step if two axes describe the batch; otherwise a step for each index of the further axes.
     """
     epilogue = epilogue or Epilogue()
     assert update is None or (bias is None and b.tensor.rank == 3), "an update has no initial sums, and one B"
-    assert not further or y.rank == 2, "further results have no batch"
     matrices = epilogue_matrices(y, epilogue, operands)
     matrices += [] if update is None else [update.a]
     return [
-        matmul_step(
-            [a, b.tensor, y, *matrices], offsets, axes_left, b, bias, epilogue, operands, update, further
-        )
+        matmul_step([a, b.tensor, y, *matrices], offsets, axes_left, b, bias, epilogue, operands, update)
         for offsets, axes_left in split_leading_axes(loop_axes(a, (b.tensor, 3), y, matrices), 3)
     ]
 
@@ -106,7 +101,6 @@ def matmul_step(
     epilogue: Epilogue,
     operands: tuple[TensorView, ...],
     update: LowRankUpdate | None = None,
-    further: tuple[TensorView, ...] = (),
 ) -> Step:
     """The step for two batch axes and one of rows; offsets: where in its buffer each of the tensors begins."""
     a, panels, y, *matrices = (shift_view(t, c) for t, c in zip(tensors, offsets, strict=True))
@@ -123,7 +117,6 @@ def matmul_step(
     updates = {} if update is None else update.arguments()
     matrix_args = dict(zip(names, matrices, strict=True))
     row_strides = {f"{name}_row_stride": stride for name, stride in zip(names, rows.strides[3:], strict=True)}
-    further_args = epilogue_arguments(Epilogue(further=epilogue.further), (), further)
     args: tuple[KernelArgument, ...] = matmul_parameters(
         epilogue, has_bias=bias is not None, has_update=update is not None
     ).pack(
@@ -143,7 +136,6 @@ def matmul_step(
         y=y,
         y_row_stride=rows.strides[2],
         **({f"o{i}": operand for i, operand in enumerate(operands)} | updates | matrix_args | row_strides),
-        **further_args,
         **batch_strides(["a", "b", "y", *names], outer, inner),
     )
     return Step(
@@ -165,7 +157,7 @@ def matmul_step(
             *operands,
             *(() if update is None else (update.a, update.b.tensor)),
         ),
-        writes=(y, *further),
+        writes=(y,),
         flops=items * rows.size * columns * k * 2,
         bytes_accessed=((rows.size * k + rows.size * columns) * 4 + k * columns * element_bytes(panels.dtype))
         * items,

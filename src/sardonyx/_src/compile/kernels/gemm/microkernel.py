@@ -111,8 +111,7 @@ def stores_registers(m: Microkernel, rows_left: LLVMValue, tile_store: TileStore
 
 def is_cheap(epilogue: Epilogue, target: Target) -> bool:
     """Whether an epilogue is few enough instructions to be emitted for every vector of a tile."""
-    values = (epilogue.expression, *epilogue.further)
-    operations = [node for node in topological_order(*values) if isinstance(node, Apply | Select)]
+    operations = [node for node in topological_order(epilogue.expression) if isinstance(node, Apply | Select)]
     return len(operations) <= tuning_for(target).gemm.max_inline_operations and all(
         isinstance(node, Select) or node.op not in VECTOR_FUNCTIONS for node in operations
     )

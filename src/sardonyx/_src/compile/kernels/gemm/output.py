@@ -13,7 +13,6 @@ from sardonyx._src.compile.kernels.epilogue import (
     EpilogueOperand,
     epilogue_arguments,
     epilogue_parameters,
-    load_further,
     load_operands,
 )
 from sardonyx._src.compile.program.step import KernelArgument
@@ -22,7 +21,7 @@ from sardonyx._src.compile.program.tensor import TensorView
 
 @dataclass(frozen=True, slots=True)
 class OutputMatrix:
-    """The output of a kernel: the address of a matrix with contiguous rows, its row stride, and the epilogue's operands and further results.
+    """The output of a kernel: the address of a matrix with contiguous rows, its row stride, and the epilogue's operands.
 
     map_row: emits the row of the matrix, and of the operands, for a row of the sums; None if they are the same.
     """
@@ -31,7 +30,6 @@ class OutputMatrix:
     row_stride: LLVMValue
     operands: tuple[EpilogueOperand, ...]
     map_row: Callable[[LLVMValue], LLVMValue] | None = None
-    further: tuple[EpilogueOperand, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,5 +63,4 @@ def output_arguments(
 
 def load_output_matrix(b: KernelBuilder, epilogue: Epilogue) -> OutputMatrix:
     """The output, from the arguments of `output_parameters`; to be called before any loop."""
-    y, stride = b.pointer("y"), b.integer("y_row_stride")
-    return OutputMatrix(y, stride, load_operands(b, epilogue), further=load_further(b, epilogue))
+    return OutputMatrix(b.pointer("y"), b.integer("y_row_stride"), load_operands(b, epilogue))

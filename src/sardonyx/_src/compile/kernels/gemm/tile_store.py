@@ -12,12 +12,7 @@ from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.expressions import Local
 from sardonyx._src.compile.kernels.epilogue import EpilogueOperand, operand_offset
-from sardonyx._src.compile.kernels.gemm.accumulators import (
-    CACHE_LINE_FLOATS,
-    Microkernel,
-    prefetch_l2,
-    vector_slot,
-)
+from sardonyx._src.compile.kernels.gemm.accumulators import Microkernel, vector_slot
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import (
     IntegerEpilogue,
     is_row_operand,
@@ -72,11 +67,9 @@ def store_spilled_row(m: Microkernel, r: LLVMValue, spill: str, tile_store: Tile
         store_quantized_row(m, quantized, sums, row, columns, output)
         return
     loads = row_loads(m, sums, row, columns, output)
-    expressions = (m.epilogue.expression, *m.epilogue.further)
-    results = b.emit_interleaved(expressions, [result_vector_type(m)] * len(expressions), loads)
-    for column, values in zip(columns, results, strict=True):
-        for slot, result in zip(result_slots(m, output, row, column), values, strict=True):
-            b.store(slot, result)
+    results = b.emit_interleaved([m.epilogue.expression], [result_vector_type(m)], loads)
+    for column, (result,) in zip(columns, results, strict=True):
+        b.store(result_slot(m, output, row, column), result)
 
 
 def quantized_row(m: Microkernel) -> QuantizedResult | None:
@@ -144,28 +137,12 @@ def store_vector(
     """Applies the epilogue to a vector of sums and stores the lanes in the mask."""
     b, row = m.b, map_row(output, row)
     load_local = partial(load_epilogue_local, m, value, row, column, output, mask)
-    if not m.epilogue.further:
-        results = [b.emit_expression(m.epilogue.expression, result_vector_type(m), load_local)]
+    result = b.emit_expression(m.epilogue.expression, result_vector_type(m), load_local)
+    slot = result_slot(m, output, row, column)
+    if mask is None or m.tile.lanes == 1:  # masks of one lane are true here
+        b.store(slot, result)
     else:
-        expressions = (m.epilogue.expression, *m.epilogue.further)
-        (results,) = b.emit_interleaved(expressions, [result_vector_type(m)] * len(expressions), [load_local])
-    for slot, result in zip(result_slots(m, output, row, column), results, strict=True):
-        if mask is None or m.tile.lanes == 1:  # masks of one lane are true here
-            b.store(slot, result)
-        else:
-            b.masked_store(mask, slot, result)
-
-
-def prefetch_matrices(m: Microkernel, tile_store: TileStore) -> None:
-    """Prefetches what the epilogue of a tile reads and writes into L2, so that it arrives while the tile is computed."""
-    b, output = m.b, tile_store.output
-    matrices = [o for o in output.operands if o.layout == "matrix"]
-    matrices += [*output.further, EpilogueOperand("matrix", output.address, output.row_stride)]
-    with b.loop(b.constant(0, I64), b.constant(m.tile.rows, I64), 1, "ahead") as r:
-        for matrix in matrices:
-            row = b.gep(matrix.address, operand_offset(matrix, tile_store.row + r, tile_store.column))
-            for column in range(0, m.tile.width, CACHE_LINE_FLOATS):
-                prefetch_l2(b, row, b.constant(column * 4, I64))
+        b.masked_store(mask, slot, result)
 
 
 # --- the output ----------------------------------------------------------------------------------
@@ -181,12 +158,11 @@ def result_vector_type(m: Microkernel) -> LLVMType:
     return LLVMType(result_type(m.epilogue).element, m.tile.lanes)
 
 
-def result_slots(m: Microkernel, output: OutputMatrix, row: LLVMValue, column: LLVMValue) -> list[StackSlot]:
-    """The memory of a vector of the output, and of each further result."""
-    b, vector_type = m.b, result_vector_type(m)
-    addresses = [b.gep(output.address, row * output.row_stride + column, vector_type.llvm_element)]
-    addresses += [b.gep(z.address, operand_offset(z, row, column)) for z in output.further]
-    return [StackSlot(address, vector_type) for address in addresses]
+def result_slot(m: Microkernel, output: OutputMatrix, row: LLVMValue, column: LLVMValue) -> StackSlot:
+    """The memory of a vector of the output."""
+    vector_type = result_vector_type(m)
+    address = m.b.gep(output.address, row * output.row_stride + column, vector_type.llvm_element)
+    return StackSlot(address, vector_type)
 
 
 def is_full_width(m: Microkernel, tile_store: TileStore) -> LLVMValue:

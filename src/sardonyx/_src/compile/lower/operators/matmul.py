@@ -7,8 +7,7 @@ other element types and, with more than two dynamic batch dims, for a right oper
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -34,18 +33,10 @@ from sardonyx._src.compile.lower.operators.double_product import match_double_pr
 from sardonyx._src.compile.lower.registry import lowers
 from sardonyx._src.compile.partition.epilogues import fuse_epilogue, operand_layout
 from sardonyx._src.compile.partition.gemm_bias import constant_bias
-from sardonyx._src.compile.partition.region import (
-    FusedEpilogue,
-    Read,
-    Region,
-    Shape,
-    Write,
-    fused_region,
-)
+from sardonyx._src.compile.partition.region import FusedEpilogue, Read, Region, Shape, fused_region
 from sardonyx._src.compile.partition.registry import matches
 from sardonyx._src.compile.partition.rounded_products import ROUNDED_ROWS, round_weights, rounds_product
 from sardonyx._src.compile.partition.scope import Scope
-from sardonyx._src.compile.partition.update_epilogues import fuse_update
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program.layout import ANY, DENSE
 from sardonyx._src.compile.program.step import Step
@@ -82,8 +73,6 @@ def match_matmul(op: BoundNode, scope: Scope) -> Region[Product] | Region[Double
     if is_dynamic and scope.known_shape(b)[:-2] not in ((), scope.known_shape(a)[:-2]):
         return None
     matrix = scope.constant_source(b)
-    if matrix is None and (update := fuse_update(scope, op.output)) is not None:
-        return update_region(op, Product(), a, b, *update)
     is_rounded = rounds_product(scope, a, matrix)
     matrix = None if matrix is None else round_weights(scope, matrix)
     layout = ROUNDED_ROWS if is_rounded else DENSE if is_dynamic else ANY
@@ -135,13 +124,7 @@ def match_gemm(op: BoundNode, scope: Scope) -> Region[Product] | Region[DoublePr
         matrix = matrix.T if op.attribute("transB", int) else matrix
         matrix = matrix if alpha == 1.0 else matrix.astype(np.float32) * np.float32(alpha)
         alpha = 1.0
-    result = scale(RESULT, alpha)
-    if matrix is None and op.input(2) is None and alpha == 1.0:
-        update = fuse_update(scope, op.output)
-        if update is not None:
-            transposed = bool(op.attribute("transA", int)), bool(op.attribute("transB", int))
-            return update_region(op, Product(transposed=transposed), a, b, *update)
-    epilogue = bias_epilogue(op, scope, None if bias is not None else op.input(2), result)
+    epilogue = bias_epilogue(op, scope, None if bias is not None else op.input(2), scale(RESULT, alpha))
     if epilogue is None:
         return None
     transposed = bool(op.attribute("transA", int)), matrix is None and bool(op.attribute("transB", int))
@@ -150,14 +133,6 @@ def match_gemm(op: BoundNode, scope: Scope) -> Region[Product] | Region[DoublePr
     reads = (Read(a, ROUNDED_ROWS if is_rounded else ANY), *(() if matrix is not None else (Read(b, ANY),)))
     config = Product(matrix, None, bias, transposed, is_rounded)
     return fused_region("MatMul", op.node, config, reads, epilogue)
-
-
-def update_region(
-    op: BoundNode, config: Product, a: Value, b: Value, epilogue: FusedEpilogue, further: tuple[Value, ...]
-) -> Region[Product]:
-    """The region of a product that is a gradient, and of the update of what it is a gradient of."""
-    region = fused_region("MatMul", op.node, config, (Read(a, ANY), Read(b, ANY)), epilogue)
-    return replace(region, writes=(*region.writes, *(Write(value) for value in further)))
 
 
 def inner_dims(op: BoundNode, scope: Scope, a: Value, b: Value) -> tuple[Known, Known]:
@@ -196,7 +171,7 @@ def scale(value: Scalar, factor: float) -> Scalar:
 def lower_product(region: LaidOutRegion[Product], lowering: Lowering) -> Sequence[Step]:
     config = region.config
     left, operands = transpose_if(region.operands[0], config.transposed[0]), epilogue_operands(region)
-    if config.matrix is None and config.bias is None and not region.epilogue.further:
+    if config.matrix is None and config.bias is None:
         right, result = transpose_if(region.operands[1], config.transposed[1]), region.results[0]
         if reads_in_place(left, right, lowering.target):
             return (few_rows_step(left, right, result, lowering.target, region.epilogue, operands),)
@@ -212,11 +187,18 @@ def lower_product(region: LaidOutRegion[Product], lowering: Lowering) -> Sequenc
     panels, steps = pack_right_operand(region, lowering)
     bias = None if config.bias is None else make_constant(pack_bias(config.bias, panels.tile), "bias")
     left, copies = with_dense_rows(left, panels.columns, region.region.reads[0].value.name)
-    multiply = bf16_matmul_steps if config.is_rounded else partial(matmul_steps, further=region.results[1:])
-    products = multiply(
-        left, panels, region.results[0], bias=bias, epilogue=region.epilogue, operands=operands
+    return (
+        *steps,
+        *copies,
+        *(bf16_matmul_steps if config.is_rounded else matmul_steps)(
+            left,
+            panels,
+            result,
+            bias=bias,
+            epilogue=epilogue,
+            operands=operands,
+        ),
     )
-    return *steps, *copies, *products
 
 
 def epilogue_operands(region: LaidOutRegion[Product]) -> tuple[TensorView, ...]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen.builder import Element
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
+from sardonyx._src.compile.kernels.data_movement.element_gather import GATHERED_BYTES, element_gather_step
 from sardonyx._src.compile.kernels.data_movement.indexed_copy import (
     IndexedCopyVariant,
     IndexedSide,
@@ -158,6 +159,8 @@ def indexed_copy_step(
     """The copy y = x over a space of these operands; `side`: the operand that the index tuples offset."""
     size, index = element_bytes(x.dtype), INDEX_ELEMENTS[tuples.indices.dtype]
     rows, n = split_indexed_row(IterationSpace(space.shape, (*space.strides, tuples.strides)), side)
+    if side == "x" and n == 1 and size in GATHERED_BYTES and picks_from_vector(x, tuples, rows):
+        return element_gather_step(x, tuples.indices, index, y, rows.size, status)
     unit_rows, units = partition_rows(side, rows.size, n * size, single=n == 1)
     combine = ScatterReduction(reduction, NUMERIC_ELEMENTS[x.dtype]) if reduction != "none" else None
     variant = IndexedCopyVariant(side, index, tuples.depth, rows.rank, size if n == 1 else 0, combine)
@@ -177,6 +180,13 @@ def indexed_copy_step(
     traffic = space.size * (2 * size)
     kernel = indexed_copy_kernel(variant)
     return Step(kernel, args, units, reads, (y, status), bytes_accessed=traffic)
+
+
+def picks_from_vector(x: TensorView, tuples: IndexTuples, rows: IterationSpace) -> bool:
+    """Whether rows of one element are picked from a contiguous vector x, by contiguous indices, into contiguous elements."""
+    if rows.rank != 1 or tuples.depth != 1 or tuples.axis_strides != (1,):
+        return False
+    return tuple(stride for (stride,) in rows.strides) == (0, 1, 1) and tuples.axis_sizes == (x.num_elements,)
 
 
 def partition_rows(side: IndexedSide, rows: Known, row_bytes: Known, *, single: bool) -> tuple[Known, Known]:

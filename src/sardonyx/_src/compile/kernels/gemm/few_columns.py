@@ -65,7 +65,7 @@ def is_few_columns(
     if k < GemmTuning.min_terms_per_column * columns or a.strides[-1] != 1 or uniform_rows(a, y) is None:
         return False
     matrices = [o for layout, o in zip(epilogue.operand_layouts, operands, strict=True) if layout == "matrix"]
-    is_plain = not isinstance(epilogue, IntegerEpilogue) and not epilogue.further
+    is_plain = not isinstance(epilogue, IntegerEpilogue)
     return is_plain and all(is_dense(each, y) for each in (y, *matrices))
 
 

@@ -11,6 +11,7 @@ from sardonyx._src.compile.codegen.expressions import Apply, Local
 from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.pooling.global_pooling import GlobalPoolKind, global_pooling_step
+from sardonyx._src.compile.kernels.pooling.pixel_blocks import count_blocks, global_pooling_steps
 from sardonyx._src.compile.kernels.pooling.pooling import PoolingAlgorithm, pooling_step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
@@ -164,15 +165,22 @@ def test_epilogue_with_dynamic_sizes_and_strided_pixels() -> None:
 
 # --- global pooling ------------------------------------------------------------------------------
 
+GLOBAL_KINDS: tuple[GlobalPoolKind, ...] = ("mean", "max")
+
 
 def assert_pools_globally(
-    shape: tuple[int, int, int, int], kind: GlobalPoolKind, lanes: int | None = None
+    shape: tuple[int, int, int, int],
+    kind: GlobalPoolKind,
+    lanes: int | None = None,
+    *,
+    is_divided: bool = False,
 ) -> None:
     x = floats(np.random.default_rng(3), *shape)
     y = np.full((shape[0], shape[3]), 7, np.float32)
     (tx, sx), (ty, sy) = guarded.tensor(x), guarded.tensor(y)
-    step = global_pooling_step(tx, ty, kind)
-    guarded.run(with_lanes(step, lanes) if lanes else step, {sx: x, sy: y})
+    steps = global_pooling_steps(tx, ty, kind)
+    guarded.run([with_lanes(step, lanes) if lanes else step for step in steps], {sx: x, sy: y})
+    assert (len(steps) == 2) == is_divided
     elements = x.reshape(shape[0], shape[1] * shape[2], shape[3]).astype(np.float64)
     if kind == "max":
         np.testing.assert_array_equal(y, elements.max(1, initial=-np.inf))
@@ -189,13 +197,36 @@ def assert_pools_globally(
 def test_global_pooling_of_image_sizes_and_channel_counts(
     kind: GlobalPoolKind, size: tuple[int, int], channels: int
 ) -> None:
-    assert_pools_globally((2, *size, channels), kind)
+    assert_pools_globally((2, *size, channels), kind, is_divided=size == (16, 16) and channels == 200)
 
 
 @pytest.mark.parametrize("kind", ["mean", "max"])
 @pytest.mark.parametrize("lanes", [1, 4, 8])
 def test_global_pooling_vector_widths(kind: GlobalPoolKind, lanes: int) -> None:
     assert_pools_globally((1, 5, 9, 43), kind, lanes)
+
+
+@pytest.mark.parametrize("kind", ["mean", "max"])
+@pytest.mark.parametrize("shape", [(2, 28, 28, 45), (1, 14, 14, 200), (2, 9, 14, 300), (1, 7, 20, 256)])
+def test_large_images_are_pooled_in_blocks_of_pixels(
+    shape: tuple[int, int, int, int], kind: GlobalPoolKind
+) -> None:
+    assert_pools_globally(shape, kind, is_divided=True)
+
+
+def test_images_of_odd_or_symbolic_dims_are_pooled_in_one_step() -> None:
+    assert_pools_globally((1, 33, 33, 64), "mean")
+    assert count_blocks(symbol("h") * 8, 512) == 1
+
+
+def test_a_nan_of_a_block_makes_the_result_nan() -> None:
+    x = np.zeros((1, 16, 16, 128), np.float32)
+    x[0, 9, 2, 7] = np.nan
+    for kind in GLOBAL_KINDS:
+        y = np.zeros((1, 128), np.float32)
+        (tx, sx), (ty, sy) = guarded.tensor(x), guarded.tensor(y)
+        guarded.run(global_pooling_steps(tx, ty, kind), {sx: x, sy: y})
+        assert np.flatnonzero(np.isnan(y[0])).tolist() == [7]
 
 
 def test_global_mean_of_many_pixels_stays_accurate() -> None:

@@ -15,6 +15,8 @@ class ChannelsLastTuning:
     Rounding:
     summation_block: pixels that are reduced before they are combined with the total.
     pixel_unroll: pixels of an iteration of a pixel reduction, each with an accumulator of its own; four are combined.
+    min_divided_floats: floats of an image from which on global pooling reduces blocks of its pixels first.
+    pixel_blocks: numbers of these blocks, by preference.
 
     Shared:
     tile_pixels: widths of window tiles in pixels, by preference: most images are multiples of 7 wide.
@@ -34,6 +36,8 @@ class ChannelsLastTuning:
     prefetch_min_floats: int = 2**21
     summation_block: ClassVar[int] = 512
     pixel_unroll: ClassVar[int] = 4
+    min_divided_floats: ClassVar[int] = 2**15
+    pixel_blocks: ClassVar[tuple[int, ...]] = (8, 6, 4)
     tile_pixels: ClassVar[tuple[int, ...]] = (7, 8, 6, 5, 4)
     dynamic_tile_pixels: ClassVar[int] = 8
     max_unrolled_taps: ClassVar[int] = 5

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
-from sardonyx._src.compile.kernels.pooling.global_pooling import GlobalPoolKind, global_pooling_step
+from sardonyx._src.compile.kernels.pooling.global_pooling import GlobalPoolKind
+from sardonyx._src.compile.kernels.pooling.pixel_blocks import global_pooling_steps
 from sardonyx._src.compile.kernels.pooling.pooling import PoolingAlgorithm, pooling_step
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
@@ -120,7 +121,7 @@ def match_global_pool(op: BoundNode, scope: Scope, kind: GlobalPoolKind) -> Regi
 
 
 @lowers("GlobalPool")
-def lower_global_pool(region: LaidOutRegion[GlobalPoolKind], lowering: Lowering) -> Step:
+def lower_global_pool(region: LaidOutRegion[GlobalPoolKind], lowering: Lowering) -> Sequence[Step]:
     x, y = as_image(region.operands[0]), as_image(region.results[0])
     operands = tuple(map(as_image, region.epilogue_operands))
-    return global_pooling_step(x, y, region.config, region.epilogue, operands)
+    return global_pooling_steps(x, y, region.config, region.epilogue, operands)

@@ -20,7 +20,7 @@ from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.compile.program.guards import Guard
 from sardonyx._src.compile.program.live_range import LiveRange
 from sardonyx._src.compile.program.memory_plan import MemoryPlan
-from sardonyx._src.compile.program.step import Jump, Step
+from sardonyx._src.compile.program.step import Jump, RowGroups, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.compile.program.verify import verify_memory_plan, verify_program
 from sardonyx._src.dtypes import DataType
@@ -196,6 +196,7 @@ A, B, FLAG = tensor("a", 2, 3), tensor("b", 2, 3), tensor("flag", 1, dtype=DataT
         ([replace(step([X], A), units=-1)], "units must not be negative; got -1"),
         ([replace(step([X], A), args=(X, A, B))], "neither reads nor writes have the argument"),
         ([replace(step([X], A), args=(True,))], "expected a tensor or a dim as argument, got True"),
+        ([replace(step([X], A), units=9, row_groups=RowGroups(4, 8))], "9 units are no grid of 4 row groups"),
         ([step([X], X)], "writes to a buffer of role input"),
         (
             [step([X], A), step([A, replace(A, strides=(1, 2))], A)],

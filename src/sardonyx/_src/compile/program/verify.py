@@ -53,10 +53,18 @@ def verify_step(step: Step, previous: Action | None, where: str) -> None:
             )
     for name, amount in (("units", step.units), ("FLOPs", step.flops), ("scratch", step.scratch)):
         assert known_ge(amount, 0) is not False, f"{where}: {name} must not be negative; got {amount}"
+    verify_row_groups(step, where)
     for tensor in step.writes:
         is_writable = tensor.buffer.role in ("arena", "output", "status")
         assert is_writable, f"{where} writes to a buffer of role {tensor.buffer.role}"
     verify_in_place(step, where)
+
+
+def verify_row_groups(step: Step, where: str) -> None:
+    """The units of a grid are whole panels; not checked for symbolic sizes."""
+    count = 0 if step.row_groups is None else step.row_groups.count
+    if isinstance(count, int) and isinstance(step.units, int) and count:
+        assert step.units % count == 0, f"{where}: {step.units} units are no grid of {count} row groups"
 
 
 def verify_slots(actions: Sequence[Action], index: int) -> None:

@@ -47,7 +47,9 @@ def test_other_gathers_have_none(inputs: list[object]) -> None:
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2, 50])
-@pytest.mark.parametrize("labels", [("a", "b", "c"), (3, 1, 2), ("a", "b", "a"), ("a",)])
+@pytest.mark.parametrize(
+    "labels", [("a", "b", "c"), (3, 1, 2), ("a", "b", "a"), ("a",), tuple(range(40)), tuple(range(120))]
+)
 def test_maps_of_rows(labels: tuple[str, ...] | tuple[int, ...], rows: int) -> None:
     x = np.random.default_rng(2).normal(size=(rows, len(labels))).astype(np.float32)
     attribute = "classlabels_strings" if isinstance(labels[0], str) else "classlabels_int64s"

@@ -12,8 +12,8 @@ import sardonyx as sx
 from models import parse_model
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array
+from sardonyx._src.runtime.bound_calls import FallbackCall, FusedCall
 from sardonyx._src.runtime.engine import NativeEngine
-from sardonyx._src.runtime.fallback_calls import FallbackCall, FusedCall
 from sardonyx._src.runtime.session import Session
 
 MICROSOFT = '"com.microsoft": 1'

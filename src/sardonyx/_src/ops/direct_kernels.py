@@ -8,10 +8,10 @@ import numpy as np
 
 from sardonyx._src.ir.graph import Node
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ops.api import Evaluated
+from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.ops.ml.zip_map import build_maps
 
-DirectKernel = Callable[..., Evaluated]  # of the inputs by position
+DirectKernel = Callable[..., RuntimeValue]  # of the inputs by position; its results share no memory with them
 Binder = Callable[[Mapping[str, object], Sequence[object]], DirectKernel | None]
 
 

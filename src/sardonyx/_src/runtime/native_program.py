@@ -28,8 +28,8 @@ from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.walk import model_tensors
 from sardonyx._src.ops.api import RunLimits, RuntimeValue, as_plain_value
+from sardonyx._src.runtime.bound_calls import ChangedResult
 from sardonyx._src.runtime.execution_context import ExecutionContext
-from sardonyx._src.runtime.fallback_calls import ChangedResult
 from sardonyx._src.runtime.fallback_ops import FallbackRunner
 from sardonyx._src.runtime.fast_path import FastPath, has_fast_path, runs_natively
 from sardonyx._src.runtime.native_subgraphs import SubgraphCompiler

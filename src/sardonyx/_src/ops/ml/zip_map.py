@@ -21,7 +21,7 @@ from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.ml.batches import batch, rows
 
 MapBuilder: TypeAlias = Callable[[Iterable[Iterable[np.generic]]], list[RuntimeValue]]
-MAX_DISPLAYED_LABELS = 100
+MAX_DISPLAYED_LABELS, MAX_INDEXED_LABELS = 100, 16
 op = Operator("ZipMap", "ai.onnx.ml", returns_copies=True)
 LABEL_TYPES = {"classlabels_int64s": DataType.INT64, "classlabels_strings": DataType.STRING}
 
@@ -48,14 +48,24 @@ def evaluate(
 def build_maps(labels: tuple[int, ...] | tuple[str, ...]) -> Callable[[Array], list[RuntimeValue]]:
     """A function from a matrix with a column for each label to maps."""
     builder, columns = map_builder(labels), len(labels)
+    build_one = row_builder(labels) if columns <= MAX_INDEXED_LABELS else None
 
     def build(matrix: Array) -> list[RuntimeValue]:
-        if len(matrix) == 1:
-            return builder(matrix)
+        if build_one is not None and len(matrix) == 1:
+            return [build_one(matrix[0])]
         elements = iter(list(matrix.reshape(-1)))
         return builder(zip(*[elements] * columns))  # noqa: B905  # each row takes the next elements
 
     return build
+
+
+def row_builder(labels: tuple[int, ...] | tuple[str, ...]) -> Callable[[Array], RuntimeValue]:
+    """A function from a row to a map, without an iterator over its elements."""
+    keys = ", ".join(f"k{i}" for i in range(len(labels)))
+    entries = ", ".join(f"k{i}: row[{i}]" for i in range(len(labels)))
+    make_builder = eval(f"lambda {keys}: lambda row: {{{entries}}}")  # made of numbers alone
+    builder: Callable[[Array], RuntimeValue] = make_builder(*labels)
+    return builder
 
 
 def map_builder(labels: tuple[int, ...] | tuple[str, ...]) -> MapBuilder:

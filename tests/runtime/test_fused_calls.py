@@ -10,6 +10,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
+from sardonyx._src.compile.program.step import Step
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.runtime.bound_calls import FallbackCall, FusedCall
@@ -166,3 +167,35 @@ def test_a_run_with_other_sizes_starts_over() -> None:
     texts = draw_texts(8, seed=9)
     y = np.asarray(session.run({"x": np.array(texts, object).reshape(8, 1)})["y"])
     np.testing.assert_array_equal(y, expected_of(model, texts, (8, 1)))
+
+
+def test_operations_on_texts_come_before_all_kernels() -> None:
+    """Also where they tell sizes that kernels need: those of the longest text here."""
+    model = parse_model(
+        """g (string[N] x, float[N,1,1] a) => (float[N,M,2] y, float[N,1,1] b) {
+            b = Exp(a)
+            words, lengths = StringSplit(x)
+            one_hot = ai.onnx.ml.OneHotEncoder <cats_strings = ["one", "two"], zeros = 1> (words)
+            y = Add(one_hot, b)
+        }""",
+        more='"ai.onnx.ml": 1',
+    )
+    session, reference = sx.Session(model, engine="native", threads=1), sx.Session(model, engine="reference")
+    engine = session._runner
+    assert isinstance(engine, NativeEngine)
+    is_step = [isinstance(action, Step) for action in engine.native.program.actions]
+    assert True in is_step and is_step == sorted(is_step)
+    a = np.array([0.0, 1.0], np.float32).reshape(2, 1, 1)
+    for texts in (
+        ["one", "two"],
+        ["one", "two"],
+        ["one", "two"],
+        ["two one x", "one"],
+        ["", "one two"],
+        ["", ""],
+    ):
+        feeds = {"x": np.array(texts, object), "a": a}
+        expected = reference.run(feeds)
+        for name, value in session.run(feeds).items():
+            np.testing.assert_allclose(np.asarray(value), np.asarray(expected[name]), 1e-6)
+    assert not session.stats.bailouts

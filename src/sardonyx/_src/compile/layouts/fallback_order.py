@@ -19,22 +19,22 @@ from sardonyx._src.ops.registry import find
 def order_fallback_ops(items: Sequence[LayoutItem]) -> list[LayoutItem]:
     """The items with fallback operations, and the copies of their results, moved to the beginning or the end.
 
-    Nothing moves where sizes depend on data: they are bound between items.
+    Nothing moves where sizes depend on what kernels compute: they are bound between items.
     """
-    if any(isinstance(item, BindSizes) for item in items):
-        return list(items)
     first, last = leading_items(items), trailing_nodes(items)
+    if any(isinstance(item, BindSizes) and i not in first for i, item in enumerate(items)):
+        return list(items)
     is_last = [isinstance(item, FallbackOp) and item.node in last for item in items]
     ranks = [0 if i in first else 2 if late else 1 for i, late in enumerate(is_last)]
     return [items[i] for i in sorted(range(len(items)), key=ranks.__getitem__)]
 
 
 def leading_items(items: Sequence[LayoutItem]) -> set[int]:
-    """The numbers of the items that compute from inputs that are no tensors of numbers, and copy the results."""
+    """The numbers of the items that compute from inputs that are no tensors of numbers, copy the results and bind their sizes."""
     computed: set[Value] = set()
     leading: set[int] = set()
     for i, item in enumerate(items):
-        if isinstance(item, CopyIn) and item.value in computed:
+        if isinstance(item, CopyIn | BindSizes) and item.value in computed:
             leading.add(i)
         elif isinstance(item, FallbackOp) and is_pure(item.node) and reads_only(item, computed):
             leading.add(i)

@@ -33,6 +33,7 @@ DECOMPOSITIONS = {  # the module of each operator
     "Hardmax": "rows",
     "Loop": "hoisted_products",
     "LpNormalization": "rows",
+    "MaxPool": "dequantized_max_pool",
     "NegativeLogLikelihoodLoss": "function_body",
     "QLinearMatMul": "qlinear_matmul",
     "Scan": "hoisted_products",

@@ -33,7 +33,7 @@ from sardonyx._src.compile.kernels.gemm.output import output_arguments
 from sardonyx._src.compile.kernels.gemm.row_blocks import balanced_rows_per_unit, rows_per_unit
 from sardonyx._src.compile.kernels.tuning import ConvTuning, GemmTuning
 from sardonyx._src.compile.program.step import KernelArgument, Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program.tensor import TensorView, element_bytes
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max
 
 
@@ -95,7 +95,17 @@ def partition_step(
         flops=partition.total_rows * groups * weights.columns * taps * channels * 2 * partition.word_terms,
         bytes_accessed=x.nbytes + weights.panels.nbytes + y.nbytes,
         scratch=indirection_bytes + ceil_div(scratch_floats, 2) * 8,
+        in_place=bool(operands) and not have_equal_layouts(x, y),
     )
+
+
+def have_equal_layouts(x: TensorView, y: TensorView) -> bool:
+    """Whether elements of both are at the same offsets: y must not be written over x, of which all columns of a row read all.
+
+    Operands of the epilogue are read where the result is written, and may be overwritten.
+    """
+    sizes = [element_bytes(tensor.dtype) for tensor in (x, y)]
+    return sizes[0] == sizes[1] and (x.shape, x.strides, x.offset) == (y.shape, y.strides, y.offset)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Max, average and Lp pooling of channels-last images.
+"""Max, average and Lp pooling of channels-last images of float32, and max pooling of bytes.
 
 Loop nest (`sliding_window_loops`): output rows -> tiles of windows -> vectors of channels -> kernel rows -> input columns.
 With unrolled taps, pooling is separable: accumulators reduce the input columns under a tile over the kernel's rows, and
@@ -15,6 +15,7 @@ from typing import Literal
 
 from sardonyx._src.compile.codegen.blocks import StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen.element_types import memory_type
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.channels_last.images import (
@@ -53,7 +54,7 @@ from sardonyx._src.compile.kernels.epilogue import (
     epilogue_arguments,
     epilogue_parameters,
 )
-from sardonyx._src.compile.kernels.vectors import i64, load_vector, store_vector, vector_type
+from sardonyx._src.compile.kernels.vectors import i64, load_typed, store_vector
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
 
@@ -77,10 +78,13 @@ class PoolingAlgorithm:
     def averages(self) -> bool:
         return self.kind in ("mean", "mean_with_pads")
 
-    @property
-    def padding_value(self) -> float:
-        """The value of taps outside the image, which does not change a result."""
-        return -math.inf if self.kind == "max" else 0.0
+    def padding_value(self, element: LLVMType) -> float:
+        """The value of taps outside of an image of an element type, which does not change a result."""
+        if self.kind != "max":
+            return 0.0
+        if element.is_float:
+            return -math.inf
+        return 0 if element.is_unsigned else -(1 << element.bits - 1)
 
     @property
     def key(self) -> str:
@@ -96,12 +100,20 @@ def pooling_step(
     epilogue: Epilogue = NO_EPILOGUE,
     operands: tuple[TensorView, ...] = (),
 ) -> Step:
-    """The pooling of x [N, H, W, C] into y [N, Ho, Wo, C], whose shape determines the number of windows."""
+    """The pooling of x [N, H, W, C] into y [N, Ho, Wo, C], whose shape determines the number of windows.
+
+    x: float32, or for max pooling without an epilogue int8 or uint8.
+    """
+    element = memory_type(x.dtype)
+    assert element.is_float or (algorithm.kind == "max" and epilogue == NO_EPILOGUE), (
+        "bytes have maxima, and no epilogue"
+    )
     tile = choose_window_tile(window, y.shape[2])
     parameters = WINDOW_PARAMETERS + epilogue_parameters(epilogue)
-    source = partial(pooling_module, epilogue=epilogue, tile=tile, algorithm=algorithm)
+    source = partial(pooling_module, epilogue=epilogue, tile=tile, algorithm=algorithm, element=element)
+    name = "f32" if element.is_float else element.element
     return Step(
-        kernel=Kernel(f"pool_f32:{algorithm.key}:{tile.key}:{epilogue.key}", source, parameters),
+        kernel=Kernel(f"pool_{name}:{algorithm.key}:{tile.key}:{epilogue.key}", source, parameters),
         args=parameters.pack(
             **sliding_window_arguments(x, y, window), **epilogue_arguments(epilogue, operands)
         ),
@@ -114,7 +126,12 @@ def pooling_step(
 
 
 def pooling_module(
-    name: str, target: Target, epilogue: Epilogue, tile: WindowTile, algorithm: PoolingAlgorithm
+    name: str,
+    target: Target,
+    epilogue: Epilogue,
+    tile: WindowTile,
+    algorithm: PoolingAlgorithm,
+    element: LLVMType,
 ) -> str:
     """Emits pooling.
 
@@ -122,13 +139,15 @@ def pooling_module(
     reciprocals: 1 / the number of elements of each window, for means.
     """
     b = KernelBuilder(target, WINDOW_PARAMETERS + epilogue_parameters(epilogue))
-    window = load_window(b, tile)
-    y = load_output(b, window.y, window.y_pixel_stride, epilogue)
+    window = load_window(b, tile, element.llvm_element)
+    y = load_output(b, window.y, window.y_pixel_stride, epilogue, element.llvm_element)
+    inputs = LLVMType(element.element, target.lanes)
     reciprocals = [b.new_slot("share", LLVMType("float")) for _ in range(tile.pixels) if algorithm.averages]
     num_totals = len(tile.columns) if tile.is_unrolled else tile.pixels
-    totals = [b.new_slot("sum", vector_type(b)) for _ in range(num_totals)]
-    load = partial(load_vector, b, masked_value=algorithm.padding_value)
-    identity = b.constant(algorithm.padding_value, vector_type(b))
+    totals = [b.new_slot("sum", inputs) for _ in range(num_totals)]
+    padding = algorithm.padding_value(element)
+    load = partial(load_typed, b, inputs, masked_value=padding)
+    identity = b.constant(padding, inputs)
     with loop_output_rows(b, window) as row:
         counted_rows = count_tap_rows(b, window, row, algorithm)
         with loop_tiles(b, window) as (column, left):
@@ -145,7 +164,8 @@ def pooling_module(
                     mask = result_mask(b, window, vector, pixel)
                     total = combine_columns(b, algorithm, tile, totals, pixel)
                     value = finish(b, algorithm, total, reciprocals, pixel)
-                    value = apply_epilogue(b, y, value, first + pixel, vector.channel, mask)
+                    if element.is_float:
+                        value = apply_epilogue(b, y, value, first + pixel, vector.channel, mask)
                     store_vector(b, value, pixel_address(b, y, first + pixel, vector.channel), mask)
     return b.build_module(name)
 
@@ -163,13 +183,18 @@ def loop_inputs(
 def accumulate(b: KernelBuilder, algorithm: PoolingAlgorithm, total: LLVMValue, x: LLVMValue) -> LLVMValue:
     """The accumulator `total` updated with an input vector."""
     if algorithm.kind == "max":
-        return nan_propagating_max(b, x, total)
+        return maximum(b, x, total)
     if algorithm.kind != "lp":
         return total + x
     if algorithm.p == 2:
         return b.fma(x, x, total)
     magnitude = b.fabs(x)
     return total + (magnitude if algorithm.p == 1 else power(b, magnitude, algorithm.p))
+
+
+def maximum(b: KernelBuilder, x: LLVMValue, y: LLVMValue) -> LLVMValue:
+    """max(x, y); of floats NaN if either is NaN."""
+    return nan_propagating_max(b, x, y) if x.type.is_float else b.select(x > y, x, y)
 
 
 def combine_columns(
@@ -181,7 +206,7 @@ def combine_columns(
     columns = (tile.columns.index(pixel * tile.stride + tap * tile.dilation) for tap in range(tile.taps))
 
     def combine(x: LLVMValue, y: LLVMValue) -> LLVMValue:
-        return nan_propagating_max(b, x, y) if algorithm.kind == "max" else x + y
+        return maximum(b, x, y) if algorithm.kind == "max" else x + y
 
     return reduce(combine, (b.load(totals[i]) for i in columns))
 

@@ -1,4 +1,4 @@
-"""MaxPool, AveragePool, LpPool and global pooling of float32 images, channels-last, with fused epilogues.
+"""MaxPool, AveragePool, LpPool and global pooling of float32 images, channels-last, with fused epilogues; MaxPool of bytes.
 
 Used indices of MaxPool, three dims, other types and open channels are left to `plane_pooling`.
 """
@@ -6,19 +6,21 @@ Used indices of MaxPool, three dims, other types and open channels are left to `
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
+from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.pooling.global_pooling import GlobalPoolKind
 from sardonyx._src.compile.kernels.pooling.pixel_blocks import global_pooling_steps
 from sardonyx._src.compile.kernels.pooling.pooling import PoolingAlgorithm, pooling_step
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.operators.plane_pooling import PlanePool, match_plane_pool
+from sardonyx._src.compile.lower.operators.plane_pooling import BYTES, PlanePool, match_plane_pool
 from sardonyx._src.compile.lower.registry import lowers
 from sardonyx._src.compile.partition.epilogues import fuse_epilogue
-from sardonyx._src.compile.partition.region import Read, Region, fused_region
+from sardonyx._src.compile.partition.int8_layouts import padded_layout
+from sardonyx._src.compile.partition.region import FusedEpilogue, Read, Region, fused_region
 from sardonyx._src.compile.partition.registry import matches
 from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.partition.window_geometry import as_image, window_geometry
@@ -39,7 +41,22 @@ class Pool:
 
 @matches("MaxPool", 22)
 def match_max_pool(op: BoundNode, scope: Scope) -> Region[Pool | PlanePool] | None:
-    return match_any_pool(op, scope, PoolingAlgorithm("max"))
+    algorithm = PoolingAlgorithm("max")
+    region = None if op.is_output_used(1) else match_byte_pool(op, scope, algorithm)
+    return region or match_any_pool(op, scope, algorithm)
+
+
+def match_byte_pool(op: BoundNode, scope: Scope, algorithm: PoolingAlgorithm) -> Region[Pool] | None:
+    """MaxPool of a computed image of bytes: quantized convolutions write and read pixels of whole words."""
+    x = op.input(0)
+    if x is None or x.producer is None or not is_image(scope, x, BYTES):
+        return None
+    window = match_window(op, scope, x)
+    if window is None:
+        return None
+    epilogue = FusedEpilogue(Epilogue(), op.output)
+    layout = padded_layout(scope, op.output, channels_last=True)
+    return fused_region("Pool", op.node, Pool(algorithm, window), (Read(x, CHANNELS_LAST),), epilogue, layout)
 
 
 @matches("AveragePool", 22)
@@ -61,8 +78,19 @@ def match_any_pool(
 
 
 def match_pool(op: BoundNode, scope: Scope, algorithm: PoolingAlgorithm) -> Region[Pool] | None:
-    x, kernel = op.input(0), op.ints("kernel_shape")
-    if x is None or not is_image(scope, x) or kernel is None or scope.shape(op.output) is None:
+    x = op.input(0)
+    window = match_window(op, scope, x) if x is not None and is_image(scope, x) else None
+    if x is None or window is None:
+        return None
+    epilogue = fuse_epilogue(scope, op.output, channels_last=True)
+    reads = (Read(x, CHANNELS_LAST),)
+    return fused_region("Pool", op.node, Pool(algorithm, window), reads, epilogue, CHANNELS_LAST)
+
+
+def match_window(op: BoundNode, scope: Scope, x: Value) -> SlidingWindow | None:
+    """The window over an image of the kernel; None if it is not supported."""
+    kernel = op.ints("kernel_shape")
+    if kernel is None or scope.shape(op.output) is None:
         return None
     _, channels, *sizes = scope.known_shape(x)
     window = window_geometry(op, tuple(sizes), kernel)
@@ -70,9 +98,7 @@ def match_pool(op: BoundNode, scope: Scope, algorithm: PoolingAlgorithm) -> Regi
         return None
     if not has_few_taps(x, op.output, scope, kernel):
         return None
-    epilogue = fuse_epilogue(scope, op.output, channels_last=True)
-    reads = (Read(x, CHANNELS_LAST),)
-    return fused_region("Pool", op.node, Pool(algorithm, window), reads, epilogue, CHANNELS_LAST)
+    return window
 
 
 def has_few_taps(x: Value, y: Value, scope: Scope, kernel: Sequence[int]) -> bool:
@@ -86,9 +112,9 @@ def has_few_taps(x: Value, y: Value, scope: Scope, kernel: Sequence[int]) -> boo
     return taps * windows <= MAX_TAPS * max(elements, 1)
 
 
-def is_image(scope: Scope, x: Value | None) -> bool:
-    """Whether a value is a native float32 tensor with one or two spatial dims."""
-    if x is None or not scope.is_native(x) or scope.dtype_of(x) is not DataType.FLOAT:
+def is_image(scope: Scope, x: Value | None, types: Collection[DataType] = (DataType.FLOAT,)) -> bool:
+    """Whether a value is a native tensor of one of the types, with one or two spatial dims."""
+    if x is None or not scope.is_native(x) or scope.dtype_of(x) not in types:
         return False
     return len(scope.known_shape(x)) in (3, 4)
 

@@ -27,7 +27,7 @@ MAX_BUFFERED_ITERATIONS = 1024
 DEFAULT_BUFFERED_ITERATIONS = 16  # where the size of a slice is dynamic
 
 
-class LoopTensors:
+class CarriedTensors:
     """The tensors of a loop.
 
     operands, results: of the values of the enclosing graph that it reads and writes.  states: of each loop-carried state.
@@ -105,7 +105,7 @@ class LoopTensors:
 class LaidOutLoop(LaidOutBody):
     """The body of a loop, whose results are the next states, and then the slices of scan outputs."""
 
-    tensors: LoopTensors
+    tensors: CarriedTensors
 
     @property
     def next_states(self) -> Sequence[TensorView]:
@@ -121,7 +121,7 @@ class LaidOutLoop(LaidOutBody):
 
 def lay_out_loop(region: LaidOutRegion[InlinedLoop], constants: ConstantPool) -> LaidOutLoop:
     """The body of a loop with layouts, and the tensors that it shares with the loop."""
-    tensors, loop = LoopTensors(region, constants), region.config
+    tensors, loop = CarriedTensors(region, constants), region.config
     states = [(state.result, state.shape) for state in loop.states]
     slices = [(part.value, loop.body.scope.known_shape(part.value)) for part in loop.outputs]
     body = lay_out_body("body", loop.body, constants, tensors.bound_tensors(), [*states, *slices])

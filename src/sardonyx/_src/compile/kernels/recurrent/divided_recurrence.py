@@ -23,7 +23,7 @@ from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.kernels.recurrent.operands import RecurrentOperands
-from sardonyx._src.compile.kernels.recurrent.time_step import LoopTensors, time_step
+from sardonyx._src.compile.kernels.recurrent.time_step import TimeStepTensors, time_step
 from sardonyx._src.compile.kernels.recurrent.variant import RecurrenceVariant
 from sardonyx._src.compile.kernels.reductions.rows import full_vector_type
 from sardonyx._src.compile.kernels.tuning import RecurrenceTuning
@@ -52,7 +52,7 @@ def divided_recurrence_steps(
     """The steps of a layer for which `is_divided`; name: of the layer, for temporaries."""
     length, hidden = operands.y.shape[1], operands.y.shape[3]
     lanes = full_vector_type(target, variant.element).lanes
-    tensors = LoopTensors.allocate(variant, operands, lanes, name)
+    tensors = TimeStepTensors.allocate(variant, operands, lanes, name)
     for state, tensor in tensors.states.items():
         first, last = getattr(operands, state), getattr(operands, f"last_{state}")
         yield copy_step(first, slice_axis(tensor, 2, 0, hidden))

@@ -40,7 +40,7 @@ GROUP = RecurrenceTuning.group_blocks
 
 
 @dataclass(frozen=True, slots=True)
-class LoopTensors:
+class TimeStepTensors:
     """What time steps share.
 
     time: the number of the time step.  h: [2, directions, batch, padded], the states before and after a time step, in turn.
@@ -57,7 +57,7 @@ class LoopTensors:
     @classmethod
     def allocate(
         cls, variant: RecurrenceVariant, operands: RecurrentOperands, lanes: int, name: str
-    ) -> LoopTensors:
+    ) -> TimeStepTensors:
         directions, _, batch, hidden = operands.y.shape
         padded, dtype = ceil_div(hidden, lanes) * lanes, operands.y.dtype
         time = dense_temporary(DataType.INT64, (1,), f"{name}.time")
@@ -73,7 +73,7 @@ class LoopTensors:
 
 
 def time_step(
-    variant: RecurrenceVariant, operands: RecurrentOperands, shared: LoopTensors, lanes: int, phase: int
+    variant: RecurrenceVariant, operands: RecurrentOperands, shared: TimeStepTensors, lanes: int, phase: int
 ) -> Step:
     """A phase of a time step; operands: with the states of the loop in place of the initial ones."""
     directions, _, batch, hidden = operands.y.shape

@@ -38,6 +38,7 @@ class GemmTuning:
     max_rows: most rows of consecutive units that are computed together; at least those of a unit.
     spare_rows: rows of scratch past the last row of a unit: at least as many as any tile has.
     max_short_rows: rows of a tile up to which one row less is worth code of its own.
+    latency_accumulators: multiply-adds that are in flight at a time: those of fewer accumulators wait for each other.
     min_released_bytes: bytes of a packed constant from which on the pages of its file are released.
     min_copied_stride, min_copied_columns: floats between the columns of a transposed A, and columns of the product, from which on A is copied.
     max_rows_in_place, min_columns_in_place: rows and columns of a product whose B is not packed.
@@ -70,6 +71,7 @@ class GemmTuning:
     max_rows: ClassVar[int] = 288
     spare_rows: ClassVar[int] = 16
     max_short_rows: ClassVar[int] = 8
+    latency_accumulators: ClassVar[int] = 8
     min_released_bytes: ClassVar[int] = 1 << 16
     min_copied_stride: ClassVar[int] = 1024
     min_copied_columns: ClassVar[int] = 192

@@ -59,21 +59,22 @@ class Panels:
         return self.tensor.shape[-2]
 
 
-def choose_panel_tile(columns: Known, target: Target) -> RegisterTile:
-    """The register tile for a product of `columns` columns; a wide one if their number is symbolic."""
+def choose_panel_tile(columns: Known, target: Target, rows: Known | None = None) -> RegisterTile:
+    """The register tile for a product of `columns` columns and `rows` rows; a wide one if their number is symbolic."""
     if isinstance(columns, int):
-        return choose_tile(columns, target)
+        return choose_tile(columns, target, rows)
     return make_tile(tuning_for(target).gemm.dynamic_tile_vectors, target)
 
 
-def pack_constant(b: Array, target: Target, name: str = "") -> Panels:
+def pack_constant(b: Array, target: Target, name: str = "", tile: RegisterTile | None = None) -> Panels:
     """Packs a constant [..., k, columns] of float32 or half precision; large half-precision panels are not promoted.
 
-    Converting them to float32 in each run is cheaper than reading twice as many bytes from memory.
+    Converting them to float32 in each run is cheaper than reading twice as many bytes from memory.  tile: that of
+    `choose_panel_tile` by default.
     """
     keep_half = b.dtype != np.float32 and b.nbytes >= tuning_for(target).gemm.min_half_bytes
     *batch, k, columns = b.shape
-    tile = choose_panel_tile(columns, target)
+    tile = tile or choose_panel_tile(columns, target)
     tensor = make_constant(make_lazy_panels(b[..., None, :, :], tile, keep_half=keep_half), name)
     return Panels(tensor.reshape((*batch, -(-columns // tile.width), k, tile.width)), tile, columns)
 

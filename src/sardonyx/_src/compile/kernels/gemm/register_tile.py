@@ -49,6 +49,19 @@ class RegisterTile:
         is_short = self.rows <= GemmTuning.max_short_rows
         return sorted({1, self.rows - 1 if is_short else self.rows // 2, self.rows} - {0})
 
+    def computed_rows(self, rows: int) -> int:
+        """The rows of a tile that could be computed in the time of a product of `rows` rows, divided as by `loop_row_blocks`.
+
+        Code exists for some numbers of rows only, and tiles of few accumulators wait for the latency of multiply-adds.
+        """
+        blocks = -(-rows // self.rows)
+        low = blocks * self.rows - rows
+        lengths = [self.rows] * (blocks - low) + [self.rows - 1] * low
+        if low > blocks:
+            lengths = [self.rows] * (blocks - 1) + [self.rows - low]
+        least = -(-GemmTuning.latency_accumulators // self.vectors)
+        return sum(max(least, min(n for n in self.row_counts if n >= length)) for length in lengths)
+
 
 def make_tile(vectors: int, target: Target, amx_words: int = 0) -> RegisterTile:
     """The tallest tile of `vectors` vectors that fits the registers, those of AMX if `amx_words` is not 0."""
@@ -57,12 +70,18 @@ def make_tile(vectors: int, target: Target, amx_words: int = 0) -> RegisterTile:
     return RegisterTile(tuning_for(target).gemm.tile_rows[vectors], vectors, target.lanes)
 
 
-def choose_tile(columns: int, target: Target) -> RegisterTile:
-    """The tile that wastes the least work on padding columns in a product of `columns` columns; ties go to the widest."""
+def choose_tile(columns: int, target: Target, rows: Known | None = None) -> RegisterTile:
+    """The tile that wastes the least work on padding in a product of `columns` columns; ties go to the widest.
+
+    rows: of the product, if their number is known; tiles may compute more (`computed_rows`).
+    """
     needed, tuning = max(1, -(-columns // target.lanes)), tuning_for(target).gemm
 
     def cost(vectors: int) -> tuple[float, int]:
-        return -(-needed // vectors) * vectors * tuning.narrow_tile_cost.get(vectors, 1.0), -vectors
+        width = -(-needed // vectors) * vectors * tuning.narrow_tile_cost.get(vectors, 1.0)
+        return width * (
+            make_tile(vectors, target).computed_rows(rows) if isinstance(rows, int) else 1
+        ), -vectors
 
     return make_tile(min(tuning.tile_rows, key=cost), target)
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from sardonyx._src.compile.kernels.gemm.low_rank import LowRankUpdate
 from sardonyx._src.compile.kernels.gemm.matmul import matmul_steps
-from sardonyx._src.compile.kernels.gemm.panels import Panels, pack_constant, pack_tensor
+from sardonyx._src.compile.kernels.gemm.panels import Panels, pack_tensor
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
+from sardonyx._src.compile.lower.constant_panels import constant_panels
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers
 from sardonyx._src.compile.partition.patterns.low_rank_update import LowRankProduct
@@ -35,4 +36,4 @@ def pack_weights(region: LaidOutRegion[LowRankProduct], lowering: Lowering) -> t
     matrix, value = region.config.matrix, region.config.value
     if matrix is None:
         return pack_tensor(region.operands[3], lowering.target, value.name)
-    return lowering.memoize(("panels", value, False), lambda: pack_constant(matrix, lowering.target)), ()
+    return constant_panels(matrix, value, lowering), ()

@@ -21,13 +21,14 @@ from sardonyx._src.compile.kernels.gemm.few_rows import few_rows_step, reads_in_
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import expand_row_vector, is_row_operand
 from sardonyx._src.compile.kernels.gemm.matmul import matmul_steps
 from sardonyx._src.compile.kernels.gemm.packing import make_constant, pack_bias
-from sardonyx._src.compile.kernels.gemm.panels import Panels, pack_constant, pack_tensor
+from sardonyx._src.compile.kernels.gemm.panels import Panels, pack_tensor
 from sardonyx._src.compile.kernels.gemm.transposed_left import (
     exchanged_product,
     is_exchanged,
     with_dense_rows,
 )
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
+from sardonyx._src.compile.lower.constant_panels import constant_panels
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.operators.double_product import match_double_product
 from sardonyx._src.compile.lower.registry import lowers
@@ -42,7 +43,7 @@ from sardonyx._src.compile.program.layout import ANY, DENSE
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import TensorView, transpose_matrix
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.dims import Known
+from sardonyx._src.ir.dims import Known, dim_product
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.tensors import Array
 
@@ -184,7 +185,7 @@ def lower_product(region: LaidOutRegion[Product], lowering: Lowering) -> Sequenc
         and is_few_columns(left, matrix, result, epilogue, operands)
     ):
         return (few_columns_step(left, FewColumns(matrix, config.bias), result, epilogue, operands),)
-    panels, steps = pack_right_operand(region, lowering)
+    panels, steps = pack_right_operand(region, left, lowering)
     bias = None if config.bias is None else make_constant(pack_bias(config.bias, panels.tile), "bias")
     left, copies = with_dense_rows(left, panels.columns, region.region.reads[0].value.name)
     return (
@@ -212,17 +213,19 @@ def epilogue_operands(region: LaidOutRegion[Product]) -> tuple[TensorView, ...]:
     )
 
 
-def pack_right_operand(region: LaidOutRegion[Product], lowering: Lowering) -> tuple[Panels, Sequence[Step]]:
+def pack_right_operand(
+    region: LaidOutRegion[Product], left: TensorView, lowering: Lowering
+) -> tuple[Panels, Sequence[Step]]:
     """The right operand packed into panels: at compile time if it is constant, otherwise by steps."""
     config, matrix = region.config, region.config.matrix
     if matrix is None:
         b = transpose_if(region.operands[1], config.transposed[1])
         return pack_tensor(b, lowering.target, region.region.reads[1].value.name)
-    pack = pack_bf16_constant if config.is_rounded else pack_constant
-    if config.value is None:
-        return pack(matrix, lowering.target), ()
-    key = ("panels", config.value, config.is_rounded)
-    return lowering.memoize(key, lambda: pack(matrix, lowering.target)), ()
+    if not config.is_rounded:
+        rows = dim_product(left.shape[:-1] if matrix.ndim == 2 else left.shape[-2:-1])
+        return constant_panels(matrix, config.value, lowering, rows), ()
+    pack = partial(pack_bf16_constant, matrix, lowering.target)
+    return pack() if config.value is None else lowering.memoize(("bf16_panels", config.value), pack), ()
 
 
 def transpose_if(tensor: TensorView, is_transposed: bool) -> TensorView:

@@ -1,0 +1,20 @@
+"""Panels of constant right operands of products, shared by all products of a value with the same register tile."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from sardonyx._src.compile.kernels.gemm.panels import Panels, choose_panel_tile, pack_constant
+from sardonyx._src.compile.lower.lowering import Lowering
+from sardonyx._src.ir.dims import Known
+from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir.tensors import Array
+
+
+def constant_panels(
+    matrix: Array, value: Value | None, lowering: Lowering, rows: Known | None = None
+) -> Panels:
+    """The panels of a matrix [..., k, columns], the elements of `value`; rows: of the product, which decide on the tile."""
+    tile = choose_panel_tile(matrix.shape[-1], lowering.target, rows)
+    pack = partial(pack_constant, matrix, lowering.target, tile=tile)
+    return pack() if value is None else lowering.memoize(("panels", value, tile.vectors), pack)

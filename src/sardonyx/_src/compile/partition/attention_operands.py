@@ -60,11 +60,10 @@ def as_heads(tensor: TensorView, shape: Shape) -> TensorView:
 
 
 def write_heads(scope: Scope, value: Value) -> Write:
-    """The result of attention; [B, S, H, D] in memory if its consumer is a Transpose, which then needs no copy."""
+    """The result of attention, or of a product; [B, S, H, D] in memory if its consumer is such a Transpose, which then needs no copy."""
     consumer = scope.sole_consumer(value)
-    is_transposed = (
-        len(scope.known_shape(value)) == 4 and consumer is not None and consumer.op_type == "Transpose"
-    )
+    bound = scope.bind_node(consumer) if consumer is not None and consumer.op_type == "Transpose" else None
+    is_transposed = bound is not None and bound.ints("perm") == SWAP_HEADS_AND_TOKENS
     return Write(value, Permuted(SWAP_HEADS_AND_TOKENS) if is_transposed else DENSE)
 
 

@@ -32,9 +32,10 @@ from sardonyx._src.compile.lower.constant_panels import constant_panels
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.operators.double_product import match_double_product
 from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.partition.attention_operands import write_heads
 from sardonyx._src.compile.partition.epilogues import fuse_epilogue, operand_layout
 from sardonyx._src.compile.partition.gemm_bias import constant_bias
-from sardonyx._src.compile.partition.region import FusedEpilogue, Read, Region, Shape, fused_region
+from sardonyx._src.compile.partition.region import FusedEpilogue, Read, Region, Shape, Write, fused_region
 from sardonyx._src.compile.partition.registry import matches
 from sardonyx._src.compile.partition.rounded_products import ROUNDED_ROWS, round_weights, rounds_product
 from sardonyx._src.compile.partition.scope import Scope
@@ -79,7 +80,9 @@ def match_matmul(op: BoundNode, scope: Scope) -> Region[Product] | Region[Double
     layout = ROUNDED_ROWS if is_rounded else DENSE if is_dynamic else ANY
     reads = (Read(a, layout), *(() if matrix is not None else (Read(b, ANY),)))
     epilogue = fuse_epilogue(scope, op.output, takes_rows=True)
-    return fused_region("MatMul", op.node, Product(matrix, b, is_rounded=is_rounded), reads, epilogue)
+    config = Product(matrix, b, is_rounded=is_rounded)
+    write = Write(epilogue.result) if is_rounded else write_heads(scope, epilogue.result)
+    return fused_region("MatMul", op.node, config, reads, epilogue, write.layout)
 
 
 def has_dynamic_batch(shape: Shape) -> bool:

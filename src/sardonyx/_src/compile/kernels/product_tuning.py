@@ -27,9 +27,11 @@ class GemmTuning:
     min_amx_rows: rows of a product below which vectors are as fast: it waits for the weights.
     min_bf16_terms: terms of a sum of products from which on their factors may be rounded to bfloat16.
 
+    Rounding:
+    k_block: KC, most terms that are summed by themselves: with a panel of 64 columns, 128 KB of B.
+
     Shared:
-    k_block: KC, most terms of a sum that are added at once: with a panel of 64 columns, 128 KB of B.
-    short_k_block: the same for a product of few rows, which memory limits: 32 KB of B.
+    short_k_block: terms that are added at once in a product of few rows, which memory limits: 32 KB of B.
     sparse_prefetch_bytes: bytes of B up to which prefetching them in the time of a term delays no load: a power of two.
     large_bytes: bytes of B from which on it is assumed to be in memory, not in the level-2 cache.
     strided_prefetch_terms: terms between the column of a strided A that is multiplied and the one that is prefetched.
@@ -107,7 +109,7 @@ class ConvTuning:
     """Direct convolutions by GEMM.
 
     Rounding:
-    max_block_terms: KC, terms of a sum that are added at once: with a panel of 64 columns, 256 KB of weights.
+    max_block_terms: KC, terms that are summed by themselves: with a panel of 64 columns, 256 KB of weights.
     max_im2row_channels: input channels up to which a convolution has an im2row buffer.
 
     Shared:
@@ -133,8 +135,10 @@ class ConvTuning:
 class WeightGradientTuning:
     """Gradients of convolutions by their weights.
 
+    Rounding:
+    block_pixels: output pixels of a block, about, which are summed by themselves: with a panel of 64 columns, 32 KB of dy.
+
     Shared:
-    block_pixels: output pixels of a block, about: with a panel of 64 columns, 32 KB of dy.
     min_unit_taps: least number of tiles and taps of a unit of work, which read a block of dy in turn.
     """
 

@@ -6,11 +6,12 @@
             for row_block in group by MR:                          # one register tile
                 for tap in reduction_block:
                     microkernel over the channels of the tap
-                spill partial sums to scratch, or apply the epilogue and store
+                add the sums of the blocks before; spill them to scratch, or apply the epilogue and store
 
 A row is an output pixel, counted through all images; a tap is a position of the window, which adds `channels` terms.
 Weights are packed as [groups, panels, taps, channels, NR].  A `RowSource` defines where the input of a row and a tap is:
-`pointwise.py`, `indirection.py`, `im2row.py`.  Source: Goto and van de Geijn (2008); BLIS.
+`pointwise.py`, `indirection.py`, `im2row.py`.  Each reduction block is summed from zero, as blocks of k of a product are.
+Source: Goto and van de Geijn (2008); BLIS.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from sardonyx._src.compile.kernels.gemm.accumulators import (
     Microkernel,
     Prefetch,
     accumulate,
-    load_accumulators,
+    add_partial_sums,
+    init_accumulators,
 )
 from sardonyx._src.compile.kernels.gemm.amx_tiles import AmxOperands, share_panel
 from sardonyx._src.compile.kernels.gemm.microkernel import compute_amx_tile, dispatch_tile
@@ -176,11 +178,9 @@ def reduction_block(conv: Convolution, unit: ConvUnit, tap: LLVMValue, channel: 
 def emit_tile(
     conv: Convolution, source: RowSource, unit: ConvUnit, reduction: ReductionBlock, block: RowBlock
 ) -> None:
-    """One register tile: continues the sums from the bias or from partial sums, then stores or spills them."""
+    """One register tile: adds the terms of a reduction block to the bias or to the partial sums, then stores or spills them."""
     b, m, width = conv.b, conv.m, conv.m.tile.width
     spill = b.gep(source.partial_sums, block.index * (m.tile.rows * width))  # room for whole tiles
-    start = b.select_pointer(reduction.is_first, unit.bias, spill)
-    row_stride = b.select(reduction.is_first, 0, b.constant(width, I64))
     prefetch = next_share(conv, source, unit, reduction, block)
     row = b.load(conv.row_group.first_row) + block.first_row
     tile_store = TileStore(conv.output, row, unit.column, unit.end_column, spill, reduction.is_last)
@@ -201,8 +201,12 @@ def emit_tile(
         compute_amx_tile(m, operands, block.num_rows, replace(tile_store, spill=""))
         return
     for rows in dispatch_tile(m, block.num_rows, tile_store):
-        load_accumulators(m, rows, start, row_stride)
+        init_accumulators(m, rows)
+        with b.if_then(reduction.is_first):
+            init_accumulators(m, rows, unit.bias)
         conv.accumulate_taps(conv, source, reduction, block, rows, prefetch)
+        with b.if_then(reduction.is_first.eq(0)):
+            add_partial_sums(m, rows, spill)
 
 
 def next_share(

@@ -3,12 +3,16 @@
     for unit (channel group, panel of dy, block of input channels):    # units of work
         for block of output pixels:                                    # its part of the panel stays in the L1 cache
             for register tile of input channels, for tap:
-                load the sums; for output line: microkernel over its pixels; store the sums
+                for output line: microkernel over its pixels; add the tile to the sums
         transpose the sums [channels * taps, columns] into dw
 
 It is a product over all output pixels: columns are output channels, rows input channels at a tap.  The left operand is read
 from the image, where the pixels that a tap reads are `stride` pixels apart in a line, so there is no im2col matrix; pixels
 outside of the image are left out.  Images are channels-last.
+
+The products of a block are summed from zero, and then added to the sums of the blocks before: the rounding error of a sum grows
+with the terms of a block and the number of blocks, not with all pixels (Higham, "The Accuracy of Floating Point Summation", 1993).
+Blocks depend on the sizes alone, so that the bits of a sum do not depend on threads, tiles or channels.
 """
 
 from __future__ import annotations
@@ -31,7 +35,8 @@ from sardonyx._src.compile.kernels.gemm.accumulators import (
     Microkernel,
     Prefetch,
     accumulate,
-    load_accumulators,
+    add_partial_sums,
+    init_accumulators,
     make_microkernel,
     spill_accumulators,
 )
@@ -54,6 +59,7 @@ from sardonyx._src.compile.kernels.vectors import (
 )
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.ir.dims import dim_max
 
 SIZES = (
     "height", "width", "images", "out_height", "out_width", "kernel_height", "kernel_width", "stride_y", "stride_x",
@@ -74,7 +80,7 @@ def weight_gradient_steps(
     taps, tile = kernel_height * kernel_width, panels.tile
     block_channels = tile.rows * max(1, -(-WeightGradientTuning.min_unit_taps // taps))
     block_pixels = WeightGradientTuning.block_pixels
-    block_lines = max(1, block_pixels // max(out_width, 1)) if isinstance(out_width, int) else 1
+    block_lines = dim_max(1, block_pixels // dim_max(out_width, 1))
     channel_blocks = -(-channels // block_channels)
     step = Step(
         kernel=Kernel(
@@ -250,7 +256,7 @@ def add_pixels(w: WeightGradient, block: PixelBlock, rows: RowBlock, image: str,
         covered = 0
         for count in dispatch_row_count(b, rows.num_rows, m.tile.row_counts):
             is_exact, covered = count == covered + 1, count
-            load_accumulators(m, count, sums, row_stride)
+            init_accumulators(m, count)
             with b.loop(i64(b, 0), block.num_lines, name="line") as line:
                 start = b.load(table_slot(b, w.table, line * 2))
                 y = b.load(table_slot(b, w.table, line * 2 + 1)) + ky * size["dilation_y"]
@@ -267,6 +273,7 @@ def add_pixels(w: WeightGradient, block: PixelBlock, rows: RowBlock, image: str,
                     terms = b.gep(panel, position * m.tile.width)
                     stride, ahead = size["stride_x"] * size["pixel_stride"], next_block(w, terms, tap)
                     accumulate(m, channels, terms, end - first, stride, ahead)
+            add_partial_sums(m, count, sums, row_stride)
             spill_accumulators(m, count, sums, row_stride)
 
 

@@ -3,11 +3,12 @@
     for unit (block of channels, kernel row):                     # units of work
         for output line whose input line is inside of the image:
             for tap of the kernel row, for vectors of channels:
-                load the sums; for pixel: sums += x * dy; store the sums
+                for pixel: part += x * dy; add the part to the sums
         transpose the sums [taps, channels] into dw
 
 SIMD lanes are channels; images are channels-last.  Each unit adds the pixels in one order, so that sums have the same bits for any
-number of threads.
+number of threads.  The pixels of a line are summed by themselves, so that rounding errors grow with the pixels of a line and
+the number of lines, not with all pixels.
 """
 
 from __future__ import annotations
@@ -146,8 +147,8 @@ def add_pixels(
     b, size, lanes = row.b, row.size, row.b.target.lanes
     places = [row.sums(tap, channel + i * lanes) for i in range(len(masks))]
     sums = [b.new_slot("sum", vector_type(b)) for _ in masks]
-    for place, slot in zip(places, sums, strict=True):
-        b.store(slot, load_vector(b, place))
+    for slot in sums:
+        b.store(slot, zeros(b))
     with b.loop(*pixels, name="pixel") as pixel:
         x = b.gep(lines[0], (pixel * size["stride_x"] + start) * size["x_pixel"] + channel)
         dy = b.gep(lines[1], pixel * size["dy_pixel"] + channel)
@@ -155,7 +156,7 @@ def add_pixels(
             factor, gradient = (load_vector(b, b.gep(base, i64(b, i * lanes)), mask) for base in (x, dy))
             b.store(slot, b.fma(factor, gradient, b.load(slot)))
     for place, slot in zip(places, sums, strict=True):
-        store_vector(b, b.load(slot), place)
+        store_vector(b, load_vector(b, place) + b.load(slot), place)
 
 
 def store_row(row: KernelRow, dw: str) -> None:

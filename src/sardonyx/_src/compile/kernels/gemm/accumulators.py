@@ -125,6 +125,14 @@ def spill_accumulators(
         m.b.store(memory, m.b.load(slot))
 
 
+def add_partial_sums(
+    m: Microkernel, rows: int, partial_sums: str, row_stride: LLVMValue | None = None
+) -> None:
+    """Adds partial sums, whose rows are `row_stride` floats apart (the tile's width if None), to the accumulators."""
+    for slot, memory in spill_slots(m, rows, partial_sums, row_stride):
+        m.b.store(slot, m.b.load(memory) + m.b.load(slot))
+
+
 def spill_slots(
     m: Microkernel, rows: int, partial_sums: str, row_stride: LLVMValue | None
 ) -> list[tuple[StackSlot, StackSlot]]:

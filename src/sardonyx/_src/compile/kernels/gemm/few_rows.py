@@ -1,7 +1,9 @@
 """Products of few rows by a matrix that a run computes: y [M, N] = epilogue(a [M, K] @ b [K, N]), with B read in place.
 
     for columns of B, as many as the tile is wide:             # a unit of work
-        for row_block in rows by MR: microkernel over all of k; apply the epilogue and store
+        for row_block in rows by MR:
+            for k_block in K by KC: microkernel over k_block, from zero; add the sums of the blocks before
+            apply the epilogue and store
 
 Packing pays off when many rows use a panel.  Here one or two tiles do, as in the gradients of low-rank weights, so that the
 microkernel reads rows of B where they are.  These are far apart, and no processor foresees steps across pages, so later ones are prefetched.
@@ -9,17 +11,23 @@ microkernel reads rows of B where they are.  These are far apart, and no process
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 
+from sardonyx._src.compile.codegen.blocks import I64
+from sardonyx._src.compile.codegen.builder import LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.accumulators import (
     FLOAT32_ARITHMETIC,
+    Microkernel,
     accumulate,
+    add_partial_sums,
     init_accumulators,
     make_microkernel,
+    spill_accumulators,
 )
 from sardonyx._src.compile.kernels.gemm.microkernel import clamp_row, dispatch_tile
 from sardonyx._src.compile.kernels.gemm.output import (
@@ -29,7 +37,7 @@ from sardonyx._src.compile.kernels.gemm.output import (
     output_parameters,
 )
 from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile, make_tile
-from sardonyx._src.compile.kernels.gemm.row_blocks import loop_row_blocks
+from sardonyx._src.compile.kernels.gemm.row_blocks import divide_evenly, loop_row_blocks
 from sardonyx._src.compile.kernels.tuning import GemmTuning, tuning_for
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
@@ -116,9 +124,25 @@ def few_rows_module(
         with loop_row_blocks(m, size["rows"]) as block:
             store = TileStore(output, block.first_row, column, size["columns"])
             for rows in dispatch_tile(m, block.num_rows, store):
-                init_accumulators(m, rows)
                 numbers = [block.first_row + clamp_row(b, r, block.num_rows) for r in range(rows)]
                 addresses = [b.gep(a, number * size["a_row"]) for number in numbers]
-                stride = size["a_step"] if has_strided_a else None
-                accumulate(m, addresses, columns, size["k"], stride, row_stride=size["b_row"])
+                accumulate_blocks(m, addresses, columns, size, has_strided_a=has_strided_a)
     return b.build_module(name)
+
+
+def accumulate_blocks(
+    m: Microkernel, rows: Sequence[str], columns: str, size: Mapping[str, LLVMValue], *, has_strided_a: bool
+) -> None:
+    """The sums of some rows, in the blocks of k that `loop_nest.py` adds, too."""
+    b, stride = m.b, size["a_step"] if has_strided_a else None
+    k_block, num_blocks = divide_evenly(b, size["k"], b.constant(GemmTuning.k_block, I64))
+    with b.loop(b.constant(0, I64), num_blocks, 1, "k_block") as i:
+        first = i * k_block
+        starts = [b.gep(row, first if stride is None else first * stride) for row in rows]
+        init_accumulators(m, len(rows))
+        panel, count = b.gep(columns, first * size["b_row"]), b.min(k_block, size["k"] - first)
+        accumulate(m, starts, panel, count, stride, row_stride=size["b_row"])
+        with b.if_then(first.ne(0)):
+            add_partial_sums(m, len(rows), m.spill)
+        with b.if_then(i + 1 < num_blocks):
+            spill_accumulators(m, len(rows), m.spill)

@@ -5,12 +5,17 @@
             for rows in the panel's units of this call:    # a unit of work is a panel and a group of rows
                 for k_block in K by KC:                    # the block of the panel stays in the cache
                     for row_block in rows by MR:           # one register tile
-                        microkernel over k_block; spill partial sums to scratch, or apply the epilogue and store
+                        microkernel over k_block, from zero; add the sums of the blocks before
+                        spill the sums to scratch, or apply the epilogue and store
 
 A has any strides; B is packed in panels [batch, panels, K, NR]; rows of y are contiguous.  Units of one panel that a
 thread executes at once are computed together: more rows use a block of the panel while it is in the cache, and the next
 block is prefetched in the time of all of them.  Unlike the five loops of BLIS there is no packing of A and no loop over
 blocks of columns: a unit has one panel.  Source: Goto and van de Geijn (2008); BLIS.
+
+Blocks of k are summed from zero and then added, so that the rounding error of a sum grows with the terms of a block and the number
+of blocks, not with k (Higham, "The Accuracy of Floating Point Summation", 1993).  They depend on k alone: a row has the
+same bits whatever the other rows, the tiles and the threads are.
 """
 
 from __future__ import annotations
@@ -33,6 +38,7 @@ from sardonyx._src.compile.kernels.gemm.accumulators import (
     Prefetch,
     TileArithmetic,
     accumulate,
+    add_partial_sums,
     cache_line_elements,
     init_accumulators,
     load_accumulators,
@@ -137,7 +143,7 @@ def emit_matmul(
     size = {p: b.integer(p) for p in (*MATMUL_SIZES, *update_sizes)}
     y = load_output_matrix(b, m.epilogue)
     groups = b.select(size["groups"] < 1, b.constant(1, I64), size["groups"])
-    k_blocks = k_block_lengths(b, size)
+    k_blocks = divide_evenly(b, size["k"], size["k_block"])
     end_panel = b.udiv(b.end_unit + groups - 1, groups)
     is_one_item = end_panel <= size["panels"]
     chunks = loop_chunks(b, size["rows"], is_one_item) if is_large else nullcontext()
@@ -174,49 +180,39 @@ def unit_rows(
     return first * size["group_rows"], b.min(end * size["group_rows"], size["rows"])
 
 
-@dataclass(frozen=True, slots=True)
-class BlockLengths:
-    """Terms of a block of k, and the number of blocks: of long ones and of short ones."""
-
-    long: LLVMValue
-    long_count: LLVMValue
-    short: LLVMValue
-    short_count: LLVMValue
-
-
-def k_block_lengths(b: KernelBuilder, size: Mapping[str, LLVMValue]) -> BlockLengths:
-    """Divides k into blocks of about one length; there is one even if k is 0."""
-    long, long_count = divide_evenly(b, size["k"], size["k_block"])
-    short, short_count = divide_evenly(b, size["k"], b.min(size["k_block"], GemmTuning.short_k_block))
-    return BlockLengths(long, long_count, short, short_count)
-
-
 def emit_rows(
     m: Microkernel,
     size: Mapping[str, LLVMValue],
     rows: PanelRows,
-    k_blocks: BlockLengths,
+    k_blocks: tuple[LLVMValue, LLVMValue],
     *,
     is_large: bool,
 ) -> None:
-    """The loops over blocks of k, all of about one length, and row blocks.
+    """The loops over blocks of k, all of about one length, and row blocks; k_blocks: the length of a block, and the number.
 
-    If B is large, each row block prefetches an equal share of the panel's next block.  If that is little, memory is fast
+    If B is large, each row block prefetches an equal share of what of the panel comes next.  If that is little, memory is fast
     enough, and the prefetches must not fill the line fill buffers, through which the microkernel loads the panel, too.
-    Otherwise memory limits the product, and blocks of k are short, so that what is prefetched is used soon.
+    Otherwise memory limits the product, and blocks are divided into short parts, so that what is prefetched is used soon.
     """
-    b = m.b
-    num_blocks, k_block, prefetches = k_blocks.long_count, k_blocks.long, None
+    b, (k_block, num_blocks) = m.b, k_blocks
+    prefetches, part_length = None, k_block
     if is_large:
         share = b.udiv(rows.num_rows + (m.tile.rows - 1), m.tile.rows)
         share = b.udiv(share + (panel_row_bytes(m) - 1), share)
         is_sparse = share <= GemmTuning.sparse_prefetch_bytes
         prefetches = PrefetchShare(share, is_sparse)
-        num_blocks = b.select(is_sparse, num_blocks, k_blocks.short_count)
-        k_block = b.select(is_sparse, k_block, k_blocks.short)
-    with b.loop(b.constant(0, I64), num_blocks, 1, "part") as i:
-        k = i * k_block
-        emit_k_block(m, size, rows, TermRange(k, b.min(k_block, size["k"] - k), prefetches))
+        short, _ = divide_evenly(b, k_block, b.min(k_block, GemmTuning.short_k_block))
+        part_length = b.select(is_sparse, k_block, short)
+    with b.loop(b.constant(0, I64), num_blocks, 1, "k_block") as i:
+        block = i * k_block
+        count = b.min(k_block, size["k"] - block)
+        if prefetches is None:
+            emit_k_block(m, size, rows, TermRange(block, count, None, block=block))
+        else:
+            with b.loop(b.constant(0, I64), count + (part_length - 1), part_length, "part") as part:
+                ends_block, length = part + part_length >= count, b.min(part_length, count - part)
+                terms = TermRange(block + part, length, prefetches, block=block, ends_block=ends_block)
+                emit_k_block(m, size, rows, terms)
 
 
 def emit_k_block(m: Microkernel, size: Mapping[str, LLVMValue], rows: PanelRows, terms: TermRange) -> None:
@@ -262,10 +258,11 @@ class PrefetchShare:
 
 @dataclass(frozen=True, slots=True)
 class TermRange:
-    """A block of k: its first term, how many it has, and the prefetches of a row block if B is large.
+    """Terms that are added at once: the first, how many there are, and the prefetches of a row block if B is large.
 
-    has_next: whether the next block of the panel follows in memory, so that it can be prefetched.  next_block: its address, if
-    the block was copied.
+    has_next: whether the next terms of the panel follow in memory, so that they can be prefetched.  next_block: their address, if
+    these were copied.  block: the first term of the block of k that these are all or a part of, which is summed from zero;
+    None if all terms of k are added one after another.  ends_block: whether they are its last ones; None if they always are.
     """
 
     first: LLVMValue
@@ -273,6 +270,8 @@ class TermRange:
     prefetches: PrefetchShare | None
     has_next: bool = True
     next_block: str = ""
+    block: LLVMValue | None = None
+    ends_block: LLVMValue | None = None
 
 
 def emit_tile(
@@ -280,7 +279,7 @@ def emit_tile(
 ) -> None:
     """One register tile: initializes or reloads its sums, adds the terms, then stores or spills them."""
     b, tile, k = m.b, m.tile, terms.first
-    spill = b.gep(b.scratch, block.index * (tile.rows * tile.width))
+    spill, unfinished = spill_areas(m, block, terms)
     first = unit.first_row + block.first_row
     panel = panel_address(m, unit.panel, k * tile.width)
     is_first, is_last = k.eq(0), k + terms.count >= size["k"]
@@ -295,16 +294,40 @@ def emit_tile(
         compute_amx_tile(m, operands, block.num_rows, replace(tile_store, spill=""))
         return
     for rows in dispatch_tile(m, block.num_rows, tile_store):
-        init_accumulators(m, rows, unit.bias)
-        if unit.update is not None:
+        init_accumulators(m, rows)
+        if unit.bias is not None or unit.update is not None:
             with b.if_then(is_first):
-                accumulate_update(m, unit.update, first, block, rows)
-        with b.if_then(is_first.eq(0)):
-            load_accumulators(m, rows, spill)
+                init_accumulators(m, rows, unit.bias)
+                if unit.update is not None:
+                    accumulate_update(m, unit.update, first, block, rows)
+        if unfinished:
+            with b.if_then(k.ne(0 if terms.block is None else terms.block)):
+                load_accumulators(m, rows, unfinished)
         starts = [(first + clamp_row(b, r, block.num_rows)) * size["a_row"] for r in range(rows)]
         offset = k if unit.a_step is None else k * unit.a_step
         addresses = [b.gep(unit.a, start + offset) for start in starts]
         accumulate_terms(m, addresses, panel, block, terms, unit.a_step)
+        if terms.block is not None:
+            is_added = terms.block.ne(0)
+            with b.if_then(is_added if terms.ends_block is None else is_added & terms.ends_block):
+                add_partial_sums(m, rows, spill)
+
+
+def spill_areas(m: Microkernel, block: RowBlock, terms: TermRange) -> tuple[str, str]:
+    """Where a tile spills its sums, and where those of an unfinished block of k are; empty if there are none.
+
+    Sums of whole blocks and those of an unfinished one have halves of their own: parts of a block are for few rows.
+    """
+    b, tile = m.b, m.tile
+    sums = b.gep(b.scratch, block.index * (tile.rows * tile.width))
+    if terms.block is None:
+        return sums, sums
+    if terms.ends_block is None:
+        return sums, ""
+    half = GemmTuning.max_rows // 2
+    assert panel_row_bytes(m) // GemmTuning.sparse_prefetch_bytes * tile.rows <= half, "partial sums must fit"
+    unfinished = b.gep(sums, b.constant(half * tile.width, I64))
+    return b.select_pointer(terms.ends_block, sums, unfinished), unfinished
 
 
 def accumulate_terms(

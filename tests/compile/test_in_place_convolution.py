@@ -1,4 +1,4 @@
-"""Convolutions write their result over an image that their epilogue adds, if nothing reads the image later."""
+"""Convolutions write bytes over an image that their epilogue adds, if nothing reads the image later."""
 
 from __future__ import annotations
 

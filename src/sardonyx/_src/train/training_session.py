@@ -9,7 +9,13 @@ from types import MappingProxyType
 
 import numpy as np
 
-from sardonyx._src.arguments import require_flag, require_integer, require_mapping, require_path
+from sardonyx._src.arguments import (
+    require_choice,
+    require_flag,
+    require_integer,
+    require_mapping,
+    require_path,
+)
 from sardonyx._src.compile.program.recomputation import MemoryGoal
 from sardonyx._src.errors import InputError, OutputError
 from sardonyx._src.io.loading.load import ModelSource, load
@@ -20,7 +26,8 @@ from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.model import Model, TrainingInfo
 from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.ops.api import RunLimits, RunResult, RuntimeValue
-from sardonyx._src.runtime.session import Engine, Session
+from sardonyx._src.runtime.session import ENGINES, Engine, Session
+from sardonyx._src.runtime.session_origin import MAX_THREADS
 from sardonyx._src.suggestions import suggest
 from sardonyx._src.train.checkpointing import check_goal, read_goal, write_goal
 from sardonyx._src.train.evaluation import evaluation_model
@@ -62,6 +69,8 @@ class TrainingSession:
         checkpointing: MemoryGoal | None = None,
     ) -> None:
         check_goal(checkpointing)
+        require_choice("engine", engine, ENGINES)
+        require_integer("threads", threads, 1, MAX_THREADS, optional=True)
         self.model = load(source)
         if not self.model.training:
             raise InputError("the model must have training information; it has none", name="source")
@@ -183,8 +192,11 @@ class TrainingSession:
             if name not in expected:
                 known = sorted(expected - self.state.keys())
                 raise InputError(f"there is no input {name!r}{suggest(name, known, 'inputs')}", name=name)
-            labels, values = self._labels.get(name), given[name]
-            if labels is not None and isinstance(values, np.ndarray):
+            labels, values = self._labels.get(name), integers_of(given[name])
+            if labels is not None and values is not None:
+                if not values.size:
+                    shape = list(values.shape)
+                    raise InputError(f"{name!r} must have at least one example; got shape {shape}", name=name)
                 check_labels(name, values, labels, "feeds")
         given.update((name, array) for name, array in self.state.items() if name in expected)
         return session.run(given, outputs, out=out)
@@ -196,6 +208,14 @@ class TrainingSession:
             for state, source in bindings
         }
         self._values.update(updates)
+
+
+def integers_of(values: object) -> Array | None:
+    """Values as an array; None if they are none, which a run reports."""
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError):
+        return None
 
 
 def initial_value(state: Value) -> Array:

@@ -114,7 +114,17 @@ def arrays_of(source: object, what: str) -> dict[str, Array]:
     """The arrays of a mapping; raises TypeError for anything else."""
     require_type(what, source, Mapping, "arrays by name, or a path")
     assert isinstance(source, Mapping), "the type was checked"
-    return {str(name): np.asarray(values) for name, values in source.items()}
+    return {str(name): array_of(str(name), values, what) for name, values in source.items()}
+
+
+def array_of(name: str, values: object, what: str) -> Array:
+    """A column as an array; raises InputError for rows of different lengths."""
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise InputError(
+            f"column {name!r} of {what} must have rows of one shape: {error}", name=name
+        ) from None
 
 
 def column_of(value: Value, array: Array, what: str) -> Column:
@@ -152,9 +162,11 @@ def check_range(name: str, array: Array, dtype: DataType, what: str) -> None:
 
 
 def converts(source: np.dtype[np.generic], target: DataType) -> bool:
-    """Whether values convert: floats and integers to floats, integers to integers, and what is equal."""
+    """Whether values convert: floats and integers to floats, integers to integers, texts to strings, and what is equal."""
     if source == target.numpy:
         return True
+    if target is DataType.STRING:
+        return source.kind == "U"
     if target.is_float:
         return source.kind in "fiub" or DataType.of(source).is_float
     return source.kind in "iub" and np.dtype(target.numpy).kind in "iu"

@@ -20,6 +20,7 @@ from sardonyx._src.arguments import (
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.loading.load import ModelSource, load
 from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.runtime.session import ENGINES, Engine
 from sardonyx._src.train.fit.batches import split_rows
@@ -86,6 +87,7 @@ def fit(
             "the model must have training information; it has none: sx.train.prepare adds it", name="model"
         )
     datasets = open_datasets(source, data, validation, seed)
+    check_batches(source, datasets, batch_size)
     with ExitStack() as stack:
         run = Run(
             source,
@@ -114,6 +116,25 @@ def check_options(
         check_steps("patience", patience)
     check_number("checkpoint_seconds", checkpoint_seconds, 0, math.inf)
     require_integer("seed", seed, 0, (1 << 32) - 1)
+
+
+def check_batches(model: Model, datasets: tuple[Dataset, Dataset | None], batch_size: int) -> None:
+    """Raises InputError for batches of other sizes than an input declares."""
+    algorithm = model.training[0].algorithm
+    for value in (*model.graph.inputs, *(() if algorithm is None else algorithm.inputs)):
+        shape = value.type.shape if isinstance(value.type, TensorType) else None
+        if not shape or not isinstance(shape[0], int):
+            continue
+        for data in datasets:
+            if data is None or value.name not in data.columns:
+                continue
+            full = min(batch_size, len(data))
+            if full != shape[0] or len(data) % full:
+                raise InputError(
+                    f"batch_size must be {shape[0]}, which input {value.name!r} declares ({value.type}), and divide the number of "
+                    f"examples; got {batch_size} for {len(data)} examples: leave examples out, or declare a symbolic batch",
+                    name="batch_size",
+                )
 
 
 def open_datasets(

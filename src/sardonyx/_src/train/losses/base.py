@@ -76,7 +76,9 @@ class LossContext:
         name = f"{self.target_name}{suffix}"
         if name in self.b.fresh_names.taken:
             raise InputError(
-                f"target must be a name that the model does not have; got {name!r}", name="target"
+                f"target must be a name that the model does not have; got {name!r}: choose another one, or remove an earlier step "
+                "with sx.train.without_training",
+                name="target",
             )
         self.b.fresh_names.taken.add(name)
         if labels is not None:

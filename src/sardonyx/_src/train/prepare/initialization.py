@@ -14,12 +14,14 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 from sardonyx._src.ir.build import GraphBuilder
 from sardonyx._src.ir.graph import Graph, Node, Value
+from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.registry import find
 from sardonyx._src.suggestions import suggest
 from sardonyx._src.train.losses.base import check_number
+from sardonyx._src.train.prepare.selection import match_names
 
 Initialization = str | float | Mapping[str, "str | float"]
 Draw = str | float
@@ -145,6 +147,12 @@ def check_initialization(initialization: Initialization | None) -> None:
         elif draw not in DISTRIBUTIONS:
             hint = suggest(draw, DISTRIBUTIONS, "distributions")
             raise InputError(f"there is no distribution {draw!r}{hint}", name="initialization")
+
+
+def check_patterns(initialization: Initialization | None, model: Model) -> None:
+    """Raises InputError for a pattern that matches no initializer."""
+    if isinstance(initialization, Mapping):
+        match_names([*initialization], model.graph.initializers, "initialization")
 
 
 def fans(weight: Value, shape: Sequence[int]) -> tuple[int, int]:

@@ -41,6 +41,7 @@ from sardonyx._src.train.prepare.initialization import (
     Initialization,
     InitializationGraph,
     check_initialization,
+    check_patterns,
     draw_of,
 )
 from sardonyx._src.train.prepare.selection import (
@@ -355,6 +356,7 @@ class StepBuilder:
             new.name = self.names.fresh(f"next_{state.name}")
             self.graph.outputs.append(new)
             updates.append((state, new))
+        check_patterns(self.options.initialization, self.model)
         first = self.initialization()
         has_first = bool(first.bindings)
         info = TrainingInfo(first.graph if has_first else None, self.graph, first.bindings, updates)

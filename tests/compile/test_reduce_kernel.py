@@ -69,6 +69,26 @@ def test_any_set_of_axes(shape: tuple[int, int, int], op: ReduceOp) -> None:
             np.testing.assert_allclose(result, compute_expected(op, array, axes, keepdims=keepdims), *CLOSE)
 
 
+@pytest.mark.parametrize("op", OPS)
+@pytest.mark.parametrize(
+    ("shape", "axes"), [((700, 5), (1,)), ((3, 90, 2, 8), (2, 3)), ((4, 33, 16), (0, 2))]
+)
+def test_results_of_few_elements_are_gathered(
+    shape: tuple[int, ...], axes: tuple[int, ...], op: ReduceOp
+) -> None:
+    array = random_array(shape, op)
+    np.testing.assert_allclose(run(op, array, axes), compute_expected(op, array, axes), *CLOSE)
+
+
+def test_longer_results_are_reduced_by_rows() -> None:
+    def is_gathered(shape: tuple[int, ...], dtype: Any) -> bool:
+        x, y = guarded.tensor(np.zeros(shape, dtype))[0], guarded.tensor(np.zeros(shape[:1], dtype))[0]
+        return reduce_step("max", x, y, (1,)).kernel.key.startswith("reduce_columns")
+
+    assert is_gathered((50, 16), np.float32) and is_gathered((50, 3), np.float64)
+    assert not is_gathered((50, 17), np.float32)
+
+
 @pytest.mark.parametrize("op", ["sum", "mean", "max", "log_sum_exp"])
 @pytest.mark.parametrize("n", [1, 15, 16, 64, 100, 5000])
 def test_rows_and_columns_of_any_length(n: int, op: ReduceOp) -> None:

@@ -88,6 +88,7 @@ class ReductionTuning:
     Shared:
     row_unit_elements: elements of the rows of a unit of work, about.
     gathered_row_elements: elements of a row up to which lanes hold the rows of an ArgMax, not its elements.
+    gathered_result_elements: the same for the elements of a result of other reductions.
     block_columns: columns of a unit of work in kernels that reduce along columns.
     min_max_block: elements of a unit of work of a range.
     unit_matrices: matrices of a unit of work of determinants.
@@ -99,6 +100,7 @@ class ReductionTuning:
     summed_rows: ClassVar[int] = 16
     row_unit_elements: ClassVar[int] = 4096
     gathered_row_elements: ClassVar[int] = 32
+    gathered_result_elements: ClassVar[int] = 16
     block_columns: ClassVar[int] = 256
     min_max_block: ClassVar[int] = 1 << 14
     unit_matrices: ClassVar[int] = 32

@@ -7,6 +7,8 @@ from sardonyx._src.compile.codegen.builder import Element, LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.vectors import load_if
 
+GATHERED_BITS = 32  # of the narrowest elements that processors gather
+
 
 def load_at(b: KernelBuilder, base: str, index: LLVMValue, element: Element, lanes: int = 1) -> LLVMValue:
     """base[index] and the elements after it in as many lanes."""

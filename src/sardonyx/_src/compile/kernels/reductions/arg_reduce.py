@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from sardonyx._src.compile.kernels.data_movement.iteration_space import IterationSpace, row_space, simplify
+from sardonyx._src.compile.kernels.memory import GATHERED_BITS
 from sardonyx._src.compile.kernels.reductions.arg_reduce_codegen import (
     ARG_COLUMNS_PARAMETERS,
     ARG_ROWS_PARAMETERS,
@@ -25,8 +26,6 @@ from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import ceil_div
-
-GATHERED_BITS = 32  # the narrowest elements that processors gather
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """Reductions along any set of axes: builds the step; `reduce_codegen` emits the kernels.
 
-If a dim that is kept is contiguous in x and y, adjacent results share a vector (reduction by columns); otherwise lanes
-hold elements of one row and are combined at the end (reduction by rows).
+If a dim that is kept is contiguous in x and y, adjacent results share a vector (reduction by columns), and so do those of
+short rows, whose elements are gathered; otherwise lanes hold elements of one row and are combined at the end (reduction by
+rows).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from functools import partial
 
 from sardonyx._src.compile.kernels.data_movement.iteration_space import IterationSpace, row_space, simplify
 from sardonyx._src.compile.kernels.epilogue import NO_EPILOGUE, Epilogue
+from sardonyx._src.compile.kernels.memory import GATHERED_BITS
 from sardonyx._src.compile.kernels.reductions.reduce_codegen import (
     REDUCE_COLUMNS_PARAMETERS,
     REDUCE_ROWS_PARAMETERS,
@@ -44,9 +46,18 @@ def reduce_step(
     reduced = IterationSpace(tuple(x.shape[d] for d in axes), (tuple(x.strides[d] for d in axes),))
     reduced = row_space(reduced, by=0)
     columns = find_columns(results)
+    if columns is None and has_short_rows(x, reduced):
+        columns = next((d for d in range(results.rank) if results.stride(1, d) == 1), None)
     if columns is None:
         return reduce_rows_step(variant, x, y, results, reduced)
     return reduce_columns_step(variant, x, y, results, reduced, columns)
+
+
+def has_short_rows(x: TensorView, reduced: IterationSpace) -> bool:
+    """Whether results have so few elements that combining the lanes of one would take longer than gathering them."""
+    count = reduced.size
+    is_short = isinstance(count, int) and count <= ReductionTuning.gathered_result_elements
+    return is_short and x.dtype.bits >= GATHERED_BITS
 
 
 def reduce_rows_step(
@@ -95,12 +106,13 @@ def reduce_columns_step(
     reduced: IterationSpace,
     columns: int,
 ) -> Step:
-    """The reduction by columns; columns: the dim of `results` that is contiguous in x and y."""
+    """The reduction by columns; columns: the dim of `results` that is contiguous in y."""
+    step = results.stride(0, columns)
     n, rows = results.shape[columns], row_space(results.drop_dim(columns), by=1)
     ranks = (rows.rank, reduced.rank)
     kernel = Kernel(
-        f"reduce_columns_{variant.key}_{ranks}",
-        partial(reduce_columns_module, variant=variant, ranks=ranks),
+        f"reduce_columns_{variant.key}_{ranks}_{step == 1}",
+        partial(reduce_columns_module, variant=variant, ranks=ranks, is_contiguous=step == 1),
         REDUCE_COLUMNS_PARAMETERS,
     )
     args: tuple[KernelArgument, ...] = REDUCE_COLUMNS_PARAMETERS.pack(
@@ -109,6 +121,7 @@ def reduce_columns_step(
         rows=rows.size,
         unit_rows=1,
         columns=n,
+        column_step=step,
         count=reduced.size,
         dims=(*rows.to_arguments(), *reduced.to_arguments()),
     )

@@ -26,6 +26,7 @@ from sardonyx._src.compile.kernels.data_movement.strided_loops import (
     unit_row_range,
 )
 from sardonyx._src.compile.kernels.epilogue import Epilogue
+from sardonyx._src.compile.kernels.memory import load_lanes
 from sardonyx._src.compile.kernels.reductions.reducers import (
     MAX_OF_NUMBERS,
     ReduceOp,
@@ -37,6 +38,7 @@ from sardonyx._src.compile.kernels.reductions.reducers import (
 )
 from sardonyx._src.compile.kernels.reductions.rows import (
     full_vector_type,
+    lane_numbers,
     load_vector,
     loop_vector_blocks,
     loop_vectors,
@@ -49,8 +51,12 @@ from sardonyx._src.compile.kernels.tuning import ReductionTuning
 REDUCE_ROWS_PARAMETERS = Parameters(
     "x", "y", "results", "unit_results", "count", "n", "step", "rows", "dims*"
 )
-# count: elements of a result.  dims: of the rows (strides of x, of y), then of the elements of a result (strides of x).
-REDUCE_COLUMNS_PARAMETERS = Parameters("x", "y", "rows", "unit_rows", "columns", "count", "dims*")
+# column_step: the stride of x between columns.  count: elements of a result.  dims: of the rows (strides of x, of y), then
+# of the elements of a result (strides of x).
+REDUCE_COLUMNS_PARAMETERS = Parameters(
+    "x", "y", "rows", "unit_rows", "columns", "column_step", "count", "dims*"
+)
+GATHERED_VECTORS = 4  # of a block of columns that are gathered: their cache lines stay in L1
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,22 +134,27 @@ def reduce_rows(elements: ReducedRows, reducer: Reducer, shift: LLVMValue | None
 # --- by columns ------------------------------------------------------------------------------
 
 
-def reduce_columns_module(name: str, target: Target, variant: ReduceVariant, ranks: tuple[int, int]) -> str:
-    """The kernel of a reduction by columns; adjacent results are contiguous in y, and their elements in x."""
+def reduce_columns_module(
+    name: str, target: Target, variant: ReduceVariant, ranks: tuple[int, int], *, is_contiguous: bool
+) -> str:
+    """The kernel of a reduction by columns; adjacent results are contiguous in y, and their elements in x or gathered."""
     b, element = KernelBuilder(target, REDUCE_COLUMNS_PARAMETERS), variant.element
     vector_type = full_vector_type(target, element)
     x, y = b.pointers("x", "y")
     rows, unit_rows, columns, count = b.integers("rows", "unit_rows", "columns", "count")
     dims = load_dims(b, "dims", ranks[0], 2)
     element_dims = load_dims(b, "dims", ranks[1], 1, after=dims)
-    unroll = target.registers // 2  # long contiguous accesses use cache lines and prefetching well
+    # Long contiguous accesses use cache lines and prefetching well.
+    unroll = target.registers // 2 if is_contiguous else GATHERED_VECTORS
+    step = None if is_contiguous else b.integer("column_step")
     with (
         loop_units(b, rows, unit_rows, columns, ReductionTuning.block_columns) as (first, end, column, width),
         loop_rows(b, dims, first, end) as (_, offsets),
     ):
-        x_row, y_row = (b.gep(base, o + column, element) for base, o in zip((x, y), offsets, strict=True))
+        x_column = column if step is None else column * step
+        x_row, y_row = b.gep(x, offsets[0] + x_column, element), b.gep(y, offsets[1] + column, element)
         for i, vectors, mask in loop_vector_blocks(b, width, vector_type.lanes, unroll):
-            block = ReducedColumns(b, vector_type, x_row, y_row, element_dims, count, i, vectors, mask)
+            block = ReducedColumns(b, vector_type, x_row, y_row, element_dims, count, i, vectors, mask, step)
             compute_results(block, variant)
     return b.build_module(name)
 
@@ -152,7 +163,8 @@ def reduce_columns_module(name: str, target: Target, variant: ReduceVariant, ran
 class ReducedColumns:
     """The elements of adjacent results in a reduction by columns: `vectors` vectors from column i on.
 
-    dims, count: of the elements of each result.  mask: that of the only vector, or None.
+    dims, count: of the elements of each result.  mask: that of the only vector, or None.  step: the stride of x between
+    columns; None if they are contiguous.
     """
 
     b: KernelBuilder
@@ -164,6 +176,16 @@ class ReducedColumns:
     i: LLVMValue
     vectors: int
     mask: LLVMValue | None
+    step: LLVMValue | None
+
+    def load(self, offset: LLVMValue, v: int) -> LLVMValue:
+        """An element of each result of vector v; offset: that of the element in x."""
+        b, lanes, column = self.b, self.vector_type.lanes, self.i + v * self.vector_type.lanes
+        if self.step is None:
+            return load_vector(b, self.vector_type, self.x, offset + column, self.mask)
+        first = b.splat(offset + column * self.step, lanes)
+        index = first + b.splat(self.step, lanes) * lane_numbers(b, LLVMType("i64", lanes))
+        return load_lanes(b, self.x, index, self.vector_type.element, self.mask)
 
 
 def compute_results(block: ReducedColumns, variant: ReduceVariant) -> None:
@@ -206,8 +228,7 @@ def reduce_range(
         return [b.load(accumulator) for accumulator in accumulators]
     with loop_rows(b, block.dims, first, end) as (_, (offset,)):
         for v, accumulator in enumerate(accumulators):
-            index = offset + block.i + v * vector_type.lanes
-            value = load_vector(b, vector_type, block.x, index, block.mask)
+            value = block.load(offset, v)
             accumulate(b, accumulator, reducer, value - shifts[v] if shifts else value, None)
     return [b.load(accumulator) for accumulator in accumulators]
 

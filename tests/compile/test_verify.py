@@ -169,8 +169,8 @@ def test_no_element_is_written_twice(stages: Stages) -> None:
 
 def test_slices_of_a_concat_are_disjoint() -> None:
     stages = stages_of(
-        """g (float[1,8,6,5] x, float[4,8,1,1] w1, float[6,8,1,1] w2) => (float[1,10,6,5] y) {
-        a = Conv (x, w1)  b = Conv (x, w2)  c = Concat <axis = 1> (a, b)  y = Relu (c) }"""
+        """g (float[1,8,6,5] x, float[1,8,6,5] z, float[4,8,1,1] w1, float[6,8,1,1] w2) => (float[1,10,6,5] y) {
+        a = Conv (x, w1)  b = Conv (z, w2)  c = Concat <axis = 1> (a, b)  y = Relu (c) }"""
     )
     items = list(stages.laid_out.items)
     index = next(

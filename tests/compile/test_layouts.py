@@ -14,6 +14,9 @@ from sardonyx._src.compile.program.tensor import TensorView
 WEIGHTS = "float[8,8,1,1] w1, float[8,8,1,1] w2, float[8,8,1,1] w3, float[16,16,1,1] w4"
 
 
+TWO_IMAGES = "float[1,8,6,5] x, float[1,8,6,5] z"  # narrow convolutions of one image are merged
+
+
 def image_stages(body: str, result: str = "float[1,8,6,5] y", inputs: str = "float[1,8,6,5] x") -> Stages:
     """The stages of a network of 1 by 1 convolutions."""
     return stages_of(f"g ({inputs}, {WEIGHTS}) => ({result}) {{ {body} }}")
@@ -144,10 +147,11 @@ def test_parts_of_a_split_are_read_as_slices() -> None:
 
 def test_convolutions_write_into_the_output_of_a_concat() -> None:
     stages = image_stages(
-        "a = Conv (x, w1)  b = Conv (x, w2)  c = Concat <axis = 1> (a, b)  y = Conv (c, w4)",
+        "a = Conv (x, w1)  b = Conv (z, w2)  c = Concat <axis = 1> (a, b)  y = Conv (c, w4)",
         "float[1,16,6,5] y",
+        TWO_IMAGES,
     )
-    assert copies(stages) == ["x", "y"]
+    assert copies(stages) == ["x", "z", "y"]
     a, b = result_of(stages, "a"), result_of(stages, "b")
     assert a.buffer is b.buffer
     assert (a.offset, b.offset) == (0, 8)
@@ -155,11 +159,11 @@ def test_convolutions_write_into_the_output_of_a_concat() -> None:
 
 def test_the_output_of_a_concat_may_be_a_slice_of_another_one() -> None:
     stages = stages_of(
-        """g (float[1,8,6,5] x, float[4,8,1,1] w1, float[4,8,1,1] w2, float[8,8,1,1] w3, float[16,16,1,1] w4)
-        => (float[1,16,6,5] y) { a = Conv (x, w1)  b = Conv (x, w2)  c = Concat <axis = 1> (a, b)
+        """g (float[1,8,6,5] x, float[1,8,6,5] z, float[4,8,1,1] w1, float[4,8,1,1] w2, float[8,8,1,1] w3,
+        float[16,16,1,1] w4) => (float[1,16,6,5] y) { a = Conv (x, w1)  b = Conv (z, w2)  c = Concat <axis = 1> (a, b)
         d = Conv (c, w3)  e = Concat <axis = 1> (d, c)  y = Conv (e, w4) }"""
     )
-    assert copies(stages) == ["x", "y"]
+    assert copies(stages) == ["x", "z", "y"]
     assert [result_of(stages, name).offset for name in "abd"] == [8, 12, 0]
     assert len({result_of(stages, name).buffer for name in "abd"}) == 1
 
@@ -172,19 +176,21 @@ def test_the_output_of_a_concat_may_be_a_slice_of_another_one() -> None:
         (
             "c = Concat <axis = 1> (a, b)  y = Conv (c, w4)",
             ", float[1,8,6,5] a",
-            "x a y a",
+            "x z a y a",
         ),  # a part is an output
-        ("c = Concat <axis = 1> (a, b)  d = Concat <axis = 1> (b, a)  y = Mul (c, d)", "", "x b a y"),
+        ("c = Concat <axis = 1> (a, b)  d = Concat <axis = 1> (b, a)  y = Mul (c, d)", "", "x z b a y"),
         (
             "t = Concat <axis = 0> (a, b)  s = Constant <value_ints = [1, 16, 6, 5]> ()  y = Reshape (t, s)",
             "",
-            "x a b y",
+            "x z a b y",
         ),
     ],
     ids=["twice", "input", "output", "two concats", "another axis"],
 )
 def test_other_parts_of_a_concat_are_copied(body: str, result: str, copied: str) -> None:
-    stages = image_stages(f"a = Conv (x, w1)  b = Conv (x, w2)  {body}", f"float[1,16,6,5] y{result}")
+    stages = image_stages(
+        f"a = Conv (x, w1)  b = Conv (z, w2)  {body}", f"float[1,16,6,5] y{result}", TWO_IMAGES
+    )
     assert copies(stages) == copied.split()
 
 

@@ -11,6 +11,7 @@ from sardonyx._src.compile.program.lazy_constants import aligned_empty
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RuntimeValue
 
+FIRST_STEPS = 2  # whose results a session allocates and checks: arrays for them would be a third copy of the state
 UNSHARED = 2  # references to an array that a local variable and a parameter have, or to its memory the array and a parameter
 
 
@@ -25,10 +26,13 @@ class StateBuffers:
     def __init__(self) -> None:
         self._present: dict[str, Array | None] = {}
         self._free: dict[str, Array] = {}
+        self._steps = 0
 
     def take(self, values: Mapping[str, Array]) -> dict[str, Array]:
-        """Arrays for these outputs of a step, each like its present value; none in the first step, nor for strings."""
-        taken = {}
+        """Arrays for these outputs of a step, each like its present value; none in the first steps, nor for strings."""
+        taken: dict[str, Array] = {}
+        if self._steps < FIRST_STEPS:
+            return taken
         for name in self._present.keys() & values.keys():
             array, value = self._free.pop(name, None), values[name]
             if array is not None and is_unshared(array):
@@ -41,6 +45,7 @@ class StateBuffers:
         self, names: Iterable[str], taken: Mapping[str, Array], results: Mapping[str, RuntimeValue]
     ) -> None:
         """Records the outputs of a step, which have the types of the states, as the present state."""
+        self._steps += 1
         for name in names:
             old, own = self._present.get(name), taken.get(name)
             if old is not None:

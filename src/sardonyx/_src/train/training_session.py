@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -101,6 +102,7 @@ class TrainingSession:
             if initialization is not None:
                 results = self._open(initialization).run()
                 self._assign(step.initialization_binding, results)
+        gc.collect()  # graphs and their nodes refer to each other, and folded constants are as large as the state
 
     def step(
         self,

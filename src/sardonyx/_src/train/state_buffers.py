@@ -11,7 +11,9 @@ from sardonyx._src.compile.program.lazy_constants import aligned_empty
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RuntimeValue
 
-FIRST_STEPS = 2  # whose results a session allocates and checks: arrays for them would be a third copy of the state
+FIRST_STEPS = (
+    2  # whose results a session allocates and checks: arrays for them would be a third copy of the state
+)
 UNSHARED = 2  # references to an array that a local variable and a parameter have, or to its memory the array and a parameter
 
 

@@ -35,5 +35,5 @@ def program(actions: Sequence[Action], sizes: Sequence[str] = ()) -> Program:
     return Program(model, list(actions), {name: (name, 0) for name in sizes}, {}, {}, STATUS)
 
 
-def plan(*steps: Step, sizes: Sequence[str] = ()) -> MemoryPlan:
-    return plan_memory(program(steps, sizes))
+def plan(*actions: Action, sizes: Sequence[str] = ()) -> MemoryPlan:
+    return plan_memory(program(actions, sizes))

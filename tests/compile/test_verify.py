@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -19,12 +20,15 @@ from sardonyx._src.compile.partition.verify import verify_regions
 from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.compile.program.guards import Guard
 from sardonyx._src.compile.program.live_range import LiveRange
-from sardonyx._src.compile.program.memory_plan import MemoryPlan
+from sardonyx._src.compile.program.memory_plan import ArenaSlot, MemoryPlan
+from sardonyx._src.compile.program.program import BindSizes
 from sardonyx._src.compile.program.step import Jump, RowGroups, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.compile.program.verify import verify_memory_plan, verify_program
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir.types import TensorType
 
 TEXT = "g (float[2,8] x, float[8,4] w, float[2,4] r) => (float[2,4] y) { a = MatMul (x, w)  b = Mul (a, r)  y = Softmax (b) }"
 
@@ -226,6 +230,43 @@ def test_a_buffer_that_only_one_branch_writes_is_not_read_after_it() -> None:
         step([A], B),
     )
     verify_program(program(both))
+
+
+# --- sizes -----------------------------------------------------------------------------------
+
+N = symbol("N")
+LATE = BindSizes(Value("x", TensorType(DataType.FLOAT, (None,))), 1, {0: "M"})
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"args": (), "writes": (tensor("b", symbol("M")),)}, "uses the size of b, 4\\*M, before"),
+        ({"reads": (replace(X, offset=symbol("M")),)}, "uses a dim, stride or offset of x, M, before"),
+        ({"args": (N, symbol("M"))}, "uses the argument, M, before"),
+        ({"units": N + symbol("M")}, "uses the units, M\\+N, before"),
+        ({"scratch": symbol("M")}, "uses the scratch size, M, before"),
+    ],
+)
+def test_sizes_are_bound_before_they_are_used(changed: dict[str, Any], message: str) -> None:
+    late = replace(step([X], tensor("a", N)), **changed)
+    verify_program(program([LATE, late], ["N"]))
+    with pytest.raises(AssertionError, match=message + r" \['M'\] are bound"):
+        verify_program(program([late, LATE], ["N"]))
+
+
+def test_slots_are_in_the_order_in_which_their_sizes_are_bound() -> None:
+    actions = [step([X], tensor("a", N)), LATE, step([X], tensor("b", symbol("M")))]
+    memory_plan = plan(*actions, sizes=["N"])
+    verify_memory_plan(program(actions, ["N"]), memory_plan)
+    early, late = memory_plan.slots
+    mixed = ArenaSlot([*early.buffers, *late.buffers])
+    for slots, message in (
+        ((late, early), "slot 1 of stage 0 is after"),
+        ((mixed,), r"of the stages \[0, 1\]"),
+    ):
+        with pytest.raises(AssertionError, match=message):
+            verify_memory_plan(program(actions, ["N"]), replace(memory_plan, slots=slots))
 
 
 # --- memory ----------------------------------------------------------------------------------

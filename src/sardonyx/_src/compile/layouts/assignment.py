@@ -72,7 +72,8 @@ class LayoutAssignment:
 
     destinations: for a subgraph, the tensors that its outputs are written to; None for the graph of a model, whose
     outputs are tensors that callers receive.  nodes: the names of the nodes for which copies are made.  rounded: the tensors of
-    layouts that round.  guards: of the regions so far, those of bodies included.
+    layouts that round.  guards: of the regions so far, those of bodies included.  bound: the symbols of the sizes that are bound
+    before what is appended next.
     """
 
     def __init__(
@@ -92,7 +93,8 @@ class LayoutAssignment:
         self.rounded: dict[tuple[Value, CustomLayout], TensorView] = {}
         self.nodes: tuple[str, ...] = ()
         self.guards: dict[Guard, None] = {}
-        self.concat_elision = ConcatElision(graph)
+        self.bound = set(self.scope.sizes)
+        self.concat_elision = ConcatElision(graph, self.bound)
 
     # --- regions -----------------------------------------------------------------------------
 
@@ -116,15 +118,16 @@ class LayoutAssignment:
                 self.place_concat(region.reads, region.writes[0].value, axis)
             case _:
                 self.place_kernel(region)
-        if not region.binds_sizes:
-            self.bind_sizes(region.anchor)
+        self.bind_sizes(region)
 
-    def bind_sizes(self, node: Node) -> None:
-        """Appends the items that bind the data-dependent sizes of a node's results."""
-        for value in node.outputs:
+    def bind_sizes(self, region: Region[object]) -> None:
+        """Appends the items that bind the data-dependent sizes of a node's results, unless the region's actions do."""
+        for value in region.anchor.outputs:
             if symbols := self.scope.data_dependent_axes(value):
                 assert isinstance(value.type, TensorType), "only tensors have sizes"
-                self.items.append(BindSizes(value, len(value.type.shape or ()), symbols))
+                if not region.binds_sizes:
+                    self.items.append(BindSizes(value, len(value.type.shape or ()), symbols))
+                self.bound.update(symbols.values())
 
     def place_kernel(self, region: Region[object]) -> None:
         follows = any(self.has_channels_last(read.value) for read in region.reads if read.decides_layout)
@@ -189,9 +192,8 @@ class LayoutAssignment:
         for read in reads:
             size = self.scope.known_shape(read.value)[axis]
             target = slice_axis(output, axis, start, size)
-            tensors = self.tensors_of(read.value)
-            if target not in tensors:
-                self.items.append(LayoutCopy(read.value, tensors[0], target, self.nodes))
+            if not self.concat_elision.is_elided(read.value, value):
+                self.items.append(LayoutCopy(read.value, self.tensors_of(read.value)[0], target, self.nodes))
             start = start + size
         self.tensors[value] = [output]
 

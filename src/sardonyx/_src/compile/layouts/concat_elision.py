@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 
 from sardonyx._src.compile.partition.region import Region
 from sardonyx._src.compile.partition.scope import RegionGraph
 from sardonyx._src.compile.program.layout import CHANNELS_LAST
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program.tensor import TensorView, row_major_strides
 from sardonyx._src.compile.program.views import slice_axis
 from sardonyx._src.ir.dims import Known
 from sardonyx._src.ir.graph import Value
@@ -23,13 +24,16 @@ class Concat:
 class ConcatElision:
     """The Concats of a graph along channels, and the outputs whose slices have been handed to producers.
 
-    concats: for each value that is a part of one, the region of the first such Concat.
+    bound: the symbols of the sizes that are bound before the region that is being placed, updated by the caller.
+    concats: for each value that is a part of one, the region of the first such Concat.  elided: the values that their
+    producers write into a slice.
     """
 
-    def __init__(self, graph: RegionGraph) -> None:
-        self.scope = graph.scope
+    def __init__(self, graph: RegionGraph, bound: Collection[str]) -> None:
+        self.scope, self.bound = graph.scope, bound
         self.concats: dict[Value, Region[object]] = {}
         self.outputs: dict[Value, TensorView] = {}  # [N, C, ...], channels innermost in memory
+        self.elided: set[Value] = set()
         for region in reversed(graph.regions):
             if region.config == Concat(1):
                 self.concats.update((read.value, region) for read in region.reads)
@@ -39,16 +43,30 @@ class ConcatElision:
         region = self.concats.get(value)
         if region is None or value in self.scope.outputs or not self.can_elide(region):
             return None
-        output = region.writes[0].value
-        if output not in self.outputs:
-            self.outputs[output] = self.allocate_output(output)
-        channels = self.scope.known_shape(value)[1]
-        return slice_axis(self.outputs[output], 1, self.first_channel(region, value), channels)
+        result, shape = region.writes[0].value, self.scope.known_shape(value)
+        output = self.outputs.get(result) or self.allocate_output(result)
+        if not self.is_bound(output):
+            return None
+        self.outputs[result] = output
+        self.elided.add(value)
+        return with_dims(slice_axis(output, 1, self.first_channel(region, value), shape[1]), shape)
+
+    def is_elided(self, value: Value, output: Value) -> bool:
+        """Whether a value is written directly into its slice of a Concat's output."""
+        return value in self.elided and self.concats[value].writes[0].value is output
 
     def can_elide(self, region: Region[object]) -> bool:
         """Whether the inputs are images, and none occurs twice."""
         parts = [read.value for read in region.reads]
         return len(self.scope.known_shape(parts[0])) > 2 and len(set(parts)) == len(parts)
+
+    def is_bound(self, tensor: TensorView) -> bool:
+        """Whether the address and the strides of a tensor can be computed now, before the sizes that are bound later.
+
+        Until all sizes of its buffer are bound, the buffer has no address that lasts.
+        """
+        sizes = (tensor.buffer.size, tensor.offset, *tensor.strides)
+        return all(isinstance(size, int) or size.symbols() <= {*self.bound} for size in sizes)
 
     def allocate_output(self, value: Value) -> TensorView:
         """The output of a Concat: a slice of another Concat's output, or a temporary."""
@@ -63,3 +81,14 @@ class ConcatElision:
                 break
             total = total + self.scope.known_shape(read.value)[1]
         return total
+
+
+def with_dims(part: TensorView, shape: tuple[Known, ...]) -> TensorView:
+    """A slice [N, C, ...] of a Concat's output, channels innermost, with the dims of the value that is written into it.
+
+    They equal those of the slice, but may be other expressions, which a guard of the Concat makes equal.  Kernels compare
+    the strides of a tensor with its own dims.
+    """
+    pixel_stride = part.strides[-1]
+    batch, *pixels = (stride * pixel_stride for stride in row_major_strides((shape[0], *shape[2:])))
+    return replace(part, shape=shape, strides=(batch, 1, *pixels))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from sardonyx._src.compile.program.lazy_constants import CACHE_LINE_BYTES
 from sardonyx._src.compile.program.live_range import LiveRange
@@ -14,6 +15,7 @@ from sardonyx._src.compile.program.memory_plan import MemoryPlan
 from sardonyx._src.compile.program.program import Action, FallbackOp, Program
 from sardonyx._src.compile.program.step import ArgumentSlot, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, element_bytes
+from sardonyx._src.compile.program.verify_bindings import verify_bindings, verify_slot_stages
 from sardonyx._src.ir.dims import Expr, Known, known_equal, known_ge
 
 
@@ -26,6 +28,7 @@ def verify_program(program: Program) -> None:
             verify_slots(program.actions, i)
             verify_jump(program.actions, i)
         previous = action
+    verify_bindings(program, partial(describe_action, program.actions))
     written = verify_order(program.actions)
     for value, tensor in program.outputs.items():
         is_written = tensor is None or tensor.buffer.role != "output" or tensor.buffer in written
@@ -218,6 +221,7 @@ def verify_memory_plan(program: Program, plan: MemoryPlan) -> None:
 
     A buffer may follow another one in its memory at a step that works in place.
     """
+    verify_slot_stages(program, plan)
     verify_live_ranges(program.actions, plan.live_ranges)
     verify_loops(program.actions, plan.live_ranges)
     for a, b in overlapping_ranges(plan.live_ranges):

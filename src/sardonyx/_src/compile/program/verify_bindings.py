@@ -1,0 +1,55 @@
+"""Verifier of when sizes are known: asserts that each action uses only sizes that are bound before it.
+
+A buffer gets its address when its size is bound, together with those of the buffers before it in the arena, and keeps it
+until the run ends.  What is written before that would be lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from sardonyx._src.compile.program.memory_plan import MemoryPlan
+from sardonyx._src.compile.program.program import Action, BindSizes, Program, stage_of
+from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.ir.dims import Expr, Known
+
+
+def verify_bindings(program: Program, describe: Callable[[int], str]) -> None:
+    """Asserts that the sizes of all actions are bound before them.  describe: an action by its number, for messages."""
+    bound = set(program.sizes)
+    for i, action in enumerate(program.actions):
+        for what, size in sizes_used(action):
+            unbound = set() if isinstance(size, int) else size.symbols() - bound
+            assert not unbound, f"{describe(i)} uses {what}, {size}, before {sorted(unbound)} are bound"
+        if isinstance(action, BindSizes):
+            bound.update(action.symbols.values())
+
+
+def sizes_used(action: Action) -> Iterator[tuple[str, Known]]:
+    """The sizes that an action depends on, and what each is, for messages."""
+    tensors = [*action.reads, *action.writes]
+    if isinstance(action, Step):
+        yield "the units", action.units
+        yield "the scratch size", action.scratch
+        tensors += [arg for arg in action.args if isinstance(arg, TensorView)]
+        for argument in action.args:
+            if isinstance(argument, int | Expr):
+                yield "the argument", argument
+    for tensor in tensors:
+        name = tensor.buffer.name
+        yield f"the size of {name}", tensor.buffer.size
+        for size in (*tensor.shape, *tensor.strides, tensor.offset):
+            yield f"a dim, stride or offset of {name}", size
+
+
+def verify_slot_stages(program: Program, plan: MemoryPlan) -> None:
+    """Asserts that the arena's slots are in the order of their stages, so that binding sizes moves no buffer in use."""
+    stages = program.stages
+    last = 0
+    for i, slot in enumerate(plan.slots):
+        of_buffers = {stage_of(buffer.size, stages) for buffer in slot.buffers}
+        assert len(of_buffers) == 1, f"slot {i} has buffers of the stages {sorted(of_buffers)}"
+        stage = of_buffers.pop()
+        assert stage >= last, f"slot {i} of stage {stage} is after one of stage {last}"
+        last = stage

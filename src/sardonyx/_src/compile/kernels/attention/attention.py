@@ -99,7 +99,8 @@ def attention_steps(
     if scores is not None:
         unsplit = AttentionPartition(partition.kv_heads, partition.group_size)
         arguments |= {"y": scores, **name_strides("y", scores.strides[:3]), **unsplit.to_arguments()}
-        steps.append(scores_step(variant, stage, arguments, reads, (scores, *statuses)))
+        # The kernel shares its parameters with the fused one, and so has the partial results as an argument.
+        steps.append(scores_step(variant, stage, arguments, reads, (scores, partials, *statuses)))
     return tuple(steps)
 
 

@@ -46,13 +46,17 @@ def recurrence_step(variant: RecurrenceVariant, operands: RecurrentOperands) -> 
     directions, length, batch, hidden = y.shape
     unit_sequences = dim_max(RecurrenceTuning.unit_sequences, ceil_div(batch, RecurrenceTuning.max_units))
     tensors, arguments = recurrence_arguments(variant, operands, unit_sequences)
-    written = ("y", *(f"last_{state}" for state in variant.states))
+    written = [
+        "y",
+        *(f"last_{state}" for state in variant.states),
+        *(["status"] if variant.has_lengths else []),
+    ]
     input_size = 0 if operands.x is None else operands.x.shape[3]
     return Step(
         Kernel(variant.key, partial(recurrence_module, variant=variant), variant.parameters),
         variant.parameters.pack(**arguments),
         directions * ceil_div(batch, unit_sequences),
-        tuple(tensor for name, tensor in tensors.items() if name not in (*written, "status")),
+        tuple(tensor for name, tensor in tensors.items() if name not in written),
         tuple(tensors[name] for name in written),
         flops=y.num_elements * variant.gates * (hidden + input_size) * 2,
         bytes_accessed=sum(tensor.nbytes for tensor in tensors.values()) + operands.weights.nbytes * length,

@@ -80,12 +80,12 @@ def time_step(
     gates, size = variant.phases[phase], element_bytes(operands.y.dtype)
     tensors, arguments = recurrence_arguments(variant, operands, batch)
     arguments |= {"time": shared.time, "next_h_distance": shared.h.strides[0]}
-    written = [name for name in tensors if name == "y" or name.startswith("last_")]
+    written = [name for name in tensors if name in ("y", "status") or name.startswith("last_")]
     states = [shared.h, *(tensors[state] for state in variant.states[1:])]
     if shared.reset is not None and shared.sums is not None:
         arguments |= {"reset": shared.reset, "sums": shared.sums}
         states += [shared.reset, shared.sums]
-    inputs = [tensors[name] for name in tensors if name not in (*written, *variant.states, "status")]
+    inputs = [tensors[name] for name in tensors if name not in (*written, *variant.states)]
     parameters = time_step_parameters(variant)
     key = "_".join(("time_step", *([str(phase)] if shared.reset else []), variant.key))
     return Step(

@@ -21,7 +21,7 @@ from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.compile.program.guards import Guard
 from sardonyx._src.compile.program.live_range import LiveRange
 from sardonyx._src.compile.program.memory_plan import ArenaSlot, MemoryPlan
-from sardonyx._src.compile.program.program import BindSizes
+from sardonyx._src.compile.program.program import Action, BindSizes
 from sardonyx._src.compile.program.step import Jump, RowGroups, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.compile.program.verify import verify_memory_plan, verify_program
@@ -234,6 +234,21 @@ def test_a_buffer_that_only_one_branch_writes_is_not_read_after_it() -> None:
 
 # --- sizes -----------------------------------------------------------------------------------
 
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("g (float[N,4] x, float[M,4] z) => (float[?,4] y) { y = Add (x, z) }", r"Elementwise \(y\): y: N must broadcast to max\(M,N\)"),
+        ("g (float[N,4] x, float[M,4] z) => (float[?,8] y) { y = Concat <axis = 1> (x, z) }", r"Concat \(y\): y: (N|M) must equal (N|M)"),
+    ],
+)  # fmt: skip
+def test_sizes_that_must_be_equal_are_proved_or_guarded(text: str, message: str) -> None:
+    laid_out = stages_of(text).laid_out
+    assert laid_out.guards
+    with pytest.raises(AssertionError, match=f"{message}, which is neither proved nor guarded"):
+        verify_layouts(replace(laid_out, guards={}))
+
+
 N = symbol("N")
 LATE = BindSizes(Value("x", TensorType(DataType.FLOAT, (None,))), 1, {0: "M"})
 
@@ -256,7 +271,7 @@ def test_sizes_are_bound_before_they_are_used(changed: dict[str, Any], message: 
 
 
 def test_slots_are_in_the_order_in_which_their_sizes_are_bound() -> None:
-    actions = [step([X], tensor("a", N)), LATE, step([X], tensor("b", symbol("M")))]
+    actions: list[Action] = [step([X], tensor("a", N)), LATE, step([X], tensor("b", symbol("M")))]
     memory_plan = plan(*actions, sizes=["N"])
     verify_memory_plan(program(actions, ["N"]), memory_plan)
     early, late = memory_plan.slots

@@ -17,6 +17,7 @@ from sardonyx._src.compile.layouts.laid_out import (
     LayoutItem,
     SizeWrite,
 )
+from sardonyx._src.compile.layouts.verify_sizes import verify_sizes
 from sardonyx._src.compile.partition.region import Read, Write
 from sardonyx._src.compile.partition.verify import describe
 from sardonyx._src.compile.program.layout import (
@@ -48,6 +49,7 @@ def verify_layouts(graph: LaidOutGraph) -> None:
     verifier.verify_items(graph.items)
     for value, output in graph.outputs.items():
         verifier.verify_output(value, output)
+    verify_sizes(graph)
 
 
 class LayoutVerifier:

@@ -1,0 +1,51 @@
+"""Verifier of sizes: asserts that sizes which operators require to be equal are proved or guarded.
+
+Inference may take one of several sizes that are equal in every valid run, as the rows of a Gemm from its bias.  A kernel
+that relies on it needs a guard, since nothing else holds a run to it: a fallback operation checks its operands itself.
+"""
+
+from __future__ import annotations
+
+from sardonyx._src.compile.layouts.dim_signatures import broadcast_operands, required_equal
+from sardonyx._src.compile.layouts.laid_out import LaidOutBody, LaidOutGraph, LaidOutRegion
+from sardonyx._src.compile.partition.region import Fallback, name_of
+from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.partition.verify import describe
+from sardonyx._src.compile.program.size_facts import SizeFacts
+from sardonyx._src.ir.graph import Node
+from sardonyx._src.ops.registry import find
+
+
+def verify_sizes(graph: LaidOutGraph) -> None:
+    """Asserts the dims of all nodes that no fallback operation executes, those of bodies included."""
+    verify_graph(graph, SizeFacts(graph.guards))
+
+
+def verify_graph(graph: LaidOutGraph | LaidOutBody, facts: SizeFacts) -> None:
+    scope = graph.graph.scope
+    placed = [item for item in graph.items if isinstance(item, LaidOutRegion)]
+    # Views and Concats are no items, deferred regions that are executed are no regions of the graph.
+    for region in dict.fromkeys((*graph.graph.regions, *(item.region for item in placed))):
+        if not isinstance(region.config, Fallback):
+            for node in region.nodes:
+                verify_node(node, scope, facts, f"{describe(region)}: {name_of(node)}")
+    for item in placed:
+        for body in item.bodies:
+            verify_graph(body, facts)
+
+
+def verify_node(node: Node, scope: Scope, facts: SizeFacts, where: str) -> None:
+    """Asserts that the dims of a node's operands and results are what its operator requires."""
+    op = scope.bind_node(node)
+    if op is None:
+        return
+    inputs, results = ([scope.shape(value) for value in values] for values in (node.inputs, node.outputs))
+    for a, b in required_equal(op, inputs, results):
+        assert facts.are_equal(a, b), f"{where}: {a} must equal {b}, which is neither proved nor guarded"
+    operator = find(node.domain, node.op_type)
+    is_elementwise = operator is not None and operator.elementwise
+    for shape in broadcast_operands(op, inputs, is_elementwise=is_elementwise):
+        for size, whole in zip(shape[::-1], (results[0] or ())[::-1], strict=False):
+            assert facts.is_broadcast(size, whole), (
+                f"{where}: {size} must broadcast to {whole}, which is neither proved nor guarded"
+            )

@@ -1,0 +1,103 @@
+"""Equality of sizes under the guards of a program: what every run that is not refused satisfies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import reduce
+from operator import mul
+
+from sardonyx._src.compile.program.guards import Guard
+from sardonyx._src.ir.dims import Expr, Known, known_equal
+from sardonyx._src.ir.dims.atoms import Atom, DimCall
+from sardonyx._src.ir.dims.expr import atom_expr
+from sardonyx._src.ir.dims.substitution import DIM_OPERATIONS
+
+MAX_ROUNDS = 4  # of rewriting one size
+
+
+class SizeFacts:
+    """Guards as rewriting rules: each replaces one symbol or call by what it equals.
+
+    Two sizes are equal if they are after rewriting; if they are not, they may be equal all the same.
+    outer_rules: of symbols that the replacement has inside of calls, where they are not replaced again.
+    """
+
+    def __init__(self, guards: Iterable[Guard]) -> None:
+        self.rules: dict[Atom, Known] = {}
+        self.outer_rules: dict[Atom, Known] = {}
+        self.zeros: set[Known] = {0}  # the differences of the sides
+        for left, right in sorted(guards, key=complexity):
+            self.zeros |= {left - right, right - left}
+            self.add_rule(self.rewrite(left - right))
+
+    def add_rule(self, difference: Known) -> None:
+        """Solves an equation, difference = 0, for an atom that occurs once, with the factor 1 or -1; calls first."""
+        if isinstance(difference, int):
+            return
+        candidates = [
+            (monomial[0], factor)
+            for monomial, factor in difference.terms.items()
+            if len(monomial) == 1 and abs(factor) == 1
+        ]
+        for rules, is_free in ((self.rules, is_free_of), (self.outer_rules, is_outside_free_of)):
+            for atom, factor in sorted(candidates, key=lambda pair: not isinstance(pair[0], DimCall)):
+                rest = difference - factor * atom_expr(atom)
+                if is_free(rest, atom):
+                    rules[atom] = -factor * rest
+                    return
+
+    def rewrite(self, size: Known) -> Known:
+        """A size with all rules applied."""
+        for _ in range(MAX_ROUNDS):
+            rewritten = self.rewrite_sum(size, self.rules | self.outer_rules)
+            if rewritten == size:
+                break
+            size = rewritten
+        return size
+
+    def rewrite_sum(self, size: Known, rules: Mapping[Atom, Known]) -> Known:
+        if isinstance(size, int):
+            return size
+        total: Known = 0
+        for monomial, factor in size.terms.items():
+            total += reduce(mul, (self.rewrite_atom(atom, rules) for atom in monomial), factor)
+        return total
+
+    def rewrite_atom(self, atom: Atom, rules: Mapping[Atom, Known]) -> Known:
+        if atom in rules:
+            return rules[atom]
+        if isinstance(atom, DimCall):
+            return DIM_OPERATIONS[atom.op](*(self.rewrite_sum(arg, self.rules) for arg in atom.args))
+        return atom_expr(atom)
+
+    def are_equal(self, a: Known, b: Known) -> bool:
+        """Whether two sizes are equal in every run that satisfies the guards, as far as that can be proved."""
+        return (
+            a - b in self.zeros
+            or bool(known_equal(a, b))
+            or bool(known_equal(self.rewrite(a), self.rewrite(b)))
+        )
+
+    def is_broadcast(self, size: Known, whole: Known) -> bool:
+        """Whether a size is 1 or equal to another one in every run, as far as that can be proved."""
+        return size == 1 or self.are_equal(size, whole) or self.are_equal((size - whole) * (size - 1), 0)
+
+
+def complexity(guard: Guard) -> tuple[int, int, str]:
+    """Guards of symbols come first, so that they replace those in the calls of others."""
+    sides = [side for side in guard if isinstance(side, Expr)]
+    depth = max((side.depth for side in sides), default=0)
+    return depth, sum(side.size for side in sides), str(guard)
+
+
+def is_free_of(size: Known, atom: Atom) -> bool:
+    """Whether a size does not depend on an atom."""
+    if isinstance(size, int):
+        return True
+    inner = (a.args for monomial in size.terms for a in monomial if isinstance(a, DimCall))
+    return is_outside_free_of(size, atom) and all(is_free_of(arg, atom) for args in inner for arg in args)
+
+
+def is_outside_free_of(size: Known, atom: Atom) -> bool:
+    """Whether a size has an atom at most inside of calls."""
+    return isinstance(size, int) or all(atom not in monomial for monomial in size.terms)

@@ -30,8 +30,8 @@ from sardonyx._src.compile.program.layout import (
     Permuted,
     UnitStride,
 )
-from sardonyx._src.compile.program.memory_plan import GUESSED_LENGTH
 from sardonyx._src.compile.program.program import BindSizes, CopyIn, FallbackOp
+from sardonyx._src.compile.program.size_facts import SizeFacts
 from sardonyx._src.compile.program.tensor import (
     Buffer,
     TensorView,
@@ -39,28 +39,40 @@ from sardonyx._src.compile.program.tensor import (
     element_bytes,
 )
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.dims import Known, evaluate, known_equal
+from sardonyx._src.ir.dims import evaluate
 from sardonyx._src.ir.graph import Node, Value
+
+SAMPLE_SIZES = (61, 2)  # of symbolic dims; the next two numbers are sizes of other ones
 
 
 def verify_layouts(graph: LaidOutGraph) -> None:
     """Asserts that each tensor is written before it is read, in bounds and by one item, and holds the value it is read for."""
-    verifier = LayoutVerifier(graph, {})
-    verifier.verify_items(graph.items)
-    for value, output in graph.outputs.items():
-        verifier.verify_output(value, output)
-    verify_sizes(graph)
+    facts = SizeFacts(graph.guards)
+    verify_sizes(graph, facts)
+    symbols = graph.graph.scope.symbols
+    samples = [facts.sample(symbols, first) for first in SAMPLE_SIZES if symbols or first == SAMPLE_SIZES[0]]
+    for sizes in [sample for sample in samples if sample is not None] or [None]:
+        verifier = LayoutVerifier(graph, facts, sizes, {})
+        verifier.verify_items(graph.items)
+        for value, output in graph.outputs.items():
+            verifier.verify_output(value, output)
 
 
 class LayoutVerifier:
     """The verification of a graph or of a body.
 
-    sizes: assumed input sizes, at which elements are compared; None if the guards do not hold there.  written: what items so
+    facts: the guards of the program.  sizes: sample sizes, at which elements are compared; None if no sample satisfies the guards.  written: what items so
     far have written to each buffer.  fallbacks: the nodes executed so far whose results are in Python.
     """
 
-    def __init__(self, graph: LaidOutGraph | LaidOutBody, written: dict[Buffer, list[Box]]) -> None:
-        self.scope, self.sizes, self.written = graph.graph.scope, sample_sizes(graph), written
+    def __init__(
+        self,
+        graph: LaidOutGraph | LaidOutBody,
+        facts: SizeFacts,
+        sizes: Mapping[str, int] | None,
+        written: dict[Buffer, list[Box]],
+    ) -> None:
+        self.scope, self.facts, self.sizes, self.written = graph.graph.scope, facts, sizes, written
         self.fallbacks: set[Node] = set()
 
     def verify_items(self, items: Sequence[LayoutItem]) -> None:
@@ -82,7 +94,8 @@ class LayoutVerifier:
 
     def verify_body(self, body: LaidOutBody, where: str) -> None:
         """The items of a body, which may read what is written before it; the loop writes what else it binds."""
-        verifier = LayoutVerifier(body, {buffer: [*boxes] for buffer, boxes in self.written.items()})
+        written = {buffer: [*boxes] for buffer, boxes in self.written.items()}
+        verifier = LayoutVerifier(body, self.facts, self.sizes, written)
         for tensors in body.bound.values():
             for tensor in tensors:
                 verifier.written.setdefault(tensor.buffer, [])
@@ -148,7 +161,7 @@ class LayoutVerifier:
         dims = self.scope.known_shape(value)
         if isinstance(layout, ChannelsLast):
             dims = tuple(dims[i] for i in channels_last_permutation(len(dims)))
-        assert have_equal_dims(tensor.shape, dims), (
+        assert self.facts.have_equal_dims(tensor.shape, dims), (
             f"{where}: {value.name} has dims {dims}, its tensor {tensor.shape}"
         )
         assert tensor.dtype is self.scope.dtype(value), (
@@ -164,15 +177,19 @@ class LayoutVerifier:
             case LayoutCopy():
                 is_rounding = (item.source.dtype, item.target.dtype) == (DataType.FLOAT, DataType.BFLOAT16)
                 assert is_rounding or item.source.dtype is item.target.dtype, f"{where} converts elements"
-                assert have_equal_dims(item.source.shape, item.target.shape), f"{where} has different dims"
+                assert self.facts.have_equal_dims(item.source.shape, item.target.shape), (
+                    f"{where} has different dims"
+                )
             case SizeWrite():
-                assert known_equal(item.target.num_elements, len(item.sizes)) is not False, (
+                assert self.facts.are_equal(item.target.num_elements, len(item.sizes)), (
                     f"{where} has another size"
                 )
             case CopyIn():
                 assert item.value.producer in self.fallbacks, f"{where}: no fallback has computed the value"
                 dims = self.scope.known_shape(item.value)
-                assert have_equal_dims(item.tensor.shape, dims), f"{where}: the value has dims {dims}"
+                assert self.facts.have_equal_dims(item.tensor.shape, dims), (
+                    f"{where}: the value has dims {dims}"
+                )
 
     def verify_output(self, value: Value, tensor: TensorView | None) -> None:
         """A written output buffer that is dense; or no tensor, for a value that a fallback or a caller provides."""
@@ -185,7 +202,9 @@ class LayoutVerifier:
         assert tensor.buffer in self.written, f"{where} is not written"
         assert tensor.is_dense, f"{where} must be dense; got strides {tensor.strides}"
         dims = self.scope.known_shape(value)
-        assert have_equal_dims(tensor.shape, dims), f"{where} has dims {dims}, its tensor {tensor.shape}"
+        assert self.facts.have_equal_dims(tensor.shape, dims), (
+            f"{where} has dims {dims}, its tensor {tensor.shape}"
+        )
 
 
 def describe_item(item: LayoutItem) -> str:
@@ -221,13 +240,6 @@ def tensors_written(item: LayoutItem) -> Sequence[TensorView]:
     return item.writes
 
 
-def sample_sizes(graph: LaidOutGraph | LaidOutBody) -> dict[str, int] | None:
-    """Sizes for all symbolic dims; None if a guard fails at these sizes, so that tensors may be out of bounds."""
-    sizes = dict.fromkeys(graph.graph.scope.symbols, GUESSED_LENGTH)
-    holds = all(evaluate(left, sizes) == evaluate(right, sizes) for left, right in graph.guards)
-    return sizes if holds else None
-
-
 # --- tensors ---------------------------------------------------------------------------------
 
 
@@ -245,13 +257,6 @@ def has_layout(tensor: TensorView, layout: Layout) -> bool:
         case Permuted(order=order):
             return tensor.permute(order).is_dense
     return True
-
-
-def have_equal_dims(a: Sequence[Known], b: Sequence[Known]) -> bool:
-    """Whether dims are equal, as far as that is known: guarded ones may differ in their expressions."""
-    return len(a) == len(b) and all(
-        x == y or known_equal(x, y) is not False for x, y in zip(a, b, strict=True)
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,11 @@ from sardonyx._src.ir.graph import Node
 from sardonyx._src.ops.registry import find
 
 
-def verify_sizes(graph: LaidOutGraph) -> None:
-    """Asserts the dims of all nodes that no fallback operation executes, those of bodies included."""
-    verify_graph(graph, SizeFacts(graph.guards))
+def verify_sizes(graph: LaidOutGraph | LaidOutBody, facts: SizeFacts) -> None:
+    """Asserts the dims of all nodes that no fallback operation executes, those of bodies included.
 
-
-def verify_graph(graph: LaidOutGraph | LaidOutBody, facts: SizeFacts) -> None:
+    facts: the guards of the program.
+    """
     scope = graph.graph.scope
     placed = [item for item in graph.items if isinstance(item, LaidOutRegion)]
     # Views and Concats are no items, deferred regions that are executed are no regions of the graph.
@@ -31,7 +30,7 @@ def verify_graph(graph: LaidOutGraph | LaidOutBody, facts: SizeFacts) -> None:
                 verify_node(node, scope, facts, f"{describe(region)}: {name_of(node)}")
     for item in placed:
         for body in item.bodies:
-            verify_graph(body, facts)
+            verify_sizes(body, facts)
 
 
 def verify_node(node: Node, scope: Scope, facts: SizeFacts, where: str) -> None:

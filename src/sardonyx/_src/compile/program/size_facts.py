@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from operator import mul
 
 from sardonyx._src.compile.program.guards import Guard
-from sardonyx._src.ir.dims import Expr, Known, known_equal
-from sardonyx._src.ir.dims.atoms import Atom, DimCall
+from sardonyx._src.ir.dims import Expr, Known, evaluate, known_equal
+from sardonyx._src.ir.dims.atoms import Atom, DimCall, Symbol
 from sardonyx._src.ir.dims.expr import atom_expr
 from sardonyx._src.ir.dims.substitution import DIM_OPERATIONS
 
@@ -70,6 +70,14 @@ class SizeFacts:
             return DIM_OPERATIONS[atom.op](*(self.rewrite_sum(arg, self.rules) for arg in atom.args))
         return atom_expr(atom)
 
+    def sample(self, symbols: Iterable[str], first: int) -> dict[str, int] | None:
+        """Sizes from `first` on, some of them equal, that satisfy the guards; None if none were found."""
+        sizes = {name: first + i % 3 for i, name in enumerate(sorted(symbols))}
+        for atom, size in (self.rules | self.outer_rules).items():
+            if isinstance(atom, Symbol):
+                sizes[atom.name] = evaluate(self.rewrite(size), sizes) or 0
+        return sizes if all(evaluate(zero, sizes) == 0 for zero in self.zeros) else None
+
     def are_equal(self, a: Known, b: Known) -> bool:
         """Whether two sizes are equal in every run that satisfies the guards, as far as that can be proved."""
         return (
@@ -78,9 +86,13 @@ class SizeFacts:
             or bool(known_equal(self.rewrite(a), self.rewrite(b)))
         )
 
+    def have_equal_dims(self, a: Sequence[Known], b: Sequence[Known]) -> bool:
+        """Whether two shapes are equal in every run that satisfies the guards, as far as that can be proved."""
+        return len(a) == len(b) and all(map(self.are_equal, a, b))
+
     def is_broadcast(self, size: Known, whole: Known) -> bool:
         """Whether a size is 1 or equal to another one in every run, as far as that can be proved."""
-        return size == 1 or self.are_equal(size, whole) or self.are_equal((size - whole) * (size - 1), 0)
+        return size == 1 or (size - whole) * (size - 1) in self.zeros or self.are_equal(size, whole)
 
 
 def complexity(guard: Guard) -> tuple[int, int, str]:

@@ -7,8 +7,14 @@ from dataclasses import dataclass
 from sardonyx._src.compile.codegen.expressions import Local, Scalar
 from sardonyx._src.compile.kernels.epilogue import OperandLayout
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
-from sardonyx._src.compile.partition.epilogues import can_take, operand_layout, read_operand
 from sardonyx._src.compile.partition.group_builder import Accepts, FusionGroup, GroupBuilder
+from sardonyx._src.compile.partition.operand_roles import (
+    KernelResult,
+    accepted_role,
+    operand_layout,
+    read_operand,
+    role_of,
+)
 from sardonyx._src.compile.partition.region import FusedEpilogue, Shape
 from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.dtypes import DataType
@@ -73,22 +79,20 @@ def fuse_integer_epilogue(
 
     start: the value as the kernel computes it; the lowering passes the tensors of its operands before the fused ones.
     """
-    whole, own = scope.known_shape(value), start.operands
-    axis = 1 if channels_last else len(whole) - 1
+    kernel, own = KernelResult(scope.known_shape(value), channels_last), start.operands
 
     def accepts(operand: Value, shape: Shape) -> bool:
         is_supported = scope.dtype_of(operand) in EPILOGUE_DTYPES
-        return is_supported and can_take(scope, operand, shape, whole, axis, channels_last=channels_last)
+        return is_supported and role_of(scope.known_shape(operand), shape, kernel) is not None
 
     group = group_consumers(scope, value, accepts, start.value, len(own))
     fused = [] if group is None else list(zip(group.operands, group.shapes, strict=True))[len(own) :]
     kinds = [operand.layout for operand in own]
     reads = []
     for operand, shape in fused:
-        kind = operand_layout(shape, whole, axis)
-        assert kind is not None, "`accepts` has checked every operand"
-        kinds.append(kind)
-        reads.append(read_operand(operand, kind, channels_last=channels_last))
+        role = accepted_role(scope.known_shape(operand), shape, kernel)
+        kinds.append(operand_layout(role))
+        reads.append(read_operand(operand, role, kernel))
     result, expression = (value, start.value) if group is None else (group.result, group.value)
     dtypes = (*(operand.dtype for operand in own), *(scope.dtype(read.value) for read in reads))
     rows = tuple(i for i, operand in enumerate(own) if operand.is_row)

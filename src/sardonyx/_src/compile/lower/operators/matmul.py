@@ -34,7 +34,7 @@ from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.operators.double_product import match_double_product
 from sardonyx._src.compile.lower.registry import lowers
 from sardonyx._src.compile.partition.attention_operands import write_heads
-from sardonyx._src.compile.partition.epilogues import fuse_epilogue, operand_layout
+from sardonyx._src.compile.partition.epilogues import fuse_epilogue
 from sardonyx._src.compile.partition.gemm_bias import constant_bias
 from sardonyx._src.compile.partition.region import FusedEpilogue, Read, Region, Shape, Write, fused_region
 from sardonyx._src.compile.partition.registry import matches
@@ -158,14 +158,14 @@ def bias_epilogue(op: BoundNode, scope: Scope, bias: Value | None, result: Scala
 
 
 def bias_shape(scope: Scope, bias: Value, whole: Shape) -> Shape | None:
-    """The dims of C as broadcast to the result [M, N]; None if no epilogue can read it."""
+    """The dims of C as broadcast to the result [M, N], guarded; None if it is not known to broadcast."""
     dims = scope.shape(bias)
     if dims is None or len(dims) > len(whole):
         return None
-    shape = (*(1 for _ in whole[len(dims) :]), *dims)
-    if operand_layout(shape, whole, 1) is not None:
-        return shape
-    return (whole[0], 1) if shape[1] == 1 and scope.guard_equal(shape[0], whole[0]) else None
+    pairs = list(zip((*(1 for _ in whole[len(dims) :]), *dims), whole, strict=True))
+    if not all(dim == 1 or scope.guard_equal(dim, size) for dim, size in pairs):
+        return None
+    return tuple(1 if dim == 1 else size for dim, size in pairs)
 
 
 def scale(value: Scalar, factor: float) -> Scalar:

@@ -1,0 +1,81 @@
+"""Roles of epilogue operands: which element of an operand a kernel reads for its result at a row and a column.
+
+A kernel divides the dims of its result into columns, one dim, and rows, all others in the order of memory.  Nothing else
+than `role_of` decides a role; the verifiers prove it without this module.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from sardonyx._src.compile.kernels.epilogue import OperandLayout
+from sardonyx._src.compile.partition.region import Read, Shape
+from sardonyx._src.compile.program.layout import CHANNELS_LAST, DENSE, ROWS
+from sardonyx._src.ir.dims import known_equal
+from sardonyx._src.ir.graph import Value
+
+Role = Literal["scalar", "column", "row", "matrix"]
+
+
+@dataclass(frozen=True, slots=True)
+class KernelResult:
+    """The result of a kernel that has an epilogue.
+
+    channels_last: whether columns run along the channels, dim 1, and not along the last dim.  takes_rows: whether the kernel
+    reads operands of one element for each row, as GEMMs do.
+    """
+
+    shape: Shape
+    channels_last: bool = False
+    takes_rows: bool = False
+
+    @property
+    def column_axis(self) -> int:
+        return 1 if self.channels_last else len(self.shape) - 1
+
+
+def role_of(dims: Shape, broadcast: Shape, result: KernelResult) -> Role | None:
+    """The role of an operand with these dims, which broadcast to the result as `broadcast`; None if no kernel can read it.
+
+    scalar: one element.  column: an element for each column.  row: one for each row.  matrix: one for each of the result.
+    Of several roles that fit in every run, which dims of 1 allow, the first in this order is as right as the others:
+    scalar, matrix, column, row.
+    """
+    if not has_static_dims(dims, broadcast):
+        return None
+    if all(dim == 1 for dim in broadcast):
+        return "scalar"
+    # A matrix has its channels at axis 1 only if it has the rank of the result.
+    if broadcast == result.shape and (not result.channels_last or len(dims) == len(broadcast)):
+        return "matrix"
+    axis = result.column_axis
+    if broadcast == tuple(dim if i == axis else 1 for i, dim in enumerate(result.shape)):
+        return "column"
+    is_row = broadcast == tuple(1 if i == axis else dim for i, dim in enumerate(result.shape))
+    return "row" if is_row and result.takes_rows else None
+
+
+def accepted_role(dims: Shape, broadcast: Shape, result: KernelResult) -> Role:
+    """The role of an operand that a matcher has accepted because it has one."""
+    role = role_of(dims, broadcast, result)
+    assert role is not None, f"no operand of dims {dims} can be read as {broadcast}"
+    return role
+
+
+def has_static_dims(dims: Shape, broadcast: Shape) -> bool:
+    """Whether an operand's dims equal its broadcast dims, apart from ones: none may turn out to be 1 at run time."""
+    own, other = ([dim for dim in shape if dim != 1] for shape in (dims, broadcast))
+    return len(own) == len(other) and all(map(known_equal, own, other))
+
+
+def operand_layout(role: Role) -> OperandLayout:
+    """The layout with which a kernel reads an operand: a row as the only existing column of a matrix."""
+    return "matrix" if role == "row" else role
+
+
+def read_operand(value: Value, role: Role, result: KernelResult) -> Read:
+    """An operand in the layout that an epilogue reads."""
+    if role != "matrix":
+        return Read(value, DENSE)
+    return Read(value, CHANNELS_LAST if result.channels_last else ROWS)

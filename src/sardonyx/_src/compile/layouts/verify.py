@@ -20,6 +20,7 @@ from sardonyx._src.compile.layouts.laid_out import (
 from sardonyx._src.compile.layouts.verify_sizes import verify_sizes
 from sardonyx._src.compile.partition.region import Read, Write
 from sardonyx._src.compile.partition.verify import describe
+from sardonyx._src.compile.partition.verify_roles import RoleVerifier
 from sardonyx._src.compile.program.layout import (
     ChannelsLast,
     CustomLayout,
@@ -149,6 +150,9 @@ class LayoutVerifier:
             assert tensor.dtype is self.scope.dtype(read.value), (
                 f"{where}: {read.value.name} has the type {tensor.dtype}"
             )
+        if epilogue is not None:
+            result = item.results[[write.value for write in region.writes].index(epilogue.result)]
+            RoleVerifier(self.scope, region, epilogue, where).verify_tensors(item.epilogue_operands, result)
 
     def verify_port(
         self, port: Read | Write, tensor: TensorView, item: LaidOutRegion[object], where: str

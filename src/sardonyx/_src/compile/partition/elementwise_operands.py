@@ -43,20 +43,25 @@ def has_required_shape(scope: Scope, node: Node, index: int, shape: Shape | None
 
 def broadcast_shape(scope: Scope, node: Node, index: int, value: Value, whole: Shape) -> Shape | None:
     """The dims of an operand padded to the rank of the result; None if it is not known to broadcast."""
-    shape = scope.shape(value)
-    if shape is None or len(shape) > len(whole):
+    dims = scope.shape(value)
+    shape = None if dims is None else align_dims(node, index, dims, whole)
+    if shape is None or (node.op_type in QUANTIZATION and index > 0 and not has_one_shape(scope, node)):
         return None
-    if node.op_type == "BatchNormalization" and index > 0:
-        shape = (*shape, *(1 for _ in whole[2:]))  # one element per channel
-    if node.op_type in QUANTIZATION and index > 0:
-        along = quantization.align_to_axis(node, shape, whole)
-        if along is None or not has_one_shape(scope, node):
-            return None
-        shape = along
-    shape = (*(1 for _ in whole[len(shape) :]), *shape)
     if not all(scope.guard_broadcast(a, b) for a, b in zip(shape, whole, strict=True)):
         return None
     return tuple(1 if a == 1 else b for a, b in zip(shape, whole, strict=True))
+
+
+def align_dims(node: Node, index: int, dims: Shape, whole: Shape) -> Shape | None:
+    """The dims of an input of a node padded to the rank of its result; None if they have no such form."""
+    if len(dims) > len(whole):
+        return None
+    shape: Shape | None = dims
+    if node.op_type == "BatchNormalization" and index > 0:
+        shape = (*dims, *(1 for _ in whole[2:]))  # one element per channel
+    if node.op_type in QUANTIZATION and index > 0:
+        shape = quantization.align_to_axis(node, dims, whole)
+    return None if shape is None else (*(1 for _ in whole[len(shape) :]), *shape)
 
 
 def has_one_shape(scope: Scope, node: Node) -> bool:

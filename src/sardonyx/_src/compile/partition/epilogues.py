@@ -60,7 +60,7 @@ def fuse_epilogue(
 
 
 def float_epilogue(value: Scalar, roles: Sequence[Role]) -> Epilogue:
-    """An epilogue in float32; one with an operand of one element for each row has the means of integer kernels."""
+    """An epilogue in float32: that of an integer kernel, which tells rows from matrices, if an operand is a row."""
     layouts, rows = tuple(map(operand_layout, roles)), [i for i, role in enumerate(roles) if role == "row"]
     if not rows:
         return Epilogue(value, layouts)

@@ -79,20 +79,20 @@ def fuse_integer_epilogue(
 
     start: the value as the kernel computes it; the lowering passes the tensors of its operands before the fused ones.
     """
-    kernel, own = KernelResult(scope.known_shape(value), channels_last), start.operands
+    own, kernel_result = start.operands, KernelResult(scope.known_shape(value), channels_last)
 
     def accepts(operand: Value, shape: Shape) -> bool:
         is_supported = scope.dtype_of(operand) in EPILOGUE_DTYPES
-        return is_supported and role_of(scope.known_shape(operand), shape, kernel) is not None
+        return is_supported and role_of(scope.known_shape(operand), shape, kernel_result) is not None
 
     group = group_consumers(scope, value, accepts, start.value, len(own))
     fused = [] if group is None else list(zip(group.operands, group.shapes, strict=True))[len(own) :]
     kinds = [operand.layout for operand in own]
     reads = []
     for operand, shape in fused:
-        role = accepted_role(scope.known_shape(operand), shape, kernel)
+        role = accepted_role(scope.known_shape(operand), shape, kernel_result)
         kinds.append(operand_layout(role))
-        reads.append(read_operand(operand, role, kernel))
+        reads.append(read_operand(operand, role, kernel_result))
     result, expression = (value, start.value) if group is None else (group.result, group.value)
     dtypes = (*(operand.dtype for operand in own), *(scope.dtype(read.value) for read in reads))
     rows = tuple(i for i, operand in enumerate(own) if operand.is_row)

@@ -1,7 +1,7 @@
 """Roles of epilogue operands: which element of an operand a kernel reads for its result at a row and a column.
 
-A kernel divides the dims of its result into columns, one dim, and rows, all others in the order of memory.  Nothing else
-than `role_of` decides a role; the verifiers prove it without this module.
+A kernel divides the dims of its result into columns, one dim, and rows, all others in the order of memory.  Matchers leave
+it to `role_of` how an operand broadcasts to these; `verify_roles.py` proves what it says without this module.
 """
 
 from __future__ import annotations
@@ -38,9 +38,8 @@ class KernelResult:
 def role_of(dims: Shape, broadcast: Shape, result: KernelResult) -> Role | None:
     """The role of an operand with these dims, which broadcast to the result as `broadcast`; None if no kernel can read it.
 
-    scalar: one element.  column: an element for each column.  row: one for each row.  matrix: one for each of the result.
-    Of several roles that fit in every run, which dims of 1 allow, the first in this order is as right as the others:
-    scalar, matrix, column, row.
+    scalar: one element.  column: one for each column.  row: one for each row.  matrix: one for each element of the result.
+    Where dims of 1 make several roles fit, each is right in every run; the first of scalar, matrix, column and row is taken.
     """
     if not has_static_dims(dims, broadcast):
         return None

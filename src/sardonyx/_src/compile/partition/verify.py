@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 
 from sardonyx._src.compile.codegen.expressions import Local, topological_order
-from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.partition.region import Fallback, FusedEpilogue, Region, name_of
 from sardonyx._src.compile.partition.scope import RegionGraph
 from sardonyx._src.compile.partition.subgraphs import SubgraphScope
+from sardonyx._src.compile.partition.verify_roles import RoleVerifier
 from sardonyx._src.ir.dims import known_equal
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.walk import captures
@@ -107,6 +107,7 @@ class RegionVerifier:
             )
         if region.epilogue is not None:
             verify_epilogue(region, region.epilogue)
+            RoleVerifier(self.scope, region, region.epilogue, describe(region)).verify_values()
         for left, right in region.guards:
             assert known_equal(left, right) is not False, (
                 f"{describe(region)}: the guard {left} == {right} never holds"
@@ -157,9 +158,6 @@ def verify_epilogue(region: Region[object], fused: FusedEpilogue) -> None:
     layouts, where = fused.epilogue.operand_layouts, describe(region)
     own = len(layouts) - len(fused.reads)  # operands of the kernel itself, which integer kernels have
     assert own >= 0, f"{where}: the epilogue reads {len(fused.reads)} operands and has {len(layouts)} layouts"
-    assert own == 0 or type(fused.epilogue) is not Epilogue, (
-        f"{where}: {own} operands of the epilogue are not read"
-    )
     assert len(fused.shapes) == len(fused.reads), (
         f"{where}: the epilogue has {len(fused.shapes)} shapes of operands"
     )

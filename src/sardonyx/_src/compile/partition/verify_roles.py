@@ -1,0 +1,134 @@
+"""Proof of the roles of epilogue operands: a kernel reads for each result the element that broadcasting gives to it.
+
+Roles are taken from the epilogue, as the kernel has it, dims from the graph, and the column axis from the layout of the
+result.  Dims are equal if they are for all sizes, or by a guard of the region.  Nothing here relies on `operand_roles`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sardonyx._src.compile.kernels.gemm.integer_epilogue import is_row_operand
+from sardonyx._src.compile.partition.elementwise_operands import align_dims
+from sardonyx._src.compile.partition.integer_convolutions import IntegerConvolution
+from sardonyx._src.compile.partition.integer_products import IntegerProduct
+from sardonyx._src.compile.partition.region import FusedEpilogue, Read, Region, Shape
+from sardonyx._src.compile.partition.scope import Scope
+from sardonyx._src.compile.program.layout import ChannelsLast, CustomLayout, Dense, DenseRows
+from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.ir.dims import Known, dim_product, known_equal
+from sardonyx._src.ir.graph import Value
+
+
+@dataclass(frozen=True, slots=True)
+class RoleVerifier:
+    """The proofs for the epilogue of a region; where: names the region in messages."""
+
+    scope: Scope
+    region: Region[object]
+    fused: FusedEpilogue
+    where: str
+
+    @property
+    def roles(self) -> list[str]:
+        """The role of each operand in the kernel, the kernel's own operands first."""
+        epilogue = self.fused.epilogue
+        layouts = enumerate(epilogue.operand_layouts)
+        return ["row" if is_row_operand(epilogue, i) else layout for i, layout in layouts]
+
+    @property
+    def is_channels_last(self) -> bool:
+        """Whether the columns of the kernel are the channels of its result."""
+        (layout,) = (write.layout for write in self.region.writes if write.value is self.fused.result)
+        layout = layout.otherwise if isinstance(layout, CustomLayout) else layout
+        return isinstance(layout, ChannelsLast)
+
+    # --- values ------------------------------------------------------------------------------
+
+    def verify_values(self) -> None:
+        """Each operand broadcasts to the dims of its role, and is read in a layout of that role."""
+        whole, own = self.scope.known_shape(self.fused.result), len(self.roles) - len(self.fused.reads)
+        self.verify_own_operands(self.roles[:own], whole)
+        pairs = zip(self.fused.reads, self.fused.shapes, strict=True)
+        for role, (read, shape) in zip(self.roles[own:], pairs, strict=True):
+            name, expected = f"{self.where}: {read.value.name}", self.dims_of(role, whole)
+            assert self.broadcasts(read.value, shape, whole), f"{name} does not broadcast as {shape}"
+            assert self.are_equal(shape, expected), (
+                f"{name} must broadcast as {expected}, a {role} of {whole}; got {shape}"
+            )
+            assert self.has_layout(read, role, whole), (
+                f"{name}, a {role}, is read in the layout {read.layout}"
+            )
+
+    def verify_own_operands(self, roles: Sequence[str], whole: Shape) -> None:
+        """The operands of an integer kernel itself: constants and the zero point have as many elements as their role."""
+        config = self.region.config
+        if not isinstance(config, IntegerProduct | IntegerConvolution):
+            assert not roles, f"{self.where}: {len(roles)} operands of the epilogue are not read"
+            return
+        zero = () if config.zero is None else self.scope.known_shape(config.zero)
+        for i, (role, operand) in enumerate(zip(roles, config.result.operands, strict=True)):
+            size: Known = dim_product(zero) if operand.elements is None else operand.elements.size
+            expected = dim_product(self.dims_of(role, whole))
+            assert operand.is_row or self.are_equal((size,), (expected,)), (
+                f"{self.where}: o{i} must have {expected} elements, as a {role} of {whole}; got {size}"
+            )
+            assert operand.is_row == (role == "row"), f"{self.where}: o{i} is read as a {role}"
+
+    def dims_of(self, role: str, whole: Shape) -> Shape:
+        """The dims to which an operand of a role broadcasts."""
+        axis = 1 if self.is_channels_last else len(whole) - 1
+        varies = {"scalar": (), "column": (axis,), "matrix": range(len(whole))}
+        others = [i for i in range(len(whole)) if i != axis]
+        return tuple(dim if i in varies.get(role, others) else 1 for i, dim in enumerate(whole))
+
+    def broadcasts(self, value: Value, shape: Shape, whole: Shape) -> bool:
+        """Whether a node that the kernel computes reads a value as broadcast to these dims.
+
+        The constants of a folded node, which no node reads, broadcast by their last dims.
+        """
+        dims, deferred = self.scope.known_shape(value), self.scope.deferred.keys()
+        aligned = [
+            align_dims(node, i, dims, whole)
+            for node, i in value.uses
+            if node in self.region.nodes or not deferred.isdisjoint(node.outputs)
+        ]
+        aligned = aligned or [(*(1 for _ in whole[len(dims) :]), *dims)]
+        return any(other is not None and self.are_equal(other, shape) for other in aligned)
+
+    def has_layout(self, read: Read, role: str, whole: Shape) -> bool:
+        """Whether an operand of a role is read with its elements in the order of the result."""
+        if role != "matrix":
+            return isinstance(read.layout, Dense)
+        if not self.is_channels_last:
+            return isinstance(read.layout, Dense | DenseRows)
+        return isinstance(read.layout, ChannelsLast) and len(self.scope.known_shape(read.value)) == len(whole)
+
+    # --- tensors -----------------------------------------------------------------------------
+
+    def verify_tensors(self, operands: Sequence[TensorView], result: TensorView) -> None:
+        """The tensor of each operand has the elements of its role, in the order of those of the result."""
+        vectors: dict[str, Shape] = {"scalar": (1,), "column": result.shape[-1:]}
+        vectors["row"] = (*result.shape[:-1], 1)
+        roles = self.roles[len(self.roles) - len(operands) :]
+        for role, read, tensor in zip(roles, self.fused.reads, operands, strict=True):
+            dims = vectors.get(role, result.shape)
+            is_ordered = tensor.is_dense if role in vectors else tensor.row_stride is not None
+            assert self.are_equal(tensor.shape, dims) and is_ordered, (
+                f"{self.where}: {read.value.name}, a {role} of {result.shape}, must have dims {dims};"
+                f" got {tensor.shape} with strides {tensor.strides}"
+            )
+
+    # --- dims --------------------------------------------------------------------------------
+
+    def are_equal(self, a: Shape, b: Shape) -> bool:
+        """Whether dims are equal in every run of the region."""
+        return len(a) == len(b) and all(map(self.is_proved, a, b))
+
+    def is_proved(self, a: Known, b: Known) -> bool:
+        """Whether two dims are equal for all sizes, or by a guard."""
+        if a == b or known_equal(a, b):
+            return True
+        differences = [guard.left - guard.right for guard in self.region.guards]
+        return any(known_equal(a - b, d) or known_equal(b - a, d) for d in differences)

@@ -14,8 +14,12 @@ def constant_bias(op: BoundNode, scope: Scope) -> Array | None:
     shape, elements = scope.shape(op.output), scope.constant(op.input(2))
     if elements is None or shape is None or not isinstance(shape[1], int):
         return None
-    if elements.size not in (1, shape[1]) or (elements.ndim == 2 and elements.shape[0] != 1):
+    row = constant_row(elements, shape[1])
+    return None if row is None else (row * np.float32(op.attribute("beta", float))).astype(np.float32)
+
+
+def constant_row(elements: Array, columns: int) -> Array | None:
+    """A constant C as a row [columns]; None if it has an element for each row."""
+    if elements.size not in (1, columns) or (elements.ndim == 2 and len(elements) != 1):
         return None
-    row = np.broadcast_to(elements.reshape(-1), (shape[1],))
-    scaled: Array = (row * np.float32(op.attribute("beta", float))).astype(np.float32)
-    return scaled
+    return np.broadcast_to(elements.reshape(-1), (columns,))

@@ -95,9 +95,10 @@ def few_columns_step(
     (rows, a_row), w_row = uniform, -(-k // GRID) * GRID
     weights = make_constant(pad_weights(product.matrix, w_row), "weights")
     bias = make_constant(repeat_bias(product), "bias")
-    y, operands = (
-        y.reshape((rows, columns)),
-        tuple(o.reshape((rows, columns)) if o.shape == y.shape else o for o in operands),
+    y, layouts = y.reshape((rows, columns)), epilogue.operand_layouts
+    operands = tuple(
+        operand.reshape((rows, columns)) if layout == "matrix" else operand
+        for operand, layout in zip(operands, layouts, strict=True)
     )
     parameters = few_columns_parameters(epilogue)
     args: tuple[KernelArgument, ...] = parameters.pack(

@@ -49,6 +49,14 @@ class ComputedIntegerProduct:
     zeros: tuple[bool, bool]
 
 
+@dataclass(frozen=True, slots=True)
+class CorrectionTerm:
+    """What is subtracted from every element of a column, [..., 1, N], or from every element of a row, [..., M, 1]."""
+
+    tensor: TensorView
+    is_row: bool
+
+
 def match_computed_product(op: BoundNode, scope: Scope) -> Region[ComputedIntegerProduct] | None:
     a, b, zeros = op.input(0), op.input(1), (op.input(2), op.input(3))
     if a is None or b is None or not all(scope.is_native(v) for v in (a, b, *zeros) if v is not None):
@@ -124,8 +132,8 @@ def scalar_corrections(
     sums: tuple[TensorView, TensorView | None],
     lowering: Lowering,
     name: str,
-) -> tuple[list[TensorView], list[Step]]:
-    """What scalar zero points take from columns, [..., 1, N], and from rows, [..., M, 1], if anything; and the steps."""
+) -> tuple[list[CorrectionTerm], list[Step]]:
+    """What scalar zero points take from columns and from rows, if anything; and the steps."""
     terms, steps = [], []
     columns, rows = Correction(config), Correction(config)
     values = (
@@ -134,25 +142,26 @@ def scalar_corrections(
     )
     for correction, value, total in zip((columns, rows), values, sums, strict=True):
         if value is not None and total is not None:
-            terms.append(lowering.temporary(DataType.INT32, total.shape, f"{name}/correction"))
-            steps.append(elementwise_step(value, (total, *correction.operands), terms[-1]))
+            term = lowering.temporary(DataType.INT32, total.shape, f"{name}/correction")
+            terms.append(CorrectionTerm(term, is_row=correction is rows))
+            steps.append(elementwise_step(value, (total, *correction.operands), term))
     return terms, steps
 
 
 def correction_epilogue(
-    terms: Sequence[TensorView], y: TensorView
+    terms: Sequence[CorrectionTerm], y: TensorView
 ) -> tuple[IntegerEpilogue, tuple[TensorView, ...]]:
     """The epilogue that subtracts terms of columns and of rows, and its operands as it reads them."""
     value: Scalar = RESULT
     views, rows = [], []
     for number, term in enumerate(terms):
-        value = Apply("sub", (value, Local(f"o{number}")))
-        if term.shape[-1] == 1:
+        value, tensor = Apply("sub", (value, Local(f"o{number}"))), term.tensor
+        if term.is_row:
             rows.append(number)
-            vector = replace(term, shape=term.shape[:-1], strides=term.strides[:-1])
+            vector = replace(tensor, shape=tensor.shape[:-1], strides=tensor.strides[:-1])
             views.append(expand_row_vector(broadcast_view(vector, y.shape[:-1]), y))
         else:
-            views.append(broadcast_view(term, y.shape))
+            views.append(broadcast_view(tensor, y.shape))
     layouts: list[OperandLayout] = ["matrix" for _ in terms]
     types = (DataType.INT32,) * len(terms)
     return IntegerEpilogue(value, tuple(layouts), operand_types=types, row_operands=tuple(rows)), tuple(views)

@@ -9,6 +9,7 @@ from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.partition.gemm_bias import constant_row
 from sardonyx._src.compile.partition.region import Read, Region, Write
 from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
@@ -53,9 +54,7 @@ def bias_row(value: Value | None, scope: Scope, columns: int) -> Array | None:
     if value is None:
         return np.zeros(columns)
     elements = scope.constant(value)
-    if elements is None or elements.size not in (1, columns) or (elements.ndim == 2 and len(elements) != 1):
-        return None
-    return np.broadcast_to(elements.reshape(-1), (columns,))
+    return None if elements is None else constant_row(elements, columns)
 
 
 @lowers("DoubleProduct")

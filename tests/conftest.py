@@ -28,6 +28,7 @@ FUZZ = (
     "check/test_check_mutations",
     "compile/test_oversized_sizes",
     "compile/test_native_fuzz",
+    "compile/test_operand_roles",
     "rewrite/test_hostile_rewriting",
     "rewrite/test_random",
     "runtime/test_hostile_models",

@@ -44,6 +44,7 @@ def compute_expected(x: Array, dy: Array, window: ConvWindow, groups: int) -> Ar
         ((9, 140), 3, 5, 1, ConvWindow((3, 3), pads=(1, 1)), (9, 140)),
         ((11, 12), 3, 70, 1, ConvWindow((7, 7), (2, 2), pads=(3, 3)), (6, 6)),
         ((10, 9), 8, 12, 1, ConvWindow((3, 2), (2, 3), (2, 1), pads=(0, 1)), (3, 3)),
+        ((5, 5), 18, 8, 1, ConvWindow((1, 1)), (5, 5)),  # two even blocks of channels in a tile of one vector
         ((5, 5), 40, 17, 1, ConvWindow((1, 1)), (5, 5)),
         ((5, 5), 40, 17, 1, ConvWindow((1, 1), (2, 2)), (3, 3)),
         ((2, 2), 9, 16, 1, ConvWindow((3, 3), pads=(1, 1)), (2, 2)),

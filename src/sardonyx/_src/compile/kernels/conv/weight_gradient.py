@@ -125,7 +125,7 @@ def weight_gradient_steps(
 
 
 def sums_rows(block_channels: int, taps: int) -> int:
-    """Rows of scratch for the sums of a unit: tiles reach beyond the last channel, and vectors beyond the last tap."""
+    """Rows of scratch for the sums of a unit: the last tile has surplus rows, and vectors reach beyond the last tap."""
     return (block_channels + GemmTuning.spare_rows) * taps + GemmTuning.spare_rows
 
 
@@ -207,7 +207,7 @@ def module(name: str, target: Target, *, vectors: int) -> str:
 
 
 def clear_sums(w: WeightGradient, count: LLVMValue) -> None:
-    """Zeroes the sums of `count` channels, and those of the rows by which a tile may reach beyond them."""
+    """Zeroes the sums of `count` channels, and those of the surplus rows of the last tile."""
     b = w.b
     end = (count + GemmTuning.spare_rows) * w.taps * w.m.tile.width
     for i, mask in loop_vectors(b, 0, end):

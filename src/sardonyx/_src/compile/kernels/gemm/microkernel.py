@@ -74,8 +74,12 @@ def compute_amx_tile(
 def dispatch_row_count(b: KernelBuilder, rows_left: LLVMValue, row_counts: Sequence[int]) -> Iterator[int]:
     """`for rows in dispatch_row_count(...)`: emits the body for each row count, ascending; the least that covers the rows runs.
 
-    It may cover more rows than are left: for those, any readable rows of A will do (see `clamp_row`), and the spill
-    area must have room for their sums.
+    It may compute more rows than are left.  These *surplus rows* have sums of no meaning, and the body must
+
+    - read for them any rows that are readable, such as the last one (`clamp_row`);
+    - store only the rows that are left, as `dispatch_tile` does;
+    - keep their partial sums (`spill_accumulators`, `add_partial_sums`) in memory that belongs to no other row: a whole
+      tile for each block, or rows after the last block, since `loop_row_blocks` yields no other block with surplus rows.
     """
     covered = 0
     for rows in row_counts:
@@ -118,6 +122,10 @@ def is_cheap(epilogue: Epilogue, target: Target) -> bool:
 
 
 def clamp_row(b: KernelBuilder, row: int, num_rows: LLVMValue) -> LLVMValue:
-    """A row of a tile, clamped to the last one of the `num_rows` rows that exist."""
+    """A row of a tile, clamped to the last one of the `num_rows` rows that exist: what a surplus row reads.
+
+    For the address of an operand alone.  A sum must not be stored at a clamped row, nor added to what is there: the row
+    would count twice.  `dispatch_row_count` says where the sums of surplus rows may be.
+    """
     last = num_rows - 1
     return b.select(last < row, last, b.constant(row, I64))

@@ -49,6 +49,11 @@ class RegisterTile:
         is_short = self.rows <= GemmTuning.max_short_rows
         return sorted({1, self.rows - 1 if is_short else self.rows // 2, self.rows} - {0})
 
+    @property
+    def has_low_blocks(self) -> bool:
+        """Whether there is code for one row less than a full tile, so that `loop_row_blocks` may even blocks out."""
+        return self.rows - 1 in self.row_counts
+
     def computed_rows(self, rows: int) -> int:
         """The rows of a tile that could be computed in the time of a product of `rows` rows, divided as by `loop_row_blocks`.
 
@@ -57,7 +62,7 @@ class RegisterTile:
         blocks = -(-rows // self.rows)
         low = blocks * self.rows - rows
         lengths = [self.rows] * (blocks - low) + [self.rows - 1] * low
-        if low > blocks:
+        if low > blocks or not self.has_low_blocks:
             lengths = [self.rows] * (blocks - 1) + [self.rows - low]
         least = -(-GemmTuning.latency_accumulators // self.vectors)
         return sum(max(least, min(n for n in self.row_counts if n >= length)) for length in lengths)

@@ -31,11 +31,14 @@ class RowBlock:
 
 @contextmanager
 def loop_row_blocks(m: Microkernel, count: LLVMValue) -> Iterator[RowBlock]:
-    """A loop over the blocks of `count` rows: full tiles, then those with one row less, if these even them out."""
+    """A loop over the blocks of `count` rows: full tiles, then those with one row less, if these even them out.
+
+    There is code for the number of rows of each block but the last one, which alone may have surplus rows (`dispatch_row_count`).
+    """
     b, rows, zero = m.b, m.tile.rows, m.b.constant(0, I64)
     blocks = b.udiv(count + (rows - 1), rows)
     num_low = blocks * rows - count
-    num_low = b.select(num_low <= blocks, num_low, zero)
+    num_low = b.select(num_low <= blocks, num_low, zero) if m.tile.has_low_blocks else zero
     num_full = blocks - num_low
     with b.loop(zero, blocks, 1, "block") as i:
         is_low = i >= num_full

@@ -13,8 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
-from compile.checked_runs import Table, build
+from compile.checked_runs import ARGUMENTS, Table, build
 from compile.kernel_objects import load_module
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.llvm.jit import Library, host_target
@@ -32,13 +33,17 @@ class GuardedMemory:
     """A memory range between two guard pages, adjacent to the one after (at_end) or the one before."""
 
     def __init__(self, size: int, *, at_end: bool) -> None:
-        pages = -(-max(size, 1) // PAGE)
-        self.map = mmap.mmap(-1, (pages + 2) * PAGE)
-        base = ctypes.addressof(ctypes.c_char.from_buffer(self.map))
-        for page in (base, base + (pages + 1) * PAGE):
+        self.num_pages = -(-max(size, 1) // PAGE)
+        self.map = mmap.mmap(-1, (self.num_pages + 2) * PAGE)
+        self.map_address = ctypes.addressof(ctypes.c_char.from_buffer(self.map))
+        for page in (self.map_address, self.map_address + (self.num_pages + 1) * PAGE):
             assert LIBC.mprotect(ctypes.c_void_p(page), PAGE, 0) == 0, "mprotect failed"
-        start = PAGE + (pages * PAGE - size if at_end else 0)
-        self.address = base + start
+        self.resize(size, at_end=at_end)
+
+    def resize(self, size: int, *, at_end: bool) -> None:
+        """Makes the range one of another size, of at most as many pages."""
+        start = PAGE + (self.num_pages * PAGE - size if at_end else 0)
+        self.address = self.map_address + start
         self.bytes = np.frombuffer(self.map, np.uint8, size, start)
 
 
@@ -120,31 +125,46 @@ def execute(
     checks: bool = False,
 ) -> None:
     """Runs a step once, in calls of `chunk` units."""
-    arguments = np.empty(max(len(step.args), 1), np.int64)
-    for i, arg in enumerate(step.args):
-        if isinstance(arg, TensorView):
-            memory = memories.get(arg.buffer)
-            if memory is None:
-                memory = memories[arg.buffer] = GuardedMemory(
-                    evaluate_dim(arg.buffer.size, sizes), at_end=at_end
-                )
-                if arg.buffer.data is not None:
-                    memory.bytes[:] = arg.buffer.data.reshape(-1).view(np.uint8)
-            arguments[i] = memory.address + evaluate_dim(arg.offset, sizes) * arg.dtype.numpy.itemsize
-        else:
-            assert not isinstance(arg, ArgumentSlot), "a step that changes others' arguments needs a program"
-            arguments[i] = evaluate_dim(arg, sizes)
+    for buffer in buffers_of(step):
+        if buffer not in memories:
+            memories[buffer] = GuardedMemory(evaluate_dim(buffer.size, sizes), at_end=at_end)
+            if buffer.data is not None:
+                memories[buffer].bytes[:] = buffer.data.reshape(-1).view(np.uint8)
+    arguments = encode_arguments(step, memories, sizes)
     scratch = GuardedMemory(evaluate_dim(step.scratch, sizes), at_end=at_end)
-    call = load_kernel(step.kernel, target()).function(
-        "kernel", ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p
-    )
+    call = kernel_function(step.kernel, target())
     units = evaluate_dim(step.units, sizes)
     for first in range(0, units, chunk or max(units, 1)):
         last = min(first + (chunk or units), units)
         if checks:
-            run_checked(step, arguments, memories, sizes, scratch, first, last)
+            run_checked(step, target(), arguments, memories, sizes, scratch, first, last)
         else:
             call(arguments.ctypes.data, first, last, scratch.address)
+
+
+def buffers_of(step: Step) -> list[Buffer]:
+    """The buffers of the arguments of a step."""
+    return list(dict.fromkeys(arg.buffer for arg in step.args if isinstance(arg, TensorView)))
+
+
+def encode_arguments(
+    step: Step, memories: Mapping[Buffer, GuardedMemory], sizes: Mapping[str, int]
+) -> NDArray[np.int64]:
+    """The argument slots of a step."""
+    arguments = np.empty(max(len(step.args), 1), np.int64)
+    for i, arg in enumerate(step.args):
+        if isinstance(arg, TensorView):
+            offset = evaluate_dim(arg.offset, sizes) * arg.dtype.numpy.itemsize
+            arguments[i] = memories[arg.buffer].address + offset
+        else:
+            assert not isinstance(arg, ArgumentSlot), "a step that changes others' arguments needs a program"
+            arguments[i] = evaluate_dim(arg, sizes)
+    return arguments
+
+
+def kernel_function(kernel: Kernel, target: Target) -> Callable[..., None]:
+    """The function of a kernel: addresses of arguments and scratch, and the units of work between them."""
+    return load_kernel(kernel, target).function("kernel", *ARGUMENTS)
 
 
 def extent(tensor: TensorView, evaluate_dim: Callable[[Known], int]) -> tuple[int, int]:
@@ -160,7 +180,8 @@ def extent(tensor: TensorView, evaluate_dim: Callable[[Known], int]) -> tuple[in
 
 def run_checked(
     step: Step,
-    arguments: Array,
+    target: Target,
+    arguments: NDArray[np.int64],
     memories: Mapping[Buffer, GuardedMemory],
     sizes: Mapping[str, int],
     scratch: GuardedMemory,
@@ -180,5 +201,5 @@ def run_checked(
             table.allow(memories[tensor.buffer].address + begin, size, writes=True)
     table.allow(scratch.address, len(scratch.bytes), writes=True)
     table.allow(arguments.ctypes.data, arguments.nbytes, writes=False)
-    fault = build(step.kernel, target()).call(table, arguments.ctypes.data, first, last, scratch.address)
+    fault = build(step.kernel, target).call(table, arguments.ctypes.data, first, last, scratch.address)
     assert fault is None, f"{fault} is outside of the operands of {step.nodes}"

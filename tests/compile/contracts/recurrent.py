@@ -1,0 +1,139 @@
+"""Contracts of recurrent layers: hidden units, sequences and time steps around their tiles, undivided and divided among threads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from compile.contracts.contract import Axes, Contract, around
+from compile.contracts.trial import Trial
+from compile.test_lower_recurrence import ACTIVATIONS, reference_recurrence, unused_operands
+from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.recurrent.divided_recurrence import divided_recurrence_steps
+from sardonyx._src.compile.kernels.recurrent.operands import RecurrentOperands
+from sardonyx._src.compile.kernels.recurrent.packed_weights import (
+    pack_weights,
+    pack_weights_steps,
+    packed_columns,
+)
+from sardonyx._src.compile.kernels.recurrent.projection import projection_step
+from sardonyx._src.compile.kernels.recurrent.recurrence import recurrence_step
+from sardonyx._src.compile.kernels.recurrent.variant import GATE_COUNTS, PHASES, CellKind, RecurrenceVariant
+from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program.tensor import dense_temporary
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ops.nn.recurrent_activations import choose_activations
+
+CLOSE = 1e-5  # of some dozen float32 operations a step
+INPUTS = 5
+
+
+def recurrence(
+    trial: Trial, cell: CellKind, hidden: int, batch: int, length: int, has_lengths: bool, layout: str
+) -> Sequence[Step] | None:
+    """Both directions of a layer; layout: whole, divided among threads, or with inputs that the kernel projects."""
+    if layout == "projected" and cell == "gru":
+        return None
+    gates = GATE_COUNTS[cell]
+    lengths = trial.rng.integers(0, length + 1, batch) if has_lengths else np.full(batch, length)
+    x, w = trial.normal(2, length, batch, INPUTS) / 2, trial.normal(2, INPUTS, gates * hidden) / 4
+    bias = trial.normal(2, 1, 1, gates * hidden)
+    arrays = {
+        "input_gates": (np.einsum("dtbi,dig->dtbg", x.astype(np.float64), w) + bias).astype(np.float32),
+        "weights": trial.normal(2, hidden, gates * hidden) / max(hidden, 4) ** 0.5,
+        "hidden_bias": trial.normal(2, hidden),
+        "h": trial.normal(2, batch, hidden),
+        "c": trial.normal(2, batch, hidden),
+    }
+    expected = reference_recurrence(cell, arrays, lengths)
+    lanes = trial.target.lanes
+    arrays["weights"] = pack(arrays["weights"], cell, hidden, lanes)
+    if layout == "projected":
+        del arrays["input_gates"]
+        arrays |= {"x": x, "input_weights": pack(w, cell, hidden, lanes), "bias": bias.reshape(2, -1)}
+    tensors = {
+        name: trial.input(array) for name, array in arrays.items() if name not in unused_operands(cell)
+    }
+    tensors |= {name: trial.result(array, tolerance=CLOSE) for name, array in expected.items()}
+    if has_lengths:
+        status = trial.expect(trial.input(np.zeros(16, np.int64)), np.zeros(16))
+        tensors |= {"lengths": trial.input(lengths.astype(np.int32)), "status": status}
+    activations = tuple(choose_activations(ACTIVATIONS[cell].split(), (), ()))
+    variant = RecurrenceVariant(
+        cell, activations, has_lengths=has_lengths, projects_inputs=layout == "projected"
+    )
+    operands = RecurrentOperands(**tensors)
+    if layout != "divided":
+        return [recurrence_step(variant, operands)]
+    steps = list(divided_recurrence_steps(variant, operands, trial.target, "layer"))
+    count = len(PHASES[cell]) + 1  # steps of an iteration, with the one that counts it
+    return [*steps[:-count], *steps[-count:] * length]
+
+
+def pack(weights: Array, cell: CellKind, hidden: int, lanes: int) -> Array:
+    """Weights [2, k, gates * hidden] in the order of the kernel."""
+    by_gate = weights.transpose(0, 2, 1).reshape(2, GATE_COUNTS[cell], hidden, weights.shape[1])
+    return pack_weights(by_gate, PHASES[cell], lanes)
+
+
+def recurrence_axes(target: Target) -> Axes:
+    lanes = target.lanes
+    return {
+        "cell": tuple(GATE_COUNTS),
+        "hidden": (*range(1, 2 * lanes + 2), 4 * lanes, 4 * lanes + 1, 8 * lanes + 3),
+        "batch": (*range(1, 12), 33),
+        "length": (1, 2, 5),
+        "has_lengths": (False, True),
+        "layout": ("whole", "divided", "projected"),
+    }
+
+
+def packed_recurrent_weights(trial: Trial, hidden: int, k: int, cell: CellKind) -> Sequence[Step]:
+    """Weights that steps pack, of which every unit is in its place; lanes after the last one are undefined."""
+    lanes, gates = trial.target.lanes, GATE_COUNTS[cell]
+    weights = trial.integers(2, gates, hidden, k)
+    packed = dense_temporary(DataType.FLOAT, (2, packed_columns(gates, hidden, lanes) * k), "packed")
+    expected = pack_weights(weights, PHASES[cell], lanes)
+    first = 0
+    for phase in PHASES[cell]:
+        shape = (2, -(-hidden // lanes), k, phase, lanes)
+        size = int(np.prod(shape[1:]))
+        part = expected[:, first : first + size].reshape(shape)
+        for block in range(shape[1]):
+            count = min(hidden - block * lanes, lanes)
+            view = trial.part(
+                packed,
+                (2, k, phase, count),
+                (packed.shape[1], phase * lanes, lanes, 1),
+                first + block * k * phase * lanes,
+            )
+            trial.expect(view, part[:, block, :, :, :count])
+        first += size
+    return pack_weights_steps(trial.input(weights), packed, PHASES[cell], lanes)
+
+
+def packing_axes(target: Target) -> Axes:
+    return {"hidden": around(target.lanes)[1:], "k": (1, 2, 7, 17), "cell": tuple(GATE_COUNTS)}
+
+
+def projection(trial: Trial, rows: int, columns: int, k: int) -> Sequence[Step]:
+    """Products of float64 rows, in vectors of half as many lanes."""
+    lanes = max(trial.target.lanes // 2, 1)
+    x, weights = trial.integers(rows, k, dtype=np.float64), trial.integers(columns, k, dtype=np.float64)
+    bias = trial.integers(columns, dtype=np.float64)
+    y = trial.result(x @ weights.T + bias, np.float64)
+    packed = pack_weights(weights[None, None], (1,), lanes)
+    return [projection_step(trial.input(x), trial.input(packed[0]), trial.input(bias), y)]
+
+
+def projection_axes(target: Target) -> Axes:
+    return {"rows": (*range(19), 33), "columns": (*around(target.lanes)[1:], 40), "k": (1, 2, 7)}
+
+
+CONTRACTS = [
+    Contract(recurrence, recurrence_axes),
+    Contract(packed_recurrent_weights, packing_axes),
+    Contract(projection, projection_axes),
+]

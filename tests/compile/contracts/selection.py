@@ -1,0 +1,109 @@
+"""Contracts of steps that count what they select: nonzero elements, and boxes that overlap no better one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from compile.contracts.contract import Axes, Contract
+from compile.contracts.trial import Trial
+from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.selection.non_max_suppression import (
+    SuppressionLimits,
+    collection_step,
+    suppression_step,
+    total_step,
+)
+from sardonyx._src.compile.kernels.selection.non_zero import non_zero_step
+from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program.tensor import dense_temporary
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.tensors import Array
+
+
+def non_zero(trial: Trial, shape: tuple[int, ...], n: int, dtype: str) -> Sequence[Step]:
+    x = (trial.rng.random((*shape, n)) < 0.4).astype(dtype)
+    places = np.argwhere(x).T
+    capacity = x.size + 1
+    coordinates = dense_temporary(DataType.INT64, (x.ndim, capacity), "coordinates")
+    trial.expect(trial.part(coordinates, places.shape, (capacity, 1), 0), places)
+    return [non_zero_step(trial.input(x), coordinates, trial.result(np.array([places.shape[1]]), np.int64))]
+
+
+def non_zero_axes(target: Target) -> Axes:
+    return {
+        "shape": ((), (1,), (3,), (2, 3)),
+        "n": range(4 * target.lanes + 2),
+        "dtype": ("bool", "float32", "float64", "int8", "int64", "int32"),
+    }
+
+
+def suppression(
+    trial: Trial, boxes: int, classes: int, max_boxes: int, iou: float, is_centred: bool
+) -> Sequence[Step]:
+    """The selected boxes of each class, and their collection."""
+    corners, sizes = trial.integers(2, boxes, 2, low=0, high=9), trial.integers(2, boxes, 2, low=1, high=5)
+    scores = np.stack([[trial.rng.permutation(boxes) for _ in range(classes)] for _ in range(2)]).astype(
+        np.float32
+    )
+    parts = (
+        (corners[..., ::-1] + sizes[..., ::-1] / 2, sizes[..., ::-1])
+        if is_centred
+        else (corners, corners + sizes)
+    )
+    given = np.concatenate(parts, -1).astype(np.float32)
+    low, high = corners.astype(np.float64), (corners + sizes).astype(np.float64)
+    chosen = {
+        (b, c): select(low[b], high[b], scores[b, c], max_boxes, iou)
+        for b in range(2)
+        for c in range(classes)
+    }
+    rows = np.array([(b, c, box) for (b, c), kept in chosen.items() for box in kept], np.int64).reshape(-1, 3)
+    capacity = max(min(max_boxes, boxes), 1)
+    segments = dense_temporary(DataType.INT64, (2 * classes, capacity), "segments")
+    counts = trial.result(np.array([len(kept) for kept in chosen.values()], np.int64), np.int64)
+    total, y = trial.result(np.array([len(rows)]), np.int64), trial.result(rows, np.int64)
+    limits = SuppressionLimits(
+        trial.input(np.array([max_boxes], np.int64)),
+        trial.input(np.array([iou], np.float32)),
+        trial.input(np.array([-1.0], np.float32)),
+    )
+    status = trial.expect(trial.input(np.zeros(16, np.int64)), np.zeros(16))
+    tensors = trial.input(given), trial.input(scores)
+    return [
+        suppression_step(*tensors, segments, counts, limits, status, is_centred=is_centred),
+        total_step(counts, total),
+        collection_step(segments, counts, y, classes),
+    ]
+
+
+def select(low: Array, high: Array, scores: Array, max_boxes: int, iou: float) -> list[int]:
+    """The boxes by descending score that overlap no selected one by more than a share."""
+    kept: list[int] = []
+    for box in np.argsort(-scores, kind="stable"):
+        if len(kept) == max_boxes:
+            break
+        if all(overlap(low, high, int(box), other) <= iou for other in kept):
+            kept.append(int(box))
+    return kept
+
+
+def overlap(low: Array, high: Array, first: int, second: int) -> float:
+    """The intersection over the union of two boxes."""
+    sides = np.minimum(high[first], high[second]) - np.maximum(low[first], low[second])
+    common = float(np.prod(np.maximum(sides, 0)))
+    return common / float(np.prod(high[first] - low[first]) + np.prod(high[second] - low[second]) - common)
+
+
+def suppression_axes(target: Target) -> Axes:
+    return {
+        "boxes": (*range(1, 2 * target.lanes + 2), 70),
+        "classes": (1, 2, 3),
+        "max_boxes": (1, 2, 3, 17, 100),
+        "iou": (0.11, 0.37, 0.83),
+        "is_centred": (False, True),
+    }
+
+
+CONTRACTS = [Contract(non_zero, non_zero_axes), Contract(suppression, suppression_axes)]

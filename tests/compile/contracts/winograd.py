@@ -1,0 +1,57 @@
+"""Contracts of Winograd convolutions: tiles of output pixels, groups of tiles, and panels of output channels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compile.contracts.contract import Axes, Contract, vector_edges
+from compile.contracts.references import EPILOGUES, EpilogueKind, add_epilogue, convolve, output_size
+from compile.contracts.trial import Trial
+from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow
+from sardonyx._src.compile.kernels.winograd.convolution import TileGrouping, winograd_steps
+from sardonyx._src.compile.kernels.winograd.tiles import TileTransforms
+from sardonyx._src.compile.kernels.winograd.transforms import F2X3, F4X3
+from sardonyx._src.compile.kernels.winograd.weight_transform import pack_winograd_weights
+from sardonyx._src.compile.program.step import Step
+
+CLOSE = 1e-5  # some tens of roundings, which the output transform amplifies
+
+
+def winograd(
+    trial: Trial,
+    lines: int,
+    pixels: int,
+    channels: int,
+    features: int,
+    pad: int,
+    transforms: TileTransforms,
+    grouping: TileGrouping | None,
+    epilogue: EpilogueKind,
+    gap: int,
+) -> Sequence[Step]:
+    window = ConvWindow((3, 3), pads=(pad, pad))
+    x, weights = trial.integers(2, lines, pixels, channels), trial.integers(features, channels, 3, 3)
+    size, bias = output_size((lines, pixels), window, window.pads), trial.integers(features)
+    fused, operands, y = add_epilogue(trial, epilogue, convolve(x, weights, window, size) + bias, gap)
+    packed = pack_winograd_weights(weights, bias, transforms, trial.target)
+    result = trial.result(y, gap=gap, tolerance=CLOSE)
+    return winograd_steps(trial.input(x, gap), packed, result, window.pads, fused, operands, grouping)
+
+
+def winograd_axes(target: Target) -> Axes:
+    groupings = [TileGrouping(tiles, is_fused) for tiles in (1, 4, 7, 24) for is_fused in (True, False)]
+    return {
+        "lines": (*range(1, 10), 17),
+        "pixels": (*range(11), 31),
+        "channels": (*range(1, target.lanes + 2), 2 * target.lanes + 1),
+        "features": vector_edges(target),
+        "pad": (0, 1, 2),
+        "transforms": [TileTransforms(v, h) for v in (F2X3, F4X3) for h in (F2X3, F4X3)],
+        "grouping": (None, *groupings),
+        "epilogue": EPILOGUES[:2],
+        "gap": (0, 3),
+    }
+
+
+CONTRACTS = [Contract(winograd, winograd_axes)]

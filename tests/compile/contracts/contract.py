@@ -23,9 +23,9 @@ from sardonyx._src.compile.program.step import Step
 Axes: TypeAlias = Mapping[str, Sequence[Any]]
 Case: TypeAlias = Mapping[str, Any]
 DRAWS = 2  # cases for each value of an axis
-MIN_CASES = 160  # of the host's class
-SAMPLED_CASES = 12  # of another class
-CASES_OF_A_CLASS = 2000  # by `make fuzz`, times its factor
+MIN_CASES = 96  # of the host's class
+SAMPLED_CASES = 4  # of another class
+CASES_OF_A_CLASS = 100  # by `make fuzz`, times its factor
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from sardonyx._src.compile.kernels.conv.integer_convolution import (
     integer_convolution_step,
     pack_integer_weights,
 )
-from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow, packs_lines, pack_conv_weights
+from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow, pack_conv_weights, packs_lines
 from sardonyx._src.compile.kernels.conv.transposed import (
     pack_computed_transposed_weights,
     pack_transposed_weights,
@@ -37,7 +37,6 @@ from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
 from sardonyx._src.compile.kernels.gemm.packed_int8 import make_padded_temporary, view_as_int8x4
 from sardonyx._src.compile.kernels.gemm.packing import make_constant
 from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.tensors import Array
 

@@ -8,8 +8,6 @@ import numpy as np
 
 from compile.contracts.contract import Axes, Contract, vector_edges
 from compile.contracts.references import (
-    EPILOGUES,
-    EpilogueKind,
     Window,
     add_epilogue,
     differentiate_weights,
@@ -52,13 +50,11 @@ def convolve_channels(x: Array, weights: Array, window: Window, size: tuple[int,
     return y
 
 
-def depthwise(
-    trial: Trial, pixels: int, channels: int, window: SlidingWindow, epilogue: EpilogueKind, gap: int
-) -> Sequence[Step]:
+def depthwise(trial: Trial, pixels: int, channels: int, window: SlidingWindow, gap: int) -> Sequence[Step]:
     x, size = trial.integers(2, 3, pixels, channels), output_size((3, pixels), window, window.pads[2:])
     weights, bias = trial.integers(channels, 1, *window.kernel), trial.integers(channels)
     fused, operands, y = add_epilogue(
-        trial, epilogue, convolve_channels(x, weights, window, size) + bias, gap
+        trial, "cheap", convolve_channels(x, weights, window, size) + bias, gap
     )
     packed = trial.input(pack_depthwise_weights(weights))
     result = trial.result(y, gap=gap)
@@ -70,7 +66,6 @@ def depthwise_axes(target: Target) -> Axes:
         "pixels": PIXELS,
         "channels": (0, *vector_edges(target)),
         "window": WINDOWS,
-        "epilogue": EPILOGUES[:2],
         "gap": (0, 3),
     }
 
@@ -137,6 +132,7 @@ def pointwise_depthwise(
 
 
 def pointwise_axes(target: Target) -> Axes:
+    lanes = target.lanes
     windows = (
         SlidingWindow((3, 3), pads=(1, 1, 1, 1)),
         SlidingWindow((3, 3), (2, 2), pads=(0, 0, 1, 1)),
@@ -145,9 +141,9 @@ def pointwise_axes(target: Target) -> Axes:
         SlidingWindow((3, 3), (1, 1), (3, 1), (0, 0, 8, 0)),
     )
     return {
-        "pixels": PIXELS[1:],
+        "pixels": PIXELS[1:16],
         "lines": (1, 2, 5, 6, 7, 13, 41),
-        "channels": vector_edges(target),
+        "channels": (3, lanes, lanes + 1, 4 * lanes, 4 * lanes + 1, 8 * lanes + 3),
         "inputs": (1, 3, 9),
         "window": windows,
     }

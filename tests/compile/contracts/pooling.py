@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from compile.contracts.contract import Axes, Contract, around, vector_edges
-from compile.contracts.references import EPILOGUES, EpilogueKind, add_epilogue, output_size, tap_pixels
+from compile.contracts.references import add_epilogue, output_size, tap_pixels
 from compile.contracts.trial import Trial
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
@@ -58,11 +58,10 @@ def pooling(
     channels: int,
     algorithm: PoolingAlgorithm,
     window: SlidingWindow,
-    epilogue: EpilogueKind,
     gap: int,
 ) -> Sequence[Step]:
     x, size = trial.integers(2, 3, pixels, channels), output_size((3, pixels), window, window.pads[2:])
-    fused, operands, y = add_epilogue(trial, epilogue, pool(x, algorithm, window, size), gap)
+    fused, operands, y = add_epilogue(trial, "cheap", pool(x, algorithm, window, size), gap)
     result = trial.result(y, gap=gap, tolerance=0.0 if algorithm.kind == "max" else CLOSE)
     return [pooling_step(trial.input(x, gap), result, algorithm, window, fused, operands)]
 
@@ -74,7 +73,6 @@ def pooling_axes(target: Target) -> Axes:
         "channels": (0, *vector_edges(target)),
         "algorithm": (*map(PoolingAlgorithm, kinds), *(PoolingAlgorithm("lp", p) for p in (1, 2, 3))),
         "window": WINDOWS,
-        "epilogue": EPILOGUES[:2],
         "gap": (0, 3),
     }
 
@@ -94,12 +92,12 @@ def bytes_axes(target: Target) -> Axes:
 
 
 def global_pooling(
-    trial: Trial, lines: int, pixels: int, channels: int, kind: GlobalPoolKind, epilogue: EpilogueKind
+    trial: Trial, lines: int, pixels: int, channels: int, kind: GlobalPoolKind
 ) -> Sequence[Step]:
     x = trial.integers(2, lines, pixels, channels)
     elements = x.reshape(2, lines * pixels, channels).astype(np.float64)
     pooled = elements.max(1) if kind == "max" else elements.mean(1)
-    fused, operands, y = add_epilogue(trial, epilogue, pooled)
+    fused, operands, y = add_epilogue(trial, "cheap", pooled)
     result = trial.result(y, tolerance=0.0 if kind == "max" else CLOSE)
     return global_pooling_steps(trial.input(x), result, kind, fused, operands)
 
@@ -110,7 +108,6 @@ def global_axes(target: Target) -> Axes:
         "pixels": (*around(4)[1:], 14, 16, 31, 257),
         "channels": vector_edges(target),
         "kind": ("mean", "max"),
-        "epilogue": EPILOGUES[:2],
     }
 
 

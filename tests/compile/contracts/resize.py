@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from compile.contracts.contract import Axes, Contract, vector_edges
-from compile.contracts.references import EPILOGUES, EpilogueKind, add_epilogue
+from compile.contracts.references import add_epilogue
 from compile.contracts.trial import Trial
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.resize.dynamic_taps import (
@@ -33,7 +33,6 @@ def resize(
     channels: int,
     taps: tuple[int, int],
     copies: bool,
-    epilogue: EpilogueKind,
     gap: int,
 ) -> Sequence[Step]:
     """Weighted sums of the taps that tables give, or copies of one."""
@@ -45,7 +44,7 @@ def resize(
         weights = [np.ones_like(array) for array in weights]
     lines = np.einsum("notwc,ot->nowc", x.astype(np.float64)[:, rows], weights[0])
     y = np.einsum("nhotc,ot->nhoc", lines[:, :, columns], weights[1])
-    fused, operands, y = add_epilogue(trial, epilogue, y, gap)
+    fused, operands, y = add_epilogue(trial, "cheap", y, gap)
     tables = [trial.input(array) for array in (rows, columns, *([] if copies else weights))]
     return [resize_step(trial.input(x, gap), trial.result(y, gap=gap), tables, fused, operands)]
 
@@ -56,16 +55,13 @@ def resize_axes(target: Target) -> Axes:
         "channels": vector_edges(target),
         "taps": ((1, 1), (2, 2), (4, 4), (1, 2), (3, 1)),
         "copies": (False, True),
-        "epilogue": EPILOGUES[:2],
         "gap": (0, 3),
     }
 
 
-def upsample(
-    trial: Trial, pixels: int, channels: int, factors: tuple[int, int], epilogue: EpilogueKind, gap: int
-) -> Sequence[Step]:
+def upsample(trial: Trial, pixels: int, channels: int, factors: tuple[int, int], gap: int) -> Sequence[Step]:
     x = trial.integers(2, 3, pixels, channels)
-    fused, operands, y = add_epilogue(trial, epilogue, x.repeat(factors[0], 1).repeat(factors[1], 2), gap)
+    fused, operands, y = add_epilogue(trial, "cheap", x.repeat(factors[0], 1).repeat(factors[1], 2), gap)
     return [upsample_step(trial.input(x, gap), trial.result(y, gap=gap), factors, fused, operands)]
 
 
@@ -74,7 +70,6 @@ def upsample_axes(target: Target) -> Axes:
         "pixels": (0, 1, 2, 3, 9),
         "channels": vector_edges(target),
         "factors": ((1, 1), (2, 2), (3, 1), (1, 4), (2, 5)),
-        "epilogue": EPILOGUES[:2],
         "gap": (0, 3),
     }
 

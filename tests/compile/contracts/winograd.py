@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compile.contracts.contract import Axes, Contract, vector_edges
-from compile.contracts.references import EPILOGUES, EpilogueKind, add_epilogue, convolve, output_size
+from compile.contracts.contract import Axes, Contract
+from compile.contracts.references import add_epilogue, convolve, output_size
 from compile.contracts.trial import Trial
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow
@@ -27,29 +27,28 @@ def winograd(
     pad: int,
     transforms: TileTransforms,
     grouping: TileGrouping | None,
-    epilogue: EpilogueKind,
     gap: int,
 ) -> Sequence[Step]:
     window = ConvWindow((3, 3), pads=(pad, pad))
     x, weights = trial.integers(2, lines, pixels, channels), trial.integers(features, channels, 3, 3)
     size, bias = output_size((lines, pixels), window, window.pads), trial.integers(features)
-    fused, operands, y = add_epilogue(trial, epilogue, convolve(x, weights, window, size) + bias, gap)
+    fused, operands, y = add_epilogue(trial, "cheap", convolve(x, weights, window, size) + bias, gap)
     packed = pack_winograd_weights(weights, bias, transforms, trial.target)
     result = trial.result(y, gap=gap, tolerance=CLOSE)
     return winograd_steps(trial.input(x, gap), packed, result, window.pads, fused, operands, grouping)
 
 
 def winograd_axes(target: Target) -> Axes:
+    lanes = target.lanes
     groupings = [TileGrouping(tiles, is_fused) for tiles in (1, 4, 7, 24) for is_fused in (True, False)]
     return {
         "lines": (*range(1, 10), 17),
         "pixels": (*range(11), 31),
-        "channels": (*range(1, target.lanes + 2), 2 * target.lanes + 1),
-        "features": vector_edges(target),
+        "channels": (*range(1, lanes + 2), 2 * lanes + 1),
+        "features": (3, lanes, lanes + 1, 4 * lanes, 4 * lanes + 1, 8 * lanes + 3),
         "pad": (0, 1, 2),
         "transforms": [TileTransforms(v, h) for v in (F2X3, F4X3) for h in (F2X3, F4X3)],
         "grouping": (None, *groupings),
-        "epilogue": EPILOGUES[:2],
         "gap": (0, 3),
     }
 

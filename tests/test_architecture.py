@@ -37,6 +37,7 @@ NAMED_OPERATORS = (
 IR_OPERATORS = {"Constant", "Identity"}  # a literal and a copy: part of the graph representation
 FILES_THAT_NAME_OPERATORS = {
     "compile/kernels/elementwise/operators.py": "the table of native elementwise operators, one line each",
+    "compile/layouts/dim_signatures.py": "states the dims of each operator a second time, so that inference can be verified",
     "compile/partition/attention_operands.py": "writes what a Transpose reads as it is read",
     "compile/partition/batch_norm.py": "folds one operator, BatchNormalization",
     "compile/partition/block_quantized_operand.py": "recognizes one pattern, dequantized operands",

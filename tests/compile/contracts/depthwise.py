@@ -53,9 +53,7 @@ def convolve_channels(x: Array, weights: Array, window: Window, size: tuple[int,
 def depthwise(trial: Trial, pixels: int, channels: int, window: SlidingWindow, gap: int) -> Sequence[Step]:
     x, size = trial.integers(2, 3, pixels, channels), output_size((3, pixels), window, window.pads[2:])
     weights, bias = trial.integers(channels, 1, *window.kernel), trial.integers(channels)
-    fused, operands, y = add_epilogue(
-        trial, "cheap", convolve_channels(x, weights, window, size) + bias, gap
-    )
+    fused, operands, y = add_epilogue(trial, "cheap", convolve_channels(x, weights, window, size) + bias, gap)
     packed = trial.input(pack_depthwise_weights(weights))
     result = trial.result(y, gap=gap)
     return [depthwise_step(trial.input(x, gap), packed, result, trial.input(bias), window, fused, operands)]

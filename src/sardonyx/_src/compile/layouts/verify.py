@@ -152,7 +152,8 @@ class LayoutVerifier:
             )
         if epilogue is not None:
             result = item.results[[write.value for write in region.writes].index(epilogue.result)]
-            RoleVerifier(self.scope, region, epilogue, where).verify_tensors(item.epilogue_operands, result)
+            roles = RoleVerifier(self.scope, region, epilogue, self.facts, where)
+            roles.verify_tensors(item.epilogue_operands, result)
 
     def verify_port(
         self, port: Read | Write, tensor: TensorView, item: LaidOutRegion[object], where: str

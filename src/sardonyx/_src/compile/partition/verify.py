@@ -13,6 +13,7 @@ from sardonyx._src.compile.partition.region import Fallback, FusedEpilogue, Regi
 from sardonyx._src.compile.partition.scope import RegionGraph
 from sardonyx._src.compile.partition.subgraphs import SubgraphScope
 from sardonyx._src.compile.partition.verify_roles import RoleVerifier
+from sardonyx._src.compile.program.size_facts import SizeFacts
 from sardonyx._src.ir.dims import known_equal
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.walk import captures
@@ -107,7 +108,8 @@ class RegionVerifier:
             )
         if region.epilogue is not None:
             verify_epilogue(region, region.epilogue)
-            RoleVerifier(self.scope, region, region.epilogue, describe(region)).verify_values()
+            facts = SizeFacts(region.guards)
+            RoleVerifier(self.scope, region, region.epilogue, facts, describe(region)).verify_values()
         for left, right in region.guards:
             assert known_equal(left, right) is not False, (
                 f"{describe(region)}: the guard {left} == {right} never holds"

@@ -1,7 +1,7 @@
 """Proof of the roles of epilogue operands: a kernel reads for each result the element that broadcasting gives to it.
 
 Roles are taken from the epilogue, as the kernel has it, dims from the graph, and the column axis from the layout of the
-result.  Dims are equal if they are for all sizes, or by a guard of the region.  Nothing here relies on `operand_roles`.
+result.  Nothing here relies on `operand_roles`.
 """
 
 from __future__ import annotations
@@ -16,18 +16,20 @@ from sardonyx._src.compile.partition.integer_products import IntegerProduct
 from sardonyx._src.compile.partition.region import FusedEpilogue, Read, Region, Shape
 from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.program.layout import ChannelsLast, CustomLayout, Dense, DenseRows
+from sardonyx._src.compile.program.size_facts import SizeFacts
 from sardonyx._src.compile.program.tensor import TensorView
-from sardonyx._src.ir.dims import Known, dim_product, known_equal
+from sardonyx._src.ir.dims import Known, dim_product
 from sardonyx._src.ir.graph import Value
 
 
 @dataclass(frozen=True, slots=True)
 class RoleVerifier:
-    """The proofs for the epilogue of a region; where: names the region in messages."""
+    """The proofs for the epilogue of a region.  facts: the guards that hold; where: names the region in messages."""
 
     scope: Scope
     region: Region[object]
     fused: FusedEpilogue
+    facts: SizeFacts
     where: str
 
     @property
@@ -54,7 +56,7 @@ class RoleVerifier:
         for role, (read, shape) in zip(self.roles[own:], pairs, strict=True):
             name, expected = f"{self.where}: {read.value.name}", self.dims_of(role, whole)
             assert self.broadcasts(read.value, shape, whole), f"{name} does not broadcast as {shape}"
-            assert self.are_equal(shape, expected), (
+            assert self.facts.have_equal_dims(shape, expected), (
                 f"{name} must broadcast as {expected}, a {role} of {whole}; got {shape}"
             )
             assert self.has_layout(read, role, whole), (
@@ -71,7 +73,7 @@ class RoleVerifier:
         for i, (role, operand) in enumerate(zip(roles, config.result.operands, strict=True)):
             size: Known = dim_product(zero) if operand.elements is None else operand.elements.size
             expected = dim_product(self.dims_of(role, whole))
-            assert operand.is_row or self.are_equal((size,), (expected,)), (
+            assert operand.is_row or self.facts.have_equal_dims((size,), (expected,)), (
                 f"{self.where}: o{i} must have {expected} elements, as a {role} of {whole}; got {size}"
             )
             assert operand.is_row == (role == "row"), f"{self.where}: o{i} is read as a {role}"
@@ -95,7 +97,7 @@ class RoleVerifier:
             if node in self.region.nodes or not deferred.isdisjoint(node.outputs)
         ]
         aligned = aligned or [(*(1 for _ in whole[len(dims) :]), *dims)]
-        return any(other is not None and self.are_equal(other, shape) for other in aligned)
+        return any(other is not None and self.facts.have_equal_dims(other, shape) for other in aligned)
 
     def has_layout(self, read: Read, role: str, whole: Shape) -> bool:
         """Whether an operand of a role is read with its elements in the order of the result."""
@@ -115,20 +117,7 @@ class RoleVerifier:
         for role, read, tensor in zip(roles, self.fused.reads, operands, strict=True):
             dims = vectors.get(role, result.shape)
             is_ordered = tensor.is_dense if role in vectors else tensor.row_stride is not None
-            assert self.are_equal(tensor.shape, dims) and is_ordered, (
+            assert self.facts.have_equal_dims(tensor.shape, dims) and is_ordered, (
                 f"{self.where}: {read.value.name}, a {role} of {result.shape}, must have dims {dims};"
                 f" got {tensor.shape} with strides {tensor.strides}"
             )
-
-    # --- dims --------------------------------------------------------------------------------
-
-    def are_equal(self, a: Shape, b: Shape) -> bool:
-        """Whether dims are equal in every run of the region."""
-        return len(a) == len(b) and all(map(self.is_proved, a, b))
-
-    def is_proved(self, a: Known, b: Known) -> bool:
-        """Whether two dims are equal for all sizes, or by a guard."""
-        if a == b or known_equal(a, b):
-            return True
-        differences = [guard.left - guard.right for guard in self.region.guards]
-        return any(known_equal(a - b, d) or known_equal(b - a, d) for d in differences)

@@ -65,6 +65,13 @@ def prepare_feeds() -> Judge:
     return feed_judge(all_subjects())
 
 
+def prepare_mismatched_sizes() -> Judge:
+    from fuzz.seeds import operator_subjects
+    from fuzz.size_mutants import size_judge
+
+    return size_judge([*operator_subjects()])
+
+
 def prepare_graphs() -> Judge:
     from fuzz.graph_cases import graph_judge
 
@@ -108,6 +115,9 @@ CAMPAIGNS = {
             "extremes", "extreme integers in attributes: both engines, checked accesses", 14_100, prepare_extremes, batch=100
         ),
         Campaign("feeds", "changed feeds: both engines", 20_000, prepare_feeds),
+        Campaign(
+            "mismatched-sizes", "open dims, feeds of other sizes: both engines, checked accesses", 40_000, prepare_mismatched_sizes
+        ),
         Campaign("graphs", "random graphs: both engines", 10_000, prepare_graphs, batch=50),
         Campaign(
             "guarded-graphs", "random graphs: guard pages and checked accesses", 1_000, prepare_guarded_graphs, batch=20

@@ -26,10 +26,8 @@ RULINGS = {
     "overflowing sums": "where terms are infinite, NaN or overflow together, the order and precision of sums decide",
     "indices of empty rows": "native code checks the indices that it copies by: none where what they select is empty",
     "precision of classical models": "features of float32 are computed in float32 by native code, in double by the reference engine",
-    "uneven parts of Split": "before version 18 parts are equal; native code accepts what 18 does of sizes that a run decides",
 }
 OUT_OF_BOUNDS = re.compile(r"indices must be in|write_indices plus")
-UNEVEN = re.compile("the size of axis .* must be a multiple of .* outputs")
 HUGE = 1e18  # numbers whose squares overflow
 LARGE = 1e6  # features beyond which float32 loses what double keeps of an offset
 FLOAT32_MODELS = ("SVMClassifier", "SVMRegressor", "LinearClassifier", "LinearRegressor")
@@ -52,8 +50,6 @@ def ruling_of(
     is_limit = isinstance(expected, LimitError) or isinstance(actual, LimitError)
     if is_limit and not (isinstance(expected, Exception) and isinstance(actual, Exception)):
         return "limits"
-    if isinstance(expected, Exception) and UNEVEN.search(str(expected)) and not isinstance(actual, Exception):
-        return "uneven parts of Split"
     if (
         isinstance(expected, Exception)
         and OUT_OF_BOUNDS.search(str(expected))

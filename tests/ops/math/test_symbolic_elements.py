@@ -11,6 +11,7 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Dim, Expr, dim_max, dim_min, evaluate, symbol
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.inference import Inference, Known
+from sardonyx._src.ops.math.ratios import Ratio
 from sardonyx._src.ops.registry import find
 
 N, M = symbol("N"), symbol("M")
@@ -45,7 +46,11 @@ ARITHMETIC = [
     ("Add", [elements(N, None), elements(M, 1)], [N + M, None]),
     ("Sub", [elements(N, M), elements(N, 1)], [0, M - 1]),
     ("Mul", [elements(N, M), elements(M, 0)], [N * M, 0]),
-    ("Div", [elements(4 * N, N, 1 - 4 * N), np.array([2, 2, 2])], [2 * N, N // 2, None]),
+    (
+        "Div",
+        [elements(4 * N, N, 1 - 4 * N), np.array([2, 2, 2])],
+        [2 * N, N // 2, -(dim_max(4 * N - 1, 0) // 2)],
+    ),
     ("Div", [elements(2 * N - 4, N, -N), np.array([2, 0, 2])], [N - 2, None, -(N // 2)]),
     ("Div", [elements(N, 7, -7), elements(M, 2, 2)], [N // M, 3, -3]),
     ("Neg", [elements(N, -3)], [-N, 3]),
@@ -65,16 +70,20 @@ def test_arithmetic_follows_expressions(op: str, known: list[Known], expected: l
 def test_mod_follows_the_attribute() -> None:
     known = [elements(N, 2 * N, -N, N - M, -7), np.array([3, 2, 3, 3, 3])]
     assert value("Mod", 28, known, attributes={"fmod": 0}) == [N % 3, 0, -N % 3, (N - M) % 3, 2]
-    assert value("Mod", 28, known, attributes={"fmod": 1}) == [N % 3, 0, -(N % 3), None, -1]
+    assert value("Mod", 28, known, attributes={"fmod": 1}) == [
+        N % 3, 0, -(N % 3), N - M - 3 * (dim_max(N - M, 0) // 3) + 3 * (dim_max(M - N, 0) // 3), -1,
+    ]  # fmt: skip
     assert value("Mod", 28, [elements(N), np.array([0])], attributes={"fmod": 0}) == [None]
 
 
 def test_sizes_are_followed_through_floats_as_long_as_they_are_whole() -> None:
     kind = DataType.FLOAT
     assert value("Sum", 13, [elements(N, M), elements(M, 1), elements(N, 0)], kind) == [2 * N + M, M + 1]
-    assert value("Mul", 14, [elements(N, 3), np.array([2, 0.5], np.float32)], kind) == [2 * N, None]
-    assert value("Div", 14, [elements(4 * N, N), np.array([2, 2], np.float32)], kind) == [2 * N, None]
-    assert value("Div", 14, [elements(N, 7), np.array([1, 2], np.float32)], kind) == [N, None]
+    assert value("Mul", 14, [elements(N, 3), np.array([2, 0.5], np.float32)], kind) == [
+        2 * N, Ratio(3, 2),
+    ]  # fmt: skip
+    assert value("Div", 14, [elements(4 * N, N), np.array([2, 2], np.float32)], kind) == [2 * N, Ratio(N, 2)]
+    assert value("Div", 14, [elements(N, 7), elements(M, M)], kind) == [None, None]
     assert value("Floor", 13, [elements(N, 3)], kind) == [N, 3]
 
 
@@ -120,15 +129,19 @@ def test_the_first_versions_broadcast_b_at_the_axis() -> None:
 
 RELATIONS = [
     ("Equal", [elements(N, N, N), elements(N, N + 1, M)], [True, False, None]),
-    ("Less", [elements(N, N + 1, N), elements(N + 1, N, M)], [True, False, None]),
-    ("Greater", [elements(N, N + 1, N), elements(N + 1, N, M)], [False, True, None]),
-    ("GreaterOrEqual", [elements(N, -1 - N, N), elements(0, 0, 1)], [True, False, None]),
-    ("LessOrEqual", [elements(N, -1 - N, N), elements(0, 0, 0)], [None, True, None]),
+    ("Less", [elements(N, N + 1, N), elements(N + 1, N, M)], [True, False, dim_min(dim_max(M - N, 0), 1)]),
+    ("Greater", [elements(N, N + 1, N), elements(N + 1, N, M)], [False, True, dim_min(dim_max(N - M, 0), 1)]),
+    ("GreaterOrEqual", [elements(N, -1 - N, N), elements(0, 0, 1)], [True, False, 1 - dim_max(1 - N, 0)]),
+    (
+        "LessOrEqual",
+        [elements(N, -1 - N, N), elements(0, 0, 0)],
+        [1 - dim_min(N, 1), True, 1 - dim_min(N, 1)],
+    ),
 ]
 
 
 @pytest.mark.parametrize(("op", "known", "expected"), RELATIONS)
-def test_relations_are_known_where_they_hold_for_all_sizes(
+def test_relations_are_known_or_expressions_that_are_1_or_0(
     op: str, known: list[Known], expected: list[object]
 ) -> None:
     version = {"Equal": 19, "Less": 13, "Greater": 13}.get(op, 16)
@@ -151,6 +164,10 @@ def test_where_chooses_by_a_known_condition_or_takes_what_both_are() -> None:
     kinds = [DataType.BOOL, DataType.INT64, DataType.INT64]
     chosen = value("Where", 16, [condition, elements(N, N, N, N), elements(M, M, M, N)], kinds)
     assert chosen == [N, M, None, N]
+    at_least_two = dim_min(dim_max(N - 1, 0), 1)
+    condition = elements(at_least_two, dim_min(dim_max(N - M, 0), 1), 1 - dim_min(dim_max(N - M, 0), 1))
+    chosen = value("Where", 16, [condition, elements(N, N, N), elements(5, M, M)], kinds)
+    assert chosen == [5 + at_least_two * (N - 5), dim_max(N, M), dim_min(N, M)]
     numbers = np.array([True, False])
     assert value("Where", 9, [numbers, np.array([1, 2]), elements(N, M)], kinds) == [1, M]
 

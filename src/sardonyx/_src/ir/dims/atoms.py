@@ -12,9 +12,10 @@ Op: TypeAlias = Literal["//", "%", "max", "min"]
 
 
 class Symbol(NamedTuple):
-    """A named integer >= 0; any text is a name."""
+    """A named integer >= low; any text is a name."""
 
     name: str
+    low: int = 0
 
 
 class DimCall(NamedTuple):

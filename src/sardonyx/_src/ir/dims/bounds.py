@@ -18,7 +18,7 @@ MAX_RELAXATIONS = 3  # calls relaxed one after the other; max and min branch by 
 
 
 def bounds(dim: Dim) -> tuple[int | None, int | None]:
-    """Lower and upper bound for all symbols >= 0, each None when there is none.
+    """Lower and upper bound for all values of the symbols, each None when there is none.
 
     None has no bounds: it may be a negative difference.
     """

@@ -146,9 +146,12 @@ Known: TypeAlias = int | Expr
 Dim: TypeAlias = int | Expr | None
 
 
-def symbol(name: str) -> Expr:
-    """The symbol of that name, whatever the text: `symbol("N+M")` is a name and no sum."""
-    return Expr({(Symbol(name),): 1})
+def symbol(name: str, *, low: int = 0) -> Expr:
+    """The symbol of that name, whatever the text: `symbol("N+M")` is a name and no sum.
+
+    low: the least value, >= 0.  Symbols of one name and different least values are different.
+    """
+    return Expr({(Symbol(name, low),): 1})
 
 
 def atom_expr(atom: Atom) -> Expr:

@@ -16,7 +16,7 @@ EVERYTHING: Interval = (-inf, inf)
 
 
 def interval(dim: Known) -> Interval:
-    """Bounds that hold for all symbols >= 0, wherever no divisor is zero."""
+    """Bounds that hold for all values of the symbols, wherever no divisor is zero."""
     if isinstance(dim, int):
         return dim, dim
     low: Bound = 0
@@ -58,7 +58,7 @@ def times(x: Bound, y: Bound) -> Bound:
 
 def atom_interval(atom: Atom) -> Interval:
     if isinstance(atom, Symbol):
-        return 0, inf
+        return atom.low, inf
     if not isinstance(atom, DimCall):
         return EVERYTHING
     ranges = [interval(arg) for arg in atom.args]

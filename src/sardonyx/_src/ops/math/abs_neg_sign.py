@@ -66,4 +66,4 @@ def size(dim: Known) -> Known:
 
 
 abs_.value(1, 6, 13)(arithmetic(size))
-neg.value(1, 6, 13)(arithmetic(operator.neg))
+neg.value(1, 6, 13)(arithmetic(operator.neg, takes_ratios=True))

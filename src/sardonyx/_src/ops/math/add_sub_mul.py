@@ -31,7 +31,7 @@ def define(op: Operator, ufunc: Callable[[Array, Array], Array], rule: Rule) -> 
 
     op.infer(1, 6)(infer_legacy_broadcast())
     op.infer(7, 13, 14)(infer_broadcast())
-    op.value(1, 6, 7, 13, 14)(arithmetic(rule))
+    op.value(1, 6, 7, 13, 14)(arithmetic(rule, takes_ratios=True))
     op.convert((6, 7))(adapt_to_broadcast)
     op.convert((7, 6))(make_legacy_adapter(op.name if op.commutative else ""))
     op.convert((14, 13))(promote_input(SMALL_INTEGERS))

@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.dims import Dim, known_equal, known_ge
+from sardonyx._src.ir.dims import Dim, dim_max, dim_min, known_equal, known_ge
+from sardonyx._src.ir.dims import Known as KnownDim
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference
@@ -32,7 +33,7 @@ def define(
     op: Operator,
     versions: Sequence[int],
     ufunc: Callable[[Array, Array], Array],
-    rule: Callable[[Dim, Dim], bool | None],
+    rule: Callable[[KnownDim, KnownDim], Dim],
 ) -> None:
     """Gives `op` the facets of all versions; `ufunc` is for arrays, `rule` for dims."""
 
@@ -52,9 +53,16 @@ def define(
     op.value(*versions)(relation(rule))
 
 
-def less(a: Dim, b: Dim) -> bool | None:
-    no = known_ge(a, b)
-    return None if no is None else not no
+def at_least(a: KnownDim, b: KnownDim) -> Dim:
+    """Whether a >= b: a bool, or an expression that is 1 or 0."""
+    is_ge = known_ge(a, b)
+    return is_ge if is_ge is not None else 1 - dim_min(dim_max(b - a, 0), 1)
+
+
+def less(a: KnownDim, b: KnownDim) -> Dim:
+    """Whether a < b: a bool, or an expression that is 1 or 0."""
+    is_ge = known_ge(a, b)
+    return not is_ge if is_ge is not None else dim_min(dim_max(b - a, 0), 1)
 
 
 equal = Operator(
@@ -90,8 +98,8 @@ define(
 equal.convert((11, 7))(decompose_equal)
 greater_or_equal = Operator("GreaterOrEqual", elementwise=True, about="where A is B or above it.")
 less_or_equal = Operator("LessOrEqual", elementwise=True, about="where A is B or below it.")
-define(greater_or_equal, (12, 16), np.greater_equal, known_ge)
-define(less_or_equal, (12, 16), np.less_equal, lambda a, b: known_ge(b, a))
+define(greater_or_equal, (12, 16), np.greater_equal, at_least)
+define(less_or_equal, (12, 16), np.less_equal, lambda a, b: at_least(b, a))
 
 
 def or_equal(op: Operator, strict: str) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.dims import Dim, bounds
+from sardonyx._src.ir.dims import Dim, bounds, dim_max
 from sardonyx._src.ir.dims import Known as KnownDim
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import Operator
@@ -18,6 +18,7 @@ from sardonyx._src.ops.inference import Inference, Known
 from sardonyx._src.ops.math.elementwise import round_to_input_type
 from sardonyx._src.ops.math.legacy_broadcast import infer_legacy_broadcast, wrap_legacy_broadcast
 from sardonyx._src.ops.math.legacy_broadcast_steps import adapt_to_broadcast, make_legacy_adapter
+from sardonyx._src.ops.math.ratios import Element, Ratio, quotient
 from sardonyx._src.ops.math.symbolic import SYMBOLIC_INTEGERS, arithmetic
 from sardonyx._src.ops.support.promotion import SMALL_INTEGERS, promote_input
 from sardonyx._src.ops.support.shapes import infer_broadcast
@@ -60,19 +61,38 @@ def require_no_zero(B: Array) -> None:
 
 @op.value(1, 6, 7, 13, 14)
 def value(inference: Inference) -> Known | None:
-    return arithmetic(truncated_dim if inference.dtype(0) in SYMBOLIC_INTEGERS else exact_dim)(inference)
+    if inference.dtype(0) in SYMBOLIC_INTEGERS:
+        return arithmetic(truncated_dim)(inference)
+    return arithmetic(float_quotient, takes_ratios=True)(inference)
+
+
+def float_quotient(a: Element, b: Element) -> Element | None:
+    """a / b where b is a number, or is known to divide a."""
+    if isinstance(a, Ratio) or isinstance(b, Ratio | int):
+        return quotient(a, b)
+    return exact_dim(a, b)
 
 
 def truncated_dim(a: KnownDim, b: KnownDim) -> Dim:
-    """a / b rounded toward zero, if the signs are known."""
+    """a / b rounded toward zero, if the sign of b is known."""
     if b == 0:
         return None
     if (exact := exact_dim(a, b)) is not None:
         return exact
-    signs = (sign(a), sign(b))
-    if None in signs:
+    side = sign(b)
+    if side is None:
         return None
-    return a // b if signs[0] == signs[1] else -(-a // b)
+    a, b = side * a, side * b
+    parts = [(part // b if part != 0 else 0) for part in (positive_part(a), positive_part(-a))]
+    return parts[0] - parts[1]
+
+
+def positive_part(dim: KnownDim) -> KnownDim:
+    """max(dim, 0)."""
+    side = sign(dim)
+    if side is None:
+        return dim_max(dim, 0)
+    return dim if side > 0 else 0
 
 
 def exact_dim(a: KnownDim, b: KnownDim) -> Dim:

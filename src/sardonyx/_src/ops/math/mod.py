@@ -17,7 +17,7 @@ from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Known
-from sardonyx._src.ops.math.div import require_no_zero, sign
+from sardonyx._src.ops.math.div import require_no_zero, sign, truncated_dim
 from sardonyx._src.ops.math.elementwise import round_to_input_type
 from sardonyx._src.ops.math.symbolic import arithmetic
 from sardonyx._src.ops.support.promotion import SMALL_INTEGERS, cast
@@ -82,9 +82,8 @@ def floored_mod(a: KnownDim, b: KnownDim) -> Dim:
 
 
 def truncated_mod(a: KnownDim, b: KnownDim) -> Dim:
-    """The remainder of a / b rounded toward zero, if the sign of a is known."""
-    if b == 0:
-        return None
-    if (side := sign(a)) is None or (size := sign(b)) is None:
-        return 0 if a % b == 0 else None
-    return side * (side * a % (size * b))
+    """The remainder of a / b rounded toward zero, if the sign of b is known, or b divides a."""
+    if b != 0 and (side := sign(a)) is not None and (size := sign(b)) is not None:
+        return side * (side * a % (size * b))
+    quotient = truncated_dim(a, b)
+    return None if quotient is None else a - b * quotient

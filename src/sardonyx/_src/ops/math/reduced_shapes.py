@@ -8,10 +8,11 @@ from collections.abc import Callable
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.dims import Dim, dim_add, dim_max, dim_min, known_ge
+from sardonyx._src.ir.dims import Dim, dim_add, dim_max, dim_min
 from sardonyx._src.ir.types import Shape, TensorType
 from sardonyx._src.ops.api import ValueFacet
 from sardonyx._src.ops.inference import Inference, Known, Result
+from sardonyx._src.ops.math.div import truncated_dim
 from sardonyx._src.ops.math.symbolic import SYMBOLIC_INTEGERS, SYMBOLIC_NUMBERS, drop_overflow, whole_number
 from sardonyx._src.ops.tensor.elements import MAX_KNOWN_ELEMENTS, numbers
 
@@ -116,10 +117,6 @@ def least(dims: list[Dim]) -> Dim:
 
 
 def mean(dims: list[Dim]) -> Dim:
-    """The mean, rounded towards zero; None if its sign is not known."""
+    """The mean, rounded towards zero."""
     sum_ = total(dims)
-    if sum_ is None or not dims:
-        return None
-    if isinstance(sum_, int) and sum_ < 0:
-        return -(-sum_ // len(dims))
-    return sum_ // len(dims) if len(dims) == 1 or known_ge(sum_, 0) else None
+    return None if sum_ is None or not dims else truncated_dim(sum_, len(dims))

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from sardonyx._src.ir.dims import ceil_div
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.math.elementwise import define_unary
+from sardonyx._src.ops.math.ratios import Ratio, denominator, numerator
 from sardonyx._src.ops.math.symbolic import arithmetic
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
@@ -54,5 +56,9 @@ def to_10(adapter: Adapter) -> AdaptedNode:
     return adapter.Where(adapter.Greater(part, number(0)), signed, x)
 
 
-for op in (ceil, floor, round_):
-    op.value(*op.kernels)(arithmetic(lambda dim: dim))  # sizes in floats are whole numbers
+for op, rule in (
+    (ceil, lambda x: ceil_div(numerator(x), denominator(x))),
+    (floor, lambda x: numerator(x) // denominator(x)),
+    (round_, lambda x: None if isinstance(x, Ratio) else x),
+):
+    op.value(*op.kernels)(arithmetic(rule, takes_ratios=True))

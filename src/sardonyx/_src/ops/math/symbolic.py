@@ -1,45 +1,51 @@
 """Elementwise operators on elements that are known before a model runs: numbers, expressions and unknowns.
 
-Sizes are integers, but some models calculate with them in floats.  Both are followed here as long as every element
-is a whole number; what is not becomes unknown.  Where no element is an expression the kernel itself is run instead.
+Sizes are integers, but some models calculate with them in floats.  Both are followed here as long as elements are whole
+numbers, and in some operators ratios; others become unknown.  Where no element is an expression the kernel itself is run
+instead.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Dim
+from sardonyx._src.ir.dims import Known as KnownDim
 from sardonyx._src.ops.api import ValueFacet
 from sardonyx._src.ops.inference import Inference, Known
 from sardonyx._src.ops.math.legacy_broadcast import broadcastable_shape
+from sardonyx._src.ops.math.ratios import Element, Ratio, ratio_of
 from sardonyx._src.ops.tensor.elements import MAX_KNOWN_ELEMENTS, elements
 
-Rule: TypeAlias = Callable[..., Dim]
+Rule: TypeAlias = Callable[..., "Element | None"]
+AnyElement = TypeVar("AnyElement", bound="Element | None")
 SYMBOLIC_INTEGERS = (DataType.INT64, DataType.INT32)
 SYMBOLIC_NUMBERS = (*SYMBOLIC_INTEGERS, DataType.FLOAT, DataType.DOUBLE)
 
 
-def arithmetic(rule: Rule) -> ValueFacet:
-    """The elements of the output by `rule`, a function of one known dim for each input."""
+def arithmetic(rule: Rule, *, takes_ratios: bool = False) -> ValueFacet:
+    """The elements of the output by `rule`, a function of one known dim, or ratio if it takes them, for each input."""
 
     def value(inference: Inference) -> Known | None:
         dtype = inference.dtype(0)
         if dtype not in SYMBOLIC_NUMBERS:
             return None
         return map_elements(
-            inference, lambda *dims: drop_overflow(rule(*dims), dtype) if None not in dims else None
+            inference,
+            lambda *dims: drop_overflow(rule(*dims), dtype) if None not in dims else None,
+            takes_ratios=takes_ratios,
         )
 
     return value
 
 
-def relation(rule: Callable[[Dim, Dim], bool | None]) -> ValueFacet:
-    """The bool of each element by `rule`, which returns None where it is not known."""
+def relation(rule: Callable[[KnownDim, KnownDim], Dim]) -> ValueFacet:
+    """The truth of each element by `rule`: a bool, or an expression that is 0 or 1."""
 
     def value(inference: Inference) -> Known | None:
         if inference.dtype(0) not in (*SYMBOLIC_NUMBERS, DataType.BOOL):
@@ -51,13 +57,15 @@ def relation(rule: Callable[[Dim, Dim], bool | None]) -> ValueFacet:
 
 def logic(rule: Rule) -> ValueFacet:
     """The bool of each element by `rule`, a function of True, False or None for each input."""
-    return lambda inference: map_elements(inference, rule)
+    return lambda inference: map_elements(
+        inference, lambda *truths: rule(*(t if isinstance(t, bool) else None for t in truths))
+    )
 
 
-def map_elements(inference: Inference, rule: Rule) -> Known | None:
+def map_elements(inference: Inference, rule: Rule, *, takes_ratios: bool = False) -> Known | None:
     """`rule` on the elements of all inputs, broadcast to one shape; None if they are not known."""
     arrays = operands(inference)
-    return None if arrays is None else each(rule, arrays)
+    return None if arrays is None else each(rule, arrays, known_number if takes_ratios else whole_number)
 
 
 def operands(inference: Inference) -> list[Known] | None:
@@ -85,23 +93,30 @@ def is_small(arrays: Sequence[Known]) -> bool:
     return int(np.prod(shape, dtype=np.float64)) <= MAX_KNOWN_ELEMENTS
 
 
-def each(rule: Rule, arrays: Sequence[Known]) -> NDArray[np.object_]:
-    """`rule` on the elements of arrays that broadcast to one shape."""
+def each(
+    rule: Rule, arrays: Sequence[Known], known: Callable[[Element | float | None], Element | None]
+) -> NDArray[np.object_]:
+    """`rule` on the elements of arrays that broadcast to one shape, as far as they are `known`."""
     columns = np.broadcast_arrays(*arrays)
-    flat = [[whole_number(e) for e in column.reshape(-1).tolist()] for column in columns]
+    flat = [[known(e) for e in column.reshape(-1).tolist()] for column in columns]
     result = np.empty(len(flat[0]), np.object_)
     result[:] = [rule(*row) for row in zip(*flat, strict=True)]
     return result.reshape(columns[0].shape)
 
 
-def whole_number(element: Dim | float) -> Dim:
-    """The element, None for a float that is no whole number."""
+def whole_number(element: Element | float | None) -> Dim:
+    """The element, None for a float or ratio that is no whole number."""
     if isinstance(element, float):
         return int(element) if element.is_integer() else None
-    return element
+    return None if isinstance(element, Ratio) else element
 
 
-def drop_overflow(element: Dim, dtype: DataType) -> Dim:
+def known_number(element: Element | float | None) -> Element | None:
+    """The element as a whole number or a ratio."""
+    return ratio_of(element) if isinstance(element, float) else element
+
+
+def drop_overflow(element: AnyElement, dtype: DataType) -> AnyElement | None:
     """The element, None for an integer beyond its type, which would wrap around."""
     if isinstance(element, int) and dtype in SYMBOLIC_INTEGERS and not fits(element, dtype):
         return None

@@ -8,12 +8,13 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.dims import Dim, known_equal
+from sardonyx._src.ir.dims import Dim, dim_max, dim_min, known_equal
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Known, Result
 from sardonyx._src.ops.math.comparison_steps import decompose_where
+from sardonyx._src.ops.math.comparisons import at_least, less
 from sardonyx._src.ops.math.symbolic import SYMBOLIC_NUMBERS, map_elements
 from sardonyx._src.ops.support.promotion import cast
 from sardonyx._src.ops.support.shapes import broadcast
@@ -49,8 +50,14 @@ def value(inference: Inference) -> Known | None:
     return map_elements(inference, select) if inference.dtype(1) in SYMBOLIC_NUMBERS else None
 
 
-def select(condition: bool | None, x: Dim, y: Dim) -> Dim:
-    """x or y; their common value if the condition is not known."""
-    if condition is not None:
+def select(condition: Dim, x: Dim, y: Dim) -> Dim:
+    """x or y, or an expression of both if the condition is one; their common value if nothing is known of it."""
+    if isinstance(condition, bool):
         return x if condition else y
-    return x if known_equal(x, y) else None
+    if x is None or y is None or condition is None or known_equal(x, y):
+        return x if known_equal(x, y) else None
+    if condition in (less(y, x), at_least(x, y)):
+        return dim_max(x, y)
+    if condition in (less(x, y), at_least(y, x)):
+        return dim_min(x, y)
+    return y + condition * (x - y)

@@ -11,12 +11,15 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.dims import Dim, Expr, known_ge
+from sardonyx._src.ir.dims import Expr, known_ge
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator, RunContext
 from sardonyx._src.ops.inference import Inference, Known, Result
+from sardonyx._src.ops.math.div import truncated_dim
+from sardonyx._src.ops.math.ratios import Element, Ratio
+from sardonyx._src.ops.math.symbolic import SYMBOLIC_INTEGERS
 from sardonyx._src.ops.quantization.conversion import FNUZ_TYPES, ROUND_MODES, CastRule, convert, rule_of
 from sardonyx._src.ops.quantization.literals import format_numbers, parse_numbers
 from sardonyx._src.ops.traits import enum_values
@@ -168,14 +171,16 @@ def known_as(inference: Inference, to: DataType) -> Known | None:
     return result.reshape(values.shape)
 
 
-def size(element: Dim, to: DataType) -> Dim:
-    """The element as integer or expression; None for a number that the type may not hold."""
+def size(element: Element | None, to: DataType) -> Element | None:
+    """The element; None for a number that the type may not hold.  Integers are rounded toward zero."""
+    if isinstance(element, Ratio) and to in SYMBOLIC_INTEGERS:
+        return truncated_dim(element.numerator, element.denominator)
     if not isinstance(element, int):
         return element
     return int(element) if abs(element) < HOLD_SIZES[to] else None
 
 
-def truth(element: Dim) -> bool | None:
+def truth(element: Element | None) -> bool | None:
     if isinstance(element, Expr):
         return True if known_ge(element, 1) else None
-    return None if element is None else bool(element)
+    return None if element is None or isinstance(element, Ratio) else bool(element)

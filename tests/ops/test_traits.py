@@ -12,21 +12,16 @@ from rewrite.rewriting import assert_becomes
 from sardonyx._src.check.analysis.reads import control_bodies
 from sardonyx._src.check.driver.checking import check
 from sardonyx._src.check.records.element_type_attributes import allowed_types
-from sardonyx._src.check.type_rules.equal_sizes import equal_size_pairs
-from sardonyx._src.check.type_rules.subjects import TypedNode
 from sardonyx._src.compile.prepare.legacy_opsets import broadcasts_are_equivalent
 from sardonyx._src.compile.prepare.precision_classes import PropagationClasses, is_exact_in_half
-from sardonyx._src.infer.context import NodeInferenceContext
 from sardonyx._src.infer.incremental import IncrementalInference
 from sardonyx._src.ir.graph import Node
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ops import registry
 from sardonyx._src.ops.api import OPERATORS, Operator
-from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.registry import find, signature
 from sardonyx._src.ops.support.shapes import same_tensor
 from sardonyx._src.ops.traits import (
-    DimPair,
     EnumValues,
     LegacyBroadcast,
     OperatorTraits,
@@ -301,22 +296,6 @@ def test_the_checker_compares_attributes_with_the_trait(monkeypatch: pytest.Monk
     assert "SX221" in str(check(record))
     monkeypatch.setattr(operator("Gelu"), "enum_attributes", {"approximate": enum_values("fast")})
     assert "SX221" not in str(check(record))
-
-
-def test_the_checker_reads_sizes_that_must_be_equal(define: Define) -> None:
-    def first_dims(inference: Inference) -> Iterator[DimPair]:
-        shapes = [shape for i in (0, 1) if (shape := inference.shape(i))]
-        yield shapes[0][0], shapes[1][0]
-
-    define("Toy", "toys", equal_dims=first_dims)
-    text = "g (float[N] x, float[M] z) => (float[] y) { y = toys.Toy(x, z) }"
-    node = first_node(parse_model(text, more='"toys": 1'))
-    schema = signature("toys", "Toy", 1)
-    assert schema is not None
-    types = [value.type for value in node.inputs if value is not None]
-    context = NodeInferenceContext("Toy", 1, types, [True, True], {}, 1)
-    ((a, b),) = equal_size_pairs(TypedNode(node, schema, context, [], None))
-    assert (str(a), str(b)) == ("N", "M")
 
 
 def test_bodies_get_the_declared_number_of_inputs(define: Define) -> None:

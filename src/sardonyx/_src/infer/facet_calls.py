@@ -18,10 +18,11 @@ def call_infer_facet(context: NodeInferenceContext, plan: InferencePlan) -> Outp
     assert plan.infer is not None, f"{context.op_type} has no infer facet"
     check_element_types(context, plan)
     try:
-        result = OutputTypes(plan.infer(context))
+        types = plan.infer(context)
     except OPERAND_ERRORS as error:
         inputs = ", ".join(str(type or "?") for type in context.inputs)
         raise InferenceError(f"{context.op_type}: {error} (inputs: {inputs})") from error
+    result = OutputTypes(types, context.equal_dims)
     for type_ in result.types:
         if isinstance(type_, TensorType) and type_.shape and any(is_invalid_size(dim) for dim in type_.shape):
             raise InferenceError(

@@ -16,7 +16,7 @@ from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ir.types import Type
-from sardonyx._src.ops.inference import Known
+from sardonyx._src.ops.inference import DimPair, Known
 
 
 class RejectionRecorder:
@@ -72,6 +72,10 @@ class IncrementalInference:
     def is_rejected(self, node: Node) -> bool:
         """Whether the node's operator rejects its inputs or attributes, so that it cannot run."""
         return node in self.rejections.errors
+
+    def equal_dims(self, node: Node) -> Sequence[DimPair]:
+        """The pairs of input sizes that the node's operator requires to be equal."""
+        return self.state.equal_dims.get(node, ())
 
     def elements(self, value: Value | None) -> Known | None:
         """Known elements of a small tensor: numbers, or an object array of int, Expr and None."""

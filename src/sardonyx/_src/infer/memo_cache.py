@@ -26,7 +26,7 @@ from sardonyx._src.ir.types import (
     TensorType,
     Type,
 )
-from sardonyx._src.ops.inference import Result
+from sardonyx._src.ops.inference import DimPair, Result
 
 MAX_CACHE_COST = 1 << 18  # numbers, terms and characters (8 count as one) of all keys and types
 MAX_ENTRY_COST = 1 << 9  # the same of one key and its types
@@ -35,11 +35,15 @@ Key = tuple[Hashable, ...]
 
 
 class OutputTypes:
-    """Types of a node's outputs, and whether one may be small enough for its elements to be known."""
+    """Types of a node's outputs, and whether one may be small enough for its elements to be known.
 
-    __slots__ = ("may_be_small", "types")
+    equal_dims: pairs of input sizes that the operator requires to be equal, of which it has inferred the types.
+    """
 
-    def __init__(self, result: Result) -> None:
+    __slots__ = ("equal_dims", "may_be_small", "types")
+
+    def __init__(self, result: Result, equal_dims: Sequence[DimPair] = ()) -> None:
+        self.equal_dims = tuple(equal_dims)
         if isinstance(result, TensorType):
             self.types: Sequence[Type | None] = (result,)
             self.may_be_small = may_be_small(result)
@@ -63,8 +67,8 @@ class MemoCache:
 
     def put(self, key: Key, entry: OutputTypes | tuple[int, ...]) -> None:
         """Stores an entry unless it is too large."""
-        types = entry.types if isinstance(entry, OutputTypes) else ()
-        cost = cost_of(key) + sum(map(cost_of, types))
+        content = (*entry.types, *entry.equal_dims) if isinstance(entry, OutputTypes) else ()
+        cost = cost_of(key) + sum(map(cost_of, content))
         if cost > MAX_ENTRY_COST:
             return
         if self.cost + cost > MAX_CACHE_COST:

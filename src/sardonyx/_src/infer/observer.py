@@ -10,12 +10,15 @@ from sardonyx._src.infer.context import NodeInferenceContext
 from sardonyx._src.infer.plan import InferencePlan
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.types import Type
+from sardonyx._src.ops.inference import DimPair
 
 
 class ContextFactory(Protocol):
-    """Builds the context that the operator of a node is called with."""
+    """Builds the context that the operator of a node is called with, and tells what its call required."""
 
     def new_context(self, node: Node, plan: InferencePlan) -> NodeInferenceContext: ...
+
+    def equal_dims(self, node: Node) -> Sequence[DimPair]: ...
 
 
 @runtime_checkable

@@ -27,7 +27,7 @@ from sardonyx._src.ir.walk import graphs, location, values
 from sardonyx._src.ops.bind import literal_of, schema_of
 from sardonyx._src.ops.control.joins import drop_shape
 from sardonyx._src.ops.function_bodies import body_of
-from sardonyx._src.ops.inference import Iteration, Known
+from sardonyx._src.ops.inference import DimPair, Iteration, Known
 from sardonyx._src.ops.registry import find
 from sardonyx._src.ops.tensor.elements import COUNTED_TYPES
 
@@ -58,6 +58,7 @@ class InferenceScope:
         self.note_initializers(graph)
         plans = state.plans_of("", self.imports)
         look_up, untyped, observer = MEMO_CACHE.entries.get, state.untyped, state.observer
+        equal_dims = state.equal_dims
         literals = state.elements.has_literals
         for node in graph.nodes:
             op_type, outputs = node.op_type, node.outputs
@@ -71,7 +72,7 @@ class InferenceScope:
                 if plan is None or type(result) is not OutputTypes:
                     yield from self.node(node, key)
                     continue
-                types = result.types
+                types, equal_dims[node] = result.types, result.equal_dims
                 if result.may_be_small and plan.infers_elements:
                     self.put_lazy_elements(node, plan, result)
                 if observer is not None:
@@ -182,7 +183,9 @@ class InferenceScope:
             return (yield from self.infer_by_body(node, plan))
         elements = self.state.elements
         result = plan.look_up(key, node, elements)
-        if result is None:
+        if result is not None:
+            self.state.equal_dims[node] = result.equal_dims
+        else:
             if plan.has_subgraphs:
                 context, result = yield from self.infer_with_subgraphs(node, plan)
             else:
@@ -190,6 +193,7 @@ class InferenceScope:
                 result = call_infer_facet(context, plan)
             if not context.is_unique:
                 plan.store(key, context.inputs_read, result, node, elements)
+            self.state.equal_dims[node] = result.equal_dims
             if context.output_elements:
                 for value, known in zip(node.outputs, context.output_elements, strict=False):
                     elements.put(value, known)
@@ -261,6 +265,10 @@ class InferenceScope:
             self.state.elements,
             self.state.iteration_budget,
         )
+
+    def equal_dims(self, node: Node) -> Sequence[DimPair]:
+        """The pairs of input sizes that the operator of a node requires to be equal."""
+        return self.state.equal_dims.get(node, ())
 
     def put_lazy_elements(self, node: Node, plan: InferencePlan, result: OutputTypes) -> None:
         """Stores elements of the outputs that are computed at first use."""

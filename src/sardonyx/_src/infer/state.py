@@ -17,7 +17,7 @@ from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.model import Function, Model
 from sardonyx._src.ir.types import Type, symbols_of
 from sardonyx._src.ir.walk import graphs, nodes, roots, values
-from sardonyx._src.ops.inference import Known
+from sardonyx._src.ops.inference import DimPair, Known
 
 MAX_REPEATED_NODES = 1 << 18  # walked again in functions and subgraphs, in one inference
 MAX_ITERATED_NODES = 1 << 12  # walked in single iterations, in one inference
@@ -41,6 +41,9 @@ class InferenceState:
     observer: InferenceObserver | None = None
     trusts_formals: bool = True  # whether the sizes that formal parameters of subgraphs declare hold
     elements: Elements = field(init=False)
+    equal_dims: dict[Node, Sequence[DimPair]] = field(
+        default_factory=dict
+    )  # that operators require to be equal
     declared: dict[Value, Type] = field(default_factory=dict)  # types from before the inference
     untyped: list[Value] = field(default_factory=list)  # values that had no type before the inference
     in_functions: dict[Value, Type | None] = field(default_factory=dict)  # join over all calls so far

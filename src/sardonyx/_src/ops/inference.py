@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InferenceError
-from sardonyx._src.ir.dims import Dim, Expr
+from sardonyx._src.ir.dims import Dim, Expr, dim_min
+from sardonyx._src.ir.dims import Known as KnownDim
 from sardonyx._src.ir.graph import Graph
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import Shape, SparseTensorType, TensorType, Type
@@ -20,6 +21,7 @@ from sardonyx._src.ir.types import Shape, SparseTensorType, TensorType, Type
 # None (nothing known of that element) otherwise.
 Known: TypeAlias = Array | NDArray[np.object_]
 Result: TypeAlias = "Type | Sequence[Type | None] | None"
+DimPair: TypeAlias = tuple[KnownDim, KnownDim]
 Infer: TypeAlias = Callable[[Graph, Sequence["Type | None"], Sequence["Known | None"]], list["Type | None"]]
 
 
@@ -49,6 +51,7 @@ class Inference:
     infer_graph: Infer | None = None
     where: str = ""
     fresh: Callable[[], Expr] | None = field(default=None)  # a new symbol, for a size that only data decide
+    equal_dims: list[DimPair] = field(default_factory=list, init=False)  # see `require_equal`
 
     def has(self, i: int) -> bool:
         """Whether input i is given."""
@@ -123,6 +126,25 @@ class Inference:
         if len(set(normalized)) < len(normalized):
             self.fail(f"axes {list(axes)} name an axis twice")
         return normalized
+
+    def require_equal(self, dim: Dim, *others: Dim) -> None:
+        """Records sizes that are equal to `dim` in every valid run whose result has the inferred type, as far as they are known.
+
+        The compiler proves or guards each pair, and the checker compares the pairs of a model with one another.
+        """
+        if dim is not None:
+            self.equal_dims += [(dim, other) for other in others if other is not None and other != dim]
+
+    def require_broadcast(self, size: Dim, whole: Dim) -> None:
+        """Records that a size is 1 or equal to `whole` in every valid run."""
+        if isinstance(size, int) and size != 1:
+            self.require_equal(whole, size)
+        elif size != 1 and size != whole and size is not None and whole is not None:
+            self.require_equal(0, (size - whole) * (size - 1))
+
+    def require_at_most(self, size: Dim, limit: Dim) -> None:
+        """Records that a size is at most `limit` in every valid run."""
+        self.require_equal(size, dim_min(size, limit))
 
     def new_dim(self) -> Dim:
         """A new symbol for a data-dependent size."""

@@ -7,13 +7,11 @@ version of an operator unless they say otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal
 
-from sardonyx._src.ir.dims import Dim
 from sardonyx._src.ir.graph import Node
-from sardonyx._src.ops.inference import Inference
 
 Tolerance = Literal["exact", "rounding", "random"]
 DataMovement = bool | Literal["without_reduction"]
@@ -43,8 +41,6 @@ SizeRule = Literal[
 OrderRule = Literal["always", "permutation", "gather"]
 LinearLayerKind = Literal["conv", "conv_transpose", "gemm", "batch_normalization"]
 LegacyBroadcastKind = Literal["one_way", "none", "slope", "addend"]
-DimPair: TypeAlias = tuple[Dim, Dim]
-EqualDims: TypeAlias = Callable[[Inference], Iterator[DimPair]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +124,6 @@ class OperatorTraits:
     Checking
     enum_attributes: the values of string attributes that list them.
     stash_type_constraint: the type constraint that lists the types of intermediate results; None: any float type.
-    equal_dims: pairs of input sizes that are equal in every valid run.
     body_inputs: for an operator with bodies: from the number of its inputs, the number of inputs that it gives to a body.
 
     Runs
@@ -155,7 +150,6 @@ class OperatorTraits:
     sizes_input: int | None = None
     enum_attributes: Mapping[str, EnumValues] = field(default_factory=dict)
     stash_type_constraint: str | None = None
-    equal_dims: EqualDims | None = None
     body_inputs: Callable[[int], int] | None = None
     string_keys: tuple[str, ...] = ()
     returns_copies: bool = False

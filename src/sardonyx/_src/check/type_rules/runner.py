@@ -11,7 +11,6 @@ from sardonyx._src.check.engine.context import RecordPath
 from sardonyx._src.check.engine.document import Document
 from sardonyx._src.check.engine.findings import LocatedFinding, steps_of
 from sardonyx._src.check.engine.registry import rules
-from sardonyx._src.check.type_rules.equal_sizes import equal_size_pairs
 from sardonyx._src.check.type_rules.node_paths import NodePaths
 from sardonyx._src.check.type_rules.preparation import broken_nodes, densify, erase_operators
 from sardonyx._src.check.type_rules.subjects import (
@@ -137,7 +136,7 @@ class TypedRuleRunner:
         if plan is not None and inference is not None:
             typed_node = TypedNode(node, plan.schema, inference, types, error)
             if error is None:
-                self.equal_sizes += [(node, *pair) for pair in equal_size_pairs(typed_node)]
+                self.equal_sizes += [(node, *pair) for pair in contexts.equal_dims(node)]
             return self.collect(node, typed_node)
         assert error is not None, "a node without inference context was refused"
         return self.collect(node, RefusedCall(node, error))

@@ -90,9 +90,10 @@ def is_needed(action: Action, used: set[str]) -> bool:
 
 
 def collect_guards(laid_out: LaidOutGraph) -> dict[Guard, None]:
-    """The guards of required sizes and of the regions that are executed, each once."""
-    required = laid_out.graph.scope.prepared.required_sizes
-    return {Guard(symbol(name), number): None for name, number in required.items()} | dict(laid_out.guards)
+    """The guards of the model's sizes and of the regions that are executed, each once."""
+    prepared = laid_out.graph.scope.prepared
+    numbers = {Guard(symbol(name), number): None for name, number in prepared.required_sizes.items()}
+    return numbers | dict.fromkeys(prepared.guards) | dict(laid_out.guards)
 
 
 def sizes_of(step: Step) -> Iterator[Known]:

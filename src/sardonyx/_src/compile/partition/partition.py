@@ -70,7 +70,11 @@ def find_region(scope: Scope, node: Node) -> Region[object] | None:
                 region = matcher(bound, scope)
             except FallbackRequired:
                 continue
-            if region is not None and can_be_executed(region, scope):
+            if (
+                region is not None
+                and all(map(scope.guard_node, region.nodes))
+                and can_be_executed(region, scope)
+            ):
                 return replace(region, guards=tuple(scope.guards))
     return None
 

@@ -144,8 +144,18 @@ class Scope(GraphInfo):
         """
         is_equal = known_equal(a, b)
         if is_equal is None:
-            self.guard(a, b)
+            self.guards[Guard.of(a, b)] = None
         return is_equal is not False
+
+    def guard_node(self, node: Node) -> bool:
+        """Whether the sizes can be equal that the node's operator requires to be equal; guarded unless proved.
+
+        Shape inference takes them as equal, so that a dim of a result may be that of any operand.
+        """
+        return all(
+            self.is_size(a) and self.is_size(b) and self.guard_required_equal(a, b)
+            for a, b in self.facts.equal_dims(node)
+        )
 
     def guard_ge(self, a: Known, b: Known) -> bool:
         """Whether a >= b in every run; guarded where that is not known."""

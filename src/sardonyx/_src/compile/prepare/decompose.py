@@ -6,12 +6,19 @@ False where types or sizes do not allow that, and the node stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence, Set
 from importlib import import_module
 
+from sardonyx._src.compile.prepare.size_guards import depend_on
+from sardonyx._src.errors import InferenceError
+from sardonyx._src.infer.facet_calls import call_infer_facet
+from sardonyx._src.infer.scope import InferenceScope
+from sardonyx._src.ir.dims import Expr, known_equal
 from sardonyx._src.ir.graph import Node
 from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ir.walk import nodes
+from sardonyx._src.ops.inference import DimPair
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.schema import latest
 
@@ -45,15 +52,58 @@ DECOMPOSITIONS = {  # the module of each operator
 Decomposition = Callable[[Node, Edit], bool]
 
 
-def decompose_nodes(model: Model) -> bool:
-    """Decomposes the nodes of the main graph and its subgraphs, in place; returns whether any was."""
+def decompose_nodes(model: Model, names: Set[str]) -> bool:
+    """Decomposes the nodes of the main graph and its subgraphs, in place; returns whether any was.
+
+    names: of the sizes of inputs.
+    """
     if model.opset_imports.get("") != latest(""):
         return False  # the nodes of decompositions are those of the newest operator set
     selected = [node for node in nodes(model.graph) if not node.domain and node.op_type in DECOMPOSITIONS]
     if not selected:
         return False
     edit = Edit(model)
-    return sum(decomposition_of(node)(node, edit) for node in selected) > 0
+    return sum(can_lose(node, edit, names) and decomposition_of(node)(node, edit) for node in selected) > 0
+
+
+def can_lose(node: Node, edit: Edit, names: Set[str]) -> bool:
+    """Whether the nodes of a decomposition need not check the sizes that the node requires to be equal.
+
+    They are proved, or depend on sizes of inputs with these names alone, of which the program has guards.
+    """
+    if any(node.subgraphs):
+        return True  # the node stays, with another body
+    is_guarded = node.graph is edit.model.graph
+    pairs = equal_dims(node, edit)
+    return pairs is not None and all(
+        known_equal(a, b) or (is_guarded and known_equal(a, b) is None and depend_on(names, a, b))
+        for a, b in pairs
+    )
+
+
+def equal_dims(node: Node, edit: Edit) -> Sequence[DimPair] | None:
+    """The pairs of sizes that a node requires to be equal, with a symbol for each open dim; None for an invalid node."""
+    inference = edit.facts.inference
+    types = [None if value is None else value.type for value in node.inputs]
+    if not any(isinstance(type_, TensorType) and None in (type_.shape or ()) for type_ in types):
+        return inference.equal_dims(node)
+    scope = InferenceScope(inference.state, edit.imports_of(node))
+    plan = scope.plan(node)
+    if plan is None or plan.infer is None:
+        return None
+    context = scope.new_context(node, plan)
+    context.inputs = [close_dims(type_, inference.state.new_symbol) for type_ in types]
+    try:
+        return call_infer_facet(context, plan).equal_dims
+    except InferenceError:
+        return None
+
+
+def close_dims(type_: Type | None, new_symbol: Callable[[], Expr]) -> Type | None:
+    """The type with a new symbol for each open dim."""
+    if not isinstance(type_, TensorType) or type_.shape is None:
+        return type_
+    return TensorType(type_.dtype, tuple(new_symbol() if dim is None else dim for dim in type_.shape))
 
 
 def decomposition_of(node: Node) -> Decomposition:

@@ -15,11 +15,12 @@ from sardonyx._src.compile.prepare.legacy_opsets import newest_versions_are_equi
 from sardonyx._src.compile.prepare.merge_convolutions import merge_convolutions
 from sardonyx._src.compile.prepare.precision_classes import HasLowering
 from sardonyx._src.compile.prepare.promote_half import promote_half_precision
-from sardonyx._src.compile.prepare.required_sizes import bind_sizes
 from sardonyx._src.compile.prepare.seeded_random import fold_seeded_random
+from sardonyx._src.compile.prepare.size_guards import guard_sizes, replace_sizes
 from sardonyx._src.compile.prepare.unsigned_activations import quantize_unsigned
 from sardonyx._src.compile.program.assumptions import Assumptions, BranchTaken, ranks_of
 from sardonyx._src.compile.program.defects import DEFECTS
+from sardonyx._src.compile.program.guards import Guard
 from sardonyx._src.compile.program.precision import EXACT, Precision
 from sardonyx._src.convert.converter import convert, expand_vendor_operators
 from sardonyx._src.convert.vendor_operators import classical_operators, vendor_operators
@@ -60,6 +61,7 @@ class PreparedModel:
     facts: types, shapes and known elements of its values.  sizes: for each symbol of its shapes, the input and the axis
     whose length it is.  data_dependent_sizes: for each value of which a run tells sizes, the axes with
     their symbols.  required_sizes: the symbols that are a number in every valid run; shapes have the number in their place.
+    guards: what the program relies on of the sizes of inputs, in the model before it was rewritten.
     precision: of the factors of float32 products.
     """
 
@@ -69,6 +71,7 @@ class PreparedModel:
     data_dependent_sizes: Mapping[Value, Mapping[int, str]]
     assumed_branches: Mapping[str, BranchTaken]
     required_sizes: Mapping[str, int] = field(default_factory=dict)
+    guards: Collection[Guard] = ()
     precision: Precision = EXACT
 
 
@@ -88,6 +91,8 @@ def prepare_model(
     """
     copy = strip_training_and_types(model)
     sizes = name_sizes(copy)
+    guards = guard_sizes(copy, sizes.keys())
+    forget_types(copy)
     copy.ir_version = max(copy.ir_version, FIRST_IR_WITH_SEPARATE_INITIALIZERS)
     copy = attempt(lambda: upgrade_opset(copy), "convert", defects) or copy
     fold_seeded_random(copy, MAX_FOLDED_BYTES)
@@ -98,7 +103,7 @@ def prepare_model(
         copy = optimize_tolerantly(copy, defects)
         drop_known_conditions(copy, branches)
     ranks = ranks_of(assumptions)
-    if attempt(lambda: decompose_nodes(copy), "decompose", defects):
+    if attempt(lambda: decompose_nodes(copy, sizes.keys()), "decompose", defects):
         copy = optimize_tolerantly(copy, defects)
     number_classes(copy)
     quantize_unsigned(copy)
@@ -111,7 +116,7 @@ def prepare_model(
             return prepare_model(model, has_lowering, defects, promotes=False, assumptions=assumptions)
         if promoted:
             facts, recorder = infer_sizes(copy, sizes, ranks, required)
-    return PreparedModel(copy, facts, sizes, recorder.axes, branches, required)
+    return PreparedModel(copy, facts, sizes, recorder.axes, branches, required, guards)
 
 
 def attempt(action: Callable[[], T], stage: str, defects: list[CompilationError] | None) -> T | None:
@@ -158,7 +163,7 @@ def infer_sizes(
         if not further:
             return facts, recorder
         required |= further
-        bind_sizes(model.graph, further)
+        replace_sizes(model.graph, further)
 
 
 def infer_types(model: Model, recorder: RejectionRecorder) -> IncrementalInference:

@@ -13,5 +13,11 @@ class Guard(NamedTuple):
     left: Known
     right: Known
 
+    @classmethod
+    def of(cls, a: Known, b: Known) -> Guard:
+        """The guard of two dims, the same in either order: a number is on the right."""
+        in_order = not isinstance(a, int) and (isinstance(b, int) or a.text <= b.text)
+        return cls(a, b) if in_order else cls(b, a)
+
     def __str__(self) -> str:
         return f"{self.left} == {self.right}"

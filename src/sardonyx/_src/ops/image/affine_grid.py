@@ -9,7 +9,7 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.dims import Dim
+from sardonyx._src.ir.dims import Dim, dim_add
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import Shape, TensorType
 from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
@@ -33,7 +33,8 @@ def infer(inference: Inference) -> Result:
     if theta.shape is not None:
         if len(theta.shape) != 3:
             inference.fail(f"theta must be [N, 2, 3] or [N, 3, 4]; got rank {len(theta.shape)}")
-        batch, axes = theta.shape[:2]
+        batch, axes, columns = theta.shape
+        merge_dims(inference, (dim_add(axes, 1), columns), "the columns of theta")
     if size is not None:
         if len(size) not in (4, 5):
             inference.fail(f"size must have 4 or 5 entries; got {len(size)}")

@@ -15,7 +15,6 @@ from sardonyx._src.ir.types import Shape, TensorType
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.support.arithmetic import compute_in_float32
-from sardonyx._src.ops.support.equal_dims import contracted_dims_of_matrices
 from sardonyx._src.ops.support.shapes import first_element_type, merge_dims
 from sardonyx._src.ops.traits import LegacyBroadcast
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
@@ -25,7 +24,6 @@ op = Operator(
     tolerance="rounding",
     computes_in_float32=True,
     legacy_broadcast=LegacyBroadcast("addend", last_opset=6),
-    equal_dims=contracted_dims_of_matrices,
     linear_layer="gemm",
 )
 
@@ -143,9 +141,11 @@ def merge_c_shape(inference: Inference, c: Shape, shape: tuple[Dim, Dim]) -> Sha
     if len(c) > 2:
         inference.fail(f"C must broadcast to a matrix; got rank {len(c)}", about="broadcast")
     padded = (1,) * (2 - len(c)) + c
+    for size, have in zip(shape, padded, strict=True):
+        inference.require_broadcast(have, size)
     return tuple(
-        size
-        if have == 1 or not isinstance(have, int)
-        else merge_dims(inference, (size, have), "C and the product")
+        merge_dims(inference, (size, have), "C and the product")
+        if isinstance(have, int) and have != 1
+        else size
         for size, have in zip(shape, padded, strict=True)
     )

@@ -14,7 +14,6 @@ from sardonyx._src.ir.types import Shape, TensorType
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.support.arithmetic import compute_in_float32
-from sardonyx._src.ops.support.equal_dims import contracted_dims
 from sardonyx._src.ops.support.shapes import broadcast, first_element_type, merge_dims
 
 op = Operator(
@@ -22,7 +21,6 @@ op = Operator(
     tolerance="rounding",
     computes_in_float32=True,
     under_permutation="matmul",
-    equal_dims=contracted_dims(0, 1),
 )
 
 

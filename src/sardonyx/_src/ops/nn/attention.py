@@ -17,7 +17,6 @@ from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import Shape, TensorType
 from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference, Result
-from sardonyx._src.ops.math.legacy_broadcast import is_not_broadcast
 from sardonyx._src.ops.nn.attention_bias import KeyVisibility, attention_bias
 from sardonyx._src.ops.nn.attention_body import body, masks_every_key
 from sardonyx._src.ops.nn.heads import (
@@ -146,6 +145,8 @@ def check_mask(inference: Inference, scores: tuple[Dim, ...]) -> None:
     if len(mask) > 4:
         inference.fail(f"the mask must have rank <= 4; got rank {len(mask)}")
     for i, (size, expected) in enumerate(zip(mask[::-1], scores[::-1], strict=False)):
+        if i > 0 or inference.version == 23:
+            inference.require_broadcast(size, expected)
         if not isinstance(size, int) or not isinstance(expected, int) or size in (1, expected):
             continue
         if i > 0 or inference.version == 23 or size > expected:
@@ -175,14 +176,9 @@ op.convert((25, 24))(lambda adapter: adapter.same())
 
 @op.convert((23, 24))
 def to_24(adapter: Adapter) -> AdaptedNode:
-    """Expand a mask that version 23 broadcasts over the keys, since version 24 pads it with minus infinity instead."""
-    mask, shape = adapter.optional(3), adapter.inference.shape(3)
-    if (
-        mask is None
-        or shape == ()
-        or masks_every_key(adapter.inference)
-        or (shape and is_not_broadcast(shape[-1]))
-    ):
+    """Expand a mask that may have fewer keys, which version 23 broadcasts or refuses, and version 24 pads with minus infinity."""
+    mask = adapter.optional(3)
+    if mask is None or adapter.inference.shape(3) == () or masks_every_key(adapter.inference):
         return adapter.same()
     axis = adapter.rank(1) - 2
     keys = adapter.Shape(adapter.input(1), start=axis, end=axis + 1)

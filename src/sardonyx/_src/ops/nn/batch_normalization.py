@@ -42,6 +42,7 @@ def infer(inference: Inference) -> Result:
             inference.fail(
                 f"input {i} must have {parameters[0]} elements, one per channel; got {parameter[0]}"
             )
+        inference.require_equal(parameters[0], parameter[0])
     data, mean = inference.tensor(0), inference.tensor(3)
     result: list[Type | None] = [data and TensorType(data.dtype, shape)]
     statistics = mean and TensorType(mean.dtype, parameters)

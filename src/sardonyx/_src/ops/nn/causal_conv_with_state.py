@@ -34,6 +34,7 @@ def infer(inference: Inference) -> Result:
     x, weight, past = (three_dims(inference, i) for i in (0, 1, 3))
     batch = merge_dims(inference, [x[0], past[0]], "the batch sizes")
     channels = merge_dims(inference, [x[1], weight[0], past[1]], "the numbers of channels")
+    merge_dims(inference, [1, weight[1]], "the channels of a group")
     bias = inference.shape(2)
     if bias is not None:
         merge_shapes(inference, [bias, (channels,)], "the bias and the channels")

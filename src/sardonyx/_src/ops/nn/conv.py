@@ -12,7 +12,6 @@ from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.nn.convolution import add_bias, convolution_shape, convolution_windows, convolve
 from sardonyx._src.ops.nn.windows import AUTO_PADS
 from sardonyx._src.ops.support.arithmetic import compute_in_float32
-from sardonyx._src.ops.support.equal_dims import convolved_channels
 from sardonyx._src.ops.support.promotion import NARROW_FLOATS, promote_input
 from sardonyx._src.ops.support.shapes import first_element_type
 from sardonyx._src.ops.traits import enum_values
@@ -23,7 +22,6 @@ op = Operator(
     computes_in_float32=True,
     enum_attributes={"auto_pad": enum_values(*AUTO_PADS)},
     linear_layer="conv",
-    equal_dims=convolved_channels(0, 1),
 )
 op.convert((22, 11))(promote_input(NARROW_FLOATS))
 

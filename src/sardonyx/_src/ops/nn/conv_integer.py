@@ -16,15 +16,12 @@ from sardonyx._src.ops.api import Operator, RunContext
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.nn.convolution import convolution_shape, convolution_windows, convolve
 from sardonyx._src.ops.nn.windows import AUTO_PADS
-from sardonyx._src.ops.support.equal_dims import convolved_channels
 from sardonyx._src.ops.support.promotion import cast
 from sardonyx._src.ops.support.shapes import check_one_element
 from sardonyx._src.ops.traits import enum_values
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-op = Operator(
-    "ConvInteger", enum_attributes={"auto_pad": enum_values(*AUTO_PADS)}, equal_dims=convolved_channels(0, 1)
-)
+op = Operator("ConvInteger", enum_attributes={"auto_pad": enum_values(*AUTO_PADS)})
 
 
 @op.infer(10)

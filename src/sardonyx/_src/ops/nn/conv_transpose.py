@@ -31,7 +31,6 @@ from sardonyx._src.ops.nn.windows import (
     values_per_axis,
 )
 from sardonyx._src.ops.support.arithmetic import compute_in_float32
-from sardonyx._src.ops.support.equal_dims import transposed_channels
 from sardonyx._src.ops.support.promotion import NARROW_FLOATS, promote_input
 from sardonyx._src.ops.support.shapes import first_element_type, merge_dims
 from sardonyx._src.ops.traits import enum_values
@@ -43,7 +42,6 @@ op = Operator(
     computes_in_float32=True,
     enum_attributes={"auto_pad": enum_values(*AUTO_PADS)},
     linear_layer="conv_transpose",
-    equal_dims=transposed_channels,
 )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from sardonyx._src.errors import EvaluationError
-from sardonyx._src.ir.dims import Dim
+from sardonyx._src.ir.dims import Dim, dim_mul
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import Shape
 from sardonyx._src.ops.api import RunContext
@@ -177,5 +177,6 @@ def check_channels(inference: Inference, channels: Dim, weight: Shape) -> None:
         inference.fail(f"group must be >= 1; got {group}")
     if isinstance(channels, int) and isinstance(weight[1], int) and weight[1] * group != channels:
         inference.fail(f"x must have W[1] * group = {weight[1]} * {group} channels; got {channels}")
+    inference.require_equal(channels, dim_mul(weight[1], group))
     if isinstance(weight[0], int) and weight[0] % group:
         inference.fail(f"W[0] must be a multiple of group {group}; got {weight[0]}")

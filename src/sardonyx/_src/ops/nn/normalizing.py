@@ -83,6 +83,7 @@ def check_channels(inference: Inference, inputs: Sequence[int], expected: Dim) -
             inference.fail(f"input {i} must be a vector; got rank {len(shape)}")
         if isinstance(shape[0], int) and isinstance(expected, int) and shape[0] != expected:
             inference.fail(f"input {i} must have {expected} elements; got {shape[0]}")
+        inference.require_equal(expected, shape[0])
 
 
 def check_broadcasts(inference: Inference, inputs: Sequence[int]) -> None:
@@ -98,6 +99,7 @@ def check_broadcasts(inference: Inference, inputs: Sequence[int]) -> None:
                 about="broadcast",
             )
         for actual, expected in zip(reversed(shape), reversed(target), strict=False):
+            inference.require_broadcast(actual, expected)
             if isinstance(actual, int) and isinstance(expected, int) and actual not in (1, expected):
                 inference.fail(
                     f"sizes of input {i} must be 1 or {expected}; got {actual}",

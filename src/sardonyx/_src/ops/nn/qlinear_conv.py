@@ -16,7 +16,6 @@ from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.nn.conv_integer import by_output_channel, subtract_zero_point
 from sardonyx._src.ops.nn.convolution import add_bias, convolution_shape, convolution_windows, convolve
 from sardonyx._src.ops.nn.windows import AUTO_PADS
-from sardonyx._src.ops.support.equal_dims import convolved_channels
 from sardonyx._src.ops.support.shapes import check_one_element
 from sardonyx._src.ops.traits import enum_values
 
@@ -24,7 +23,6 @@ op = Operator(
     "QLinearConv",
     tolerance="rounding",
     enum_attributes={"auto_pad": enum_values(*AUTO_PADS)},
-    equal_dims=convolved_channels(0, 3),
 )
 
 

@@ -20,9 +20,8 @@ from sardonyx._src.ops.quantization.matrix_products import (
     check_rows,
     product,
 )
-from sardonyx._src.ops.support.equal_dims import contracted_dims
 
-op = Operator("MatMulInteger", equal_dims=contracted_dims(0, 1))
+op = Operator("MatMulInteger")
 NO_ZERO_POINT = np.zeros((), np.int8)
 
 

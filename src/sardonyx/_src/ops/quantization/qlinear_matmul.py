@@ -24,10 +24,9 @@ from sardonyx._src.ops.quantization.matrix_products import (
     product,
 )
 from sardonyx._src.ops.quantization.quantize_linear import round_to_quantized
-from sardonyx._src.ops.support.equal_dims import contracted_dims
 from sardonyx._src.ops.support.shapes import check_one_element
 
-op = Operator("QLinearMatMul", tolerance="rounding", equal_dims=contracted_dims(0, 3))
+op = Operator("QLinearMatMul", tolerance="rounding")
 
 
 @op.infer(10, 21)

@@ -85,13 +85,18 @@ def merge_shapes(inference: Inference, shapes: Sequence[Shape | None], what: str
 
 
 def merge_dims(inference: Inference, dims: Sequence[Dim], what: str) -> Dim:
-    """The common size of dims that must be equal: a number if there is one, else the first expression."""
+    """The common size of dims that must be equal: a number if there is one, else the first expression.
+
+    All are recorded as required to be equal to it.
+    """
     if dims and dims.count(dims[0]) == len(dims):
         return dims[0]
     numbers = sorted({d for d in dims if isinstance(d, int)})
     if len(numbers) > 1:
         inference.fail(f"{what} contradict each other: sizes {numbers[0]} and {numbers[1]}")
-    return numbers[0] if numbers else next((d for d in dims if d is not None), None)
+    merged = numbers[0] if numbers else next((d for d in dims if d is not None), None)
+    inference.require_equal(merged, *dims)
+    return merged
 
 
 def check_one_element(inference: Inference, i: int, name: str, size: Dim = 1) -> None:

@@ -48,6 +48,7 @@ def check_length(inference: Inference, axis: object) -> None:
     available = data[inference.axis(axis, len(data))] if isinstance(axis, int) else element_count(data)
     if isinstance(available, int) and isinstance(condition[0], int) and condition[0] > available:
         inference.fail(f"the condition must have at most {available} entries; got {condition[0]}")
+    inference.require_at_most(condition[0], available)
 
 
 @op.value(9, 11, 28)

@@ -13,6 +13,7 @@ from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Known, Result
+from sardonyx._src.ops.math.ratios import Element, Ratio
 from sardonyx._src.ops.tensor.elements import elements
 from sardonyx._src.ops.tensor.zeros import zero
 
@@ -38,8 +39,9 @@ def value(inference: Inference) -> Known | None:
     return evaluate(np.array(decided, np.bool_).reshape(known.shape))
 
 
-def is_nonzero(element: Dim | str) -> bool | None:
+def is_nonzero(element: Element | str | None) -> bool | None:
     """Whether an element is not zero; None if unknown."""
+    element = element.numerator if isinstance(element, Ratio) else element
     if not isinstance(element, Expr):
         return None if element is None else element not in (0, "")
     low, high = bounds(element)

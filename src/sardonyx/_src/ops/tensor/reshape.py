@@ -15,7 +15,7 @@ import numpy as np
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.build import attribute
-from sardonyx._src.ir.dims import Dim, Expr, exact_div
+from sardonyx._src.ir.dims import Dim, Expr, dim_min, exact_div
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import Shape, TensorType
@@ -168,6 +168,8 @@ def resolve_shape(inference: Inference, shape: Sequence[Dim], old: Shape | None)
         inference.fail(
             f"each 0 of shape must copy a size of data of rank {len(old)}; got a 0 at {max(copied)}"
         )
+    if not allowzero:
+        require_stated_sizes(inference, shape, old)
     result: list[Dim] = [(None if old is None else old[i]) if i in copied else n for i, n in enumerate(shape)]
     result = [None if isinstance(n, int) and n < 0 else n for n in result]
     unknown = [i for i, n in enumerate(result) if n is None and i not in copied]
@@ -180,6 +182,16 @@ def resolve_shape(inference: Inference, shape: Sequence[Dim], old: Shape | None)
                 inference, left, rest
             )  # else an axis of size 0 would leave the entry free
     return tuple(result)
+
+
+def require_stated_sizes(inference: Inference, shape: Sequence[Dim], old: Shape | None) -> None:
+    """An entry that a run decides is no 0, which would copy the size of data at its axis, unless that is 0 as well."""
+    for i, n in enumerate(shape):
+        copied = None if old is None else (*old, *[1] * len(shape))[i]
+        if isinstance(n, Expr) and copied is not None and n != copied:
+            is_stated, is_filled = dim_min(n, 1), dim_min(copied, 1)
+            if is_stated != is_filled:
+                inference.require_equal(is_filled, is_filled * is_stated)
 
 
 def quotient(inference: Inference, count: Dim, rest: Dim) -> Dim:

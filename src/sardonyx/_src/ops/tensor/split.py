@@ -138,11 +138,14 @@ def to_11(adapter: Adapter) -> AdaptedNode:
 
 @op.convert((13, 18))
 def to_18(adapter: Adapter) -> AdaptedNode:
-    return (
-        adapter.same()
-        if adapter.optional(1) is not None
-        else adapter.same(num_outputs=len(adapter.node.outputs))
-    )
+    """Write out lengths that only a run decides: the last part of version 18 may be smaller, those of 13 are equal."""
+    count, size = len(adapter.node.outputs), adapter.inference.shape(0)
+    if adapter.optional(1) is not None:
+        return adapter.same()
+    if size is not None and isinstance(size[adapter.axis()], int):
+        return adapter.same(num_outputs=count)
+    length = adapter.Div(measured_size(adapter), adapter.integers([count]))
+    return adapter.same([adapter.input(0), adapter.op("Concat", *[length] * count, axis=0)])
 
 
 @op.convert((18, 13))
@@ -164,10 +167,15 @@ def to_13_again(adapter: Adapter) -> AdaptedNode:
 
 def measured_lengths(adapter: Adapter, count: int) -> Value:
     """The lengths of `count` parts, of which only the last may be smaller, computed at run time."""
-    size = adapter.Gather(adapter.Shape(adapter.input(0)), adapter.integers([adapter.axis()]))
+    size = measured_size(adapter)
     length = adapter.Div(adapter.Add(size, adapter.integers([count - 1])), adapter.integers([count]))
     last = adapter.Sub(size, adapter.Mul(length, adapter.integers([count - 1])))
     return adapter.op("Concat", *[length] * (count - 1), last, axis=0)
+
+
+def measured_size(adapter: Adapter) -> Value:
+    """The size of the axis, [1], computed at run time."""
+    return adapter.Gather(adapter.Shape(adapter.input(0)), adapter.integers([adapter.axis()]))
 
 
 # --- inference -------------------------------------------------------------------------------
@@ -218,6 +226,7 @@ def explicit_lengths(inference: Inference, lengths: Sequence[Dim], size: Dim) ->
     counts = numbers(lengths)
     if counts is not None and isinstance(size, int) and (sum(counts) != size or min(counts) < 0):
         inference.fail(f"lengths must be >= 0 and sum to {size}, the size of the axis; got {list(counts)}")
+    inference.require_equal(size, dim_add(0, *lengths))
     known = [n for n in lengths if n is not None]
     if len(known) == len(lengths) - 1:
         rest = dim_sub(size, dim_add(0, *known))

@@ -83,4 +83,5 @@ def without(inference: Inference, shape: Shape, axes: Sequence[int]) -> Shape:
     for axis in removed:
         if known_equal(shape[axis], 1) is False:
             inference.fail(f"squeezed axes must have size 1; got {shape[axis]} for axis {axis}")
+        inference.require_equal(1, shape[axis])
     return tuple(dim for i, dim in enumerate(shape) if i not in removed)

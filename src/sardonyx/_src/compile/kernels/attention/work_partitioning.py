@@ -70,5 +70,8 @@ def adjacent_kv_heads(k: TensorView, v: TensorView, kv_heads: Known) -> Known:
 
 
 def one_unless(condition: Known, count: Known) -> Known:
-    """`count` if the condition is 1; 1 if it is 0."""
-    return 1 + condition * (count - 1)
+    """`count`, which is then at least 1, if the condition is 1; 1 if it is 0.
+
+    A maximum is known to be at least 1, so that quotients of it simplify.
+    """
+    return dim_max(condition * count, 1)

@@ -110,7 +110,7 @@ def match_expand(op: BoundNode, scope: Scope) -> Region[ViewConfig] | None:
     old = (1,) * leading + source
     if leading < 0 or not all(a == b or a == 1 for a, b in zip(old, shape, strict=True)):
         return None
-    if not is_known_target(scope.vector(op.input(1)), shape):
+    if not guard_target(scope, scope.vector(op.input(1)), shape):
         return None
     return view_region(op, Alias(op.output, value, partial(expand_view, shape=shape)))
 
@@ -123,12 +123,15 @@ def expand_view(tensor: TensorView, shape: Shape) -> TensorView:
     return replace(tensor, shape=shape, strides=expanded)
 
 
-def is_known_target(target_dims: Elements | None, shape: Shape) -> bool:
-    """Whether the requested dims are known to equal those of the result, or 1; others may be an error."""
+def guard_target(scope: Scope, target_dims: Elements | None, shape: Shape) -> bool:
+    """Whether the requested dims equal those of the result, or are 1, guarded: others may be an error."""
     if target_dims is None or len(target_dims) > len(shape):
         return False
     inner = shape[len(shape) - len(target_dims) :]
-    return all(a is not None and (a == 1 or a == b) for a, b in zip(target_dims, inner, strict=True))
+    return all(
+        (a == 1 or a == b) or (isinstance(a, Expr) and scope.is_size(a) and scope.guard_broadcast(a, b))
+        for a, b in zip(target_dims, inner, strict=True)
+    )
 
 
 # --- slices ----------------------------------------------------------------------------------

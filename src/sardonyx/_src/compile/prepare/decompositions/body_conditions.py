@@ -1,13 +1,13 @@
-"""When a body refuses all that its operator does: bodies compute, and do not check sizes and elements as kernels do."""
+"""When a body refuses all that its operator does: bodies compute, and do not check elements as kernels do."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.dims import Dim, Expr, known_equal, known_ge
+from sardonyx._src.ir.dims import Dim, Expr, known_ge
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.rewrite.engine.edit import Edit
 
@@ -32,32 +32,24 @@ def has_known_sizes(node: Node, edit: Edit) -> bool:
 
 
 def has_grid_of_theta(node: Node, edit: Edit) -> bool:
-    """AffineGrid: the sizes are known, and are those that theta is for."""
-    theta, sizes = edit.shape(node.inputs[0]), known_sizes(node.inputs[1], edit)
-    if theta is None or sizes is None or len(sizes) not in (4, 5):
-        return False
-    axes = len(sizes) - 2
-    return are_equal(theta, (sizes[0], axes, axes + 1))
+    """AffineGrid: the sizes are known."""
+    sizes = known_sizes(node.inputs[1], edit)
+    return edit.rank(node.inputs[0]) == 3 and sizes is not None and len(sizes) in (4, 5)
 
 
 def has_classes(node: Node, edit: Edit) -> bool:
-    """A loss of classes: targets and weights have the shapes that the scores ask for; negative classes are made invalid."""
-    scores, target = edit.shape(node.inputs[0]), node.inputs[1]
-    classes, type = edit.shape(target), edit.type(target)
-    if scores is None or len(scores) < 2 or classes is None or type is None or type.dtype not in CLASS_TYPES:
+    """A loss of classes: all ranks are known; negative classes are made invalid."""
+    target = edit.type(node.inputs[1])
+    if any(value is not None and edit.rank(value) is None for value in node.inputs):
         return False
-    weight = node.inputs[2] if len(node.inputs) > 2 else None
-    weights = edit.shape(weight)
-    if not are_equal(classes, (scores[0], *scores[2:])):
+    if target is None or target.dtype not in CLASS_TYPES:
         return False
-    if weight is not None and (weights is None or not are_equal(weights, scores[1:2])):
-        return False
-    invalidate_negative_classes(node, edit, type.dtype)
+    invalidate_negative_classes(node, edit, target.dtype)
     return True
 
 
 def invalidate_negative_classes(node: Node, edit: Edit, dtype: DataType) -> None:
-    """Replaces negative targets by the largest number: the body would count classes from the back."""
+    """Replaces negative targets by the largest number that is not ignored: the body would count classes from the back."""
     target = node.inputs[1]
     ignored = edit.attributes(node).get("ignore_index")
 
@@ -70,7 +62,8 @@ def invalidate_negative_classes(node: Node, edit: Edit, dtype: DataType) -> None
         is_ignored = edit.make("Equal", [target, constant(ignored)], before=node).outputs[0]
         is_counted = edit.make("Not", [is_ignored], before=node).outputs[0]
         invalid = edit.make("And", [invalid, is_counted], before=node).outputs[0]
-    classes = edit.make("Where", [invalid, constant(int(ends.max)), target], before=node).outputs[0]
+    largest = int(ends.max) - (ignored == ends.max)
+    classes = edit.make("Where", [invalid, constant(largest), target], before=node).outputs[0]
     edit.update(node, inputs=[node.inputs[0], classes, *node.inputs[2:]])
 
 
@@ -81,13 +74,6 @@ def known_sizes(value: Value | None, edit: Edit) -> list[Dim] | None:
         return None
     sizes: list[Dim] = [e if isinstance(e, Expr) or e is None else int(e) for e in elements.flat]
     return sizes if all(known_ge(size, 0) for size in sizes) else None
-
-
-def are_equal(shape: Sequence[Dim], other: Sequence[Dim]) -> bool:
-    """Whether two shapes are equal in every run."""
-    return len(shape) == len(other) and all(
-        known_equal(a, b) is True for a, b in zip(shape, other, strict=True)
-    )
 
 
 CONDITIONS: dict[str, Callable[[Node, Edit], bool]] = {

@@ -1,0 +1,142 @@
+"""What a program relies on of the sizes of its inputs, before it is rewritten: guards that every run checks.
+
+Operators require sizes to be equal, which the nodes that replace them may not check.  Quotients that are rounded toward zero,
+as exporters write the size after a convolution, `(h - 1) / 2 + 1`, are those of window sizes only if the dividend is not
+negative: least sizes are assumed that make it so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Set
+
+from sardonyx._src.compile.program.guards import Guard
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.infer.incremental import IncrementalInference
+from sardonyx._src.infer.stated_types import all_values
+from sardonyx._src.ir.dims import (
+    Dim,
+    Expr,
+    Known,
+    dim_max,
+    dim_min,
+    has_opaque_part,
+    known_equal,
+    known_ge,
+    symbol,
+)
+from sardonyx._src.ir.dims.atoms import DimCall, Symbol, lone_atom
+from sardonyx._src.ir.graph import Graph
+from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ops.math.ratios import Element, Ratio, denominator, numerator
+from sardonyx._src.ops.quantization.cast import HOLD_SIZES
+
+MAX_LEAST_SIZE = 64  # that is assumed
+
+
+def guard_sizes(model: Model, names: Set[str]) -> dict[Guard, None]:
+    """The guards of the sizes with these names, each once; types the values of the model, and its inputs with least sizes."""
+    least: dict[str, int] = {}
+    while True:
+        facts = IncrementalInference(model)
+        facts.walk()
+        further = least_sizes(model, facts, names)
+        further = {name: low for name, low in further.items() if low > least.get(name, 0)}
+        if not further:
+            break
+        least |= further
+        replace_sizes(model.graph, {name: symbol(name, low=low) for name, low in further.items()})
+    guards = {Guard.of(dim_min(symbol(name), low), low): None for name, low in least.items()}
+    return guards | required_guards(model, facts, names) | rounding_guards(model, facts, names)
+
+
+def required_guards(model: Model, facts: IncrementalInference, names: Set[str]) -> dict[Guard, None]:
+    """What the nodes of the main graph require of the sizes with these names.
+
+    Subgraphs require nothing, since a run may not execute them, and neither do nodes that can never be valid.
+    """
+    pairs = [pair for node in model.graph.nodes for pair in facts.equal_dims(node)]
+    return {Guard.of(a, b): None for a, b in pairs if known_equal(a, b) is None and depend_on(names, a, b)}
+
+
+def depend_on(names: Set[str], *dims: Known) -> bool:
+    """Whether dims depend on symbols of these names only."""
+    return all(isinstance(dim, int) or (dim.symbols() <= names and not has_opaque_part(dim)) for dim in dims)
+
+
+def replace_sizes(graph: Graph, sizes: Mapping[str, Known]) -> None:
+    """Replaces symbols in the types of a graph's inputs, by name."""
+    for value in graph.inputs:
+        if isinstance(value.type, TensorType) and value.type.shape is not None:
+            shape = tuple(sizes.get(symbol_name(dim), dim) for dim in value.type.shape)
+            value.type = TensorType(value.type.dtype, shape)
+
+
+def symbol_name(dim: Dim) -> str:
+    """The name of a dim that is one symbol; "" for others."""
+    atom = None if dim is None else lone_atom(dim)
+    return atom.name if isinstance(atom, Symbol) else ""
+
+
+def rounding_guards(model: Model, facts: IncrementalInference, names: Set[str]) -> dict[Guard, None]:
+    """That the types in which a model computes sizes hold them exactly; a ratio, if its rounding crosses no whole number."""
+    guards: dict[Guard, None] = {}
+    for type_, element in known_elements(model, facts):
+        size, limit = numerator(element), HOLD_SIZES.get(type_.dtype)
+        if limit is not None and type_.dtype is not DataType.INT64 and depend_on(names, size):
+            limit -= denominator(element)
+            bounds = (size, dim_min(size, limit)), (size, dim_max(size, -limit))
+            guards |= {Guard.of(a, b): None for a, b in bounds if known_equal(a, b) is None}
+    return guards
+
+
+def known_elements(model: Model, facts: IncrementalInference) -> Iterator[tuple[TensorType, Element]]:
+    """The elements that depend on sizes, of all small tensors that nodes compute, with the types of the tensors."""
+    for value in all_values(model):
+        if isinstance(value.type, TensorType) and value.producer is not None:
+            elements = facts.elements(value)
+            if elements is not None and elements.dtype == object:
+                for element in elements.flat:
+                    if isinstance(element, Expr | Ratio):
+                        yield value.type, element
+
+
+# --- least sizes -----------------------------------------------------------------------------
+
+
+def least_sizes(model: Model, facts: IncrementalInference, names: Set[str]) -> dict[str, int]:
+    """The least size by name for which no dividend of a rounded quotient is negative."""
+    sizes = {numerator(element) for _, element in known_elements(model, facts)}
+    least: dict[str, int] = {}
+    for dividend in {dividend for size in sizes for dividend in clamped_dividends(size)}:
+        for name in dividend.symbols() & names:
+            if (low := least_size(dividend, name)) is not None:
+                least[name] = max(low, least.get(name, 0))
+    return least
+
+
+def clamped_dividends(dim: Known) -> Iterator[Expr]:
+    """The x of each max(x, 0) in the dividend of a division by a number."""
+    for call in calls_in(dim):
+        if call.op == "//" and isinstance(call.args[1], int):
+            for inner in calls_in(call.args[0]):
+                if inner.op == "max" and inner.args[1:] == (0,) and isinstance(inner.args[0], Expr):
+                    yield inner.args[0]
+
+
+def calls_in(dim: Known) -> Iterator[DimCall]:
+    """Every call in an expression."""
+    for monomial in () if isinstance(dim, int) else dim.terms:
+        for atom in monomial:
+            if isinstance(atom, DimCall):
+                yield atom
+                for arg in atom.args:
+                    yield from calls_in(arg)
+
+
+def least_size(dim: Expr, name: str) -> int | None:
+    """The least value of a symbol from which on a dim is known not to be negative; None if there is none."""
+    for low in range(1, MAX_LEAST_SIZE + 1):
+        if known_ge(dim.substitute({name: symbol(name, low=low)}), 0):
+            return low
+    return None

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from compile import guarded
-from compile.test_integer_convolution import Case, reference_sums
 from compile.test_integer_matmul import compile_for, draw, pad_to_int8x4
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.conv.integer_convolution import (
@@ -26,6 +25,7 @@ from sardonyx._src.compile.kernels.gemm.register_tile import choose_int8_tile
 from sardonyx._src.compile.linker import features
 from sardonyx._src.compile.linker.amx_permission import without_amx
 from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.ir.tensors import Array
 
 HOST = host_target()
 AMX_TARGET = replace(HOST, lanes=16, registers=32, features="+amx-tile,+amx-int8")
@@ -88,6 +88,50 @@ def test_pointwise_convolutions_are_exact(channels: tuple[int, int], dtype: str)
         step = integer_convolution_step(packed, point, weights, y, IntegerEpilogue(), a_is_signed=is_signed)
         guarded.run(compile_for(step, target), {packed.buffer: memory, buffer: actual})
         np.testing.assert_array_equal(actual, expected)
+
+
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Case:
+    """image: N, H, W; channels: of x and of the output; pads: top, left, bottom, right."""
+
+    image: tuple[int, int, int]
+    channels: Pair
+    kernel: Pair = (1, 1)
+    strides: Pair = (1, 1)
+    dilations: Pair = (1, 1)
+    pads: tuple[int, int, int, int] = (0, 0, 0, 0)
+    groups: int = 1
+
+    @property
+    def size(self) -> Pair:
+        """Height and width of the output."""
+        _, h, w = self.image
+        spans = [(k - 1) * d + 1 for k, d in zip(self.kernel, self.dilations, strict=True)]
+        height = (h + self.pads[0] + self.pads[2] - spans[0]) // self.strides[0] + 1
+        return height, (w + self.pads[1] + self.pads[3] - spans[1]) // self.strides[1] + 1
+
+
+def reference_sums(x: Array, w: Array, zero: int, case: Case, groups: int) -> Array:
+    """Sums [N, Ho, Wo, Co] int64 of x [N, H, W, C], minus its zero point, times w [Co, C / groups, h, w]."""
+    top, left, bottom, right = case.pads
+    padded = np.pad(x.astype(np.int64) - zero, ((0, 0), (top, bottom), (left, right), (0, 0)))
+    height, width = case.size
+    result = np.zeros((len(x), height, width, len(w)), np.int64)
+    group_columns, share = len(w) // groups, w.shape[1]
+    for group in range(groups):
+        group_input = padded[..., group * share : (group + 1) * share]
+        for ky, kx in np.ndindex(*case.kernel):
+            y, z = ky * case.dilations[0], kx * case.dilations[1]
+            rows = slice(y, y + (height - 1) * case.strides[0] + 1, case.strides[0])
+            columns = slice(z, z + (width - 1) * case.strides[1] + 1, case.strides[1])
+            tap_weights = w[group * group_columns : (group + 1) * group_columns, :, ky, kx].astype(np.int64)
+            result[..., group * group_columns : (group + 1) * group_columns] += (
+                group_input[:, rows, columns] @ tap_weights.T
+            )
+    return result
 
 
 WINDOWS = [

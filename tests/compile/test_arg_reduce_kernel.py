@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,6 @@ import pytest
 
 from compile import guarded
 from sardonyx._src.compile.kernels.reductions.arg_reduce import ArgReduction, arg_reduce_step
-from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import symbol
 from sardonyx._src.ir.tensors import Array
@@ -97,14 +95,3 @@ def test_symbolic_and_empty_dims() -> None:
             guarded.run(step, {x_buffer: array, y_buffer: indices}, {"N": size})
             if size:
                 np.testing.assert_array_equal(indices, array.argmax(axis))
-
-
-@pytest.mark.parametrize("lanes", [16, 8, 4, 1])
-def test_results_do_not_depend_on_vector_width(lanes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    target = replace(host_target(), lanes=lanes)
-    monkeypatch.setattr(guarded, "target", lambda: target)
-    array = random_array((6, 39))
-    for axis in (0, 1):
-        np.testing.assert_array_equal(
-            run(array, axis, REDUCTIONS[0]), compute_expected(array, axis, REDUCTIONS[0])
-        )

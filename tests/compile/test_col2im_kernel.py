@@ -5,13 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compile import guarded
-from compile.lane_widths import with_lanes
 from compile.native_agreement import assert_engines_agree
 from compile.reference_comparison import normal
-from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
-from sardonyx._src.compile.kernels.pooling.fold_columns import fold_columns_step
-from sardonyx._src.ir.tensors import Array
 
 TYPES = {"float": np.float32, "double": np.float64, "int32": np.int32, "uint8": np.uint8, "int64": np.int64}
 
@@ -43,15 +38,3 @@ def test_windows_and_types(
     text, rows = text_of(dtype, image, block, blocks, rest), 3 * int(np.prod(block))
     feeds = [{"x": (normal(n, rows, blocks) * 9).clip(0).astype(TYPES[dtype])} for n in (2, 1, 0)]
     assert_engines_agree(text, *feeds)
-
-
-@pytest.mark.parametrize("lanes", [16, 8, 4, 1])
-@pytest.mark.parametrize("strides", [(1, 1), (2, 3)])
-@pytest.mark.parametrize("dtype", [np.float32, np.int16])
-def test_the_kernel_stays_in_bounds(dtype: type, strides: tuple[int, int], lanes: int) -> None:
-    window, blocks = SlidingWindow((3, 2), strides, (1, 2), (2, 1, 0, 1)), (4, 6)
-    x: Array = (normal(2, 3, 3, 2, *blocks) * 9).astype(dtype)
-    y: Array = np.zeros((2, 3, 7, 19), dtype)
-    (a, a_buffer), (out, out_buffer) = map(guarded.tensor, (x, y))
-    guarded.run(with_lanes(fold_columns_step(a, out, window, blocks), lanes), {a_buffer: x, out_buffer: y})
-    assert y.any()

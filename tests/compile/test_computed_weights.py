@@ -10,11 +10,9 @@ from compile import guarded
 from models import parse_model
 from sardonyx._src.compile.kernels.conv.computed_weights import (
     TapSequence,
-    pack_computed_weights,
     pack_taps,
     transposed_operand,
 )
-from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow, pack_conv_weights
 from sardonyx._src.compile.kernels.gemm.register_tile import choose_tile
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program.tensor import dense_temporary
@@ -96,21 +94,6 @@ def test_a_padding_of_zeros_hides_no_infinite_weight() -> None:
     assert sum(session.stats.bailouts.values()) == 1
 
 
-@pytest.mark.parametrize(("shape", "groups"), [((35, 5, 3, 3), 1), ((6, 2, 5, 4), 3), ((40, 17, 1, 2), 1)])
-def test_panels_are_those_of_constant_weights(shape: tuple[int, int, int, int], groups: int) -> None:
-    weights, window = draw(1, *shape), ConvWindow(shape[2:])
-    tensor, buffer = guarded.tensor(weights)
-    computed, steps = pack_computed_weights(tensor, None, window, host_target(), groups)
-    constant = pack_conv_weights(weights, None, window, host_target(), groups)
-    expected = constant.panels.buffer.data
-    assert expected is not None and computed.panels.shape == constant.panels.shape
-    panels = np.zeros_like(expected)
-    guarded.run(steps, {buffer: weights, computed.panels.buffer: panels})
-    for group in range(groups):  # a panel's columns past the last one are undefined
-        actual, packed = (np.moveaxis(a[group], 0, -2).reshape(*a.shape[2:4], -1) for a in (panels, expected))
-        np.testing.assert_array_equal(actual[..., : constant.columns], packed[..., : constant.columns])
-
-
 def pack_transposed(weights: Array) -> tuple[Array, int]:
     """Panels [panels, taps, channels, width] of weights [channels, columns, 3, 2], taps in reverse order, and the status."""
     tensor, buffer = guarded.tensor(weights)
@@ -121,16 +104,6 @@ def pack_transposed(weights: Array) -> tuple[Array, int]:
     block = np.zeros(16, np.int64)
     guarded.run(steps, {buffer: weights, packed.buffer: panels, status.buffer: block})
     return panels[0], int(np.count_nonzero(block))
-
-
-@pytest.mark.parametrize("columns", [5, 37, 64, 150])
-def test_panels_of_transposed_weights(columns: int) -> None:
-    weights = draw(1, 7, columns, 3, 2)
-    panels, status = pack_transposed(weights)
-    expected = weights[:, :, ::-1, ::-1].transpose(2, 3, 0, 1).reshape(6, 7, columns)
-    actual = np.moveaxis(panels, 0, 2).reshape(6, 7, -1)
-    np.testing.assert_array_equal(actual[..., :columns], expected)
-    assert status == 0
 
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])

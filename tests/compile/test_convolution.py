@@ -21,11 +21,6 @@ from sardonyx._src.ir.tensors import Array
 
 X = Local("x")
 RELU = Epilogue(Select("lt", X, Number(0.0), Number(0.0), X))
-SHAPES = [(8, 16), (4, 32), (1, 16)]  # lanes and registers of other targets
-TARGETS = [
-    host_target(),
-    *(replace(host_target(), lanes=lanes, registers=registers) for lanes, registers in SHAPES),
-]
 ROUNDING = 1e-6  # of the largest result: sums of some hundred terms, each within 2^-24 of the sum
 
 
@@ -92,69 +87,6 @@ def assert_close(y: Array, expected_y: Array, rounding: float = ROUNDING) -> Non
     np.testing.assert_allclose(y, expected_y, 0, rounding * max(1.0, np.abs(expected_y).max(initial=0)))
 
 
-WINDOWS = [
-    ConvWindow(),
-    ConvWindow((3, 3), pads=(1, 1)),
-    ConvWindow((3, 2), (2, 1), (1, 2), (1, 0)),
-    ConvWindow((1, 1), (2, 2)),
-    ConvWindow((1, 5), pads=(0, 4)),
-    ConvWindow((5, 1), (1, 3), (2, 1), (9, 0)),
-]
-
-
-@pytest.mark.parametrize("target", TARGETS, ids=lambda target: f"{target.lanes} lanes")
-@pytest.mark.parametrize("window", WINDOWS, ids=str)
-def test_windows_of_any_kind(window: ConvWindow, target: Target) -> None:
-    size = (7, 9) if window.is_pointwise else (6, 5)
-    weights = draw(2, 37, 11, *window.kernel)
-    y, expected_y = run_convolution(draw(1, 2, 7, 9, 11), weights, window, size=size, target=target)
-    assert_close(y, expected_y)
-
-
-@pytest.mark.parametrize("target", TARGETS, ids=lambda target: f"{target.lanes} lanes")
-@pytest.mark.parametrize("channels", [1, 3, 8])
-@pytest.mark.parametrize(
-    "window", [ConvWindow((7, 7), (2, 2), pads=(3, 3)), ConvWindow((2, 3), (1, 2), (3, 1), (1, 0))], ids=str
-)
-def test_few_channels_use_im2row_buffers(window: ConvWindow, channels: int, target: Target) -> None:
-    weights = draw(2, 20, channels, *window.kernel)
-    y, expected_y = run_convolution(draw(1, 2, 9, 23, channels), weights, window, size=(7, 12), target=target)
-    assert_close(y, expected_y)
-
-
-@pytest.mark.parametrize("columns", [1, 7, 16, 17, 31, 40, 64, 70, 130])
-@pytest.mark.parametrize("pixels", [1, 2, 5, 13, 49, 100])
-def test_any_number_of_rows_and_columns(pixels: int, columns: int) -> None:
-    y, expected_y = run_convolution(
-        draw(1, 1, 1, pixels, 12), draw(2, columns, 12, 1, 1), ConvWindow(), size=(1, pixels)
-    )
-    assert_close(y, expected_y)
-    window = ConvWindow((1, 3), pads=(0, 1))
-    y, expected_y = run_convolution(
-        draw(1, 1, 1, pixels, 12), draw(2, columns, 12, 1, 3), window, size=(1, pixels)
-    )
-    assert_close(y, expected_y)
-
-
-@pytest.mark.parametrize(
-    ("window", "channels"),
-    [(ConvWindow(), 2100), (ConvWindow((3, 3), pads=(1, 1)), 300), (ConvWindow((2, 1)), 1030)],
-)
-def test_long_sums_are_blocked(window: ConvWindow, channels: int) -> None:
-    weights = draw(2, 33, channels, *window.kernel)
-    y, expected_y = run_convolution(draw(1, 1, 5, 6, channels), weights, window, size=(4, 6))
-    assert_close(y, expected_y, 5e-6)  # some thousand terms
-
-
-@pytest.mark.parametrize("groups", [2, 3, 12])
-@pytest.mark.parametrize("window", [ConvWindow(), ConvWindow((3, 3), (2, 2), pads=(1, 1))], ids=str)
-def test_groups_of_channels_are_independent(window: ConvWindow, groups: int) -> None:
-    weights = draw(2, groups * 5, 24 // groups, *window.kernel)
-    size = (7, 6) if window.strides == (1, 1) else (4, 3)
-    y, expected_y = run_convolution(draw(1, 2, 7, 6, 24), weights, window, size=size, groups=groups)
-    assert_close(y, expected_y)
-
-
 @pytest.mark.parametrize(
     "shape", [(0, 5, 5, 9), (1, 0, 5, 9), (1, 5, 0, 9), (1, 5, 5, 0), (2, 1, 1, 9)], ids=str
 )
@@ -193,23 +125,6 @@ def test_nan_and_infinity_reach_only_the_windows_that_contain_them() -> None:
     np.testing.assert_array_equal(np.isnan(y[0]).all(-1), seen_nan)
     np.testing.assert_array_equal(np.isnan(y[0]).any(-1), seen_nan)
     np.testing.assert_array_equal(np.isposinf(y[0]).all(-1), seen_inf)
-
-
-@pytest.mark.parametrize("channels", [0, 1, 3, 4, 5])
-def test_im2row_reads_channels_first_images(channels: int) -> None:
-    x, weights = draw(1, 2, channels, 21, 18), draw(2, 20, channels, 3, 3)
-    window = ConvWindow((3, 3), (2, 2), pads=(1, 1))
-    y = np.zeros((2, 11, 9, 20), np.float32)
-    x_tensor, x_buffer = guarded.tensor(x)
-    y_tensor, y_buffer = guarded.tensor(y)
-    packed = pack_conv_weights(weights, None, window, host_target())
-    guarded.run(
-        convolution_step(x_tensor.permute((0, 2, 3, 1)), packed, y_tensor), {x_buffer: x, y_buffer: y}
-    )
-    expected_y = reference_convolution(
-        x.transpose(0, 2, 3, 1), weights, np.zeros(20, np.float32), window, 1, (11, 9)
-    )
-    assert_close(y, expected_y)
 
 
 @pytest.mark.parametrize("window", [ConvWindow(), ConvWindow((3, 3), pads=(1, 1))], ids=str)
@@ -270,23 +185,6 @@ def test_sizes_may_be_symbolic(window: ConvWindow, channels: int) -> None:
         x, weights, np.zeros(40, np.float32), window, 1, (y.shape[1], y.shape[2])
     )
     assert_close(y, np.maximum(expected_y, 0))
-
-
-@pytest.mark.parametrize("target", TARGETS[:3], ids=lambda target: f"{target.lanes} lanes")
-@pytest.mark.parametrize("narrow", [2, 4, 8])
-def test_narrow_groups_share_a_vector(narrow: int, target: Target) -> None:
-    window = ConvWindow((3, 3), (2, 1), (1, 2), (1, 2))
-    x, weights = draw(1, 2, 7, 20, 48), draw(2, 48, narrow, 3, 3)
-    y, expected_y = run_convolution(x, weights, window, size=(4, 20), groups=48 // narrow, target=target)
-    assert_close(y, expected_y)
-
-
-@pytest.mark.parametrize("target", TARGETS[:3], ids=lambda target: f"{target.lanes} lanes")
-def test_narrow_groups_may_fill_a_single_vector(target: Target) -> None:
-    weights, window = draw(2, target.lanes, 2, 1, 3), ConvWindow((1, 3), pads=(0, 1))
-    x = draw(1, 1, 2, 20, target.lanes)
-    y, expected_y = run_convolution(x, weights, window, size=(2, 20), groups=target.lanes // 2, target=target)
-    assert_close(y, expected_y)
 
 
 def test_infinities_stay_in_their_narrow_group() -> None:

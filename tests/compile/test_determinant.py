@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from compile.test_matmul_kernel import LANES, Memory, make_target
 from models import parse_model
-from sardonyx._src.compile.kernels.reductions.determinant import determinant_step
 from sardonyx._src.ir.tensors import Array
 
 INF, NAN = float("inf"), float("nan")
@@ -83,10 +81,3 @@ def test_large_matrices_fall_back() -> None:
     assert session.stats.fallback_nodes == 1
     x = random_matrices(17, 17)
     np.testing.assert_allclose(session.run({"x": x})["y"], np.linalg.det(x.astype(np.float64)), rtol=1e-4)
-
-
-@pytest.mark.parametrize("lanes", LANES)
-def test_determinants_on_every_target(lanes: int | None) -> None:
-    x, y, memory = random_matrices(70, 6, 6), np.zeros(70, np.float32), Memory()
-    memory.run([determinant_step(memory.tensor(x), memory.tensor(y), 6)], make_target(lanes))
-    np.testing.assert_allclose(y, np.linalg.det(x.astype(np.float64)), rtol=1e-4)

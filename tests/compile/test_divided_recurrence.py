@@ -9,21 +9,10 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from compile import guarded
-from compile.lane_widths import with_lanes
-from compile.reference_comparison import normal
-from compile.test_lower_recurrence import ACTIVATIONS, reference_recurrence, unused_operands
 from compile.test_recurrent_forms import FixedLayer, Layer, assert_native, states
-from sardonyx._src.compile.kernels.recurrent.divided_recurrence import divided_recurrence_steps
-from sardonyx._src.compile.kernels.recurrent.operands import RecurrentOperands
-from sardonyx._src.compile.kernels.recurrent.packed_weights import pack_weights
-from sardonyx._src.compile.kernels.recurrent.variant import GATE_COUNTS, PHASES, CellKind, RecurrenceVariant
 from sardonyx._src.compile.kernels.tuning import RecurrenceTuning
-from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import Buffer
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ops.nn.recurrent_activations import choose_activations
 from sardonyx._src.runtime.native_program import compile_for_host
 
 KINDS = {
@@ -187,46 +176,3 @@ def test_a_long_sequence_ends_at_its_deadline() -> None:
     short = {"X": feeds["X"][:5]}
     first, second = (np.asarray(session.run(short)["y0"]) for _ in range(2))
     assert first.tobytes() == second.tobytes()
-
-
-@pytest.mark.parametrize("lanes", [1, 4, 8, 16])
-@pytest.mark.parametrize("cell", list(GATE_COUNTS))
-@pytest.mark.parametrize("hidden", [3, 85])
-@pytest.mark.parametrize("lengths", [None, (3, 0, 4)])
-def test_the_kernels_stay_in_bounds_and_match_float64(
-    lanes: int, cell: CellKind, hidden: int, lengths: tuple[int, ...] | None
-) -> None:
-    length, gates, batch = 4, GATE_COUNTS[cell], 3
-    shapes = {
-        "input_gates": (2, length, batch, gates * hidden),
-        "weights": (2, hidden, gates * hidden),
-        "hidden_bias": (2, hidden),
-        "h": (2, batch, hidden),
-        "c": (2, batch, hidden),
-    }
-    arrays: dict[str, Array] = {
-        name: normal(*dims, seed=i) / 4 for i, (name, dims) in enumerate(shapes.items())
-    }
-    expected = reference_recurrence(cell, arrays, np.array(lengths or (length,) * batch))
-    weights = arrays["weights"].transpose(0, 2, 1).reshape(2, gates, hidden, hidden)
-    arrays["weights"] = pack_weights(weights, PHASES[cell], lanes)
-    arrays |= {name: np.zeros(array.shape, np.float32) for name, array in expected.items()}
-    if lengths is not None:
-        arrays |= {"lengths": np.array(lengths, np.int32), "status": np.zeros(16, np.int64)}
-    arrays = {name: array for name, array in arrays.items() if name not in unused_operands(cell)}
-    tensors = {name: guarded.tensor(array, name) for name, array in arrays.items()}
-    buffers: dict[Buffer, Array] = {buffer: arrays[name] for name, (_, buffer) in tensors.items()}
-    operands = RecurrentOperands(**{name: view for name, (view, _) in tensors.items()}, is_backward=False)
-    activations = tuple(choose_activations(ACTIVATIONS[cell].split(), (), ()))
-    variant = RecurrenceVariant(cell, activations, has_lengths=lengths is not None)
-    steps = divided_recurrence_steps(variant, operands, replace(host_target(), lanes=lanes), "layer")
-    init, iteration = split_loop([with_lanes(step, lanes) for step in steps], len(PHASES[cell]))
-    guarded.run([*init, *iteration * length], buffers)
-    for name, array in expected.items():
-        np.testing.assert_allclose(arrays[name], array, 1e-4, 1e-5)  # of some dozen float32 operations a step
-
-
-def split_loop(steps: list[Step], phases: int) -> tuple[list[Step], list[Step]]:
-    """The steps up to the start of the loop, and those of an iteration."""
-    count = len(steps) - phases - 1
-    return steps[:count], steps[count:]

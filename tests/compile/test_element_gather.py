@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -30,19 +28,6 @@ def gather(x: Array, indices: Array, lanes: int) -> tuple[Array, int]:
     assert step.kernel.key.startswith(VECTOR_KEY)
     guarded.run(with_lanes(step, lanes), arrays)
     return result, int(status[0])
-
-
-@pytest.mark.parametrize("lanes", [1, 8, 16])
-@pytest.mark.parametrize("index", [np.int32, np.int64])
-@pytest.mark.parametrize("dtype", [np.float32, np.int64])
-def test_indices_from_both_ends(dtype: Any, index: Any, lanes: int) -> None:
-    draw = np.random.default_rng(2)
-    x = draw.integers(0, 10**6, 37).astype(dtype)
-    for count in (2, 7, 8, 15, 16, 17, 1025):
-        indices = draw.integers(-37, 37, count).astype(index)
-        result, status = gather(x, indices, lanes)
-        np.testing.assert_array_equal(result, x[indices])
-        assert status == 0
 
 
 @pytest.mark.parametrize("lanes", [1, 16])

@@ -11,7 +11,6 @@ from compile.lane_widths import with_lanes
 from compile.stages import AVX512, stages_of
 from compile.test_few_rows import draw, tensors_of
 from models import parse_model
-from sardonyx._src.compile.codegen.expressions import Apply, Local
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.few_columns import (
     GRID,
@@ -23,7 +22,6 @@ from sardonyx._src.compile.program.tensor import transpose_matrix
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array, Tensor
 
-SIZES = [(1, 20, 1), (37, 20, 1), (16, 16, 2), (100, 33, 3), (70, 100, 4), (0, 8, 1)]
 LANES = [16, 8, 4, 1]
 
 
@@ -38,15 +36,6 @@ def product(
     return y
 
 
-@pytest.mark.parametrize("lanes", LANES)
-@pytest.mark.parametrize("size", SIZES, ids=str)
-def test_products_are_those_of_numpy(size: tuple[int, int, int], lanes: int) -> None:
-    rows, terms, columns = size
-    a, weights, bias = draw(rows, terms), draw(terms, columns, seed=2), draw(columns, seed=3)
-    y = product(a, weights, bias, lanes, Epilogue())
-    np.testing.assert_allclose(y, a.astype(np.float64) @ weights + bias, 1e-5, 1e-5)
-
-
 @pytest.mark.parametrize("columns", [1, 2, 3, 4])
 def test_results_have_the_same_bits_for_all_vectors_and_rows(columns: int) -> None:
     """A sum depends neither on the vectors of the target nor on the rows around its own."""
@@ -56,20 +45,6 @@ def test_results_have_the_same_bits_for_all_vectors_and_rows(columns: int) -> No
     for row in (0, 7, 2 * GRID + 4):
         alone = product(a[row : row + 1], weights, None, 16, Epilogue())
         assert alone.tobytes() == results[0][row].tobytes()
-
-
-@pytest.mark.parametrize("lanes", LANES)
-@pytest.mark.parametrize("columns", [1, 3])
-@pytest.mark.parametrize("rows", [3, 40])
-def test_epilogues_read_operands_of_every_layout(rows: int, columns: int, lanes: int) -> None:
-    a, weights, bias = draw(rows, 32), draw(32, columns, seed=2), draw(columns, seed=3)
-    scale, column, matrix = draw(1, seed=4), draw(columns, seed=5), draw(rows, columns, seed=6)
-    value = Apply("mul", (Local("x"), Local("o0")))
-    value = Apply("max", (Apply("add", (value, Local("o1"))), Local("o2")))
-    epilogue = Epilogue(value, ("scalar", "column", "matrix"))
-    y = product(a, weights, bias, lanes, epilogue, scale, column, matrix)
-    expected = np.maximum((a.astype(np.float64) @ weights + bias) * scale + column, matrix)
-    np.testing.assert_allclose(y, expected, 1e-5, 1e-5)
 
 
 def test_numbers_that_are_not_finite_stay_in_their_row() -> None:

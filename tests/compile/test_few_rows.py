@@ -8,24 +8,16 @@ import numpy as np
 import pytest
 
 from compile import guarded
-from compile.lane_widths import with_lanes
 from compile.native_agreement import assert_engines_agree
 from compile.stages import stages_of
-from sardonyx._src.compile.codegen.expressions import Apply, Local
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.gemm.few_rows import few_rows_step, reads_in_place
+from sardonyx._src.compile.kernels.gemm.few_rows import reads_in_place
 from sardonyx._src.compile.kernels.gemm.transposed_left import (
-    exchanged_product,
-    is_exchanged,
     with_dense_rows,
 )
 from sardonyx._src.compile.llvm.jit import host_target
-from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, transpose_matrix
 from sardonyx._src.ir.tensors import Array
-
-SIZES = [(1, 128, 5), (8, 384, 512), (7, 192, 33), (16, 128, 0), (13, 256, 70), (3, 1152, 9)]
 
 
 def draw(*shape: int, seed: int = 1) -> Array:
@@ -43,32 +35,6 @@ def tensors_of(*arrays: Array) -> tuple[list[TensorView], dict[Buffer, Array]]:
     }
 
 
-def run(steps: list[Step], arrays: dict[Buffer, Array], lanes: int) -> None:
-    guarded.run([with_lanes(step, lanes) for step in steps], arrays)
-
-
-@pytest.mark.parametrize("lanes", [16, 8, 4])
-@pytest.mark.parametrize("is_transposed", [False, True])
-@pytest.mark.parametrize("size", SIZES, ids=str)
-def test_b_is_read_in_place(size: tuple[int, int, int], is_transposed: bool, lanes: int) -> None:
-    rows, columns, terms = size
-    a, b, y = draw(rows, terms), draw(terms, columns, seed=2), np.full((rows, columns), -7, np.float32)
-    left = np.ascontiguousarray(a.T) if is_transposed else a
-    (ta, tb, ty), arrays = tensors_of(left, b, y)
-    ta = transpose_matrix(ta) if is_transposed else ta
-    assert reads_in_place(ta, tb, target_of(lanes))
-    run([few_rows_step(ta, tb, ty, target_of(lanes))], arrays, lanes)
-    np.testing.assert_allclose(y, a.astype(np.float64) @ b, 1e-5, 1e-4)
-
-
-def test_an_epilogue_is_applied() -> None:
-    a, b, other, y = draw(8, 20), draw(20, 128, seed=2), draw(8, 128, seed=3), np.empty((8, 128), np.float32)
-    (ta, tb, to, ty), arrays = tensors_of(a, b, other, y)
-    epilogue = Epilogue(Apply("add", (Local("x"), Local("o0"))), ("matrix",))
-    run([few_rows_step(ta, tb, ty, host_target(), epilogue, (to,))], arrays, host_target().lanes)
-    np.testing.assert_allclose(y, a.astype(np.float64) @ b + other, 1e-5, 1e-4)
-
-
 @pytest.mark.parametrize(
     ("shapes", "reason"),
     [
@@ -81,16 +47,6 @@ def test_an_epilogue_is_applied() -> None:
 def test_other_products_are_packed(shapes: tuple[tuple[int, ...], tuple[int, ...]], reason: str) -> None:
     (a, b), _ = tensors_of(*(draw(*shape) for shape in shapes))
     assert not reads_in_place(a, b, target_of(16)), reason
-
-
-@pytest.mark.parametrize("rows", [128, 384])
-def test_a_narrow_product_is_exchanged(rows: int) -> None:
-    x, g, y = draw(70, rows), draw(70, 8, seed=2), np.full((rows, 8), -7, np.float32)
-    (tx, tg, ty), arrays = tensors_of(x, g, y)
-    target = host_target()
-    assert is_exchanged(transpose_matrix(tx), tg, target)
-    run(exchanged_product(transpose_matrix(tx), tg, ty, target), arrays, target.lanes)
-    np.testing.assert_allclose(y, x.T.astype(np.float64) @ g, 1e-5, 1e-4)
 
 
 def test_columns_that_are_far_apart_are_copied() -> None:

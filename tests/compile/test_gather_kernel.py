@@ -10,13 +10,10 @@ import pytest
 
 from compile import guarded
 from sardonyx._src.compile.kernels.data_movement.gather import (
-    gather_elements_step,
-    gather_nd_step,
     gather_step,
     scatter_elements_steps,
     scatter_nd_steps,
 )
-from sardonyx._src.compile.kernels.data_movement.one_hot import one_hot_steps
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView
 from sardonyx._src.ir.dims import symbol
@@ -48,34 +45,6 @@ def random_values(shape: Sequence[int], dtype: Any = np.float32) -> Array:
 
 def random_indices(size: int, shape: Sequence[int], dtype: Any = np.int64) -> Array:
     return np.random.default_rng(1).integers(-size, size, shape).astype(dtype)
-
-
-@pytest.mark.parametrize("dtype", [np.int32, np.int64])
-@pytest.mark.parametrize("index_shape", [(), (7,), (2, 3), (0,)])
-@pytest.mark.parametrize("shape", [(6, 5, 4), (3, 1, 1), (2, 9, 33), (1, 4, 0)])
-def test_gather_along_any_axis(shape: tuple[int, ...], index_shape: tuple[int, ...], dtype: Any) -> None:
-    array = random_values(shape)
-    for axis in range(3):
-        if shape[axis] == 0:
-            continue
-        memory, indices = Memory(), np.asarray(random_indices(shape[axis], index_shape, dtype))
-        reference = array.take(indices, axis)
-        result = np.full(reference.shape, -1, np.float32)
-        x, index_tensor, y = memory.add(array), memory.add(indices), memory.add(result)
-        assert memory.run(gather_step(x, index_tensor, y, axis, memory.status)) == 0
-        np.testing.assert_array_equal(result, reference)
-
-
-@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.int64, np.complex128])
-def test_elements_of_any_size(dtype: Any) -> None:
-    array, memory = random_values((5, 8), dtype), Memory()
-    for axis in (0, 1):
-        indices = random_indices(5, (6,))
-        reference = array.take(indices, axis)
-        result = np.zeros(reference.shape, dtype)
-        x, index_tensor, y = memory.add(array), memory.add(indices), memory.add(result)
-        assert memory.run(gather_step(x, index_tensor, y, axis, memory.status)) == 0
-        np.testing.assert_array_equal(result, reference)
 
 
 @pytest.mark.parametrize("bad_index", [5, -6, 2**40, -(2**62)])
@@ -112,34 +81,6 @@ def test_symbolic_number_of_indices() -> None:
     np.testing.assert_array_equal(result, table[indices])
 
 
-def test_gather_elements_along_any_axis() -> None:
-    array = random_values((4, 6, 5))
-    for axis in range(3):
-        memory, shape = Memory(), [3, 4, 2]
-        shape[axis] = 9
-        indices = random_indices(array.shape[axis], shape)
-        result = np.zeros(shape, np.float32)
-        x, index_tensor, y = memory.add(array), memory.add(indices), memory.add(result)
-        assert memory.run(gather_elements_step(x, index_tensor, y, axis, memory.status)) == 0
-        source = array[tuple(slice(None) if a == axis else slice(n) for a, n in enumerate(shape))]
-        np.testing.assert_array_equal(result, np.take_along_axis(source, indices, axis))
-
-
-@pytest.mark.parametrize("batch", [0, 1])
-@pytest.mark.parametrize("depth", [1, 2])
-def test_gather_nd(depth: int, batch: int) -> None:
-    array, memory = random_values((3, 4, 5, 6)), Memory()
-    sizes = np.array(array.shape[batch : batch + depth])
-    lead = (3,) if batch else ()
-    indices = np.random.default_rng(2).integers(-sizes, sizes, (*lead, 7, depth))
-    batch_index = (np.arange(3)[:, None],) if batch else ()
-    reference = array[(*batch_index, *np.moveaxis(indices, -1, 0))]
-    result = np.zeros(reference.shape, np.float32)
-    x, index_tensor, y = memory.add(array), memory.add(indices), memory.add(result)
-    assert memory.run(gather_nd_step(x, index_tensor, y, batch, memory.status)) == 0
-    np.testing.assert_array_equal(result, reference)
-
-
 def test_last_of_several_updates_wins() -> None:
     memory, array = Memory(), random_values((4, 5))
     indices, updates = np.array([[0, 0], [1, -3], [7, 2]]), -random_values((3, 2)) - 1
@@ -148,20 +89,6 @@ def test_last_of_several_updates_wins() -> None:
     assert memory.run(scatter_elements_steps(x, index_tensor, update_tensor, y, 1, memory.status)) == 5
     reference = array.copy()
     reference[0, 0], reference[2, 2], reference[1, [1, 2]] = updates[0, 1], updates[2, 1], updates[1]
-    np.testing.assert_array_equal(result, reference)
-
-
-@pytest.mark.parametrize("depth", [1, 2, 3])
-def test_scatter_nd(depth: int) -> None:
-    memory, array = Memory(), random_values((4, 5, 6))
-    sizes = np.array(array.shape[:depth])
-    indices = np.random.default_rng(3).integers(-sizes, sizes, (2, 3, depth))
-    updates = -random_values((2, 3, *array.shape[depth:])) - 1
-    result, reference = np.zeros_like(array), array.copy()
-    x, index_tensor, update_tensor, y = (memory.add(a) for a in (array, indices, updates, result))
-    assert memory.run(scatter_nd_steps(x, index_tensor, update_tensor, y, memory.status)) == 0
-    for position in np.ndindex(2, 3):
-        reference[tuple(indices[position])] = updates[position]
     np.testing.assert_array_equal(result, reference)
 
 
@@ -174,15 +101,3 @@ def test_update_out_of_bounds_is_skipped() -> None:
     assert memory.run(scatter_nd_steps(x, index_tensor, update_tensor, y, memory.status)) == 2
     np.testing.assert_array_equal(result[[1, 3]], updates[[0, 2]])
     np.testing.assert_array_equal(result[[0, 2]], array[[0, 2]])
-
-
-@pytest.mark.parametrize("axis", [0, 1, -1])
-def test_one_hot(axis: int) -> None:
-    memory, indices = Memory(), np.array([[0, -1, 6], [5, -6, -7]])
-    values = np.array([2, 9], np.float32)
-    reference = np.moveaxis(np.where(indices[..., None] % 6 == np.arange(6), 9, 2), -1, axis)
-    reference = np.where(np.expand_dims((indices >= -6) & (indices < 6), axis), reference, 2)
-    result = np.zeros(reference.shape, np.float32)
-    index_tensor, values_tensor, y = (memory.add(a) for a in (indices, values, result))
-    memory.run(one_hot_steps(index_tensor, values_tensor, y, axis, memory.status))
-    np.testing.assert_array_equal(result, reference)

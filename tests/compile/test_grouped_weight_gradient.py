@@ -6,37 +6,11 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from compile import guarded
-from compile.test_weight_gradient import compute_expected, draw
+from compile.test_weight_gradient import draw
 from models import parse_model
-from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow
-from sardonyx._src.compile.kernels.depthwise.weight_gradient import depthwise_weight_gradient_step
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.ir.model import Model
-
-
-@pytest.mark.parametrize(
-    ("image", "channels", "window", "out"),
-    [
-        ((6, 7), 1, ConvWindow((3, 3), pads=(1, 1)), (6, 7)),
-        ((6, 7), 70, ConvWindow((3, 3), pads=(1, 1)), (6, 7)),
-        ((9, 10), 130, ConvWindow((5, 3), (2, 2), pads=(2, 1)), (5, 5)),
-        ((10, 9), 16, ConvWindow((3, 2), (2, 3), (2, 1), pads=(0, 1)), (3, 3)),
-        ((2, 2), 64, ConvWindow((5, 5), pads=(9, 9)), (16, 16)),
-    ],
-    ids=str,
-)
-def test_depthwise_kernel(
-    image: tuple[int, int], channels: int, window: ConvWindow, out: tuple[int, int]
-) -> None:
-    x, dy = draw(1, 3, *image, channels), draw(2, 3, *out, channels)
-    dw = np.full((channels, 1, *window.kernel), np.nan, np.float32)
-    (x_tensor, x_buffer), (dy_tensor, dy_buffer), (dw_tensor, dw_buffer) = map(guarded.tensor, (x, dy, dw))
-    step = depthwise_weight_gradient_step(x_tensor, dy_tensor, dw_tensor, window)
-    guarded.run(step, {x_buffer: x, dy_buffer: dy, dw_buffer: dw})
-    np.testing.assert_allclose(dw, compute_expected(x, dy, window, channels), 1e-5, 1e-4)
-
 
 MODELS = [
     ("float[2,8,9,8] x, float[20,2,3,3] w", "group = 4", "conv_weight_gradient"),

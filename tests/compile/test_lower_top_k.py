@@ -5,11 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compile import guarded
-from compile.lane_widths import with_lanes
 from compile.reference_comparison import assert_matches_reference, normal
 from models import parse_model
-from sardonyx._src.compile.kernels.reductions.top_k import top_k_step
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.runtime.run_limits import Bailout
@@ -91,19 +88,3 @@ def test_k_greater_than_n_bails_out_at_run_time() -> None:
     assert_matches_reference(source, {"x": normal(2, 3)}, {"x": normal(0, 9)}, {"x": normal(5, 100)})
     with pytest.raises(Bailout):
         assert_matches_reference(source, {"x": normal(2, 2)})
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("lanes", [16, 8, 4, 1])
-def test_rows_are_read_within_bounds(lanes: int, dtype: type[np.generic]) -> None:
-    x = normal(5, 77).astype(dtype)
-    values, indices = np.zeros((5, 9), dtype), np.zeros((5, 9), np.int64)
-    arrays: tuple[Array, ...] = (x, values, indices)
-    tensors = [guarded.tensor(array) for array in arrays]
-    x_tensor, values_tensor, indices_tensor = (tensor for tensor, _ in tensors)
-    step = top_k_step(x_tensor, values_tensor, indices_tensor, -1, largest=True)
-    guarded.run(
-        with_lanes(step, lanes), {buffer: array for (_, buffer), array in zip(tensors, arrays, strict=True)}
-    )
-    np.testing.assert_array_equal(values, -np.sort(-x, axis=1)[:, :9])
-    np.testing.assert_array_equal(np.take_along_axis(x, indices, 1), values)

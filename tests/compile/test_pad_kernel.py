@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from compile import guarded
-from sardonyx._src.compile.kernels.data_movement.fill import fill_step, tile_step
 from sardonyx._src.compile.kernels.data_movement.pad import PadMode, can_pad, pad_steps
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Known, known_ge, symbol
@@ -28,21 +27,6 @@ def run_pad(array: Array, pads: Pads, mode: PadMode) -> Array:
     steps = pad_steps(x, y, [a for a, _ in pads], mode, np.array(5, array.dtype))
     guarded.run(steps, {x_buffer: array, y_buffer: result})
     return result
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.uint8, np.int64])
-@pytest.mark.parametrize("pads", [((0, 0), (1, 2), (3, 0)), ((2, 1), (0, 0), (0, 9)), ((0, 0),) * 3])
-@pytest.mark.parametrize("shape", [(2, 5, 6), (1, 17, 40), (0, 3, 4)])
-def test_constant_pad(shape: tuple[int, ...], pads: Pads, dtype: Any) -> None:
-    array = random_array(shape, dtype)
-    np.testing.assert_array_equal(run_pad(array, pads, "constant"), np.pad(array, pads, constant_values=5))
-
-
-@pytest.mark.parametrize("pads", [((0, 0), (1, 2), (3, 0)), ((1, 1), (4, 4), (0, 5)), ((0, 0),) * 3])
-@pytest.mark.parametrize("mode", ["reflect", "edge", "wrap"])
-def test_reflect_edge_and_wrap_pad(mode: PadMode, pads: Pads) -> None:
-    array = random_array((2, 5, 6))
-    np.testing.assert_array_equal(run_pad(array, pads, mode), np.pad(array, pads, mode=mode))
 
 
 def test_negative_pads_crop() -> None:
@@ -84,21 +68,3 @@ def test_symbolic_dims() -> None:
         steps = pad_steps(*symbolic, [0, 1], "constant", np.array(5, np.float32))
         guarded.run(steps, {x_buffer: array, y_buffer: result}, {"N": size})
         np.testing.assert_array_equal(result, np.pad(array, ((0, 0), (1, 2)), constant_values=5))
-
-
-@pytest.mark.parametrize("repeats", [(1, 1, 1), (2, 1, 3), (1, 4, 2), (3, 0, 1)])
-def test_tile(repeats: tuple[int, int, int]) -> None:
-    array = random_array((2, 3, 5))
-    expected = np.tile(array, repeats)
-    result = np.zeros_like(expected)
-    (x, x_buffer), (y, y_buffer) = guarded.tensor(array), guarded.tensor(result)
-    guarded.run(tile_step(x, y, repeats), {x_buffer: array, y_buffer: result})
-    np.testing.assert_array_equal(result, expected)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.bool_, np.int16, np.complex128])
-def test_fill(dtype: Any) -> None:
-    result = np.zeros((3, 50), dtype)
-    y, y_buffer = guarded.tensor(result)
-    guarded.run(fill_step(y, np.array(7, dtype)), {y_buffer: result})
-    assert (result == np.array(7, dtype)).all()

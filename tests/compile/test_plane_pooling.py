@@ -6,12 +6,8 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from compile import guarded
-from compile.lane_widths import with_lanes
 from compile.reference_comparison import assert_close, normal
 from models import parse_model
-from sardonyx._src.compile.kernels.pooling.plane_pooling import PlaneWindow, plane_pooling_step
-from sardonyx._src.compile.kernels.pooling.pooling import PoolingAlgorithm
 from sardonyx._src.ir.tensors import Array
 
 DIMS = {1: "W", 2: "H,W", 3: "D,H,W"}
@@ -107,20 +103,3 @@ def test_half_precision_indices(dtype: str) -> None:
     text = f"""g ({dtype}[1,2,6,6] x) => ({dtype}[1,2,3,3] y, int64[1,2,3,3] i)
         {{ y, i = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x) }}"""
     assert_native(text, normal(1, 2, 6, 6).round(1).astype(sx.DataType[dtype.upper()].numpy))
-
-
-@pytest.mark.parametrize("rank", [1, 2, 3])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8])
-@pytest.mark.parametrize("lanes", [16, 4, 1])
-def test_the_kernel_stays_in_bounds(rank: int, dtype: type, lanes: int) -> None:
-    x: Array = (normal(2, 3, *(5, 4, 6)[:rank]) * 50).astype(dtype)
-    window = PlaneWindow((3, 2, 2)[:rank], (2, 1, 2)[:rank], (1, 2, 1)[:rank], (1,) * (2 * rank))
-    out = [
-        (n + 2 - (k - 1) * d - 1) // s + 1
-        for n, k, s, d in zip(x.shape[2:], window.kernel, window.strides, window.dilations, strict=True)
-    ]
-    y, i = np.zeros((2, 3, *out), dtype), np.zeros((2, 3, *out), np.int64)
-    (a, a_buffer), (v, v_buffer), (p, p_buffer) = map(guarded.tensor, (x, y, i))
-    step = with_lanes(plane_pooling_step(a, (v, p), PoolingAlgorithm("max"), window), lanes)
-    guarded.run(step, {a_buffer: x, v_buffer: y, p_buffer: i})
-    np.testing.assert_array_equal(y.reshape(-1), x.reshape(-1)[i.reshape(-1)])

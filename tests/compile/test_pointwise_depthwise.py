@@ -105,29 +105,6 @@ def test_kernel_sizes_and_strides(size: int, stride: int) -> None:
     Layers((2, 13, 19, 11), 35, window).assert_equal_bits()
 
 
-@pytest.mark.parametrize(
-    "window",
-    [
-        SlidingWindow((3, 3)),
-        SlidingWindow((3, 3), (2, 2), pads=(0, 0, 1, 1)),
-        SlidingWindow((3, 3), (1, 2), (2, 3), (4, 0, 0, 7)),
-        SlidingWindow((2, 7), (2, 1), pads=(1, 3, 0, 3)),
-        SlidingWindow((3, 3), pads=(2, 2, 9, 2)),  # rows below the image see padding only
-        SlidingWindow((3, 3), (1, 1), (3, 1), (0, 0, 8, 0)),
-        SlidingWindow((5, 1), (5, 1)),
-    ],
-    ids=str,
-)
-def test_windows_of_any_kind(window: SlidingWindow) -> None:
-    Layers((2, 11, 9, 5), 18, window).assert_equal_bits()
-
-
-@pytest.mark.parametrize("width", [1, 2, 7, 16, 29])
-@pytest.mark.parametrize("channels", [2, 16, 33, 64, 70])
-def test_sizes_that_are_no_multiple_of_a_tile(width: int, channels: int) -> None:
-    Layers((1, 6, width, 3), channels).assert_equal_bits()
-
-
 @pytest.mark.parametrize("height", [1, 2, 40])
 def test_images_of_few_and_of_many_rows(height: int) -> None:
     Layers((3, height, 5, 4), 16).assert_equal_bits()
@@ -143,12 +120,6 @@ def test_wide_images_have_small_groups_of_rows() -> None:
 @pytest.mark.parametrize("activation", [Epilogue(), SIGMOID])
 def test_activations_and_epilogues(activation: Epilogue) -> None:
     Layers((1, 9, 14, 6), 40, activation=activation, epilogue=SIGMOID).assert_equal_bits()
-
-
-@pytest.mark.parametrize(("lanes", "registers"), [(8, 16), (4, 32), (1, 16)])
-def test_targets(lanes: int, registers: int) -> None:
-    target = replace(host_target(), lanes=lanes, registers=registers)
-    Layers((1, 6, 11, 5), 21, target=target).assert_equal_bits()
 
 
 @pytest.mark.parametrize("shape", [(0, 4, 4, 8), (1, 0, 4, 8), (1, 4, 0, 8)])

@@ -5,36 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from compile import guarded
-from compile.lane_widths import with_lanes
 from compile.test_requantization import KINDS, Quantization, run_native
-from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
-from sardonyx._src.compile.kernels.pooling.pooling import PoolingAlgorithm, pooling_step
-from sardonyx._src.ir.tensors import Array
-
-
-def pool(x: Array, kernel: int, stride: int, pad: int, lowest: int) -> Array:
-    """MaxPool of x [N, H, W, C], padded by `pad` on all sides."""
-    padded = np.pad(x, ((0, 0), (pad, pad), (pad, pad), (0, 0)), constant_values=lowest)
-    windows = np.lib.stride_tricks.sliding_window_view(padded, (kernel, kernel), (1, 2))
-    return np.asarray(windows.max((-2, -1))[:, ::stride, ::stride])
-
-
-@pytest.mark.parametrize("dtype", KINDS)
-@pytest.mark.parametrize("lanes", [16, 8, 4, 1])
-@pytest.mark.parametrize("geometry", [(3, 2, 1), (2, 1, 0), (5, 3, 2)], ids=str)
-def test_maxima_of_bytes(dtype: str, lanes: int, geometry: tuple[int, int, int]) -> None:
-    kernel, stride, pad = geometry
-    info = np.iinfo(dtype)
-    x = np.random.default_rng(1).integers(info.min, info.max, (2, 11, 16, 37), dtype, endpoint=True)
-    x[:, :4] = info.min  # windows of the lowest number
-    expected = pool(x, kernel, stride, pad, int(info.min))
-    y = np.full(expected.shape, 7, dtype)
-    (source, x_buffer), (result, y_buffer) = guarded.tensor(x), guarded.tensor(y)
-    window = SlidingWindow((kernel, kernel), (stride, stride), (1, 1), (pad, pad, pad, pad))
-    step = pooling_step(source, result, PoolingAlgorithm("max"), window)
-    guarded.run(with_lanes(step, lanes), {x_buffer: x, y_buffer: y})
-    np.testing.assert_array_equal(y, expected)
 
 
 @pytest.mark.parametrize("dtype", KINDS)

@@ -99,12 +99,6 @@ def test_antialiasing_uses_more_taps() -> None:
     )
 
 
-@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
-@pytest.mark.parametrize("lanes", [1, 4, 8, 16])
-def test_vector_widths(mode: str, lanes: int) -> None:
-    assert_resizes((1, 3, 4, 37), axis(3, 6), axis(4, 8), ResampleMode(mode), lanes)
-
-
 @pytest.mark.parametrize("shape", [(0, 2, 2, 8), (1, 0, 2, 8), (1, 2, 2, 0)])
 def test_empty_images_are_accepted(shape: tuple[int, ...]) -> None:
     assert_resizes(shape, axis(shape[1], 2 * shape[1]), axis(2, 4), ResampleMode("linear"))

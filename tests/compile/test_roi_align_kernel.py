@@ -6,12 +6,9 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from compile import guarded
-from compile.lane_widths import with_lanes
 from compile.native_agreement import assert_engines_agree
 from compile.reference_comparison import normal
 from models import parse_model
-from sardonyx._src.compile.kernels.sampling.roi_align import RoiAlignment, roi_align_step
 from sardonyx._src.ir.tensors import Array
 
 DRAW = np.random.default_rng(3)
@@ -85,24 +82,3 @@ def test_regions_of_very_many_points_are_left_to_the_reference_kernel() -> None:
     feeds = {"x": normal(1, 2, 4, 4), "rois": np.array([[0, 0, 4e5, 3]], np.float32), "images": np.array([0])}
     expected = sx.Session(parse_model(text, opset=28), engine="reference").run(feeds)["y"]
     np.testing.assert_array_equal(np.asarray(session.run(feeds)["y"]), np.asarray(expected))
-
-
-@pytest.mark.parametrize("lanes", [16, 8, 4, 1])
-@pytest.mark.parametrize("channels", [1, 7, 40])
-@pytest.mark.parametrize("mode", ["avg", "max"])
-def test_the_kernel_stays_in_bounds(mode: str, channels: int, lanes: int) -> None:
-    x, y, status = (
-        normal(2, 4, 5, channels),
-        np.zeros((6, 3, 2, channels), np.float32),
-        np.zeros(16, np.int64),
-    )
-    feeds = regions(6, 5, 2)
-    tensors = [guarded.tensor(array) for array in (x, feeds["rois"], feeds["images"], y, status)]
-    config = RoiAlignment(mode == "avg", half_pixel=True, points=2, scale=1.0)
-    (a, _), (r, _), (i, _), (out, _), (s, _) = tensors
-    arrays: tuple[Array, ...] = (x, feeds["rois"], feeds["images"], y, status)
-    guarded.run(
-        with_lanes(roi_align_step(a, r, i, out, s, config), lanes),
-        {buffer: array for (_, buffer), array in zip(tensors, arrays, strict=True)},
-    )
-    assert np.isfinite(y).all() and y.any() and not status.any()

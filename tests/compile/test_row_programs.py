@@ -8,67 +8,18 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from compile import guarded
 from compile.stages import regions_of
 from models import parse_model
-from sardonyx._src.compile.codegen.expressions import Apply, Local
-from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue
-from sardonyx._src.compile.kernels.reductions.row_program import (
-    MEAN,
-    RowProgram,
-    RowSum,
-    Y,
-    row_program_steps,
-)
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import partition_model
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array
 
 CLOSE = (2e-5, 1e-5)  # sums of up to 1000 products
-X, SCALE, SUM, SECOND = Local("x0"), Local("c0"), Local("r0"), Local("r1")
-CENTRED = Apply("sub", (X, SUM))
-PROGRAM = RowProgram(  # y = (x - mean(x)) * scale - sum of squares of x - mean(x); sums of x, and of y after the epilogue
-    1,
-    1,
-    ((RowSum(X, MEAN),), (RowSum(Apply("mul", (CENTRED, CENTRED))),)),
-    Apply("sub", (Apply("mul", (CENTRED, SCALE)), SECOND)),
-    (X, Y),
-)
 
 
 def draw(seed: int, *shape: int) -> Array:
     return np.random.default_rng(seed).normal(0.5, 1, shape).astype(np.float32)
-
-
-@pytest.mark.parametrize("rows", [0, 1, 7, 40])
-@pytest.mark.parametrize("n", [1, 15, 64, 67, 1000])
-def test_kernel_computes_its_expressions(rows: int, n: int) -> None:
-    x, scale, residual = draw(1, rows, n), draw(2, n), draw(3, rows, n)
-    y, sums = np.full_like(x, np.nan), [np.full(n, np.nan, np.float32) for _ in range(2)]
-    arrays = (x, scale, residual, y, *sums)
-    tensors, buffers = zip(*map(guarded.tensor, arrays), strict=True)
-    epilogue = Epilogue(Apply("add", (RESULT, Local("o0"))), ("matrix",))
-    steps = row_program_steps(PROGRAM, tensors[:2], tensors[3], 1, tensors[4:], epilogue, (tensors[2],))
-    partial_sums = steps[0].writes[1].buffer
-    memory = dict(zip(buffers, arrays, strict=True))
-    memory[partial_sums] = np.zeros(partial_sums.size // 4, np.float32)
-    guarded.run(steps, memory)
-    centred = x.astype(np.float64) - x.mean(1, dtype=np.float64, keepdims=True)
-    expected = centred * scale - (centred**2).sum(1, keepdims=True) + residual
-    np.testing.assert_allclose(y, expected, 1e-5, 1e-3)
-    np.testing.assert_allclose(sums[0], x.sum(0, dtype=np.float64), *CLOSE)
-    np.testing.assert_allclose(sums[1], expected.sum(0), 1e-5, 1e-2)
-
-
-def test_without_sums_the_result_may_replace_an_operand() -> None:
-    x = draw(1, 9, 33)
-    before = x.astype(np.float64)
-    tensor, buffer = guarded.tensor(x)
-    (step,) = row_program_steps(RowProgram(1, 0, ((RowSum(X),),), CENTRED), (tensor,), tensor, 1)
-    assert step.in_place
-    guarded.run(step, {buffer: x})
-    np.testing.assert_allclose(x, before - before.sum(1, keepdims=True), *CLOSE)
 
 
 # --- patterns --------------------------------------------------------------------------------

@@ -48,31 +48,6 @@ def reference(
     return y
 
 
-@pytest.mark.parametrize("groups", [1, 3])
-@pytest.mark.parametrize(
-    ("window", "size"),
-    [
-        (ConvWindow((2, 2), (2, 2)), (8, 10)),
-        (ConvWindow((4, 4), (2, 2), pads=(1, 1)), (8, 10)),
-        (ConvWindow((3, 3), (2, 3), pads=(1, 0)), (8, 15)),
-        (ConvWindow((3, 3), pads=(1, 1)), (4, 5)),
-        (ConvWindow((3, 2), (2, 4), (2, 3), pads=(0, 1)), (11, 19)),
-        (ConvWindow((3, 3), (1, 2), (3, 2), pads=(2, 2)), (6, 9)),
-        (ConvWindow((1, 1), (3, 2)), (12, 11)),
-    ],
-    ids=str,
-)
-def test_phases_of_any_strides_and_dilations(window: ConvWindow, size: tuple[int, int], groups: int) -> None:
-    x, weights, bias = draw(1, 2, 4, 5, 12), draw(2, 12, 7, *window.kernel), draw(3, 7 * groups)
-    y = np.full((2, *size, 7 * groups), np.nan, np.float32)
-    (x_tensor, x_buffer), (y_tensor, y_buffer) = guarded.tensor(x), guarded.tensor(y)
-    phases = pack_transposed_weights(weights, bias, window, host_target(), groups)
-    guarded.run(transposed_convolution_steps(x_tensor, phases, y_tensor), {x_buffer: x, y_buffer: y})
-    np.testing.assert_allclose(
-        y, reference(x, weights, bias, window, groups, size), 0, 1e-5
-    )  # 2^-24 of sums near 30
-
-
 def test_an_epilogue_reads_matrices_of_symbolic_size() -> None:
     window, epilogue = (
         ConvWindow((4, 4), (2, 2), pads=(1, 1)),

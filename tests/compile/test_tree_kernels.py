@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
 import pytest
 
 import sardonyx as sx
-from compile import guarded
-from compile.lane_widths import with_lanes
 from compile.random_trees import FEATURES, MODES, RandomTrees, TreeShape, random_rows, tree_model
-from sardonyx._src.compile.kernels.trees.ensemble import Ensemble, tables_of, tree_step
-from sardonyx._src.compile.layouts.constants import ConstantPool
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.compile.program.program import FallbackOp, Program
@@ -24,7 +19,6 @@ from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
-from sardonyx._src.ops.ml.tree_attributes import attributes_in, forest_of
 
 ROWS = (1, 2, 3, 70, 0)  # walked, and in whole and partial blocks
 SHAPES = {
@@ -318,29 +312,6 @@ def test_classes_without_votes_win_nothing() -> None:
 
 
 # --- all widths of vectors -----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("lanes", [1, 4, 8, 16])
-@pytest.mark.parametrize("shape", [TreeShape(trees=9, leaves=30), TreeShape(trees=3, leaves=70)])
-@pytest.mark.parametrize("votes", [1, 3])
-def test_kernels_of_all_widths_access_their_operands_alone(lanes: int, shape: TreeShape, votes: int) -> None:
-    trees = RandomTrees(20, replace(shape, votes=votes, missing=True), 3)
-    lists = trees.attributes("target") | {"n_targets": 3, "post_transform": "SOFTMAX"}
-    forest = forest_of(attributes_in(lists, "target"), 3)
-    for dtype in (np.float32, np.float64):
-        ensemble = Ensemble(forest, DataType.of(np.dtype(dtype)), 3, "SUM", "SOFTMAX", np.zeros(3))
-        target = replace(host_target(), lanes=lanes)
-        tables = tables_of(ensemble, target)
-        assert tables is not None and (tables.bits is None) == (lanes == 1)
-        for rows in (1, 3, 59, 75):
-            x, y = random_rows(rows, rows, dtype), np.zeros((rows, 3), np.float32)
-            (x_view, x_buffer), (y_view, y_buffer) = guarded.tensor(x), guarded.tensor(y)
-            constant = ConstantPool().tensor
-            step = tree_step(ensemble, tables, target, x_view, y_view, None, constant)
-            guarded.run(with_lanes(step, lanes), {x_buffer: x, y_buffer: y})
-            model = tree_model("TreeEnsembleRegressor", 3, dtype, lists)
-            (expected,) = Interpreter(model).run({"x": x}).values()
-            np.testing.assert_allclose(y, np.asarray(expected, np.float32), 3e-7)
 
 
 # --- long chains, and trees that are not trees ---------------------------------------------------

@@ -52,7 +52,7 @@ def attention(
     expected = attend(q, k, v, added, bounds, lengths)
     options = {}
     if lengths is not None:
-        status = trial.expect(trial.input(np.zeros(16, np.int64)), np.zeros(16))
+        status = trial.status()
         options = {"lengths": trial.input(lengths), "status": status, "max_length": keys}
     order = (0, 2, 1, 3) if layout == "rows of heads" else (0, 1, 2, 3)
     tensors = [trial.input(np.ascontiguousarray(t.transpose(order))).permute(order) for t in (q, k, v)]
@@ -187,7 +187,7 @@ def rotary_embedding(
     tensors = trial.input(np.ascontiguousarray(x.transpose(order))).permute(order), trial.result(y, gap=2)
     options = {}
     if has_positions:
-        status = trial.expect(trial.input(np.zeros(16, np.int64)), np.zeros(16))
+        status = trial.status()
         options = {"positions": trial.input(positions), "status": status}
     return [rotary_embedding_step(*tensors, *map(trial.input, caches), interleaved=interleaved, **options)]
 

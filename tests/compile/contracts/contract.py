@@ -55,6 +55,13 @@ def vector_edges(target: Target) -> list[int]:
     return sorted({n for n in (*ends, 3, lanes // 2) if n > 0})
 
 
+def row_lengths(target: Target) -> tuple[int, ...]:
+    """Rows around one to four vectors of elements of 4 bytes, and so of other sizes."""
+    lanes = target.lanes
+    longer = [n for n in vector_edges(target) if n > 2 * lanes + 1]
+    return (*range(2 * lanes + 2), *longer, 257)
+
+
 def check_contract(contract: Contract) -> None:
     """Walks the cases: each value of each axis on the host's class, and samples of another; many more by `make fuzz`.
 

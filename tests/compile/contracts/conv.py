@@ -12,9 +12,7 @@ from compile.contracts.references import (
     EpilogueKind,
     add_epilogue,
     convolve,
-    differentiate_weights,
     output_size,
-    transposed_convolve,
 )
 from compile.contracts.trial import Trial
 from sardonyx._src.compile.codegen.target import Target
@@ -26,12 +24,6 @@ from sardonyx._src.compile.kernels.conv.integer_convolution import (
     pack_integer_weights,
 )
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow, pack_conv_weights, packs_lines
-from sardonyx._src.compile.kernels.conv.transposed import (
-    pack_computed_transposed_weights,
-    pack_transposed_weights,
-    transposed_convolution_steps,
-)
-from sardonyx._src.compile.kernels.conv.weight_gradient import weight_gradient_steps
 from sardonyx._src.compile.kernels.gemm.bf16 import BF16_PER_WORD, has_bf16_products
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
 from sardonyx._src.compile.kernels.gemm.packed_int8 import make_padded_temporary, view_as_int8x4
@@ -59,25 +51,6 @@ def image_of(trial: Trial, window: ConvWindow, pixels: int, channels: int) -> tu
     """Two images of two lines, and the height and width of the output with equal pads on both sides."""
     x = trial.integers(2, 2, pixels, channels)
     return x, output_size((2, pixels), window, window.pads)
-
-
-def weight_gradient(
-    trial: Trial, channels: int, columns: int, window: ConvWindow, groups: int, pixels: int
-) -> Sequence[Step]:
-    x, size = image_of(trial, window, pixels, channels * groups)
-    dy = trial.integers(2, *size, columns * groups)
-    dw = trial.result(differentiate_weights(x, dy, window, groups))
-    return weight_gradient_steps(trial.input(x), trial.input(dy), dw, window, trial.target, groups)
-
-
-def weight_gradient_axes(target: Target) -> Axes:
-    return {
-        "channels": [*around(10)[1:], 27, 28, 36, 45, 54, 63, 79, 80, 81, 98, 161],
-        "columns": vector_edges(target),
-        "window": WINDOWS,
-        "groups": (1, 3),
-        "pixels": (0, 1, 5, 20, 43, 129),
-    }
 
 
 def convolution(
@@ -186,81 +159,6 @@ def narrow_axes(target: Target) -> Axes:
     }
 
 
-def computed_convolution(
-    trial: Trial, pixels: int, columns: int, channels: int, window: ConvWindow, groups: int
-) -> Sequence[Step]:
-    """Weights and bias that steps pack."""
-    x, size = image_of(trial, window, pixels, channels * groups)
-    weights, bias = (
-        trial.integers(columns * groups, channels, *window.kernel),
-        trial.integers(columns * groups),
-    )
-    y = trial.result(convolve(x, weights, window, size, groups) + bias)
-    packed, steps = pack_computed_weights(
-        trial.input(weights), trial.input(bias), window, trial.target, groups
-    )
-    return [*steps, convolution_step(trial.input(x), packed, y)]
-
-
-def computed_axes(target: Target) -> Axes:
-    return {
-        "pixels": (1, 2, 7),
-        "columns": vector_edges(target),
-        "channels": (1, 2, 3, 8, 9, 17),
-        "window": (*WINDOWS, ConvWindow((7, 7), pads=(3, 3)), ConvWindow((5, 4), pads=(2, 2))),
-        "groups": (1, 3),
-    }
-
-
-def transposed_convolution(
-    trial: Trial, pixels: int, columns: int, channels: int, window: ConvWindow, groups: int, is_computed: bool
-) -> Sequence[Step]:
-    x = trial.integers(2, 3, pixels, channels * groups)
-    size = transposed_size((3, pixels), window)
-    weights, bias = (
-        trial.integers(channels * groups, columns, *window.kernel),
-        trial.integers(columns * groups),
-    )
-    y = trial.result(transposed_convolve(x, weights, window, size, groups) + bias, gap=2)
-    if not is_computed:
-        phases = pack_transposed_weights(weights, bias, window, trial.target, groups)
-        return transposed_convolution_steps(trial.input(x), phases, y)
-    status = trial.expect(trial.input(np.zeros(16, np.int64)), np.zeros(16))
-    phases, steps = pack_computed_transposed_weights(
-        trial.input(weights), trial.input(bias), window, trial.target, groups, status
-    )
-    return [*steps, *transposed_convolution_steps(trial.input(x), phases, y)]
-
-
-def transposed_size(image: tuple[int, int], window: ConvWindow) -> tuple[int, int]:
-    """Height and width of the output, with equal pads on both sides."""
-    height, width = (
-        max(0, (n - 1) * s + (k - 1) * d + 1 - 2 * int(str(pad))) if n else 0
-        for n, s, k, d, pad in zip(
-            image, window.strides, window.kernel, window.dilations, window.pads, strict=True
-        )
-    )
-    return height, width
-
-
-def transposed_axes(target: Target) -> Axes:
-    windows = (
-        ConvWindow((2, 2), (2, 2)),
-        ConvWindow((4, 4), (2, 2), pads=(1, 1)),
-        ConvWindow((3, 2), (2, 3), (2, 3), pads=(0, 1)),
-        ConvWindow((3, 3), pads=(1, 1)),
-        ConvWindow((1, 1), (3, 2)),
-    )
-    return {
-        "pixels": (*range(14), 20, 33),
-        "columns": vector_edges(target),
-        "channels": (1, 3, 8, 9, 17),
-        "window": windows,
-        "groups": (1, 3),
-        "is_computed": (False, True),
-    }
-
-
 # --- integers and bfloat16 ---------------------------------------------------------------------
 
 
@@ -319,13 +217,10 @@ def bf16_axes(target: Target) -> Axes:
 
 
 CONTRACTS = [
-    Contract(weight_gradient, weight_gradient_axes),
     Contract(convolution, convolution_axes),
     Contract(convolution_with_epilogue, epilogue_axes),
     Contract(channels_first_convolution, channels_first_axes),
     Contract(narrow_convolution, narrow_axes),
-    Contract(computed_convolution, computed_axes),
-    Contract(transposed_convolution, transposed_axes),
     Contract(integer_convolution, integer_axes),
     Contract(bf16_convolution, bf16_axes, has_bf16_products),
 ]

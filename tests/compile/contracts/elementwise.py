@@ -7,7 +7,7 @@ from itertools import permutations
 
 import numpy as np
 
-from compile.contracts.contract import Axes, Contract, vector_edges
+from compile.contracts.contract import Axes, Contract, row_lengths
 from compile.contracts.trial import Trial
 from sardonyx._src.compile.codegen.expressions import Apply, Cast, Local, Scalar
 from sardonyx._src.compile.codegen.target import Target
@@ -16,17 +16,8 @@ from sardonyx._src.compile.program.step import Step
 from sardonyx._src.dtypes import DataType
 
 A, B = Local("i0"), Local("i1")
+AROUND_A_UNIT = (8191, 8193)  # elements of a unit of work
 TYPES = ("float32", "float64", "int32", "int64", "int8", "uint8")
-
-
-def lengths(target: Target) -> tuple[int, ...]:
-    """Rows around one to four vectors, and around a unit of work."""
-    return (
-        *range(2 * target.lanes + 2),
-        *(n for n in vector_edges(target) if n > 2 * target.lanes + 1),
-        8191,
-        8193,
-    )
 
 
 def broadcast_sum(
@@ -42,7 +33,7 @@ def broadcast_sum(
 
 def sum_axes(target: Target) -> Axes:
     return {
-        "n": lengths(target),
+        "n": (*row_lengths(target), *AROUND_A_UNIT),
         "rows": ((1, 1), (2, 3), (5, 1), (0, 3), (7, 17)),
         "kept": [(i, j, k) for i in (False, True) for j in (False, True) for k in (False, True)],
         "dtype": TYPES,
@@ -67,7 +58,7 @@ def permuted_product(
 
 def permuted_axes(target: Target) -> Axes:
     orders = tuple(permutations(range(3)))
-    return {"n": lengths(target)[:-2], "order": orders, "step": (1, 2, 3), "result_order": orders}
+    return {"n": row_lengths(target), "order": orders, "step": (1, 2, 3), "result_order": orders}
 
 
 def several_results(trial: Trial, n: int, rows: int, is_in_place: bool) -> Sequence[Step]:
@@ -107,7 +98,7 @@ def conversion_axes(target: Target) -> Axes:
         "INT64",
         "BOOL",
     )
-    return {"n": lengths(target)[:-2], "source": names, "to": names}
+    return {"n": row_lengths(target), "source": names, "to": names}
 
 
 CONTRACTS = [
@@ -115,7 +106,11 @@ CONTRACTS = [
     Contract(permuted_product, permuted_axes),
     Contract(
         several_results,
-        lambda target: {"n": lengths(target), "rows": (0, 1, 2, 5), "is_in_place": (False, True)},
+        lambda target: {
+            "n": (*row_lengths(target), *AROUND_A_UNIT),
+            "rows": (0, 1, 2, 5),
+            "is_in_place": (False, True),
+        },
     ),
     Contract(conversions, conversion_axes),
 ]

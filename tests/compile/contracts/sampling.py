@@ -86,7 +86,7 @@ def roi_align(
             for axis in range(2)
         ]
         y[r] = sample_bins(x[images[r]].astype(np.float64), places, is_mean)
-    status = trial.expect(trial.input(np.zeros(16, np.int64)), np.zeros(16))
+    status = trial.status()
     tensors = trial.input(x), trial.input(rois), trial.input(images), trial.result(y, tolerance=CLOSE)
     return [roi_align_step(*tensors, status, RoiAlignment(is_mean, half_pixel, points, 1.0))]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from sardonyx._src.ir.tensors import Array
 CLOSE = (
     2e-5  # scores are sums of tens of rounded products, and their error is a relative error of the weights
 )
-SCALE = 0.25
+SCALE, SOFTCAP = 0.25, 1.5
 
 
 def attention(
@@ -50,15 +51,16 @@ def attention(
     added = draw_mask(trial, mask, q_heads, queries, keys)
     lengths = np.array([keys, max(keys - 3, 0)]) if bounds == "lengths" else None
     expected = attend(q, k, v, added, bounds, lengths)
-    options = {}
+    options: dict[str, Any] = {}
     if lengths is not None:
-        status = trial.status()
-        options = {"lengths": trial.input(lengths), "status": status, "max_length": keys}
+        options = {"lengths": trial.input(lengths), "status": trial.status(), "max_length": keys}
     order = (0, 2, 1, 3) if layout == "rows of heads" else (0, 1, 2, 3)
     tensors = [trial.input(np.ascontiguousarray(t.transpose(order))).permute(order) for t in (q, k, v)]
     y = trial.result(np.ascontiguousarray(expected.transpose(order)), tolerance=CLOSE).permute(order)
     return attention_steps(
-        *tensors,
+        tensors[0],
+        tensors[1],
+        tensors[2],
         y,
         scale=SCALE,
         mask=None if added is None else trial.input(added),
@@ -80,12 +82,22 @@ def draw_mask(trial: Trial, mask: str, heads: int, queries: int, keys: int) -> A
 def attend(q: Array, k: Array, v: Array, mask: Array | None, bounds: str, lengths: Array | None) -> Array:
     """The weighted sums of the values in float64; zeros for queries without a key."""
     groups = q.shape[1] // k.shape[1]
-    k, v = (np.repeat(tensor.astype(np.float64), groups, axis=1) for tensor in (k, v))
-    scores = hide_keys(SCALE * (q.astype(np.float64) @ k.swapaxes(2, 3)), mask, bounds, lengths)
+    scores = hide_keys(SCALE * multiply_heads(q, k), mask, bounds, lengths)
+    return np.asarray(weigh(scores) @ np.repeat(v.astype(np.float64), groups, axis=1))
+
+
+def multiply_heads(q: Array, k: Array) -> Array:
+    """The products of queries with keys, which several heads of queries share."""
+    keys = np.repeat(k.astype(np.float64), q.shape[1] // k.shape[1], axis=1)
+    return np.asarray(q.astype(np.float64) @ keys.swapaxes(2, 3))
+
+
+def weigh(scores: Array) -> Array:
+    """The Softmax of scores; zeros where all are -inf."""
     highest = scores.max(axis=-1, keepdims=True, initial=-np.inf)
     weights = np.exp(scores - np.where(np.isfinite(highest), highest, 0))
     total = weights.sum(axis=-1, keepdims=True)
-    return np.asarray(weights / np.where(total == 0, 1, total) @ v)
+    return np.asarray(weights / np.where(total == 0, 1, total))
 
 
 def hide_keys(scores: Array, mask: Array | None, bounds: str, lengths: Array | None) -> Array:
@@ -122,40 +134,29 @@ def attention_scores(trial: Trial, queries: int, keys: int, depth: int, stage: i
     """The scores as an output."""
     q, k, v = trial.normal(2, 4, queries, depth), trial.normal(2, 2, keys, depth), trial.normal(2, 2, keys, 3)
     mask = trial.normal(2, 1, queries, keys)
-    scores = SCALE * (q.astype(np.float64) @ np.repeat(k, 2, 1).swapaxes(2, 3))
-    if stage >= SOFTCAPPED_SCORES:
-        scores = 1.5 * np.tanh(scores / 1.5)
-    if stage >= MASKED_SCORES:
-        scores = hide_keys(scores, mask, "causal", None)
-    if stage == ATTENTION_WEIGHTS:
-        highest = scores.max(-1, keepdims=True)
-        scores = np.exp(scores - np.where(np.isfinite(highest), highest, 0))
-        scores = scores / np.maximum(scores.sum(-1, keepdims=True), 1e-30)
-    capped = hide_keys(
-        1.5 * np.tanh(SCALE * (q.astype(np.float64) @ np.repeat(k, 2, 1).swapaxes(2, 3)) / 1.5),
-        mask,
-        "causal",
-        None,
-    )
-    y = trial.result(attend_scores(capped, np.repeat(v, 2, 1)), tolerance=CLOSE)
+    scaled = SCALE * multiply_heads(q, k)
+    capped = SOFTCAP * np.tanh(scaled / SOFTCAP)
+    masked = hide_keys(capped, mask, "causal", None)
+    stages = {
+        SCALED_SCORES: scaled,
+        SOFTCAPPED_SCORES: capped,
+        MASKED_SCORES: masked,
+        ATTENTION_WEIGHTS: weigh(masked),
+    }
     return attention_steps(
-        *map(trial.input, (q, k, v)),
-        y,
+        trial.input(q),
+        trial.input(k),
+        trial.input(v),
+        trial.result(weigh(masked) @ np.repeat(v, 2, 1), tolerance=CLOSE),
         scale=SCALE,
         mask=trial.input(mask),
         causal_offset=keys - queries + 1,
-        softcap=1.5,
+        softcap=SOFTCAP,
         zero_masked_rows=True,
-        scores=trial.result(scores, tolerance=CLOSE),
+        scores=trial.result(stages[stage], tolerance=CLOSE),
         stage=stage,
         max_length=keys,
     )
-
-
-def attend_scores(scores: Array, v: Array) -> Array:
-    highest = scores.max(-1, keepdims=True)
-    weights = np.exp(scores - np.where(np.isfinite(highest), highest, 0))
-    return np.asarray(weights / np.maximum(weights.sum(-1, keepdims=True), 1e-30) @ v)
 
 
 def scores_axes(target: Target) -> Axes:
@@ -185,10 +186,7 @@ def rotary_embedding(
     y[..., pairs[0]], y[..., pairs[1]] = cos * first - sin * second, sin * first + cos * second
     order = (0, 2, 1, 3) if layout == "rows of heads" else (0, 1, 2, 3)
     tensors = trial.input(np.ascontiguousarray(x.transpose(order))).permute(order), trial.result(y, gap=2)
-    options = {}
-    if has_positions:
-        status = trial.status()
-        options = {"positions": trial.input(positions), "status": status}
+    options = {"positions": trial.input(positions), "status": trial.status()} if has_positions else {}
     return [rotary_embedding_step(*tensors, *map(trial.input, caches), interleaved=interleaved, **options)]
 
 

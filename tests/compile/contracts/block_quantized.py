@@ -9,7 +9,7 @@ import numpy as np
 
 from compile.contracts.contract import Axes, Contract, around, vector_edges
 from compile.contracts.references import add_epilogue
-from compile.contracts.trial import Trial
+from compile.contracts.trial import Gap, Trial
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.block_quantized.blocks import BlockQuantizedMatrix, pack_blocks
 from sardonyx._src.compile.kernels.block_quantized.int8_rows import quantize_rows_step, quantized_row_bytes
@@ -45,7 +45,7 @@ def block_product(
     bits: int,
     size: int,
     has_zeros: bool,
-    gap: int,
+    gap: Gap,
 ) -> Sequence[Step]:
     matrix, weights = draw_matrix(trial, k, columns, bits, size, has_zeros)
     a = trial.integers(rows, k)
@@ -64,7 +64,7 @@ def block_axes(target: Target) -> Axes:
         "bits": (2, 4, 8),
         "size": (16, 32),
         "has_zeros": (False, True),
-        "gap": (0, 3),
+        "gap": (0, 3, None),
     }
 
 

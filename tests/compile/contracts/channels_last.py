@@ -8,7 +8,7 @@ import numpy as np
 
 from compile.contracts.contract import Axes, Contract, vector_edges
 from compile.contracts.references import add_epilogue
-from compile.contracts.trial import Trial
+from compile.contracts.trial import Gap, Trial
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.channels_last.lrn import LrnParameters, lrn_step
 from sardonyx._src.compile.kernels.channels_last.normalization import channels_last_norm_step
@@ -24,7 +24,7 @@ def channels_last_norm(
     group_channels: int,
     groups: int,
     is_instance: bool,
-    gap: int,
+    gap: Gap,
 ) -> Sequence[Step]:
     """Instance normalization, or of groups of channels."""
     channels = group_channels * groups
@@ -46,11 +46,11 @@ def norm_axes(target: Target) -> Axes:
         "group_channels": (1, 2, 3, 8, *vector_edges(target)),
         "groups": (1, 2, 3),
         "is_instance": (False, True),
-        "gap": (0, 3),
+        "gap": (0, 3, None),
     }
 
 
-def lrn(trial: Trial, pixels: int, channels: int, size: int, beta: float, gap: int) -> Sequence[Step]:
+def lrn(trial: Trial, pixels: int, channels: int, size: int, beta: float, gap: Gap) -> Sequence[Step]:
     x, parameters = trial.normal(2, 2, pixels, channels), LrnParameters(size, 0.1, beta)
     squares = np.pad(np.square(x.astype(np.float64)), ((0, 0), (0, 0), (0, 0), ((size - 1) // 2, size // 2)))
     sums = np.zeros(x.shape)
@@ -69,7 +69,7 @@ def lrn_axes(target: Target) -> Axes:
         "channels": vector_edges(target),
         "size": (1, 2, 3, 5, 8, 21),
         "beta": (0.5, 0.75),
-        "gap": (0, 3),
+        "gap": (0, 3, None),
     }
 
 

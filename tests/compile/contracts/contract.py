@@ -88,7 +88,7 @@ def draw_cases(axes: Axes, rng: np.random.Generator, count: int) -> Iterator[Cas
     total = prod(lengths)
     numbers = rng.choice(total, count, replace=False) if count < total else np.arange(total)
     for places in zip(*np.unravel_index(numbers, lengths), strict=True):
-        yield {name: values[i] for (name, values), i in zip(axes.items(), places, strict=True)}
+        yield {name: values[int(i)] for (name, values), i in zip(axes.items(), places, strict=True)}
 
 
 def each_value(axes: Axes, rng: np.random.Generator) -> Iterator[Case]:
@@ -97,7 +97,7 @@ def each_value(axes: Axes, rng: np.random.Generator) -> Iterator[Case]:
     for name, values in axes.items():
         for value in [*values] * DRAWS:
             count += 1
-            others = {other: choices[rng.integers(len(choices))] for other, choices in axes.items()}
+            others = {other: choices[int(rng.integers(len(choices)))] for other, choices in axes.items()}
             yield {**others, name: value}
     yield from draw_cases(axes, rng, max(MIN_CASES - count, 0))
 

@@ -14,7 +14,7 @@ from compile.contracts.references import (
     convolve,
     output_size,
 )
-from compile.contracts.trial import Trial
+from compile.contracts.trial import Gap, Trial
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.conv.bf16_convolution import bf16_convolution_step, pack_bf16_weights
 from sardonyx._src.compile.kernels.conv.computed_weights import pack_computed_weights
@@ -54,7 +54,7 @@ def image_of(trial: Trial, window: ConvWindow, pixels: int, channels: int) -> tu
 
 
 def convolution(
-    trial: Trial, pixels: int, columns: int, channels: int, window: ConvWindow, groups: int, gap: int
+    trial: Trial, pixels: int, columns: int, channels: int, window: ConvWindow, groups: int, gap: Gap
 ) -> Sequence[Step]:
     """Pointwise, by an indirection buffer, and by an im2row buffer of channels-last images."""
     x, size = image_of(trial, window, pixels, channels * groups)
@@ -74,7 +74,7 @@ def convolution_axes(target: Target) -> Axes:
         "channels": (*around(8), target.lanes, 1025),
         "window": WINDOWS,
         "groups": (1, 2),
-        "gap": (0, 3),
+        "gap": (0, 3, None),
     }
 
 
@@ -85,7 +85,7 @@ def convolution_with_epilogue(
     channels: int,
     window: ConvWindow,
     epilogue: EpilogueKind,
-    gap: int,
+    gap: Gap,
 ) -> Sequence[Step]:
     x, size = image_of(trial, window, pixels, channels)
     weights = trial.integers(columns, channels, *window.kernel)
@@ -102,7 +102,7 @@ def epilogue_axes(target: Target) -> Axes:
         "channels": (1, 9),
         "window": WINDOWS[:2],
         "epilogue": EPILOGUES[1:],
-        "gap": (0, 3),
+        "gap": (0, 3, None),
     }
 
 
@@ -194,7 +194,7 @@ def integer_axes(target: Target) -> Axes:
 
 
 def bf16_convolution(
-    trial: Trial, pixels: int, columns: int, channels: int, window: ConvWindow, gap: int
+    trial: Trial, pixels: int, columns: int, channels: int, window: ConvWindow, gap: Gap
 ) -> Sequence[Step] | None:
     """Windows are packed in rows of words."""
     if gap and packs_lines(channels, window, BF16_PER_WORD):
@@ -212,7 +212,7 @@ def bf16_axes(target: Target) -> Axes:
         "columns": vector_edges(target),
         "channels": (*around(4)[1:], 31, 32, 33, 64),
         "window": WINDOWS,
-        "gap": (0, 4),
+        "gap": (0, 4, None),
     }
 
 

@@ -11,7 +11,7 @@ from compile.contracts.references import (
     differentiate_weights,
     transposed_convolve,
 )
-from compile.contracts.trial import Trial
+from compile.contracts.trial import Gap, Trial
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.conv.computed_weights import pack_computed_weights
 from sardonyx._src.compile.kernels.conv.convolution import convolution_step
@@ -26,12 +26,12 @@ from sardonyx._src.compile.program.step import Step
 
 
 def weight_gradient(
-    trial: Trial, channels: int, columns: int, window: ConvWindow, groups: int, pixels: int
+    trial: Trial, channels: int, columns: int, window: ConvWindow, groups: int, pixels: int, gap: Gap
 ) -> Sequence[Step]:
     x, size = image_of(trial, window, pixels, channels * groups)
     dy = trial.integers(2, *size, columns * groups)
     dw = trial.result(differentiate_weights(x, dy, window, groups))
-    return weight_gradient_steps(trial.input(x), trial.input(dy), dw, window, trial.target, groups)
+    return weight_gradient_steps(trial.input(x, gap), trial.input(dy, gap), dw, window, trial.target, groups)
 
 
 def weight_gradient_axes(target: Target) -> Axes:
@@ -41,6 +41,7 @@ def weight_gradient_axes(target: Target) -> Axes:
         "window": WINDOWS,
         "groups": (1, 3),
         "pixels": (0, 1, 5, 20, 43, 129),
+        "gap": (0, 3, None),
     }
 
 

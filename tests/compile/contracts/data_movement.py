@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 
 from compile.contracts.contract import Axes, Contract, row_lengths
-from compile.contracts.trial import Trial
+from compile.contracts.trial import Gap, Trial
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.data_movement.arange import arange_step
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
@@ -24,7 +25,7 @@ INDICES = ("int32", "int64")
 
 
 def transposition(
-    trial: Trial, rows: int, columns: int, n: int, order: tuple[int, ...], dtype: str, gap: int
+    trial: Trial, rows: int, columns: int, n: int, order: tuple[int, ...], dtype: str, gap: Gap
 ) -> Sequence[Step]:
     x = trial.integers(rows, columns, n, low=0, high=100, dtype=dtype)
     y = trial.result(np.ascontiguousarray(x.transpose(order)), dtype, gap=gap)
@@ -38,7 +39,7 @@ def transposition_axes(target: Target) -> Axes:
         "n": row_lengths(target),
         "order": tuple(permutations(range(3))),
         "dtype": TYPES,
-        "gap": (0, 3),
+        "gap": (0, 3, None),
     }
 
 
@@ -48,7 +49,7 @@ def broadcast(trial: Trial, shape: tuple[int, ...], n: int, step: int, dtype: st
     tensor, part = trial.input(x), x[..., ::step]
     strides = tuple(0 if d == 1 else s for d, s in zip(tensor.shape[:-1], tensor.strides[:-1], strict=True))
     view = trial.part(tensor, (2, 3, part.shape[-1]), (*strides, step), n - 1 if step < 0 and n else 0)
-    return [copy_step(view, trial.result(np.broadcast_to(part, view.shape), dtype))]
+    return [copy_step(view, trial.result(np.broadcast_to(part, (2, 3, part.shape[-1])), dtype))]
 
 
 def broadcast_axes(target: Target) -> Axes:
@@ -65,13 +66,13 @@ def tiling_axes(target: Target) -> Axes:
     return {"n": row_lengths(target), "repeats": ((1, 1), (2, 3), (0, 2), (1, 4)), "dtype": TYPES}
 
 
-def filling(trial: Trial, rows: int, n: int, dtype: str, gap: int) -> Sequence[Step]:
+def filling(trial: Trial, rows: int, n: int, dtype: str, gap: Gap) -> Sequence[Step]:
     value = np.array(7, dtype)
     return [fill_step(trial.result(np.full((rows, n), value), dtype, gap=gap), value)]
 
 
 def filling_axes(target: Target) -> Axes:
-    return {"rows": (0, 1, 2, 9), "n": row_lengths(target), "dtype": (*TYPES, "bool"), "gap": (0, 3)}
+    return {"rows": (0, 1, 2, 9), "n": row_lengths(target), "dtype": (*TYPES, "bool"), "gap": (0, 3, None)}
 
 
 def padding(
@@ -89,7 +90,7 @@ def padding(
     )
     if not fits or (mode == "wrap" and cropped.shape != x.shape):
         return None
-    options = {"constant_values": 5} if mode == "constant" else {}
+    options: dict[str, Any] = {"constant_values": 5} if mode == "constant" else {}
     y = trial.result(np.pad(cropped, borders, mode=mode, **options), dtype)
     return pad_steps(trial.input(x), y, [a for a, _ in pads], mode, np.array(5, dtype))
 
@@ -106,7 +107,7 @@ def padding_axes(target: Target) -> Axes:
 
 
 def triangle(
-    trial: Trial, rows: int, columns: int, diagonal: int, upper: bool, dtype: str, gap: int
+    trial: Trial, rows: int, columns: int, diagonal: int, upper: bool, dtype: str, gap: Gap
 ) -> Sequence[Step]:
     x = trial.integers(2, rows, columns, low=1, dtype=dtype)
     y = trial.result((np.triu if upper else np.tril)(x, diagonal), dtype, gap=gap)
@@ -120,7 +121,7 @@ def triangle_axes(target: Target) -> Axes:
         "diagonal": (*range(-4, 5), 40, -40),
         "upper": (False, True),
         "dtype": ("uint8", "float32", "int64"),
-        "gap": (0, 3),
+        "gap": (0, 3, None),
     }
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from compile.contracts.contract import Axes, Contract, row_lengths, vector_edges
 from compile.contracts.data_movement import INDICES, TYPES
-from compile.contracts.trial import Trial
+from compile.contracts.trial import Gap, Trial
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.data_movement.cache_insert import cache_insert_step
 from sardonyx._src.compile.kernels.data_movement.gather import (
@@ -30,7 +31,7 @@ NUMBERS = ("float32", "float64", "int32", "int64")
 
 
 def gathering(
-    trial: Trial, shape: tuple[int, int], n: int, count: int, axis: int, dtype: str, index: str, gap: int
+    trial: Trial, shape: tuple[int, int], n: int, count: int, axis: int, dtype: str, index: str, gap: Gap
 ) -> Sequence[Step] | None:
     x = trial.integers(*shape, n, low=0, high=100, dtype=dtype)
     size = x.shape[axis]
@@ -49,7 +50,7 @@ def gathering_axes(target: Target) -> Axes:
         "axis": (0, 1, 2),
         "dtype": TYPES,
         "index": INDICES,
-        "gap": (0, 3),
+        "gap": (0, 3, None),
     }
 
 
@@ -110,7 +111,8 @@ def scattering(trial: Trial, n: int, axis: int, reduction: str, dtype: str, inde
     return scatter_elements_steps(*tensors, axis, trial.status(), reduction=reduction)
 
 
-def combine(reduction: str, element: np.generic, update: np.generic) -> np.generic:
+def combine(reduction: str, element: Any, update: Any) -> Any:
+    """An element after an update."""
     functions = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
     return functions[reduction](element, update) if reduction in functions else update
 

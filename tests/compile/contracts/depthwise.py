@@ -14,7 +14,7 @@ from compile.contracts.references import (
     output_size,
     tap_pixels,
 )
-from compile.contracts.trial import Trial
+from compile.contracts.trial import Gap, Trial
 from sardonyx._src.compile.codegen.expressions import Apply, Number
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
@@ -50,7 +50,7 @@ def convolve_channels(x: Array, weights: Array, window: Window, size: tuple[int,
     return y
 
 
-def depthwise(trial: Trial, pixels: int, channels: int, window: SlidingWindow, gap: int) -> Sequence[Step]:
+def depthwise(trial: Trial, pixels: int, channels: int, window: SlidingWindow, gap: Gap) -> Sequence[Step]:
     x, size = trial.integers(2, 3, pixels, channels), output_size((3, pixels), window, window.pads[2:])
     weights, bias = trial.integers(channels, 1, *window.kernel), trial.integers(channels)
     fused, operands, y = add_epilogue(trial, "cheap", convolve_channels(x, weights, window, size) + bias, gap)
@@ -64,12 +64,12 @@ def depthwise_axes(target: Target) -> Axes:
         "pixels": PIXELS,
         "channels": (0, *vector_edges(target)),
         "window": WINDOWS,
-        "gap": (0, 3),
+        "gap": (0, 3, None),
     }
 
 
 def depthwise_weight_gradient(
-    trial: Trial, pixels: int, channels: int, window: ConvWindow, gap: int
+    trial: Trial, pixels: int, channels: int, window: ConvWindow, gap: Gap
 ) -> Sequence[Step]:
     size = output_size((3, pixels), window, window.pads)
     x, dy = trial.integers(2, 3, pixels, channels), trial.integers(2, *size, channels)
@@ -85,7 +85,12 @@ def gradient_axes(target: Target) -> Axes:
         ConvWindow((1, 1)),
         ConvWindow((2, 5), pads=(9, 9)),
     )
-    return {"pixels": PIXELS, "channels": (*vector_edges(target), 257), "window": windows, "gap": (0, 3)}
+    return {
+        "pixels": PIXELS,
+        "channels": (*vector_edges(target), 257),
+        "window": windows,
+        "gap": (0, 3, None),
+    }
 
 
 def integer_depthwise(

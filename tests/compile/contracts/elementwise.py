@@ -8,7 +8,7 @@ from itertools import permutations
 import numpy as np
 
 from compile.contracts.contract import Axes, Contract, row_lengths
-from compile.contracts.trial import Trial
+from compile.contracts.trial import Gap, Trial
 from sardonyx._src.compile.codegen.expressions import Apply, Cast, Local, Scalar
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.elementwise.elementwise import elementwise_step
@@ -21,7 +21,7 @@ TYPES = ("float32", "float64", "int32", "int64", "int8", "uint8")
 
 
 def broadcast_sum(
-    trial: Trial, n: int, rows: tuple[int, int], kept: tuple[bool, bool, bool], dtype: str, gap: int
+    trial: Trial, n: int, rows: tuple[int, int], kept: tuple[bool, bool, bool], dtype: str, gap: Gap
 ) -> Sequence[Step]:
     """kept: the dims that the second operand has, and does not repeat."""
     shape = (*rows, n)
@@ -37,7 +37,7 @@ def sum_axes(target: Target) -> Axes:
         "rows": ((1, 1), (2, 3), (5, 1), (0, 3), (7, 17)),
         "kept": [(i, j, k) for i in (False, True) for j in (False, True) for k in (False, True)],
         "dtype": TYPES,
-        "gap": (0, 3),
+        "gap": (0, 3, None),
     }
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from compile.contracts.contract import Axes, Contract, around, vector_edges
 from compile.contracts.references import EPILOGUES, EpilogueKind, add_epilogue
-from compile.contracts.trial import Trial
+from compile.contracts.trial import Gap, Trial
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.gemm.double_matmul import DoubleProduct, double_matmul_step
 from sardonyx._src.compile.kernels.gemm.few_columns import FewColumns, few_columns_step, is_few_columns
@@ -30,7 +30,7 @@ K_BLOCK = 16  # terms that are summed by themselves, in place of 512
 
 
 def packed_product(
-    trial: Trial, rows: int, columns: int, k: int, layout: str, epilogue: EpilogueKind, gap: int
+    trial: Trial, rows: int, columns: int, k: int, layout: str, epilogue: EpilogueKind, gap: Gap
 ) -> Sequence[Step]:
     """B is packed by a step; A is contiguous along its rows, or its columns; sizes may be symbolic."""
     a, b = trial.integers(rows, k), trial.integers(k, columns)
@@ -41,7 +41,7 @@ def packed_product(
         else trial.input(a, gap)
     )
     right, result = trial.input(b, gap), trial.result(y, gap=gap)
-    if layout == "symbolic" and not gap and not epilogue:
+    if layout == "symbolic" and gap == 0 and not epilogue:
         left, right, result = (
             trial.with_symbols(tensor, *names)
             for tensor, names in ((left, "mk"), (right, "kn"), (result, "mn"))
@@ -57,12 +57,12 @@ def packed_product_axes(target: Target) -> Axes:
         "k": around(8),
         "layout": ("rows", "transposed", "symbolic"),
         "epilogue": EPILOGUES,
-        "gap": (0, 3),
+        "gap": (0, 3, None),
     }
 
 
 def constant_product(
-    trial: Trial, rows: int, columns: int, k: int, has_bias: bool, dtype: str
+    trial: Trial, rows: int, columns: int, k: int, has_bias: bool, dtype: str, gap: Gap
 ) -> Sequence[Step]:
     """B is packed at compile time, in its own type; sums have up to three blocks of k."""
     a, b, bias = trial.integers(rows, k), trial.integers(k, columns), trial.integers(columns)
@@ -74,7 +74,9 @@ def constant_product(
         panels = Panels(packed.reshape(panels.tensor.shape), tile, columns)
     added = make_constant(pack_bias(bias, tile)) if has_bias else None
     with patch.object(GemmTuning, "k_block", K_BLOCK):
-        return matmul_steps(trial.input(a), panels, trial.result(a @ b + bias * has_bias), bias=added)
+        return matmul_steps(
+            trial.input(a, gap), panels, trial.result(a @ b + bias * has_bias, gap=gap), bias=added
+        )
 
 
 def constant_product_axes(target: Target) -> Axes:
@@ -84,6 +86,7 @@ def constant_product_axes(target: Target) -> Axes:
         "k": around(K_BLOCK),
         "has_bias": (False, True),
         "dtype": ("float32", "float16", "bfloat16"),
+        "gap": (0, 3, None),
     }
 
 
@@ -161,7 +164,7 @@ def few_rows_axes(target: Target) -> Axes:
 
 
 def product_of_few_columns(
-    trial: Trial, rows: int, columns: int, k: int, epilogue: EpilogueKind, gap: int
+    trial: Trial, rows: int, columns: int, k: int, epilogue: EpilogueKind, gap: Gap
 ) -> Sequence[Step] | None:
     a, weights, bias = trial.integers(rows, k), trial.integers(k, columns), trial.integers(columns)
     fused, operands, y = add_epilogue(trial, epilogue, a @ weights + bias)
@@ -177,7 +180,7 @@ def few_columns_axes(target: Target) -> Axes:
         "columns": (1, 2, 3, 4),
         "k": (*range(8, 50), 64, 65),
         "epilogue": EPILOGUES,
-        "gap": (0, 3),
+        "gap": (0, 3, None),
     }
 
 

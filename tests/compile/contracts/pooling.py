@@ -8,7 +8,7 @@ import numpy as np
 
 from compile.contracts.contract import Axes, Contract, around, vector_edges
 from compile.contracts.references import add_epilogue, output_size, tap_pixels
-from compile.contracts.trial import Trial
+from compile.contracts.trial import Gap, Trial
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
 from sardonyx._src.compile.kernels.pooling.fold_columns import fold_columns_step
@@ -58,7 +58,7 @@ def pooling(
     channels: int,
     algorithm: PoolingAlgorithm,
     window: SlidingWindow,
-    gap: int,
+    gap: Gap,
 ) -> Sequence[Step]:
     x, size = trial.integers(2, 3, pixels, channels), output_size((3, pixels), window, window.pads[2:])
     fused, operands, y = add_epilogue(trial, "cheap", pool(x, algorithm, window, size), gap)
@@ -67,13 +67,13 @@ def pooling(
 
 
 def pooling_axes(target: Target) -> Axes:
-    kinds = ("max", "mean", "mean_with_pads")
+    means = (PoolingAlgorithm("mean"), PoolingAlgorithm("mean_with_pads"))
     return {
         "pixels": PIXELS,
         "channels": (0, *vector_edges(target)),
-        "algorithm": (*map(PoolingAlgorithm, kinds), *(PoolingAlgorithm("lp", p) for p in (1, 2, 3))),
+        "algorithm": (PoolingAlgorithm("max"), *means, *(PoolingAlgorithm("lp", p) for p in (1, 2, 3))),
         "window": WINDOWS,
-        "gap": (0, 3),
+        "gap": (0, 3, None),
     }
 
 
@@ -92,14 +92,14 @@ def bytes_axes(target: Target) -> Axes:
 
 
 def global_pooling(
-    trial: Trial, lines: int, pixels: int, channels: int, kind: GlobalPoolKind
+    trial: Trial, lines: int, pixels: int, channels: int, kind: GlobalPoolKind, gap: Gap
 ) -> Sequence[Step]:
     x = trial.integers(2, lines, pixels, channels)
     elements = x.reshape(2, lines * pixels, channels).astype(np.float64)
     pooled = elements.max(1) if kind == "max" else elements.mean(1)
-    fused, operands, y = add_epilogue(trial, "cheap", pooled)
-    result = trial.result(y, tolerance=0.0 if kind == "max" else CLOSE)
-    return global_pooling_steps(trial.input(x), result, kind, fused, operands)
+    fused, operands, y = add_epilogue(trial, "cheap", pooled, gap)
+    result = trial.result(y, gap=gap, tolerance=0.0 if kind == "max" else CLOSE)
+    return global_pooling_steps(trial.input(x, gap), result, kind, fused, operands)
 
 
 def global_axes(target: Target) -> Axes:
@@ -108,11 +108,12 @@ def global_axes(target: Target) -> Axes:
         "pixels": (*around(4)[1:], 14, 16, 31, 257),
         "channels": vector_edges(target),
         "kind": ("mean", "max"),
+        "gap": (0, 3, None),
     }
 
 
 def max_pool_gradient(
-    trial: Trial, pixels: int, channels: int, window: SlidingWindow, gap: int
+    trial: Trial, pixels: int, channels: int, window: SlidingWindow, gap: Gap
 ) -> Sequence[Step]:
     """The gradient of the first of the largest pixels of each window."""
     size = output_size((5, pixels), window, window.pads[2:])
@@ -140,7 +141,7 @@ def gradient_axes(target: Target) -> Axes:
             SlidingWindow((3, 2), (1, 1), (2, 1), (1, 0, 1, 1)),
             SlidingWindow((3, 2), (4, 3), pads=(0, 0, 2, 1)),
         ),
-        "gap": (0, 3),
+        "gap": (0, 3, None),
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -101,13 +102,12 @@ def recurrence(
     if layout == "projected":
         del arrays["input_gates"]
         arrays |= {"x": x, "input_weights": pack(w, cell, hidden, lanes), "bias": bias.reshape(2, -1)}
-    tensors = {
+    tensors: dict[str, Any] = {
         name: trial.input(array) for name, array in arrays.items() if name not in unused_operands(cell)
     }
     tensors |= {name: trial.result(array, tolerance=CLOSE) for name, array in expected.items()}
     if has_lengths:
-        status = trial.status()
-        tensors |= {"lengths": trial.input(lengths.astype(np.int32)), "status": status}
+        tensors |= {"lengths": trial.input(lengths.astype(np.int32)), "status": trial.status()}
     activations = tuple(choose_activations(ACTIVATIONS[cell].split(), (), ()))
     variant = RecurrenceVariant(
         cell, activations, has_lengths=has_lengths, projects_inputs=layout == "projected"

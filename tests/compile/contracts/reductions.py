@@ -9,7 +9,7 @@ from typing import get_args
 import numpy as np
 
 from compile.contracts.contract import Axes, Contract, around, row_lengths
-from compile.contracts.trial import Trial
+from compile.contracts.trial import Gap, Trial
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.reductions.arg_reduce import ArgReduction, arg_reduce_step
 from sardonyx._src.compile.kernels.reductions.cumulative import CumulativeVariant, cumulative_step
@@ -39,15 +39,15 @@ TYPES = ("float32", "float64", "int32", "int64")
 
 
 def reduction(
-    trial: Trial, op: ReduceOp, shape: tuple[int, int], n: int, axes: tuple[int, ...], dtype: str
+    trial: Trial, op: ReduceOp, shape: tuple[int, int], n: int, axes: tuple[int, ...], dtype: str, gap: Gap
 ) -> Sequence[Step] | None:
     if dtype != "float32" and op not in EVERY_TYPE:
         return None
     x = trial.integers(*shape, n, low=1 if op == "log_sum" else -2, high=2, dtype=dtype)
     expected = REDUCTIONS[op](x.astype(np.float64) if x.dtype.kind == "f" else x, axes)
     is_exact = op in ("sum", "max", "min", "l1", "sum_square") or x.dtype.kind == "i"
-    y = trial.result(expected, dtype, tolerance=0.0 if is_exact else CLOSE)
-    return [reduce_step(op, trial.input(x), y, axes)]
+    y = trial.result(expected, dtype, gap, 0.0 if is_exact else CLOSE)
+    return [reduce_step(op, trial.input(x, gap), y, axes)]
 
 
 def reduction_axes(target: Target) -> Axes:
@@ -57,19 +57,20 @@ def reduction_axes(target: Target) -> Axes:
         "n": row_lengths(target)[1:],
         "axes": [axes for count in (1, 2, 3) for axes in combinations(range(3), count)],
         "dtype": TYPES,
+        "gap": (0, 3, None),
     }
 
 
 def arg_reduction(
-    trial: Trial, rows: int, n: int, axis: int, is_max: bool, select_last: bool, dtype: str
+    trial: Trial, rows: int, n: int, axis: int, is_max: bool, select_last: bool, dtype: str, gap: Gap
 ) -> Sequence[Step]:
     """The position of the first or the last extreme among many equal elements."""
     x = trial.integers(rows, n, low=-2, high=2, dtype=dtype)
     extremes = x == (x.max if is_max else x.min)(axis, keepdims=True)
     length = x.shape[axis]
     last = length - 1 - np.flip(extremes, axis).argmax(axis)
-    y = trial.result(np.expand_dims(last if select_last else extremes.argmax(axis), axis), np.int64)
-    return [arg_reduce_step(trial.input(x), y, axis, ArgReduction(is_max, select_last))]
+    y = trial.result(np.expand_dims(last if select_last else extremes.argmax(axis), axis), np.int64, gap)
+    return [arg_reduce_step(trial.input(x, gap), y, axis, ArgReduction(is_max, select_last))]
 
 
 def arg_reduction_axes(target: Target) -> Axes:
@@ -80,11 +81,12 @@ def arg_reduction_axes(target: Target) -> Axes:
         "is_max": (False, True),
         "select_last": (False, True),
         "dtype": TYPES,
+        "gap": (0, 3, None),
     }
 
 
 def cumulation(
-    trial: Trial, shape: tuple[int, int], n: int, axis: int, variant: CumulativeVariant, dtype: str
+    trial: Trial, shape: tuple[int, int], n: int, axis: int, variant: CumulativeVariant, dtype: str, gap: Gap
 ) -> Sequence[Step]:
     x = trial.integers(*shape, n, low=1 if variant.product else -4, high=2, dtype=dtype)
     x[x == 2] = -1 if variant.product else 2  # products stay small
@@ -93,8 +95,8 @@ def cumulation(
     if variant.exclusive:
         y = np.roll(y, 1, axis)
         y[(slice(None),) * axis + (slice(0, 1),)] = int(variant.product)
-    result = trial.result(np.flip(y, axis) if variant.reverse else y, dtype)
-    return [cumulative_step(trial.input(x), result, axis, variant)]
+    result = trial.result(np.flip(y, axis) if variant.reverse else y, dtype, gap)
+    return [cumulative_step(trial.input(x, gap), result, axis, variant)]
 
 
 def cumulation_axes(target: Target) -> Axes:
@@ -107,6 +109,7 @@ def cumulation_axes(target: Target) -> Axes:
         "axis": (0, 1, 2),
         "variant": variants,
         "dtype": TYPES,
+        "gap": (0, 3, None),
     }
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from compile.contracts.contract import Axes, Contract, row_lengths
 from compile.contracts.references import EPILOGUES, EpilogueKind, add_epilogue
-from compile.contracts.trial import Trial
+from compile.contracts.trial import Gap, Trial
 from sardonyx._src.compile.codegen.expressions import Apply, Local
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.reductions.group_norm import group_norm_step
@@ -29,12 +30,18 @@ EPSILON = 1e-5
 CLOSE = 1e-5
 
 
-def softmax(trial: Trial, rows: int, n: int, axis: int, log: bool, is_in_place: bool) -> Sequence[Step]:
+def softmax(
+    trial: Trial, rows: int, n: int, axis: int, log: bool, is_in_place: bool, gap: Gap
+) -> Sequence[Step]:
     x = trial.normal(rows, n) * 4
     shifted = x.astype(np.float64) - x.max(axis, keepdims=True)
     logarithm = shifted - np.log(np.exp(shifted).sum(axis, keepdims=True))
-    expected, source = logarithm if log else np.exp(logarithm), trial.input(x)
-    y = trial.expect(source, expected, CLOSE) if is_in_place else trial.result(expected, tolerance=CLOSE)
+    expected, source = logarithm if log else np.exp(logarithm), trial.input(x, gap)
+    y = (
+        trial.expect(source, expected, CLOSE)
+        if is_in_place
+        else trial.result(expected, gap=gap, tolerance=CLOSE)
+    )
     return [softmax_step(source, y, axis, log=log)]
 
 
@@ -45,6 +52,7 @@ def softmax_axes(target: Target) -> Axes:
         "axis": (0, 1),
         "log": (False, True),
         "is_in_place": (False, True),
+        "gap": (0, 3, None),
     }
 
 
@@ -61,7 +69,7 @@ def layer_norm(
     operands: tuple[str, ...],
     centered: bool,
     epilogue: EpilogueKind,
-    gap: int,
+    gap: Gap,
 ) -> Sequence[Step]:
     """operands: which of the optional tensors there are."""
     x, addend, scale, bias = trial.normal(rows, n), trial.normal(rows, n), trial.normal(n), trial.normal(n)
@@ -73,7 +81,7 @@ def layer_norm(
     inverse = 1 / np.sqrt(
         np.square(total - total.mean(1, keepdims=True) * centered).mean(1, keepdims=True) + EPSILON
     )
-    tensors = {
+    tensors: dict[str, Callable[[], Any]] = {
         "addend": lambda: trial.input(addend, gap),
         "scale": lambda: trial.input(scale),
         "bias": lambda: trial.input(bias),
@@ -100,7 +108,7 @@ def layer_norm_axes(target: Target) -> Axes:
         ),
         "centered": (False, True),
         "epilogue": EPILOGUES[:2],
-        "gap": (0, 3),
+        "gap": (0, 3, None),
     }
 
 
@@ -157,14 +165,14 @@ def mean_program(trial: Trial, rows: int, n: int) -> Sequence[Step]:
     return row_program_steps(program, (tensor,), y, 1)
 
 
-def lp_norm(trial: Trial, rows: int, n: int, order: int, gap: int) -> Sequence[Step]:
+def lp_norm(trial: Trial, rows: int, n: int, order: int, gap: Gap) -> Sequence[Step]:
     x = trial.normal(rows, n)
     norm = np.linalg.norm(x.astype(np.float64), order, 1, keepdims=True)
     return [lp_norm_step(trial.input(x, gap), trial.result(x / norm, gap=gap, tolerance=CLOSE), order)]
 
 
 def lp_norm_axes(target: Target) -> Axes:
-    return {"rows": (0, 1, 2, 5, 70), "n": row_lengths(target)[1:], "order": (1, 2), "gap": (0, 3)}
+    return {"rows": (0, 1, 2, 5, 70), "n": row_lengths(target)[1:], "order": (1, 2), "gap": (0, 3, None)}
 
 
 CONTRACTS = [

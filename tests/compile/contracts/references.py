@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from compile.contracts.trial import Trial
+from compile.contracts.trial import Gap, Trial
 from sardonyx._src.compile.codegen.expressions import Apply, Local, Number, Scalar
 from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow
@@ -94,7 +94,7 @@ def transposed_convolve(x: Array, weights: Array, window: ConvWindow, size: Pair
 
 
 def add_epilogue(
-    trial: Trial, kind: EpilogueKind, y: Array, gap: int = 0
+    trial: Trial, kind: EpilogueKind, y: Array, gap: Gap = 0
 ) -> tuple[Epilogue, tuple[TensorView, ...], Array]:
     """An epilogue of y [..., columns], its operands, and what it makes of y: max(y * scalar + column + matrix, -50)."""
     if not kind:

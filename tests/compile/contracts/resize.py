@@ -9,7 +9,7 @@ import numpy as np
 
 from compile.contracts.contract import Axes, Contract, vector_edges
 from compile.contracts.references import add_epilogue
-from compile.contracts.trial import Trial
+from compile.contracts.trial import Gap, Trial
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.resize.dynamic_taps import (
     DYNAMIC_COORDINATES,
@@ -33,7 +33,7 @@ def resize(
     channels: int,
     taps: tuple[int, int],
     copies: bool,
-    gap: int,
+    gap: Gap,
 ) -> Sequence[Step]:
     """Weighted sums of the taps that tables give, or copies of one."""
     x, out = trial.integers(2, 5, 7, channels), (4, pixels)
@@ -55,11 +55,11 @@ def resize_axes(target: Target) -> Axes:
         "channels": vector_edges(target),
         "taps": ((1, 1), (2, 2), (4, 4), (1, 2), (3, 1)),
         "copies": (False, True),
-        "gap": (0, 3),
+        "gap": (0, 3, None),
     }
 
 
-def upsample(trial: Trial, pixels: int, channels: int, factors: tuple[int, int], gap: int) -> Sequence[Step]:
+def upsample(trial: Trial, pixels: int, channels: int, factors: tuple[int, int], gap: Gap) -> Sequence[Step]:
     x = trial.integers(2, 3, pixels, channels)
     fused, operands, y = add_epilogue(trial, "cheap", x.repeat(factors[0], 1).repeat(factors[1], 2), gap)
     return [upsample_step(trial.input(x, gap), trial.result(y, gap=gap), factors, fused, operands)]
@@ -70,7 +70,7 @@ def upsample_axes(target: Target) -> Axes:
         "pixels": (0, 1, 2, 3, 9),
         "channels": vector_edges(target),
         "factors": ((1, 1), (2, 2), (3, 1), (1, 4), (2, 5)),
-        "gap": (0, 3),
+        "gap": (0, 3, None),
     }
 
 

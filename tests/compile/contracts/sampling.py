@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from compile.contracts.contract import Axes, Contract, vector_edges
-from compile.contracts.trial import Trial
+from compile.contracts.trial import Gap, Trial
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.sampling.deform_columns import DeformableWindow, deform_columns_step
 from sardonyx._src.compile.kernels.sampling.grid_sample import GridSampling, grid_sample_step
@@ -40,7 +40,7 @@ def grid_sample(
     channels: int,
     border: bool,
     corners: bool,
-    gap: int,
+    gap: Gap,
 ) -> Sequence[Step]:
     x, grid = trial.normal(2, *size, channels), trial.rng.uniform(-1.6, 1.6, (2, *out, 2)).astype(np.float32)
     y = np.zeros((2, *out, channels))
@@ -62,7 +62,7 @@ def grid_axes(target: Target) -> Axes:
         "channels": vector_edges(target),
         "border": (False, True),
         "corners": (False, True),
-        "gap": (0, 3),
+        "gap": (0, 3, None),
     }
 
 
@@ -141,7 +141,7 @@ def deform_columns(
     share: int,
     groups: tuple[int, int],
     has_mask: bool,
-    gap: int,
+    gap: Gap,
 ) -> Sequence[Step]:
     """share: the channels of each of the segments that groups and offset groups divide them into."""
     window = DeformableWindow((3, 2), (1, 2), (2, 1), (1, 0), *groups)
@@ -170,7 +170,7 @@ def deform_axes(target: Target) -> Axes:
         "share": (1, 2, 3, target.lanes, target.lanes + 1, 2 * target.lanes + 1),
         "groups": ((1, 1), (1, 2), (2, 1), (2, 3), (4, 2)),
         "has_mask": (False, True),
-        "gap": (0, 3),
+        "gap": (0, 3, None),
     }
 
 

@@ -7,10 +7,10 @@ one that is not, and a write into a gap show.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -31,6 +31,8 @@ from sardonyx._src.ir.dims import Known, symbol
 from sardonyx._src.ir.tensors import Array
 
 Memories = dict[Buffer, GuardedMemory]
+# Elements between the rows of a tensor.  None: none, and all dims but the last are symbols, equal ones the same.
+Gap: TypeAlias = int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +85,8 @@ class Trial:
     def normal(self, *shape: int) -> Array:
         return self.rng.normal(size=shape).astype(np.float32)
 
-    def input(self, array: Array, gap: int = 0) -> TensorView:
-        """A tensor with these elements; gap: elements between its rows."""
+    def input(self, array: Array, gap: Gap = 0) -> TensorView:
+        """A tensor with these elements."""
         return self.fill(self.allocate(DataType.of(array.dtype), array.shape, gap), array)
 
     def fill(self, tensor: TensorView, array: Array) -> TensorView:
@@ -93,7 +95,7 @@ class Trial:
         return tensor
 
     def result(
-        self, expected: Array, dtype: DTypeLike = np.float32, gap: int = 0, tolerance: float = 0.0
+        self, expected: Array, dtype: DTypeLike = np.float32, gap: Gap = 0, tolerance: float = 0.0
     ) -> TensorView:
         """A tensor that the steps write."""
         tensor = self.allocate(DataType.of(np.dtype(dtype)), expected.shape, gap)
@@ -104,7 +106,9 @@ class Trial:
         self.results.append(Result(tensor, expected, tolerance))
         return tensor
 
-    def allocate(self, dtype: DataType, shape: tuple[int, ...], gap: int) -> TensorView:
+    def allocate(self, dtype: DataType, shape: tuple[int, ...], gap: Gap) -> TensorView:
+        if gap is None:
+            return self.with_symbols(self.allocate(dtype, shape, 0), *(f"n{n}" for n in shape[:-1]), "")
         if gap and shape:
             rows = replace(self.allocate(dtype, (*shape[:-1], shape[-1] + gap), 0), shape=shape)
             return replace(rows, offset=gap // 2)
@@ -235,7 +239,7 @@ class MemoryPool:
         memory.bytes[:] = run.poison
         return memory
 
-    def give_back(self, memories: Iterator[GuardedMemory] | Sequence[GuardedMemory]) -> None:
+    def give_back(self, memories: Iterable[GuardedMemory]) -> None:
         for memory in memories:
             self.free[memory.num_pages * 4096].append(memory)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from compile.contracts.contract import Axes, Contract
 from compile.contracts.references import add_epilogue, convolve, output_size
-from compile.contracts.trial import Trial
+from compile.contracts.trial import Gap, Trial
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow
 from sardonyx._src.compile.kernels.winograd.convolution import TileGrouping, winograd_steps
@@ -27,7 +27,7 @@ def winograd(
     pad: int,
     transforms: TileTransforms,
     grouping: TileGrouping | None,
-    gap: int,
+    gap: Gap,
 ) -> Sequence[Step]:
     window = ConvWindow((3, 3), pads=(pad, pad))
     x, weights = trial.integers(2, lines, pixels, channels), trial.integers(features, channels, 3, 3)
@@ -49,7 +49,7 @@ def winograd_axes(target: Target) -> Axes:
         "pad": (0, 1, 2),
         "transforms": [TileTransforms(v, h) for v in (F2X3, F4X3) for h in (F2X3, F4X3)],
         "grouping": (None, *groupings),
-        "gap": (0, 3),
+        "gap": (0, 3, None),
     }
 
 

@@ -1,0 +1,195 @@
+"""Exported files of networks, with inputs and the outputs and gradients that torch computes, in a folder of the build.
+
+A folder has for each network and version of its sources: `dynamo-18.onnx` and further exports, `NAME.txt` with the reason
+in the place of a file that could not be made, and `values-0.npz` to `values-3.npz` for the sets of sizes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import os
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from model_zoo.registry import Array, Network
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = Path(os.environ.get("MODEL_ZOO", ROOT / "build" / "zoo"))
+MAX_REASON = 160  # characters
+
+
+@dataclass(frozen=True)
+class Export:
+    """How torch writes a network.
+
+    exporter: "dynamo" or "script".  fixed: the number of the set of sizes that the file is made for; None for dynamic sizes.
+    """
+
+    exporter: str
+    opset: int
+    fixed: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.exporter}-{self.opset}" + ("" if self.fixed is None else f"-fixed{self.fixed}")
+
+
+class NotExported(Exception):
+    """torch, or the tool that rewrites its file, refuses the network; the text is the reason."""
+
+
+def folder_of(network: Network) -> Path:
+    folder = FOLDER / f"{network.name}-{network.digest()}"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def export(network: Network, how: Export) -> Path:
+    """The file of an export, made if it is missing; raises NotExported."""
+    return stored(folder_of(network) / f"{how}.onnx", lambda path: write_export(network, how, path))
+
+
+def stored(path: Path, write: Any) -> Path:
+    """The file, which `write` makes if neither it nor a reason exists; raises NotExported with the reason."""
+    reason = path.with_suffix(".txt")
+    if reason.exists():
+        raise NotExported(reason.read_text())
+    if not path.exists():
+        partial = path.with_name(f"{os.getpid()}-{path.name}")
+        try:
+            write(partial)
+        except Exception as error:
+            text = f"{type(error).__name__}: {' '.join(str(error).split())}"[:MAX_REASON]
+            reason.write_text(text)
+            raise NotExported(text) from error
+        partial.rename(path)
+    return path
+
+
+def write_export(network: Network, how: Export, path: Path) -> None:
+    module, inputs = module_of(network), tensors(network.feeds(how.fixed or 0))
+    names = {name: x.names() for name, x in network.inputs.items()} if how.fixed is None else {}
+    options: dict[str, Any] = {"input_names": list(inputs), "opset_version": how.opset}
+    if how.exporter == "script":
+        options |= {"dynamo": False, "dynamic_axes": {k: v for k, v in names.items() if v} or None}
+    else:
+        options |= {"dynamo": True, "external_data": False, "verbose": False, "optimize": True}
+        options["dynamic_shapes"] = {name: names[name] or None for name in inputs} if names else None
+    with quiet():
+        torch.onnx.export(module, tuple(inputs.values()), str(path), **options)
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Without the reports and warnings of exporters."""
+    logging.getLogger("torch.onnx").setLevel(logging.ERROR)
+    with warnings.catch_warnings(action="ignore"), contextlib.redirect_stdout(io.StringIO()):
+        with contextlib.redirect_stderr(io.StringIO()):
+            yield
+
+
+@cache
+def module_of(network: Network, dtype: Any = torch.float32) -> Any:
+    torch.manual_seed(0)
+    module = network.make()
+    generator = torch.Generator().manual_seed(1)
+    for layer in module.modules():  # statistics of a trained network, not those of a new one
+        if getattr(layer, "running_mean", None) is not None:
+            layer.running_mean.copy_(0.2 * torch.randn(layer.running_mean.shape, generator=generator))
+            layer.running_var.copy_(0.5 + torch.rand(layer.running_var.shape, generator=generator))
+    with torch.no_grad():  # zeros and ones would hide wrong operands, and exporters share equal weights
+        for weight in module.parameters():
+            weight += 0.05 * torch.randn(weight.shape, generator=generator)
+    return module.eval().to(dtype)
+
+
+def tensors(feeds: Mapping[str, Array], dtype: Any = torch.float32) -> dict[str, Any]:
+    """Tensors of torch; floats have the element type."""
+    arrays = {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in feeds.items()}
+    return {name: x.to(dtype) if x.is_floating_point() else x for name, x in arrays.items()}
+
+
+# --- values -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Values:
+    """Of a set of sizes: inputs by name, outputs in order, and gradients by name of an input or weight.
+
+    The gradients are those of the sum of y * abs(y) of all elements y of the outputs that have gradients: that of y itself is 0 where
+    a Softmax or a norm is last.
+    """
+
+    feeds: dict[str, Array]
+    outputs: list[Array]
+    gradients: dict[str, Array]
+    differentiable: tuple[int, ...]  # numbers of the outputs that have gradients
+
+
+def values_of(network: Network, number: int) -> Values:
+    path = folder_of(network) / f"values-{number}.npz"
+    stored(path, lambda partial: write_values(network, number, partial))
+    with np.load(path) as archive:
+        parts: dict[str, dict[str, Array]] = {"feed": {}, "output": {}, "gradient": {}, "differentiable": {}}
+        for key, array in archive.items():
+            part, _, name = key.partition(":")
+            parts[part][name] = array
+    numbers = tuple(int(name) for name in parts["differentiable"])
+    return Values(parts["feed"], list(parts["output"].values()), parts["gradient"], numbers)
+
+
+def write_values(network: Network, number: int, path: Path) -> None:
+    """Computed in float64, unless the module has constants of float32."""
+    feeds = network.feeds(number)
+    try:
+        outputs, gradients = compute(network, feeds, torch.float64)
+    except RuntimeError:
+        outputs, gradients = compute(network, feeds, torch.float32)
+    arrays = {f"feed:{name}": array for name, array in feeds.items()}
+    arrays |= {f"output:{i}": narrow(y) for i, y in enumerate(outputs)}
+    arrays |= {f"gradient:{name}": narrow(gradient) for name, gradient in gradients.items()}
+    arrays |= {f"differentiable:{i}": np.array(0) for i, y in enumerate(outputs) if y.requires_grad}
+    with path.open("wb") as file:
+        np.savez(file, **arrays)
+
+
+def compute(network: Network, feeds: Mapping[str, Array], dtype: Any) -> tuple[list[Any], dict[str, Any]]:
+    """Outputs, and gradients by name."""
+    module, inputs = module_of(network, dtype), tensors(feeds, dtype)
+    torch.set_default_dtype(dtype)
+    try:
+        for x in inputs.values():
+            x.requires_grad_(x.is_floating_point())
+        outputs = flatten(module(*inputs.values()))
+        total = sum((y * y.abs()).sum() for y in outputs if y.requires_grad)
+        sources = {k: x for k, x in {**inputs, **dict(module.named_parameters())}.items() if x.requires_grad}
+        if not isinstance(total, torch.Tensor):
+            return outputs, {}
+        gradients = torch.autograd.grad(total, list(sources.values()), allow_unused=True)
+        return outputs, {k: g for k, g in zip(sources, gradients, strict=True) if g is not None}
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def flatten(outputs: Any) -> list[Any]:
+    """The tensors of nested tuples, lists and dicts, in order."""
+    if isinstance(outputs, dict):
+        outputs = list(outputs.values())
+    return [x for y in outputs for x in flatten(y)] if isinstance(outputs, list | tuple) else [outputs]
+
+
+def narrow(tensor: Any) -> Array:
+    array: Array = tensor.detach().numpy()
+    return array.astype(np.float32) if array.dtype == np.float64 else array
+
+
+def weights_of(network: Network) -> dict[str, Array]:
+    return {name: narrow(weight) for name, weight in module_of(network).named_parameters()}

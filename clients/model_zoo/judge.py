@@ -1,0 +1,183 @@
+"""The verdict on a variant of a network: one session of each kind runs its sizes forwards and backwards.
+
+Judges are torch, whose outputs and gradients are stored with the exports, the reference engine and onnxruntime.  The
+tolerance of floats is that of `sardonyx compare`: relative to the largest element of the tensor, by element type.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+
+import sardonyx as sx
+from model_zoo.exports import FOLDER, Export, NotExported, Values, values_of
+from model_zoo.registry import Array, Network
+from model_zoo.rewriting import LOSS, rewrite
+from sardonyx._src.compile.program.program import FallbackOp
+from sardonyx._src.measure.compare.values import compare_value
+from sardonyx._src.runtime.engine import NativeEngine
+from sardonyx.errors import SardonyxError
+
+os.environ.setdefault("SARDONYX_CACHE", str(FOLDER / "cache"))  # not the user's
+ORDER = (0, 1, 2, 3, 2, 1, 0)  # of the sets of sizes in one session
+Outputs = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A file of a network.  rewriter: a key of REWRITERS."""
+
+    export: Export
+    rewriter: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.export}" + (f", {self.rewriter}" if self.rewriter else "")
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The sets of sizes that its sessions run, in order."""
+        return ORDER if self.export.fixed is None else (self.export.fixed,) * 2
+
+
+@dataclass
+class Verdict:
+    """What became of a variant.
+
+    missing: why there is no file; "" if there is one.  faults: what is wrong, empty if all is right.  fallbacks: operators of
+    nodes that run as reference kernels.  onnxruntime: why it cannot run the file; "" if it agrees.
+    """
+
+    variant: str
+    missing: str = ""
+    faults: list[str] = field(default_factory=list)
+    fallbacks: list[str] = field(default_factory=list)
+    onnxruntime: str = ""
+
+
+def judge(network: Network, variant: Variant) -> Verdict:
+    verdict = Verdict(str(variant))
+    try:
+        path = rewrite(network, variant.export, variant.rewriter)
+    except NotExported as error:
+        verdict.missing = str(error)
+        return verdict
+    except (SardonyxError, AssertionError) as error:
+        verdict.faults = [f"{variant.rewriter}: {type(error).__name__}: {error}"]
+        return verdict
+    values = {number: values_of(network, number) for number in sorted(set(variant.numbers))}
+    Judgement(path, variant, values, verdict).run()
+    return verdict
+
+
+class Judgement:
+    """Runs of all sessions on one file, and the comparisons of their outputs."""
+
+    def __init__(
+        self, path: Path, variant: Variant, values: Mapping[int, Values], verdict: Verdict
+    ) -> None:
+        self.path, self.variant, self.values, self.verdict = path, variant, values, verdict
+        self.gradient = variant.rewriter == "gradient"
+        self.feeds = {number: self.feeds_of(one) for number, one in values.items()}
+
+    def feeds_of(self, values: Values) -> dict[str, Array]:
+        """Inputs that the file still has."""
+        names = {x.name for x in sx.load(self.path).graph.inputs}
+        return {name: array for name, array in values.feeds.items() if name in names}
+
+    def run(self) -> None:
+        try:
+            reference = sx.Session(self.path, engine="reference")
+            self.expected = {number: reference.run(feed) for number, feed in self.feeds.items()}
+        except (SardonyxError, AssertionError) as error:
+            self.verdict.faults.append(f"reference: {describe(error)}")
+            return
+        for number, outputs in self.expected.items():
+            self.compare_with_torch(number, outputs)
+        self.run_onnxruntime()
+        first = self.run_session("native", 1)
+        second = self.run_session("native", 2)
+        self.run_session("auto", 1)
+        for i, (one, two) in enumerate(zip(first, second, strict=False)):
+            self.report(f"threads 2, run {i}", self.unequal_bits(one, two))
+
+    def report(self, what: str, faults: Iterator[str] | Sequence[str]) -> None:
+        self.verdict.faults += [f"{what}: {fault}" for fault in faults]
+
+    def compare_with_torch(self, number: int, outputs: Outputs) -> None:
+        values = self.values[number]
+        names = list(outputs)
+        pairs = {names[i]: output for i, output in enumerate(values.outputs)}
+        if self.gradient:
+            gradients = {f"{name}_gradient": array for name, array in values.gradients.items()}
+            pairs |= {name: gradients[name] for name in names if name in gradients}
+        self.report(f"reference beside torch, sizes {number}", differences(outputs, pairs))
+
+    def run_onnxruntime(self) -> None:
+        """Compares it with the reference engine; notes why it cannot run the file."""
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 4
+        options.intra_op_num_threads = 1
+        try:
+            session = onnxruntime.InferenceSession(
+                str(self.path), options, providers=["CPUExecutionProvider"]
+            )
+            for number, feed in self.feeds.items():
+                names = [x.name for x in session.get_outputs()]
+                outputs = dict(zip(names, session.run(None, feed), strict=True))
+                faults = list(differences(outputs, self.expected[number]))
+                self.verdict.onnxruntime = self.verdict.onnxruntime or "; ".join(faults)
+        except Exception as error:  # noqa: BLE001  # its exceptions have no common base
+            self.verdict.onnxruntime = describe(error)
+
+    def run_session(self, engine: sx.Engine, threads: int) -> list[Outputs]:
+        """The outputs of each run of a session, compared with those of the reference engine."""
+        what, results = f"{engine}, threads {threads}", []
+        try:
+            with warnings.catch_warnings(action="error"):
+                session = sx.Session(self.path, engine=engine, threads=threads)
+                for i, number in enumerate(self.variant.numbers):
+                    results.append(session.run(self.feeds[number]))
+                    place = f"{what}, run {i} (sizes {number})"
+                    self.report(place, differences(results[-1], self.expected[number]))
+        except (SardonyxError, AssertionError, Warning) as error:
+            self.report(what, [describe(error)])
+            return results
+        self.note_statistics(what, session)
+        return results
+
+    def note_statistics(self, what: str, session: sx.Session) -> None:
+        """Bailouts and defects are faults; fallback operations are noted."""
+        stats = session.stats
+        if stats.bailouts:
+            self.report(what, [f"bailouts {dict(stats.bailouts)}"])
+        if session.engine != "native" or stats.compiler_faults:
+            self.report(what, [f"ran on {session.engine}, defects {dict(stats.compiler_faults)}"])
+        runner = session._runner
+        if isinstance(runner, NativeEngine) and stats.fallback_nodes:
+            actions = runner.natives[0].program.actions
+            self.verdict.fallbacks = [x.node.op_type for x in actions if isinstance(x, FallbackOp)]
+
+    def unequal_bits(self, one: Outputs, two: Outputs) -> Iterator[str]:
+        for name, array in one.items():
+            if np.asarray(array).tobytes() != np.asarray(two[name]).tobytes():
+                yield f"{name} has other bits than on one thread"
+
+
+def differences(actual: Outputs, expected: Outputs) -> Iterator[str]:
+    """How outputs differ beyond their tolerances."""
+    for name, value in expected.items():
+        if name == LOSS:  # a sum of numbers of both signs
+            continue
+        comparison = compare_value(name, "", np.asarray(actual[name]), np.asarray(value), None)
+        if comparison.why:
+            yield f"{name}: {comparison.why}"
+
+
+def describe(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:400]

@@ -1,0 +1,1 @@
+"""The networks, one file for each family."""

@@ -6,6 +6,7 @@ CLIENTS := .venv-clients
 SERVING := .venv-serving
 RAY := .venv-ray
 SPARK := .venv-spark
+ZOO := .venv-zoo
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 STAMP := $(VENV)/.ready
@@ -17,7 +18,7 @@ FACTOR ?= 10
 T ?= tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test all format lint types tests test-fast test-without-llvmlite test-clients test-serve test-ray test-spark fuzz fuzz-sample coverage regen generated \
+.PHONY: help demo test all format lint types tests test-fast test-without-llvmlite test-clients test-serve test-ray test-spark test-zoo fuzz fuzz-sample coverage regen generated \
 	viewer test-viewer docs conversions bench lock hooks clean
 
 help:  ## this list
@@ -66,7 +67,7 @@ test-without-llvmlite: $(STAMP)  ## import, load, check and run in a process tha
 test-clients:  ## clients of onnxruntime that others wrote, on Sardonyx in its place
 	$(PYTHON) -m venv $(CLIENTS)
 	$(CLIENTS)/bin/python -m pip install --quiet --no-deps --requirement clients/requirements.txt --editable .
-	$(CLIENTS)/bin/python -m pytest -q -s -c clients/pytest.ini --ignore clients/serving --ignore-glob 'clients/*_on_*' clients
+	$(CLIENTS)/bin/python -m pytest -q -s -c clients/pytest.ini --ignore clients/serving --ignore clients/model_zoo --ignore-glob 'clients/*_on_*' clients
 
 test-serve:  ## services with clients that others wrote, a collector of traces, the Dockerfile's commands, data frames, and the tutorial of scoring and serving
 	$(PYTHON) -m venv $(SERVING)
@@ -83,6 +84,11 @@ test-spark:  ## scoring of data frames of Spark on this machine; needs a JVM, as
 	$(PYTHON) -m venv $(SPARK)
 	$(SPARK)/bin/python -m pip install --quiet --requirement clients/scoring_on_spark/requirements.txt --editable '.[score]'
 	$(SPARK)/bin/python -m pytest -q -c clients/pytest.ini clients/scoring_on_spark
+
+test-zoo:  ## small networks as torch exports them, each in many sizes, beside torch and onnxruntime; EVERY=1: all of their variants, in hours
+	$(PYTHON) -m venv $(ZOO)
+	$(ZOO)/bin/python -m pip install --quiet --requirement clients/model_zoo/requirements.txt --editable .
+	OMP_NUM_THREADS=1 $(ZOO)/bin/python -m pytest -q -n $(JOBS) -c clients/pytest.ini clients/model_zoo
 
 VIEWER := viewer/node_modules/.package-lock.json
 $(VIEWER): viewer/package.json viewer/package-lock.json
@@ -137,4 +143,4 @@ hooks: $(STAMP)  ## run lint before each commit, and check its subject
 	$(BIN)/pre-commit install --hook-type pre-commit --hook-type commit-msg
 
 clean:
-	rm -rf $(VENV) $(CLIENTS) $(SERVING) $(RAY) $(SPARK) .mypy_cache .ruff_cache .pytest_cache .hypothesis .demo .coverage htmlcov
+	rm -rf $(VENV) $(CLIENTS) $(SERVING) $(RAY) $(SPARK) $(ZOO) .mypy_cache .ruff_cache .pytest_cache .hypothesis .demo .coverage htmlcov

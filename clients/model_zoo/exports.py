@@ -13,11 +13,12 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import torch
 
 from model_zoo.registry import Array, Network
@@ -67,6 +68,8 @@ def stored(path: Path, write: Any) -> Path:
         try:
             write(partial)
         except Exception as error:
+            while error.__cause__ is not None:
+                error = error.__cause__
             text = f"{type(error).__name__}: {' '.join(str(error).split())}"[:MAX_REASON]
             reason.write_text(text)
             raise NotExported(text) from error
@@ -75,25 +78,53 @@ def stored(path: Path, write: Any) -> Path:
 
 
 def write_export(network: Network, how: Export, path: Path) -> None:
-    module, inputs = module_of(network), tensors(network.feeds(how.fixed or 0))
-    names = {name: x.names() for name, x in network.inputs.items()} if how.fixed is None else {}
+    inputs, names = tensors(network.feeds(how.fixed or 0)), dim_names(network, how)
     options: dict[str, Any] = {"input_names": list(inputs), "opset_version": how.opset}
-    if how.exporter == "script":
-        options |= {"dynamo": False, "dynamic_axes": {k: v for k, v in names.items() if v} or None}
-    else:
-        options |= {"dynamo": True, "external_data": False, "verbose": False, "optimize": True}
-        options["dynamic_shapes"] = {name: names[name] or None for name in inputs} if names else None
     with quiet():
-        torch.onnx.export(module, tuple(inputs.values()), str(path), **options)
+        if how.exporter == "script":
+            axes = {name: dims for name, dims in names.items() if dims}
+            options |= {"dynamo": False, "dynamic_axes": axes or None}
+            torch.onnx.export(module_of(network), tuple(inputs.values()), str(path), **options)
+        else:
+            options |= {"dynamo": True, "external_data": False, "verbose": False, "dynamic_shapes": names}
+            torch.onnx.export(exported_program(network, how.fixed), (), str(path), **options)
+    check_dims(path, names)
+
+
+def check_dims(path: Path, names: Mapping[str, Mapping[int, str]]) -> None:
+    """Raises ValueError for a dim that the exporter has made a number."""
+    for x in onnx.load(path).graph.input:
+        for axis, name in names[x.name].items():
+            dim = x.type.tensor_type.shape.dim[axis]
+            if dim.HasField("dim_value"):
+                raise ValueError(f"{name}, axis {axis} of {x.name}, is {dim.dim_value} in the file")
+
+
+def dim_names(network: Network, how: Export) -> dict[str, dict[int, str]]:
+    """Names of dynamic dims by axis, for each input."""
+    return {name: x.names() if how.fixed is None else {} for name, x in network.inputs.items()}
+
+
+@lru_cache(maxsize=1)  # for another operator set
+def exported_program(network: Network, fixed: int | None) -> Any:
+    dims = [x.names() if fixed is None else {} for x in network.inputs.values()]
+    shapes = tuple(dict.fromkeys(names, torch.export.Dim.AUTO) or None for names in dims)
+    inputs = tuple(tensors(network.feeds(fixed or 0)).values())
+    options = {"strict": False, "prefer_deferred_runtime_asserts_over_guards": True}  # as torch.onnx.export
+    return torch.export.export(module_of(network), inputs, dynamic_shapes=shapes, **options)
 
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
     """Without the reports and warnings of exporters."""
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)
-    with warnings.catch_warnings(action="ignore"), contextlib.redirect_stdout(io.StringIO()):
-        with contextlib.redirect_stderr(io.StringIO()):
-            yield
+    sink = io.StringIO()
+    with (
+        warnings.catch_warnings(action="ignore"),
+        contextlib.redirect_stdout(sink),
+        contextlib.redirect_stderr(sink),
+    ):
+        yield
 
 
 @cache

@@ -5,6 +5,7 @@ A network is a function that makes the module, with the decorator `network`; its
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import inspect
 import re
@@ -58,10 +59,10 @@ class Network:
         return {name: x.draw(generator, x.sized(sizes), sizes) for name, x in self.inputs.items()}
 
     def digest(self) -> str:
-        """Of the sources of the family and of the layers that families share."""
+        """Of the sources of the family and of the layers that families share, but not of their format."""
         file = Path(inspect.getfile(self.make))
-        sources = file.read_bytes() + file.with_name("layers.py").read_bytes()
-        return hashlib.sha256(sources).hexdigest()[:12]
+        trees = [ast.dump(ast.parse(path.read_text())) for path in (file, file.with_name("layers.py"))]
+        return hashlib.sha256("".join(trees).encode()).hexdigest()[:12]
 
 
 NETWORKS: dict[str, Network] = {}

@@ -20,9 +20,7 @@ class ConformerBlock(nn.Module):
         super().__init__()
         self.ffs = nn.ModuleList(
             [
-                nn.Sequential(
-                    nn.LayerNorm(width), nn.Linear(width, 16), nn.SiLU(), nn.Linear(16, width)
-                )
+                nn.Sequential(nn.LayerNorm(width), nn.Linear(width, 16), nn.SiLU(), nn.Linear(16, width))
                 for _ in range(2)
             ]
         )
@@ -48,9 +46,7 @@ class Conformer(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.stem = nn.Sequential(
-            nn.Conv2d(1, 4, 3, 2), nn.ReLU(), nn.Conv2d(4, 4, 3, 2), nn.ReLU()
-        )
+        self.stem = nn.Sequential(nn.Conv2d(1, 4, 3, 2), nn.ReLU(), nn.Conv2d(4, 4, 3, 2), nn.ReLU())
         self.project, self.block = nn.Linear(4 * 4, 8), ConformerBlock(8)
         self.head = nn.Linear(8, 6)
 
@@ -73,9 +69,7 @@ class Wav2Vec(nn.Module):
         self.first, self.norm = nn.Conv1d(1, 8, 10, 5, bias=False), nn.GroupNorm(8, 8)
         self.more = nn.ModuleList([nn.Conv1d(8, 8, 3, 2, bias=False), nn.Conv1d(8, 8, 2, 2, bias=False)])
         self.layer_norm, self.project = nn.LayerNorm(8), nn.Linear(8, 8)
-        self.positions = nn.utils.parametrizations.weight_norm(
-            nn.Conv1d(8, 8, 6, padding=3, groups=2), dim=2
-        )
+        self.positions = nn.utils.parametrizations.weight_norm(nn.Conv1d(8, 8, 6, padding=3, groups=2), dim=2)
         self.block = Block(8, 2)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -374,7 +368,9 @@ class FastSpeech(nn.Module):
         return self.head(self.after(member @ y))
 
 
-@network(sizes("N L T", (2, 7, 20), (1, 12, 33), (3, 5, 9), (1, 3, 40)), x=normal("N", "L", 8), frames=normal("T"))
+@network(
+    sizes("N L T", (2, 7, 20), (1, 12, 33), (3, 5, 9), (1, 3, 40)), x=normal("N", "L", 8), frames=normal("T")
+)
 def fastspeech() -> nn.Module:
     return FastSpeech()
 

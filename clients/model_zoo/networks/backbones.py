@@ -50,7 +50,11 @@ class InvertedResidual(nn.Module):
         self.depthwise = nn.Conv2d(width, width, size, 1, size // 2, groups=width, bias=False)
         self.norm, self.activation = nn.BatchNorm2d(width), activation
         self.gate = nn.Sequential(
-            nn.AdaptiveAvgPool2d(1), nn.Conv2d(width, 4, 1), nn.ReLU(), nn.Conv2d(4, width, 1), nn.Hardsigmoid()
+            nn.AdaptiveAvgPool2d(1),
+            nn.Conv2d(width, 4, 1),
+            nn.ReLU(),
+            nn.Conv2d(4, width, 1),
+            nn.Hardsigmoid(),
         )
         self.project = nn.Sequential(nn.Conv2d(width, channels, 1), nn.BatchNorm2d(channels))
 
@@ -151,7 +155,23 @@ class Inception(nn.Module):
         x = self.stem(x)
         y = torch.cat([self.a(x), self.b(x), self.c(x), self.d(x)], 1)
         down = self.down(y)
-        return self.head(torch.cat([down, functional.pad(self.reduce(y), (0, down.shape[3] - self.reduce(y).shape[3], 0, down.shape[2] - self.reduce(y).shape[2]))], 1))
+        return self.head(
+            torch.cat(
+                [
+                    down,
+                    functional.pad(
+                        self.reduce(y),
+                        (
+                            0,
+                            down.shape[3] - self.reduce(y).shape[3],
+                            0,
+                            down.shape[2] - self.reduce(y).shape[2],
+                        ),
+                    ),
+                ],
+                1,
+            )
+        )
 
 
 @network(IMAGES, x=normal("N", 3, "H", "W"))
@@ -246,7 +266,10 @@ class ECA(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.stem, self.conv = conv_norm(3, 8, 3, 2), nn.Conv1d(1, 1, 3, padding=1, bias=False)
-        self.wide, self.narrow = nn.Conv2d(8, 8, 5, padding=4, dilation=2, groups=8), nn.Conv2d(8, 8, 3, padding=1)
+        self.wide, self.narrow = (
+            nn.Conv2d(8, 8, 5, padding=4, dilation=2, groups=8),
+            nn.Conv2d(8, 8, 3, padding=1),
+        )
         self.choice, self.head = nn.Linear(8, 16), classifier(8)
 
     def forward(self, x: Tensor) -> Tensor:

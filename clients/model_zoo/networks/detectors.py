@@ -294,9 +294,7 @@ class RoIHead(nn.Module):
         steps = (torch.arange(3, device=y.device, dtype=y.dtype) + 0.5) / 3
         xs = boxes[..., 0:1] + steps * (boxes[..., 2:3] * 0.5)
         ys = boxes[..., 1:2] + steps * (boxes[..., 3:4] * 0.5)
-        grid = torch.stack(
-            [xs[:, :, None].expand(-1, -1, 3, -1), ys[..., None].expand(-1, -1, -1, 3)], -1
-        )
+        grid = torch.stack([xs[:, :, None].expand(-1, -1, 3, -1), ys[..., None].expand(-1, -1, -1, 3)], -1)
         grid = (2 * grid - 1).reshape(boxes.shape[0], count * 3, 3, 2)
         parts = functional.grid_sample(y, grid, align_corners=False, padding_mode="border")
         parts = parts.reshape(y.shape[0], 8, count, 3, 3).transpose(1, 2)

@@ -156,9 +156,18 @@ class DiT(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.patch, self.time = nn.Conv2d(3, 8, 2, 2), nn.Sequential(nn.Linear(8, 8), nn.SiLU(), nn.Linear(8, 48))
-        self.norm1, self.norm2 = nn.LayerNorm(8, elementwise_affine=False), nn.LayerNorm(8, elementwise_affine=False)
-        self.attention, self.mlp = CrossAttention(8, 8, 2), nn.Sequential(nn.Linear(8, 16), nn.GELU("tanh"), nn.Linear(16, 8))
+        self.patch, self.time = (
+            nn.Conv2d(3, 8, 2, 2),
+            nn.Sequential(nn.Linear(8, 8), nn.SiLU(), nn.Linear(8, 48)),
+        )
+        self.norm1, self.norm2 = (
+            nn.LayerNorm(8, elementwise_affine=False),
+            nn.LayerNorm(8, elementwise_affine=False),
+        )
+        self.attention, self.mlp = (
+            CrossAttention(8, 8, 2),
+            nn.Sequential(nn.Linear(8, 16), nn.GELU("tanh"), nn.Linear(16, 8)),
+        )
         self.head = nn.Linear(8, 12)
 
     def forward(self, x: Tensor, t: Tensor) -> Tensor:
@@ -275,7 +284,9 @@ class CycleGAN(nn.Module):
         self.block = nn.Sequential(
             nn.ReflectionPad2d(1), nn.Conv2d(8, 8, 3), nn.InstanceNorm2d(8, affine=True), nn.ReLU()
         )
-        self.up = nn.Sequential(nn.ConvTranspose2d(8, 4, 3, 2, 1, output_padding=1), nn.InstanceNorm2d(4), nn.ReLU())
+        self.up = nn.Sequential(
+            nn.ConvTranspose2d(8, 4, 3, 2, 1, output_padding=1), nn.InstanceNorm2d(4), nn.ReLU()
+        )
         self.last = nn.Sequential(nn.ReflectionPad2d(3), nn.Conv2d(4, 3, 7), nn.Tanh())
 
     def forward(self, x: Tensor) -> Tensor:
@@ -294,7 +305,11 @@ class SPADE(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.norm = nn.InstanceNorm2d(6)
-        self.shared, self.gamma, self.beta = nn.Conv2d(4, 8, 3, 1, 1), nn.Conv2d(8, 6, 3, 1, 1), nn.Conv2d(8, 6, 3, 1, 1)
+        self.shared, self.gamma, self.beta = (
+            nn.Conv2d(4, 8, 3, 1, 1),
+            nn.Conv2d(8, 6, 3, 1, 1),
+            nn.Conv2d(8, 6, 3, 1, 1),
+        )
         self.conv = nn.Conv2d(6, 6, 3, 1, 1)
 
     def forward(self, x: Tensor, segments: Tensor, style: Tensor) -> Tensor:

@@ -124,7 +124,11 @@ class DPT(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.patch = nn.Conv2d(3, 8, 4, 4)
-        self.up, self.same, self.down = nn.ConvTranspose2d(8, 6, 2, 2), nn.Conv2d(8, 6, 1), nn.Conv2d(8, 6, 3, 2, 1)
+        self.up, self.same, self.down = (
+            nn.ConvTranspose2d(8, 6, 2, 2),
+            nn.Conv2d(8, 6, 1),
+            nn.Conv2d(8, 6, 3, 2, 1),
+        )
         self.fusions = nn.ModuleList([nn.Conv2d(6, 6, 3, padding=1) for _ in range(3)])
         self.head = nn.Sequential(nn.Conv2d(6, 4, 3, padding=1), nn.ReLU(), nn.Conv2d(4, 1, 1), nn.ReLU())
 

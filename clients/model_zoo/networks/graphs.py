@@ -150,7 +150,11 @@ class SetTransformer(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.points, self.seed = nn.Parameter(torch.randn(3, 8)), nn.Parameter(torch.randn(2, 8))
-        self.inward, self.outward, self.pool = CrossAttention(8, 6, 2), CrossAttention(6, 8, 2), CrossAttention(8, 6, 2)
+        self.inward, self.outward, self.pool = (
+            CrossAttention(8, 6, 2),
+            CrossAttention(6, 8, 2),
+            CrossAttention(8, 6, 2),
+        )
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         hidden = mask[:, None, None]

@@ -381,7 +381,12 @@ class Seq2Seq(nn.Module):
         self.words = nn.Embedding(20, 6)
         self.encoder = nn.GRU(6, 8, batch_first=True)
         self.decoder = nn.GRU(6, 8, batch_first=True)
-        self.a, self.b, self.score, self.head = nn.Linear(8, 6), nn.Linear(8, 6), nn.Linear(6, 1), nn.Linear(16, 20)
+        self.a, self.b, self.score, self.head = (
+            nn.Linear(8, 6),
+            nn.Linear(8, 6),
+            nn.Linear(6, 1),
+            nn.Linear(16, 20),
+        )
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
         memory, state = self.encoder(self.words(source))

@@ -37,7 +37,10 @@ class FNO(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.real, self.imaginary = nn.Parameter(0.3 * torch.randn(4, 4, 3)), nn.Parameter(0.3 * torch.randn(4, 4, 3))
+        self.real, self.imaginary = (
+            nn.Parameter(0.3 * torch.randn(4, 4, 3)),
+            nn.Parameter(0.3 * torch.randn(4, 4, 3)),
+        )
         self.lift, self.skip, self.head = nn.Conv1d(1, 4, 1), nn.Conv1d(4, 4, 1), nn.Conv1d(4, 1, 1)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -50,7 +53,9 @@ class FNO(nn.Module):
         time = torch.arange(length, dtype=y.dtype, device=y.device) * (2 * math.pi / length)
         angles = time * torch.arange(3, dtype=y.dtype, device=y.device)[:, None]
         scale = torch.tensor([1.0, 2, 2], dtype=y.dtype)[:, None] / length
-        z = torch.einsum("nok,kt->not", c, angles.cos() * scale) - torch.einsum("nok,kt->not", d, angles.sin() * scale)
+        z = torch.einsum("nok,kt->not", c, angles.cos() * scale) - torch.einsum(
+            "nok,kt->not", d, angles.sin() * scale
+        )
         return self.head(functional.gelu(z + self.skip(y)))
 
 

@@ -54,9 +54,7 @@ class TabNet(nn.Module):
         super().__init__()
         self.norm = nn.BatchNorm1d(6)
         self.shared, self.own = nn.Linear(6, 16), nn.ModuleList([nn.Linear(8, 16) for _ in range(3)])
-        self.choose = nn.ModuleList(
-            [nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6)) for _ in range(2)]
-        )
+        self.choose = nn.ModuleList([nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6)) for _ in range(2)])
         self.head = nn.Linear(4, 2)
 
     def transform(self, x: Tensor, i: int) -> Tensor:
@@ -98,7 +96,9 @@ class DeepFM(nn.Module):
         y = flat
         for layer in self.cross:
             y = flat * layer(y) + y
-        return torch.sigmoid(self.linear(ids).sum((1, 2)) + pairs + (self.deep(flat) + self.out(y)).squeeze(1))
+        return torch.sigmoid(
+            self.linear(ids).sum((1, 2)) + pairs + (self.deep(flat) + self.out(y)).squeeze(1)
+        )
 
 
 @network(ROWS, ids=below(20, "N", 4))
@@ -184,7 +184,11 @@ class GatedResidual(nn.Module):
         super().__init__()
         self.select = nn.Sequential(nn.Linear(4, 8), nn.ELU(), nn.Linear(8, 4))
         self.project, self.lstm = nn.Linear(4, 8), nn.LSTM(8, 8, batch_first=True)
-        self.gate, self.norm, self.attention = nn.Linear(8, 16), nn.LayerNorm(8), SelfAttention(8, 2, causal=True)
+        self.gate, self.norm, self.attention = (
+            nn.Linear(8, 16),
+            nn.LayerNorm(8),
+            SelfAttention(8, 2, causal=True),
+        )
         self.quantiles = nn.Linear(8, 3)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -295,7 +299,11 @@ class DIN(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.items, self.alpha = nn.Embedding(15, 6), nn.Parameter(torch.zeros(8))
-        self.hidden, self.score, self.norm = nn.Linear(24, 8), nn.Linear(8, 1), nn.BatchNorm1d(8, affine=False)
+        self.hidden, self.score, self.norm = (
+            nn.Linear(24, 8),
+            nn.Linear(8, 1),
+            nn.BatchNorm1d(8, affine=False),
+        )
         self.head = nn.Sequential(nn.Linear(12, 8), nn.PReLU(8), nn.Linear(8, 1))
 
     def forward(self, history: Tensor, mask: Tensor, candidate: Tensor) -> Tensor:
@@ -325,7 +333,9 @@ class GaussianMixture(nn.Module):
         logits, means, logs = self.head(self.body(x)).split(3, 1)
         logs = functional.hardtanh(logs, -2, 2)
         density = -0.5 * ((y[:, None] - means) / logs.exp()) ** 2 - logs
-        kernel = torch.exp(-0.5 * torch.cdist(x, self.points, compute_mode="donot_use_mm_for_euclid_dist") ** 2)
+        kernel = torch.exp(
+            -0.5 * torch.cdist(x, self.points, compute_mode="donot_use_mm_for_euclid_dist") ** 2
+        )
         return torch.logsumexp(logits.log_softmax(1) + density, 1), kernel @ self.values
 
 
@@ -339,7 +349,9 @@ class ActorCritic(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.body = nn.Sequential(nn.Conv2d(2, 6, 3, 2), nn.ReLU(), nn.Conv2d(6, 8, 3, 1), nn.ReLU(), nn.Flatten())
+        self.body = nn.Sequential(
+            nn.Conv2d(2, 6, 3, 2), nn.ReLU(), nn.Conv2d(6, 8, 3, 1), nn.ReLU(), nn.Flatten()
+        )
         self.policy, self.value, self.advantage = nn.Linear(32, 4), nn.Linear(32, 1), nn.Linear(32, 4)
 
     def forward(self, x: Tensor, legal: Tensor) -> tuple[Tensor, Tensor, Tensor]:

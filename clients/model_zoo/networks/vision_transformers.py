@@ -62,7 +62,7 @@ class SwinBlock(nn.Module):
         self.mlp = nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.Linear(16, 8))
 
     def forward(self, x: Tensor) -> Tensor:
-        n, h, w, c = x.shape
+        _n, h, w, _c = x.shape
         y = self.norm1(x)
         y = functional.pad(y, (0, 0, 0, -w % 4, 0, -h % 4))
         height, width = y.shape[1:3]
@@ -135,7 +135,11 @@ class PVT(nn.Module):
         self.patch, self.norm = nn.Conv2d(3, 8, 7, 4, 3), nn.LayerNorm(8)
         self.reduce, self.reduce_norm = nn.Conv2d(8, 8, 2, 2), nn.LayerNorm(8)
         self.attention = CrossAttention(8, 8, 2)
-        self.up, self.depthwise, self.down = nn.Linear(8, 16), nn.Conv2d(16, 16, 3, 1, 1, groups=16), nn.Linear(16, 8)
+        self.up, self.depthwise, self.down = (
+            nn.Linear(8, 16),
+            nn.Conv2d(16, 16, 3, 1, 1, groups=16),
+            nn.Linear(16, 8),
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         y = self.patch(x)

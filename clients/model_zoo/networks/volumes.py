@@ -82,7 +82,10 @@ class SlowFast(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.slow, self.fast = nn.Conv3d(3, 6, (1, 3, 3), (1, 2, 2), (0, 1, 1)), nn.Conv3d(3, 4, 3, (1, 2, 2), 1)
+        self.slow, self.fast = (
+            nn.Conv3d(3, 6, (1, 3, 3), (1, 2, 2), (0, 1, 1)),
+            nn.Conv3d(3, 4, 3, (1, 2, 2), 1),
+        )
         self.lateral, self.join = nn.Conv3d(4, 4, (3, 1, 1), (2, 1, 1), (1, 0, 0)), nn.Conv3d(10, 8, 1)
         self.head = nn.Linear(12, 4)
 

@@ -1,0 +1,63 @@
+"""Times of networks beside onnxruntime, one thread each, in the sizes of their export; stored, so that a measurement resumes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+
+from model_zoo.exports import Export, NotExported, export, folder_of, values_of
+from model_zoo.registry import Network
+from sardonyx._src.measure.profiling import profile
+from sardonyx._src.measure.timing import measure_engines
+from sardonyx.errors import SardonyxError
+
+ENGINES = ("onnxruntime", "sardonyx")
+ROUNDS = 11
+TIMED = {"dynamo": 18, "script": 20}  # operator sets of the files
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Medians of a run in seconds.  missing: why one of them is missing.  slowest: the kernel that takes most of our time, and its share."""
+
+    exporter: str
+    ours: float
+    theirs: float
+    missing: str = ""
+    slowest: str = ""
+
+    @property
+    def ratio(self) -> float:
+        """Our time over that of onnxruntime."""
+        return self.ours / self.theirs
+
+
+def stored_timings(network: Network) -> list[Timing]:
+    path = folder_of(network) / "timings.json"
+    return [Timing(**fields) for fields in json.loads(path.read_text())] if path.exists() else []
+
+
+def measure(networks: Iterable[Network]) -> None:
+    """Measures the networks that have no stored times; prints a line for each."""
+    for network in networks:
+        if stored_timings(network):
+            continue
+        timings = [measure_export(network, exporter) for exporter in TIMED]
+        text = json.dumps([asdict(timing) for timing in timings], indent=1)
+        (folder_of(network) / "timings.json").write_text(text + "\n")
+        print(network.name, *(f"{timing.exporter} {timing.ratio:.2f}" for timing in timings), flush=True)
+
+
+def measure_export(network: Network, exporter: str) -> Timing:
+    nan = float("nan")
+    try:
+        path = export(network, Export(exporter, TIMED[exporter]))
+        feeds = values_of(network, 0).feeds
+        theirs, ours = measure_engines(str(path), ENGINES, 1, feeds, ROUNDS)
+        kernels = profile(path, feeds).kernels
+    except (NotExported, SardonyxError) as error:
+        return Timing(exporter, nan, nan, " ".join(str(error).split())[:160])
+    total = sum(kernel.seconds for kernel in kernels)
+    slowest = f"{kernels[0].kernel}, {kernels[0].seconds / total:.0%}" if total else ""
+    return Timing(exporter, ours.median, theirs.median, slowest=slowest)

@@ -68,13 +68,16 @@ def stored(path: Path, write: Any) -> Path:
         try:
             write(partial)
         except Exception as error:
-            while error.__cause__ is not None:
-                error = error.__cause__
-            text = f"{type(error).__name__}: {' '.join(str(error).split())}"[:MAX_REASON]
+            cause = first_cause(error)
+            text = f"{type(cause).__name__}: {' '.join(str(cause).split())}"[:MAX_REASON]
             reason.write_text(text)
             raise NotExported(text) from error
         partial.rename(path)
     return path
+
+
+def first_cause(error: BaseException) -> BaseException:
+    return error if error.__cause__ is None else first_cause(error.__cause__)
 
 
 def write_export(network: Network, how: Export, path: Path) -> None:
@@ -184,7 +187,7 @@ def write_values(network: Network, number: int, path: Path) -> None:
         outputs, gradients = compute(network, feeds, torch.float64)
     except RuntimeError:
         outputs, gradients = compute(network, feeds, torch.float32)
-    arrays = {f"feed:{name}": array for name, array in feeds.items()}
+    arrays: dict[str, Any] = {f"feed:{name}": array for name, array in feeds.items()}
     arrays |= {f"output:{i}": narrow(y) for i, y in enumerate(outputs)}
     arrays |= {f"gradient:{name}": narrow(gradient) for name, gradient in gradients.items()}
     arrays |= {f"differentiable:{i}": np.array(0) for i, y in enumerate(outputs) if y.requires_grad}

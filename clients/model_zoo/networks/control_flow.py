@@ -251,7 +251,7 @@ class Greedy(nn.Module):
         before = functional.pad(classes[:, :-1], (1, 0), value=-1)
         kept = (classes != before) & (classes != 0)
         confidence = (best.exp() * kept.to(x.dtype)).sum(1) / kept.sum(1).clamp(min=1)
-        return torch.where(kept, classes, torch.full_like(classes, -1)), confidence, kept.cumsum(1)
+        return torch.where(kept, classes, torch.full_like(classes, -1)), confidence, kept.long().cumsum(1)
 
 
 @network(SEQUENCES, x=normal("N", "L", 4))

@@ -23,8 +23,13 @@ def pixel_grid(x: Tensor) -> Tensor:
 def warp(x: Tensor, flow: Tensor) -> Tensor:
     """x, sampled at the pixels that a flow points to."""
     places = (pixel_grid(x) + flow).permute(0, 2, 3, 1)
-    size = torch.tensor([x.shape[3] - 1, x.shape[2] - 1], dtype=x.dtype)
-    return functional.grid_sample(x, 2 * places / size - 1, align_corners=True)
+    return functional.grid_sample(x, relative(places, x), align_corners=True)
+
+
+def relative(places: Tensor, x: Tensor) -> Tensor:
+    """Coordinates [..., 2] of pixels of a map, as numbers from -1 to 1."""
+    xs, ys = places.unbind(-1)
+    return torch.stack([2 * xs / (x.shape[3] - 1) - 1, 2 * ys / (x.shape[2] - 1) - 1], -1)
 
 
 class RAFT(nn.Module):
@@ -45,10 +50,9 @@ class RAFT(nn.Module):
         volume = (a.flatten(2).transpose(1, 2) @ b.flatten(2)) / c**0.5
         volume = volume.view(n * h * w, 1, h, w)
         state, flow = torch.tanh(a), torch.zeros(n, 2, h, w, dtype=a.dtype)
-        size = torch.tensor([w - 1, h - 1], dtype=a.dtype)
         for _ in range(2):
             centres = (pixel_grid(a) + flow).permute(0, 2, 3, 1).reshape(n * h * w, 1, 1, 2)
-            grid = 2 * (centres + self.around) / size - 1
+            grid = relative(centres + self.around, volume)
             near = functional.grid_sample(volume, grid, align_corners=True)
             near = near.view(n, h, w, 9).permute(0, 3, 1, 2)
             x = functional.relu(self.motion(torch.cat([near, flow], 1)))
@@ -329,7 +333,9 @@ class SuperPoint(nn.Module):
         n, _, h, w = scores.shape
         scores = scores.permute(0, 2, 3, 1).reshape(n, h, w, 4, 4)
         scores = scores.permute(0, 1, 3, 2, 4).reshape(n, h * 4, w * 4)
-        kept = torch.where(scores == functional.max_pool2d(scores, 5, 1, 2), scores, torch.zeros_like(scores))
+        kept = torch.where(
+            scores == functional.max_pool2d(scores[:, None], 5, 1, 2)[:, 0], scores, torch.zeros_like(scores)
+        )
         return kept, functional.normalize(self.descriptors(y), p=2, dim=1)
 
 

@@ -252,11 +252,11 @@ def tcn() -> nn.Module:
 
 
 class SASRec(nn.Module):
-    """The last item that is no padding, scored against all items; a mixture of tasks from one trunk."""
+    """The last item of a mask, scored against all items."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.items, self.places = nn.Embedding(15, 8, padding_idx=0), nn.Embedding(24, 8)
+        self.items, self.places = nn.Embedding(15, 8), nn.Embedding(24, 8)
         self.block = Block(8, 2, causal=True)
 
     def forward(self, items: Tensor, mask: Tensor) -> Tensor:

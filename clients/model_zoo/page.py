@@ -33,10 +33,17 @@ compared with the reference engine, which is compared with torch. A variant is r
 COLUMNS = "| network | right | not exported | fallback operations | onnxruntime refuses | dynamo, ms | ratio | TorchScript, ms | ratio |\n|---|---|---|---|---|---|---|---|---|"
 NOTE = """Times are medians of runs with the sizes of the export, of the dynamic file of each exporter, one thread; the ratio is our time over that of onnxruntime, below 1 where Sardonyx is faster. Fallback operations are those of all variants,
 with the number of variants."""
+REASON_LENGTH = 160  # characters
 SLOWER = """## Slower than onnxruntime
 
 | network | exporter | ratio | reason | slowest kernel |
 |---|---|---|---|---|"""
+MISSING = """## Not exported
+
+Variants without a file, or whose file onnxruntime does not run: what torch, a rewriter, or onnxruntime says.
+
+| network | variants | reason |
+|---|---|---|"""
 REASONS: Mapping[
     str, str
 ] = {}  # why a network is slower than on onnxruntime, where no fallback operation explains it
@@ -69,6 +76,7 @@ def page() -> str:
         rows = "\n".join(row(NETWORKS[name], verdicts[name]) for name in names)
         sections.append(f"## {title}\n\n{COLUMNS}\n{rows}")
     sections[1:1] = [NOTE]
+    sections.append("\n".join([MISSING, *missing_rows(verdicts)]))
     slower = "\n".join(slower_rows(verdicts))
     return (
         "\n\n".join([*(text.strip() for text in sections), *([f"{SLOWER}\n{slower}"] if slower else [])])
@@ -108,6 +116,19 @@ def slower_rows(verdicts: Mapping[str, Sequence[Verdict]]) -> Iterator[str]:
                 ]
                 reason = REASONS.get(name) or fallbacks(plain)
                 yield f"| {name} | {times.exporter} | {times.ratio:.2f} | {reason} | {times.slowest} |"
+
+
+def missing_rows(verdicts: Mapping[str, Sequence[Verdict]]) -> Iterator[str]:
+    for name, each in verdicts.items():
+        reasons: dict[str, list[str]] = {}
+        for verdict in each:
+            if verdict.missing:
+                reasons.setdefault(verdict.missing, []).append(verdict.variant)
+            elif verdict.onnxruntime:
+                reasons.setdefault(f"onnxruntime: {verdict.onnxruntime}", []).append(verdict.variant)
+        for reason, variants in reasons.items():
+            text = reason.replace("|", "\\|").replace("<", "&lt;")[:REASON_LENGTH]
+            yield f"| {name} | {'; '.join(variants)} | {text} |"
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ from model_zoo.registry import Network
 from sardonyx.errors import ConversionError, DifferentiationError
 
 LOSS = "zoo_loss"
-OTHER_SET = {13: 22, 18: 24, 20: 13, 24: 18}  # the operator set that sx.convert translates a set to
+OTHER_SET = {16: 22, 18: 24, 20: 16, 24: 18}  # the operator set that sx.convert translates a set to
 
 
 def plain(_: Network, how: Export, path: Path) -> Path:

@@ -92,3 +92,13 @@ def test_a_constant_addend_of_a_scaled_product_of_computed_matrices(dims: str) -
     model = bind_constants(parse_model(text, opset=21), c=c)
     expected = -(0.25 * (a.astype(np.float64) @ b) + 3.0 * c)
     assert_computes(model, {"a": a, "b": b}, expected, steps=2)
+
+
+@pytest.mark.parametrize("columns", [1, N])
+def test_the_rows_of_an_addend_are_guarded(columns: int) -> None:
+    """As where at most 512 of them are taken."""
+    text = f"""g (float[M,{K}] a, float[{K},{N}] b, float[M,{columns}] r, int64[1] s, int64[1] e) => (float[M,{N}] y)
+        {{ c = Slice (r, s, e)  y = Gemm (a, b, c) }}"""
+    a, b, r = draw(40, K), draw(K, N, seed=2), draw(40, columns, seed=3)
+    model = bind_constants(parse_model(text, opset=21), b=b, s=np.array([0]), e=np.array([512]))
+    assert_computes(model, {"a": a, "r": r}, a.astype(np.float64) @ b + r, steps=1)

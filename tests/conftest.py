@@ -26,6 +26,7 @@ CONFORMANCE = (
 )
 FUZZ = (
     "check/test_check_mutations",
+    "compile/contracts/test_contracts",
     "compile/test_oversized_sizes",
     "compile/test_native_fuzz",
     "compile/test_operand_roles",

@@ -47,17 +47,26 @@ PIXELS = (
 )  # of a line: tiles have up to ten rows, lines of 16 pixels are computed by vectors
 
 
-def image_of(trial: Trial, window: ConvWindow, pixels: int, channels: int) -> tuple[Array, tuple[int, int]]:
-    """Two images of two lines, and the height and width of the output with equal pads on both sides."""
-    x = trial.integers(2, 2, pixels, channels)
-    return x, output_size((2, pixels), window, window.pads)
+def image_of(
+    trial: Trial, window: ConvWindow, pixels: int, channels: int, lines: int = 2
+) -> tuple[Array, tuple[int, int]]:
+    """Two images, and the height and width of the output with equal pads on both sides."""
+    x = trial.integers(2, lines, pixels, channels)
+    return x, output_size((lines, pixels), window, window.pads)
 
 
 def convolution(
-    trial: Trial, pixels: int, columns: int, channels: int, window: ConvWindow, groups: int, gap: Gap
+    trial: Trial,
+    lines: int,
+    pixels: int,
+    columns: int,
+    channels: int,
+    window: ConvWindow,
+    groups: int,
+    gap: Gap,
 ) -> Sequence[Step]:
     """Pointwise, by an indirection buffer, and by an im2row buffer of channels-last images."""
-    x, size = image_of(trial, window, pixels, channels * groups)
+    x, size = image_of(trial, window, pixels, channels * groups, lines)
     weights, bias = (
         trial.integers(columns * groups, channels, *window.kernel),
         trial.integers(columns * groups),
@@ -69,6 +78,7 @@ def convolution(
 
 def convolution_axes(target: Target) -> Axes:
     return {
+        "lines": (1, 2, 7),
         "pixels": PIXELS,
         "columns": vector_edges(target),
         "channels": (*around(8), target.lanes, 1025),
@@ -107,10 +117,10 @@ def epilogue_axes(target: Target) -> Axes:
 
 
 def channels_first_convolution(
-    trial: Trial, pixels: int, columns: int, channels: int, window: ConvWindow
+    trial: Trial, lines: int, pixels: int, columns: int, channels: int, window: ConvWindow
 ) -> Sequence[Step]:
     """By an im2row buffer of images whose channels are planes."""
-    x, size = image_of(trial, window, pixels, channels)
+    x, size = image_of(trial, window, pixels, channels, lines)
     weights, bias = trial.integers(columns, channels, *window.kernel), trial.integers(columns)
     y = trial.result(convolve(x, weights, window, size) + bias)
     image = trial.input(np.ascontiguousarray(x.transpose(0, 3, 1, 2))).permute((0, 2, 3, 1))
@@ -120,6 +130,7 @@ def channels_first_convolution(
 def channels_first_axes(target: Target) -> Axes:
     windows = (WINDOWS[1], ConvWindow((3, 3), (2, 2), pads=(1, 1)), WINDOWS[5])
     return {
+        "lines": (1, 2, 7),
         "pixels": (*PIXELS, 2 * target.lanes + 1),
         "columns": (1, target.lanes, 2 * target.lanes + 1),
         "channels": range(1, 9),

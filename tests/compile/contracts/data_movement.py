@@ -19,6 +19,7 @@ from sardonyx._src.compile.kernels.data_movement.pad import PadMode, pad_steps
 from sardonyx._src.compile.kernels.data_movement.triangle import triangle_step
 from sardonyx._src.compile.kernels.data_movement.write_sizes import write_sizes_step
 from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program.tensor import transpose_matrix
 
 TYPES = ("uint8", "int16", "float32", "int64", "complex128")
 INDICES = ("int32", "int64")
@@ -41,6 +42,19 @@ def transposition_axes(target: Target) -> Axes:
         "dtype": TYPES,
         "gap": (0, 3, None),
     }
+
+
+def large_copy(trial: Trial, rows: int, n: int, is_transposed: bool, dtype: str) -> Sequence[Step]:
+    """Copies of several units of work."""
+    x = trial.integers(rows, n, low=0, high=100, dtype=dtype)
+    y, tensor = x.T if is_transposed else x, trial.input(x)
+    return [copy_step(transpose_matrix(tensor) if is_transposed else tensor, trial.result(y, dtype))]
+
+
+def large_copy_axes(target: Target) -> Axes:
+    lengths = (1023, 1024, 1025, 4097, 8191, 8193)  # around the columns of a unit, and its elements
+    axes = {"rows": (1, 2, 15, 16, 17, 33), "n": lengths, "is_transposed": (False, True)}
+    return {**axes, "dtype": ("uint8", "float32", "int64")}
 
 
 def broadcast(trial: Trial, shape: tuple[int, ...], n: int, step: int, dtype: str) -> Sequence[Step]:
@@ -153,6 +167,7 @@ def sizes(trial: Trial, count: int) -> Sequence[Step]:
 
 CONTRACTS = [
     Contract(transposition, transposition_axes),
+    Contract(large_copy, large_copy_axes),
     Contract(broadcast, broadcast_axes),
     Contract(tiling, tiling_axes),
     Contract(filling, filling_axes),

@@ -62,7 +62,7 @@ def depthwise(trial: Trial, pixels: int, channels: int, window: SlidingWindow, g
 def depthwise_axes(target: Target) -> Axes:
     return {
         "pixels": PIXELS,
-        "channels": (0, *vector_edges(target)),
+        "channels": (0, *vector_edges(target), 257),
         "window": WINDOWS,
         "gap": (0, 3, None),
     }

@@ -16,7 +16,7 @@ from sardonyx._src.compile.program.step import Step
 from sardonyx._src.dtypes import DataType
 
 A, B = Local("i0"), Local("i1")
-AROUND_A_UNIT = (8191, 8193)  # elements of a unit of work
+AROUND_A_UNIT = (4095, 4097)  # elements of a unit of work
 TYPES = ("float32", "float64", "int32", "int64", "int8", "uint8")
 
 

@@ -70,7 +70,7 @@ def pooling_axes(target: Target) -> Axes:
     means = (PoolingAlgorithm("mean"), PoolingAlgorithm("mean_with_pads"))
     return {
         "pixels": PIXELS,
-        "channels": (0, *vector_edges(target)),
+        "channels": (0, *vector_edges(target), 257),
         "algorithm": (PoolingAlgorithm("max"), *means, *(PoolingAlgorithm("lp", p) for p in (1, 2, 3))),
         "window": WINDOWS,
         "gap": (0, 3, None),
@@ -134,7 +134,7 @@ def max_pool_gradient(
 def gradient_axes(target: Target) -> Axes:
     return {
         "pixels": range(2, 10),
-        "channels": (*vector_edges(target)[:8], 2 * target.lanes + 1),
+        "channels": (*vector_edges(target)[:8], 2 * target.lanes + 1, 65, 130),
         "window": (
             WINDOWS[0],
             WINDOWS[1],

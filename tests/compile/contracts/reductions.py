@@ -53,7 +53,7 @@ def reduction(
 def reduction_axes(target: Target) -> Axes:
     return {
         "op": get_args(ReduceOp),
-        "shape": ((1, 1), (2, 3), (5, 1), (7, 17), (3, 40)),
+        "shape": ((1, 1), (2, 3), (5, 1), (7, 17), (3, 40), (270, 2), (4130, 1)),
         "n": row_lengths(target)[1:],
         "axes": [axes for count in (1, 2, 3) for axes in combinations(range(3), count)],
         "dtype": TYPES,

@@ -32,9 +32,10 @@ def test_a_ratio_is_in_lowest_terms_and_a_whole_one_is_a_dim() -> None:
 
 def test_ratios_that_floats_hold_are_computed_with() -> None:
     half = Ratio(H, 2)
-    assert half + half == H
+    whole = half * 4
+    assert half + half == H and whole is not None
     assert 1 - half == Ratio(2 - H, 2)
-    assert half * 4 - H == H
+    assert whole - H == H
     assert half * Ratio(H, 4) == Ratio(H * H, 8)
 
 

@@ -29,7 +29,7 @@ from sardonyx._src.compile.program.size_limits import can_describe_memory
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, dense_temporary
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.dims import Expr, Known, symbol
+from sardonyx._src.ir.dims import Expr, Known
 from sardonyx._src.ir.graph import Node
 from sardonyx._src.ir.tensors import Array
 
@@ -91,9 +91,7 @@ def is_needed(action: Action, used: set[str]) -> bool:
 
 def collect_guards(laid_out: LaidOutGraph) -> dict[Guard, None]:
     """The guards of the model's sizes and of the regions that are executed, each once."""
-    prepared = laid_out.graph.scope.prepared
-    numbers = {Guard(symbol(name), number): None for name, number in prepared.required_sizes.items()}
-    return numbers | dict.fromkeys(prepared.guards) | dict(laid_out.guards)
+    return dict.fromkeys(laid_out.graph.scope.prepared.guards) | dict(laid_out.guards)
 
 
 def sizes_of(step: Step) -> Iterator[Known]:

@@ -23,24 +23,6 @@ def reads_by_broadcasting(node: Node, index: int) -> bool:
     return index == 0 or node.op_type not in ("BatchNormalization", *QUANTIZATION)
 
 
-def has_required_shape(scope: Scope, node: Node, index: int, shape: Shape | None, whole: Shape) -> bool:
-    """Whether an input of a node with a result of dims `whole` has the shape that its operator requires beyond broadcasting.
-
-    Guarded where that is not known.
-    """
-    if shape is None:
-        return False
-    pairs: list[tuple[Known, Known]] = []
-    match node.op_type:
-        case "Clip" if index > 0:
-            pairs = [(dim, 1) for dim in shape]
-        case "PRelu" if index == 0:
-            pairs = [*zip((*(1 for _ in whole[len(shape) :]), *shape), whole, strict=True)]
-        case "BatchNormalization" if index > 0:
-            pairs = [(shape[0], whole[1] if len(whole) > 1 else 1)]  # without an axis: one channel
-    return all(scope.guard_required_equal(dim, required) for dim, required in pairs)
-
-
 def broadcast_shape(scope: Scope, node: Node, index: int, value: Value, whole: Shape) -> Shape | None:
     """The dims of an operand padded to the rank of the result; None if it is not known to broadcast."""
     dims = scope.shape(value)

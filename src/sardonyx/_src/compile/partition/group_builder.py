@@ -18,7 +18,6 @@ from sardonyx._src.compile.kernels.elementwise.operators import scalar_expressio
 from sardonyx._src.compile.partition.batch_norm import folded_statistics
 from sardonyx._src.compile.partition.elementwise_operands import (
     broadcast_shape,
-    has_required_shape,
     is_cast,
     is_deferred_dequantize,
     is_per_node_constant,
@@ -168,9 +167,7 @@ class GroupBuilder:
         """The result of a node as an expression; None if the node is not elementwise, or an input is unavailable."""
         node = call.node
         if (columns := folded_statistics(call, self.scope)) is not None:
-            channels = self.scope.shape(columns[0])
-            fits = channels is not None and self.scope.guard_required_equal(channels[0], self.shape[1])
-            return self.scale_and_shift(node, *columns) if fits else None
+            return self.scale_and_shift(node, *columns)
         args = [self.argument(node, i, value) for i, value in enumerate(node.inputs)]
         if None in (arg for arg, value in zip(args, node.inputs, strict=True) if value is not None):
             return None
@@ -194,9 +191,7 @@ class GroupBuilder:
 
     def argument(self, node: Node, index: int, value: Value | None) -> Scalar | None:
         """An input as an expression; None if it is omitted or unavailable."""
-        if value is None or not has_required_shape(
-            self.scope, node, index, self.scope.shape(value), self.shape
-        ):
+        if value is None or self.scope.shape(value) is None:
             return None
         if value in self.values:
             return self.values[value]

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from sardonyx._src.compile.prepare.required_sizes import RequiredSizes
 from sardonyx._src.errors import InferenceError
+from sardonyx._src.infer.incremental import RejectionRecorder
 from sardonyx._src.infer.observer import ContextFactory
 from sardonyx._src.infer.plan import InferencePlan
 from sardonyx._src.ir.dims import Dim, Expr, symbol
@@ -18,7 +18,7 @@ from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.types import TensorType, Type
 
 
-class DataDependentSizes(RequiredSizes):
+class DataDependentSizes(RejectionRecorder):
     """An observer of inference that binds every dim of a node's result that sizes of inputs do not determine to a symbol.
 
     axes: for each value that has such dims, their axes, each with its symbol; results of one node may have the same symbol.
@@ -27,7 +27,8 @@ class DataDependentSizes(RequiredSizes):
 
     def __init__(self, graph: Graph, names: Collection[str], ranks: Mapping[str, int]) -> None:
         """names: of the symbols that exist already.  ranks: those that are assumed of values whose rank is open, by name."""
-        super().__init__(graph)
+        super().__init__()
+        self.graph = graph
         self.names, self.ranks = set(names), ranks
         self.axes: dict[Value, dict[int, str]] = {}
 

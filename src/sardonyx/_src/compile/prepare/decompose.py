@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence, Set
 from importlib import import_module
 
-from sardonyx._src.compile.prepare.size_guards import depend_on
+from sardonyx._src.compile.prepare.required_sizes import depend_on
 from sardonyx._src.errors import InferenceError
 from sardonyx._src.infer.facet_calls import call_infer_facet
 from sardonyx._src.infer.scope import InferenceScope

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeVar
 
 from sardonyx._src.compile.prepare.assumed_branches import assume_branches, drop_known_conditions
@@ -15,8 +15,9 @@ from sardonyx._src.compile.prepare.legacy_opsets import newest_versions_are_equi
 from sardonyx._src.compile.prepare.merge_convolutions import merge_convolutions
 from sardonyx._src.compile.prepare.precision_classes import HasLowering
 from sardonyx._src.compile.prepare.promote_half import promote_half_precision
+from sardonyx._src.compile.prepare.required_sizes import replace_sizes, required_sizes, size_guards
 from sardonyx._src.compile.prepare.seeded_random import fold_seeded_random
-from sardonyx._src.compile.prepare.size_guards import guard_sizes, replace_sizes
+from sardonyx._src.compile.prepare.size_guards import guard_sizes
 from sardonyx._src.compile.prepare.unsigned_activations import quantize_unsigned
 from sardonyx._src.compile.program.assumptions import Assumptions, BranchTaken, ranks_of
 from sardonyx._src.compile.program.defects import DEFECTS
@@ -60,8 +61,7 @@ class PreparedModel:
 
     facts: types, shapes and known elements of its values.  sizes: for each symbol of its shapes, the input and the axis
     whose length it is.  data_dependent_sizes: for each value of which a run tells sizes, the axes with
-    their symbols.  required_sizes: the symbols that are a number in every valid run; shapes have the number in their place.
-    guards: what the program relies on of the sizes of inputs, in the model before it was rewritten.
+    their symbols.  guards: what the program relies on of the sizes of inputs.
     precision: of the factors of float32 products.
     """
 
@@ -70,7 +70,6 @@ class PreparedModel:
     sizes: Mapping[str, tuple[str, int]]
     data_dependent_sizes: Mapping[Value, Mapping[int, str]]
     assumed_branches: Mapping[str, BranchTaken]
-    required_sizes: Mapping[str, int] = field(default_factory=dict)
     guards: Collection[Guard] = ()
     precision: Precision = EXACT
 
@@ -91,7 +90,7 @@ def prepare_model(
     """
     copy = strip_training_and_types(model)
     sizes = name_sizes(copy)
-    guards = guard_sizes(copy, sizes.keys())
+    guards = guard_sizes(copy, sizes)
     forget_types(copy)
     copy.ir_version = max(copy.ir_version, FIRST_IR_WITH_SEPARATE_INITIALIZERS)
     copy = attempt(lambda: upgrade_opset(copy), "convert", defects) or copy
@@ -108,7 +107,7 @@ def prepare_model(
     number_classes(copy)
     quantize_unsigned(copy)
     merge_convolutions(copy)
-    required: dict[str, int] = {}
+    required: dict[str, Known] = {}
     facts, recorder = infer_sizes(copy, sizes, ranks, required)
     if promotes:
         promoted = attempt(lambda: promote_half_precision(copy, facts, has_lowering), "promote", defects)
@@ -116,7 +115,7 @@ def prepare_model(
             return prepare_model(model, has_lowering, defects, promotes=False, assumptions=assumptions)
         if promoted:
             facts, recorder = infer_sizes(copy, sizes, ranks, required)
-    return PreparedModel(copy, facts, sizes, recorder.axes, branches, required, guards)
+    return PreparedModel(copy, facts, sizes, recorder.axes, branches, guards | size_guards(required))
 
 
 def attempt(action: Callable[[], T], stage: str, defects: list[CompilationError] | None) -> T | None:
@@ -153,13 +152,13 @@ def optimize_tolerantly(model: Model, defects: list[CompilationError] | None) ->
 
 
 def infer_sizes(
-    model: Model, sizes: Collection[str], ranks: Mapping[str, int], required: dict[str, int]
+    model: Model, sizes: Collection[str], ranks: Mapping[str, int], required: dict[str, Known]
 ) -> tuple[IncrementalInference, DataDependentSizes]:
-    """Infers all types, with numbers for the sizes of inputs that nodes require, which are added to `required`."""
+    """Infers all types, with what nodes require the sizes of inputs to be, which is added to `required`."""
     while True:
         recorder = DataDependentSizes(model.graph, sizes, ranks)
         facts = infer_types(model, recorder)
-        further = {name: n for name, n in recorder.required.items() if name in sizes and name not in required}
+        further = required_sizes(model.graph, facts, sizes)
         if not further:
             return facts, recorder
         required |= further

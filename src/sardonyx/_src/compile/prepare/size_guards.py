@@ -9,23 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
 
+from sardonyx._src.compile.prepare.required_sizes import (
+    depend_on,
+    replace_sizes,
+    required_guards,
+    required_sizes,
+    size_guards,
+)
 from sardonyx._src.compile.program.guards import Guard
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.infer.incremental import IncrementalInference
 from sardonyx._src.infer.stated_types import all_values
-from sardonyx._src.ir.dims import (
-    Dim,
-    Expr,
-    Known,
-    dim_max,
-    dim_min,
-    has_opaque_part,
-    known_equal,
-    known_ge,
-    symbol,
-)
-from sardonyx._src.ir.dims.atoms import DimCall, Symbol, lone_atom
-from sardonyx._src.ir.graph import Graph
+from sardonyx._src.ir.dims import Expr, Known, dim_max, dim_min, known_equal, known_ge, symbol
+from sardonyx._src.ir.dims.atoms import DimCall
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.math.ratios import Element, Ratio, denominator, numerator
@@ -34,48 +30,27 @@ from sardonyx._src.ops.quantization.cast import HOLD_SIZES
 MAX_LEAST_SIZE = 64  # that is assumed
 
 
-def guard_sizes(model: Model, names: Set[str]) -> dict[Guard, None]:
-    """The guards of the sizes with these names, each once; types the values of the model, and its inputs with least sizes."""
-    least: dict[str, int] = {}
+def guard_sizes(model: Model, sizes: Mapping[str, object]) -> dict[Guard, None]:
+    """The guards of these sizes of inputs, by name, each once.
+
+    Types the values of the model, and its inputs by what is known of their sizes where the guards hold.
+    """
+    names, least = sizes.keys(), dict.fromkeys(sizes, 0)
+    required: dict[str, Known] = {}
     while True:
         facts = IncrementalInference(model)
         facts.walk()
-        further = least_sizes(model, facts, names)
-        further = {name: low for name, low in further.items() if low > least.get(name, 0)}
+        further = required_sizes(model.graph, facts, names)
+        required |= further
+        for name, low in least_sizes(model, facts, names).items():
+            if low > least[name] and name not in further:
+                least[name], further[name] = low, symbol(name, low=low)
         if not further:
             break
-        least |= further
-        replace_sizes(model.graph, {name: symbol(name, low=low) for name, low in further.items()})
-    guards = {Guard.of(dim_min(symbol(name), low), low): None for name, low in least.items()}
-    return guards | required_guards(model, facts, names) | rounding_guards(model, facts, names)
-
-
-def required_guards(model: Model, facts: IncrementalInference, names: Set[str]) -> dict[Guard, None]:
-    """What the nodes of the main graph require of the sizes with these names.
-
-    Subgraphs require nothing, since a run may not execute them, and neither do nodes that can never be valid.
-    """
-    pairs = [pair for node in model.graph.nodes for pair in facts.equal_dims(node)]
-    return {Guard.of(a, b): None for a, b in pairs if known_equal(a, b) is None and depend_on(names, a, b)}
-
-
-def depend_on(names: Set[str], *dims: Known) -> bool:
-    """Whether dims depend on symbols of these names only."""
-    return all(isinstance(dim, int) or (dim.symbols() <= names and not has_opaque_part(dim)) for dim in dims)
-
-
-def replace_sizes(graph: Graph, sizes: Mapping[str, Known]) -> None:
-    """Replaces symbols in the types of a graph's inputs, by name."""
-    for value in graph.inputs:
-        if isinstance(value.type, TensorType) and value.type.shape is not None:
-            shape = tuple(sizes.get(symbol_name(dim), dim) for dim in value.type.shape)
-            value.type = TensorType(value.type.dtype, shape)
-
-
-def symbol_name(dim: Dim) -> str:
-    """The name of a dim that is one symbol; "" for others."""
-    atom = None if dim is None else lone_atom(dim)
-    return atom.name if isinstance(atom, Symbol) else ""
+        replace_sizes(model.graph, further)
+    lows = {Guard.of(dim_min(symbol(name), low), low): None for name, low in least.items() if low}
+    others = required_guards(model.graph, facts, names), rounding_guards(model, facts, names)
+    return size_guards(required) | lows | others[0] | others[1]
 
 
 def rounding_guards(model: Model, facts: IncrementalInference, names: Set[str]) -> dict[Guard, None]:

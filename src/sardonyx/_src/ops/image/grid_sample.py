@@ -55,6 +55,7 @@ def infer(inference: Inference) -> Result:
             inference.fail(f"X and grid must have the same rank >= 3; got {len(shape)} and {len(grid)}")
         if isinstance(grid[-1], int) and grid[-1] != len(grid) - 2:
             inference.fail(f"the points of grid must have {len(grid) - 2} coordinates; got {grid[-1]}")
+        inference.require_equal(len(grid) - 2, grid[-1])
     rank = next((len(s) for s in (shape, grid) if s is not None), None)
     if inference.version == 16 and rank not in (None, 4):
         inference.fail(f"X has rank {rank}, GridSample-16 takes [N, C, H, W]")

@@ -53,6 +53,7 @@ def infer(inference: Inference) -> Result:
     counts: list[Dim] = [s[0] for s in (rois, images) if s is not None]
     if rois is not None and isinstance(rois[1], int) and rois[1] != 4:
         inference.fail(f"rois must have 4 coordinates; got {rois[1]}")
+    inference.require_equal(4, *(rois or ())[1:])
     channels = None if x is None else x[1]
     size = (inference.integer("output_height"), inference.integer("output_width"))
     if min(size) < 1 or inference.integer("sampling_ratio") < 0:

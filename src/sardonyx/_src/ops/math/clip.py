@@ -36,6 +36,7 @@ def infer(inference: Inference) -> Result:
         wide = [d for d in inference.shape(i) or () if isinstance(d, int) and d != 1]
         if wide:
             inference.fail(f"{name} must be a scalar; got an axis of size {wide[0]}")
+        inference.require_equal(1, *(inference.shape(i) or ()))
     return same_tensor(inference)
 
 

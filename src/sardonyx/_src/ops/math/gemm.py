@@ -141,11 +141,12 @@ def merge_c_shape(inference: Inference, c: Shape, shape: tuple[Dim, Dim]) -> Sha
     if len(c) > 2:
         inference.fail(f"C must broadcast to a matrix; got rank {len(c)}", about="broadcast")
     padded = (1,) * (2 - len(c)) + c
-    for size, have in zip(shape, padded, strict=True):
-        inference.require_broadcast(have, size)
-    return tuple(
-        merge_dims(inference, (size, have), "C and the product")
-        if isinstance(have, int) and have != 1
-        else size
-        for size, have in zip(shape, padded, strict=True)
-    )
+    return tuple(merge_c_dim(inference, *pair) for pair in zip(shape, padded, strict=True))
+
+
+def merge_c_dim(inference: Inference, size: Dim, have: Dim) -> Dim:
+    """A size of the result, which that of C is, unless it is 1."""
+    if isinstance(have, int) and have != 1:
+        return merge_dims(inference, (size, have), "C and the product")
+    inference.require_broadcast(have, size)
+    return size

@@ -44,6 +44,8 @@ def infer(inference: Inference) -> Result:
         d == 1 and isinstance(s, int) and s != 1 for d, s in zip(reversed(x), reversed(slope), strict=False)
     ):
         inference.fail(f"slope must broadcast to X; got {inference.type(1)} and {inference.type(0)}")
+    for size, whole in zip(reversed(slope), reversed(x), strict=False):
+        inference.require_broadcast(size, whole)
     return TensorType(dtype, broadcast(inference, [x, slope]))
 
 

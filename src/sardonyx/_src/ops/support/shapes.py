@@ -102,6 +102,8 @@ def merge_dims(inference: Inference, dims: Sequence[Dim], what: str) -> Dim:
 def check_one_element(inference: Inference, i: int, name: str, size: Dim = 1) -> None:
     """Raises InferenceError if input i has neither one element nor shape [size]."""
     shape = inference.shape(i)
+    if size == 1 and shape is not None:
+        inference.require_equal(1, *shape)
     if shape is None or shape == (size,) or all(n == 1 or not isinstance(n, int) for n in shape):
         return
     if len(shape) != 1 or isinstance(size, int):

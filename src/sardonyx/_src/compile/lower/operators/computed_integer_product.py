@@ -67,7 +67,7 @@ def match_computed_product(op: BoundNode, scope: Scope) -> Region[ComputedIntege
     if not 2 <= len(left) <= MAX_RANK or not 2 <= len(right) <= MAX_RANK:
         return None
     k = left[-1]
-    if not isinstance(k, int) or not scope.guard_required_equal(k, right[-2]):
+    if not isinstance(k, int):
         return None
     if not all(is_broadcastable_batch(scope, shape[:-2], result[:-2]) for shape in (left, right)):
         return None

@@ -11,7 +11,7 @@ from sardonyx._src.compile.partition.registry import matches
 from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program.layout import ANY, FOLLOW
-from sardonyx._src.ir.dims import Known
+from sardonyx._src.ir.dims import dim_add
 from sardonyx._src.ir.graph import Value
 
 MAX_INPUTS = 1024  # each is a step or more; the reference kernel copies them in one loop
@@ -31,15 +31,6 @@ def match_concat(op: BoundNode, scope: Scope) -> Region[Concat] | None:
 
 
 def parts_fill_output(scope: Scope, values: list[Value], shape: Shape, axis: int) -> bool:
-    """Whether the inputs agree in all other dims, and their sizes along the axis add up to the output's; guarded."""
-    total: Known = 0
-    for value in values:
-        dims = scope.known_shape(value)
-        if len(dims) != len(shape) or any(
-            not scope.guard_required_equal(a, b)
-            for i, (a, b) in enumerate(zip(dims, shape, strict=True))
-            if i != axis
-        ):
-            return False
-        total = total + dims[axis]
-    return scope.guard_equal(total, shape[axis])
+    """Whether the sizes of the inputs along the axis add up to the output's; guarded."""
+    total = dim_add(0, *(scope.known_shape(value)[axis] for value in values))
+    return total is not None and scope.guard_equal(total, shape[axis])

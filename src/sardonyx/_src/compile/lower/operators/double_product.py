@@ -26,9 +26,7 @@ def match_double_product(op: BoundNode, scope: Scope) -> Region[DoubleProduct] |
     if x is None or matrix is None or scope.dtype_of(x) is not DataType.DOUBLE or not scope.is_native(x):
         return None
     dims = scope.known_shape(x)
-    if len(dims) != 2 or not scope.guard_required_equal(dims[1], matrix.shape[0]):
-        return None
-    if scope.shape(op.output) != (dims[0], matrix.shape[1]):
+    if len(dims) != 2 or scope.shape(op.output) != (dims[0], matrix.shape[1]):
         return None
     bias = bias_row(op.input(2), scope, matrix.shape[1])
     if bias is None:

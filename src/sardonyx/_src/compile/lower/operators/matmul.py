@@ -45,7 +45,7 @@ from sardonyx._src.compile.program.layout import ANY, DENSE
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import TensorView, transpose_matrix
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.dims import Known, dim_product
+from sardonyx._src.ir.dims import dim_product
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.tensors import Array
 
@@ -92,11 +92,11 @@ def has_dynamic_batch(shape: Shape) -> bool:
 
 
 def is_matrix_product(op: BoundNode, scope: Scope, a: Value, b: Value) -> bool:
-    """Whether both operands are float32 matrices, or batches of them, with matching dims; guarded."""
+    """Whether both operands are float32 matrices, or batches of them, whose batches broadcast; guarded."""
     if not are_native_floats(scope, a, b) or scope.shape(op.output) is None:
         return False
     left, right, result = scope.known_shape(a), scope.known_shape(b), scope.known_shape(op.output)
-    if min(len(left), len(right)) < 2 or not scope.guard_required_equal(left[-1], right[-2]):
+    if min(len(left), len(right)) < 2:
         return False
     return is_broadcastable_batch(scope, left[:-2], result[:-2]) and is_broadcastable_batch(
         scope, right[:-2], result[:-2]
@@ -123,8 +123,6 @@ def match_gemm(op: BoundNode, scope: Scope) -> Region[Product] | Region[DoublePr
     alpha, matrix = op.attribute("alpha", float), scope.constant_source(b)
     if matrix is None and alpha != 1.0:
         bias = None  # the kernel would add it before the epilogue can scale by alpha
-    if not scope.guard_required_equal(*inner_dims(op, scope, a, b)):
-        return None
     if matrix is not None:
         matrix = matrix.T if op.attribute("transB", int) else matrix
         matrix = matrix if alpha == 1.0 else matrix.astype(np.float32) * np.float32(alpha)
@@ -138,12 +136,6 @@ def match_gemm(op: BoundNode, scope: Scope) -> Region[Product] | Region[DoublePr
     reads = (Read(a, ROUNDED_ROWS if is_rounded else ANY), *(() if matrix is not None else (Read(b, ANY),)))
     config = Product(matrix, None, bias, transposed, is_rounded)
     return fused_region("MatMul", op.node, config, reads, epilogue)
-
-
-def inner_dims(op: BoundNode, scope: Scope, a: Value, b: Value) -> tuple[Known, Known]:
-    """The inner dim K, by either operand."""
-    left, right = scope.known_shape(a), scope.known_shape(b)
-    return left[0 if op.attribute("transA", int) else 1], right[1 if op.attribute("transB", int) else 0]
 
 
 def bias_epilogue(op: BoundNode, scope: Scope, bias: Value | None, result: Scalar) -> FusedEpilogue | None:

@@ -75,12 +75,8 @@ def match_non_max_suppression(op: BoundNode, scope: Scope) -> Region[Suppression
 
 
 def is_limit(scope: Scope, value: Value | None, dtype: DataType) -> bool:
-    """Whether a kernel can read a limit: it is omitted, or one element; guarded."""
-    if value is None:
-        return True
-    if not scope.is_native(value) or scope.dtype_of(value) is not dtype:
-        return False
-    return all(scope.guard_required_equal(dim, 1) for dim in scope.known_shape(value))
+    """Whether a kernel can read a limit, which has one element, or it is omitted."""
+    return value is None or (scope.is_native(value) and scope.dtype_of(value) is dtype)
 
 
 def capacity_of(scope: Scope, max_boxes: Value | None) -> int:
@@ -92,13 +88,11 @@ def capacity_of(scope: Scope, max_boxes: Value | None) -> int:
 
 
 def have_matching_shapes(scope: Scope, boxes: Value, scores: Value) -> bool:
-    """Whether boxes are [batch, n, 4] and scores [batch, classes, n], both float32; guarded."""
-    if not all(scope.is_native(v) and scope.dtype(v) is DataType.FLOAT for v in (boxes, scores)):
-        return False
-    a, b = scope.known_shape(boxes), scope.known_shape(scores)
-    if len(a) != 3 or len(b) != 3:
-        return False
-    return all(scope.guard_required_equal(*pair) for pair in ((a[0], b[0]), (a[1], b[2]), (a[2], 4)))
+    """Whether boxes are [batch, n, 4] and scores [batch, classes, n], both float32."""
+    return all(
+        scope.is_native(v) and scope.dtype(v) is DataType.FLOAT and len(scope.known_shape(v)) == 3
+        for v in (boxes, scores)
+    )
 
 
 @lowers("NonMaxSuppression")

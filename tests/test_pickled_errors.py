@@ -22,6 +22,7 @@ ERRORS = [
     sx.MissingPackage("requires ray", package="ray"),
     sx.DecodeError("truncated", offset=3, path="graph"),
     sx.EvaluationError("indices are out of range"),
+    sx.VerificationError("output 'y' differs", output="y", node="node[0] (Relu)", step="step 0", error=0.5),
 ]
 
 

@@ -20,7 +20,7 @@ import sardonyx.train as public_train
 
 NAMES = """
     Builder CancellationToken CancelledError CompilationError CompilerWarning ConversionError DataType DecodeError Diagnostic DifferentiationError EvaluationError ExternalDataError FileChanged InferenceError InputError InvalidModel
-    JsonError LimitError Limits MissingPackage Model Operand OperatorSet OptimizationError OptimizationReport OutputError Policy Predictor Report RunLimits SardonyxError Scorer Session SessionStats ShapeWarning SparseTensor Tensor TextError TrainingDiverged TrainingSession UnsupportedOperator UnsupportedProcessor
+    JsonError LimitError Limits MissingPackage Model Operand OperatorSet OptimizationError OptimizationReport OutputError Policy Predictor Report RunLimits SardonyxError Scorer Session SessionStats ShapeWarning SparseTensor Tensor TextError TrainingDiverged TrainingSession UnsupportedOperator UnsupportedProcessor VerificationError
     check convert from_json from_onnx from_text gradient infer load load_operator_set operator optimize save save_operator_set score to_json to_onnx to_python to_text view
 """.split()
 

@@ -54,6 +54,7 @@ _HOMES = {
     "TrainingSession": "sardonyx._src.train.training_session",
     "UnsupportedOperator": "sardonyx._src.errors",
     "UnsupportedProcessor": "sardonyx._src.errors",
+    "VerificationError": "sardonyx._src.errors",
     "check": "sardonyx._src.check.driver.checking",
     "convert": "sardonyx._src.convert.converter",
     "from_json": "sardonyx._src.io.text",

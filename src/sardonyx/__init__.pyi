@@ -39,6 +39,7 @@ from sardonyx._src.errors import TextError as TextError
 from sardonyx._src.errors import TrainingDiverged as TrainingDiverged
 from sardonyx._src.errors import UnsupportedOperator as UnsupportedOperator
 from sardonyx._src.errors import UnsupportedProcessor as UnsupportedProcessor
+from sardonyx._src.errors import VerificationError as VerificationError
 from sardonyx._src.grad.gradient import gradient as gradient
 from sardonyx._src.infer.walk import infer as infer
 from sardonyx._src.interp.run_control import CancellationToken as CancellationToken

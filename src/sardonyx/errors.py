@@ -24,6 +24,7 @@ from sardonyx._src.errors import TextError as TextError
 from sardonyx._src.errors import TrainingDiverged as TrainingDiverged
 from sardonyx._src.errors import UnsupportedOperator as UnsupportedOperator
 from sardonyx._src.errors import UnsupportedProcessor as UnsupportedProcessor
+from sardonyx._src.errors import VerificationError as VerificationError
 
 __all__ = [
     "CancelledError",
@@ -50,4 +51,5 @@ __all__ = [
     "TrainingDiverged",
     "UnsupportedOperator",
     "UnsupportedProcessor",
+    "VerificationError",
 ]

@@ -10,7 +10,6 @@ from sardonyx._src.infer.walk import PartialInference as PartialInference
 from sardonyx._src.infer.walk import infer_partially as infer_partially
 from sardonyx._src.measure.compare.models import ModelComparison as ModelComparison
 from sardonyx._src.measure.compare.models import compare as compare
-from sardonyx._src.measure.compare.values import ValueComparison as ValueComparison
 from sardonyx._src.measure.costs import NodeCost as NodeCost
 from sardonyx._src.measure.costs import node_costs as node_costs
 from sardonyx._src.measure.functions import bench as bench
@@ -28,6 +27,7 @@ from sardonyx._src.measure.profiling import profile as profile
 from sardonyx._src.measure.timing import EngineTiming as EngineTiming
 from sardonyx._src.rewrite.optimize import optimize_with_report as optimize_with_report
 from sardonyx._src.rewrite.report import Optimization as Optimization
+from sardonyx._src.runtime.verification.values import ValueComparison as ValueComparison
 from sardonyx._src.tools.diff import Difference as Difference
 
 externalize, internalize = externalise, internalise

@@ -15,6 +15,7 @@
     ├── InferenceError       types or shapes that contradict an operator or each other: .location .about
     ├── EvaluationError      an operator rejects the values of its inputs: .location
     ├── CompilationError     a defect of the native engine, which the reference engine does not have: .stage .location
+    ├── VerificationError    results of the native engine that are not the reference engine's: .output .node .step .error .tolerance
     ├── UnsupportedProcessor a compiled program for another processor: .features
     ├── MissingPackage       an optional package that is not installed: .package
     ├── ConversionError      the target version cannot express a construct: .domain .op_type .version .target .location
@@ -213,6 +214,29 @@ class CompilationError(Located):
 def are_defects_fatal() -> bool:
     """Whether untyped exceptions are raised as they are, as `SARDONYX_FATAL_DEFECTS` asks: our own tests must not miss them."""
     return bool(os.environ.get("SARDONYX_FATAL_DEFECTS"))
+
+
+class VerificationError(SardonyxError):
+    """A result of the native engine that is not the reference engine's, in a session that verifies its runs."""
+
+    def __init__(
+        self,
+        why: str,
+        *,
+        output: str,
+        node: str = "",
+        step: str = "",
+        error: float = 0.0,
+        tolerance: float = 0.0,
+    ) -> None:
+        """output: the first output that differs.  node: the location of the first node that computes a wrong value, and step: the
+        step of the compiled program that does; "" if they are not known.  error: the largest difference of two elements of the
+        output, relative to its largest element; tolerance: the largest that rounding explains.
+        """
+        self.why, self.output, self.node, self.step = why, output, node, step
+        self.error, self.tolerance = error, tolerance
+        cure = 'this is a bug in Sardonyx: run the model with engine="reference", and report it with the model and these inputs'
+        super().__init__(f"{why}; {cure}")
 
 
 class UnsupportedProcessor(SardonyxError):

@@ -29,6 +29,11 @@ class RandomSource:
         self._lock = Lock()
         self._state: np.random.RandomState | None = None
 
+    @property
+    def has_drawn(self) -> bool:
+        """Whether an operator has asked for numbers."""
+        return self._state is not None
+
     def reseed(self, seed: int) -> None:
         """Starts the numbers that a source with this seed has."""
         with self._lock:

@@ -165,6 +165,9 @@ class ContextMemory:
             plan = self.native.plan
             if buffer in plan.offsets:
                 return self.arena, start + plan.offsets[buffer]
+            if buffer in plan.loans:
+                loan = plan.loans[buffer]
+                return self.caller_arrays[loan.output], loan.offset
             return self.arena, start + self.slot_offsets()[plan.slot_of[buffer]]
         memory = buffer.data if buffer.role == "constant" else self.caller_arrays[buffer]
         assert memory is not None, f"{buffer.name} has no data"

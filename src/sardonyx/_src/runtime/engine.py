@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -37,6 +37,28 @@ from sardonyx._src.runtime.stats import RunCounters, SessionStats
 
 if TYPE_CHECKING:
     from sardonyx._src.runtime.memory_report import MemoryReport
+    from sardonyx._src.runtime.output_arrays import OutputArrays
+
+
+class Programs(Protocol):
+    """The programs of an engine, one of which executes a run."""
+
+    def run(
+        self,
+        feeds: Mapping[str, RuntimeValue],
+        limits: RunLimits,
+        random_source: RandomSource,
+        control: RunControl,
+    ) -> dict[str, RuntimeValue]:
+        """The outputs by name; raises what `NativeProgram.run` raises."""
+
+    def try_run(
+        self, feeds: object, control: RunControl | None = None, out: OutputArrays | None = None
+    ) -> dict[str, RuntimeValue] | None:
+        """The outputs, on the fast path; None for feeds unlike those of the validated runs before."""
+
+    def record_validated(self, feeds: Mapping[str, RuntimeValue]) -> None:
+        """Records that a run with feeds of these sizes, and its outputs, matched the model's declarations."""
 
 
 class NativeEngine:
@@ -49,6 +71,7 @@ class NativeEngine:
     loaded_reference: Interpreter | None = None  # the reference engine, once it was needed
     declarations: StaticDeclarations  # of the model's inner values
     specialized: SpecializedPrograms | None = None  # if runs tell what inference cannot
+    programs: Programs  # what runs: the native program, or those specialised as well
 
     def __init__(
         self,
@@ -95,12 +118,12 @@ class NativeEngine:
 
     def specialize_runs(self, shared: Specializations, threads: int | None) -> None:
         """Prepares runs of the native program, and others that are specialised for what its runs tell, if they do."""
-        self.try_run = self.native.try_run
+        self.programs = self.native
         if self.native.observations:
-            self.specialized = SpecializedPrograms(
+            self.programs = self.specialized = SpecializedPrograms(
                 self.native, shared, partial(compile_specialized, self.source, self.precision), threads
             )
-            self.try_run = self.specialized.try_run
+        self.try_run = self.programs.try_run
 
     def initialize(
         self,
@@ -177,8 +200,7 @@ class NativeEngine:
             return self.run_reference(feeds, OVERRIDDEN_INITIALIZER, None, control)
         try:
             with np.errstate(all="ignore"), limit_nesting():
-                programs = self.specialized or self.native
-                return programs.run(feeds, self.limits, self.random_source, control)
+                return self.programs.run(feeds, self.limits, self.random_source, control)
         except Bailout as bailout:
             return self.run_reference(feeds, bailout.guard, None, control)
         except MemoryError:
@@ -199,7 +221,7 @@ class NativeEngine:
         if not self.defaults.isdisjoint(feeds):
             return
         try:
-            (self.specialized or self.native).record_validated(feeds)
+            self.programs.record_validated(feeds)
         except DEFECTS as defect:  # of building the fast path, which runs do without
             if are_defects_fatal():
                 raise

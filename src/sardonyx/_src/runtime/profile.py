@@ -25,6 +25,7 @@ from sardonyx._src.ops.api import RunLimits, RuntimeValue
 from sardonyx._src.runtime.execution_context import ExecutionContext
 from sardonyx._src.runtime.native_program import NativeProgram
 from sardonyx._src.runtime.run_limits import Bailout
+from sardonyx._src.runtime.stepwise_context import StepwiseContext
 from sardonyx._src.runtime.thread_pool import get_thread_pool
 
 MIN_RUNS, MAX_RUNS = 6, 400  # of a profile; every second run is split into actions
@@ -53,7 +54,7 @@ class MachinePeak:
     reads: float
 
 
-class TimedContext(ExecutionContext):
+class TimedContext(StepwiseContext):
     """An execution context that times whole runs, or each action of a run (`is_split`)."""
 
     def __init__(self, native: NativeProgram) -> None:
@@ -65,7 +66,7 @@ class TimedContext(ExecutionContext):
 
     def execute(self, frame: Frame) -> None:
         if not self.is_split:
-            self.run_seconds.append(measure_seconds(partial(super().execute, frame)))
+            self.run_seconds.append(measure_seconds(partial(ExecutionContext.execute, self, frame)))
             return
         count, action, spent = len(self.samples), 0, [0.0] * len(self.samples)
         self.visits = [0] * count
@@ -76,28 +77,6 @@ class TimedContext(ExecutionContext):
             self.visits[index] += 1
         for samples, seconds in zip(self.samples, spent, strict=True):
             samples.append(seconds)
-
-    def run_action(self, index: int, frame: Frame) -> int:
-        """Runs an action; returns the index of the next one."""
-        action = self.native.program.actions[index]
-        if isinstance(action, Step):
-            return self.run_step(index)
-        self.perform(action, frame)
-        return index + 1
-
-    def run_step(self, index: int) -> int:
-        """Runs a kernel step, all slices of a long one; returns the index of the next action."""
-        block, reached = self.status, index
-        block[status.LONG_UNITS] = status.ALLOWED
-        while True:
-            reached = self.call_tape(index, index + 1)
-            if reached != index or not block[status.RESUME_UNIT]:
-                return reached
-
-    def call_tape(self, first: int, last: int) -> int:
-        """Runs records of the tape."""
-        address, block = self.slots.ctypes.data, self.status.ctypes.data
-        return self.native.pool.run(address, first, last, self.scratch, block)
 
     def overhead(self) -> float:
         """Seconds of a run without actions."""

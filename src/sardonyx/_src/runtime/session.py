@@ -42,6 +42,7 @@ from sardonyx._src.runtime.session_origin import (
     Engine,
     Functions,
     SessionOrigin,
+    Verify,
     check_options,
     has_definitions,
     saved_program_path,
@@ -104,6 +105,11 @@ class Session:
     Raises UnsupportedProcessor on a processor without products of bfloat16. A `.sdx` file has the precision that it was compiled
     with. What the reference engine runs is not rounded; `session.precision` has the precision in effect.
 
+    `verify`: what to try when a result looks wrong. "first" runs the reference engine beside the first run of each set of sizes,
+    and raises VerificationError, which names the first node that computes a wrong value and its step, where outputs differ by
+    more than rounding explains; later runs of these sizes are as fast as ever. "every" verifies every run. A model that
+    amplifies rounding errors passes if every step is right for its inputs (`stats` counts). Of what is random, element types and ranks are compared.
+
     Several threads may run one session at the same time, and so may forked children.  Sessions of one unchanged file,
     or of models with equal content, share compiled programs and weights.  The native engine also caches the programs
     of files and bytes for the next process, in the folder `SARDONYX_CACHE` or else the user's cache folder; an empty
@@ -131,9 +137,10 @@ class Session:
         shapes: ShapePolicy = "inputs",
         operators: Functions = (),
         precision: Precision = EXACT,
+        verify: Verify = "off",
     ) -> None:
-        check_options(engine, shapes, threads, limits, verify_checksums, precision)
-        saved = saved_program_path(source, engine)
+        check_options(engine, shapes, threads, limits, verify_checksums, precision, verify)
+        saved = saved_program_path(source, engine, verify)
         self._counters = RunCounters(tolerates_faults=engine == "auto" and not are_defects_fatal())
         sets, policy = sources_of(operator_sets), policy_of(policy)
         if has_definitions(operators) and saved:
@@ -141,7 +148,17 @@ class Session:
                 f"{saved} holds a compiled program, whose operators are fixed: open its model instead"
             )
         self._origin = SessionOrigin.of(
-            source, threads, seed, limits, policy, sets, verify_checksums, shapes, operators, precision
+            source,
+            threads,
+            seed,
+            limits,
+            policy,
+            sets,
+            verify_checksums,
+            shapes,
+            operators,
+            precision,
+            verify,
         )
         self._limits = limits_of_process(limits or RunLimits())
         self._is_timed = self._limits.seconds != math.inf
@@ -386,6 +403,7 @@ def restore_session(origin: SessionOrigin, engine: Engine) -> Session:
         shapes=origin.shapes,
         operators=origin.operators,
         precision=EXACT if engine == "reference" else origin.precision,
+        verify="off" if engine == "reference" else origin.verify,
     )
 
 

@@ -48,7 +48,18 @@ class SessionOpener:
         self.origin, self.engine, self.limits, self.counters = origin, engine, limits, counters
 
     def open(self, source: ModelSource, saved: Path | None) -> OpenedModel:
-        """The engine for a model.  saved: the path of a compiled program, if the source is one."""
+        """The engine for a model, which verifies its runs if that is asked for.  saved: the path of a compiled program, if the source is one."""
+        opened = self.open_engine(source, saved)
+        if self.origin.verify != "off" and isinstance(opened.runner, NativeEngine):
+            from sardonyx._src.runtime.verification.verified_programs import (
+                verify_runs,  # lazy: few sessions verify
+            )
+
+            verify_runs(opened.runner, self.origin.verify)
+        return opened
+
+    def open_engine(self, source: ModelSource, saved: Path | None) -> OpenedModel:
+        """The engine for a model."""
         origin = self.origin
         is_changed = origin.operators or origin.operator_sets or environment_folders()
         stamp = None if saved or is_changed else stamp_source(source)

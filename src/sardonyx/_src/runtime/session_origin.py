@@ -11,7 +11,7 @@ from typing import Literal
 
 from sardonyx._src.arguments import require_choice, require_flag, require_integer, require_type
 from sardonyx._src.compile.program.precision import EXACT, PRECISIONS, Precision
-from sardonyx._src.errors import SardonyxError
+from sardonyx._src.errors import InputError, SardonyxError
 from sardonyx._src.io.external import Policy
 from sardonyx._src.io.loading.load import ModelSource
 from sardonyx._src.io.loading.operator_sets import OperatorSetSource
@@ -22,6 +22,8 @@ from sardonyx._src.runtime.shape_policy import SHAPE_POLICIES, ShapePolicy
 Functions = Sequence[Callable[..., object]]
 Engine = Literal["auto", "reference", "native"]
 ENGINES: tuple[Engine, ...] = ("auto", "reference", "native")
+Verify = Literal["off", "first", "every"]
+VERIFICATIONS: tuple[Verify, ...] = ("off", "first", "every")
 MAX_THREADS = 1 << 16
 
 
@@ -41,6 +43,7 @@ def check_options(
     limits: RunLimits | None,
     verify_checksums: bool,
     precision: Precision,
+    verify: Verify,
 ) -> None:
     """Raises TypeError or InputError for an argument of `Session` that is none, and for a precision that is not available."""
     require_choice("engine", engine, ENGINES)
@@ -49,6 +52,10 @@ def check_options(
     require_type("limits", limits, (RunLimits, type(None)), "sx.RunLimits or None")
     require_flag("verify_checksums", verify_checksums)
     require_choice("precision", precision, PRECISIONS)
+    require_choice("verify", verify, VERIFICATIONS)
+    if verify != "off" and engine == "reference":
+        what = 'verify must be "off" for engine="reference", with which it compares the native engine'
+        raise InputError(f"{what}; got {verify!r}", name="verify")
     if precision != EXACT:
         if engine == "reference":
             raise SardonyxError(
@@ -59,12 +66,15 @@ def check_options(
         require_precision(precision)
 
 
-def saved_program_path(source: ModelSource, engine: Engine) -> Path | None:
+def saved_program_path(source: ModelSource, engine: Engine, verify: Verify = "off") -> Path | None:
     """The path of a program that `sardonyx compile` wrote, if the source is one."""
     if not isinstance(source, str | os.PathLike) or not os.fspath(source).endswith(".sdx"):
         return None
     if engine == "reference":
         raise SardonyxError(f"{source} holds a compiled program, which the reference engine cannot run")
+    if verify != "off":
+        what = f'verify must be "off" for {source}, a compiled program without its model'
+        raise InputError(f"{what}; got {verify!r}: open the model", name="verify")
     return Path(source)
 
 
@@ -82,6 +92,7 @@ class SessionOrigin:
     shapes: ShapePolicy
     operators: Functions = ()
     precision: Precision = EXACT
+    verify: Verify = "off"
 
     @classmethod
     def of(
@@ -96,6 +107,7 @@ class SessionOrigin:
         shapes: ShapePolicy,
         operators: Functions = (),
         precision: Precision = EXACT,
+        verify: Verify = "off",
     ) -> SessionOrigin:
         path = os.path.abspath(os.fspath(source)) if isinstance(source, str | os.PathLike) else None
         return cls(
@@ -109,6 +121,7 @@ class SessionOrigin:
             shapes,
             tuple(operators),
             precision,
+            verify,
         )
 
     def stored(self, model: Model) -> SessionOrigin:

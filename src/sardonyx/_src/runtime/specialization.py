@@ -263,10 +263,16 @@ class SpecializedPrograms:
     def record_bailout(self, guard: str) -> None:
         self.counters.record_bailout(guard, "another program of the session runs the model")
 
+    @property
+    def last_program(self) -> SpecializedProgram:
+        """The program that ran last in this thread, with all checks."""
+        native: NativeProgram = getattr(self.last_run, "native", self.general)
+        own = (program for program in self.programs if program.native is native)
+        return next(own, SpecializedProgram((), native))
+
     def record_validated(self, feeds: Mapping[str, RuntimeValue]) -> None:
         """As of `NativeProgram`, for the program that ran last in this thread."""
-        native: NativeProgram = getattr(self.last_run, "native", self.general)
-        native.record_validated(feeds)
+        self.last_program.native.record_validated(feeds)
 
     def mark_used(self, program: SpecializedProgram) -> None:
         """Makes a program the most recently used one."""

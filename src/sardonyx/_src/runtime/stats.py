@@ -35,6 +35,9 @@ class SessionStats:
     another program repeats the run.  compilations: how often a model, a specialised program of it or a subgraph was compiled;
     0 where other sessions or the disk cache had all programs.  shape_warnings: places of which a
     ShapeWarning has said that a size contradicts the model's declaration.  precision: of the factors of float32 products by weights.
+    verified_runs: runs whose outputs were compared with the reference engine's, as `verify` asks.  amplified_runs: those of them that
+    differ by more than the tolerances though every step is right, since the model amplifies rounding errors.  largest_error: the
+    largest difference of two elements in verified runs, relative to the largest element of the output.
     """
 
     runs: int
@@ -47,6 +50,9 @@ class SessionStats:
     specializations: int = 0
     compilations: int = 0
     precision: Precision = EXACT
+    verified_runs: int = 0
+    amplified_runs: int = 0
+    largest_error: float = 0.0
 
 
 class RunCounters:
@@ -58,6 +64,8 @@ class RunCounters:
     def __init__(self, *, tolerates_faults: bool = False) -> None:
         self.tolerates_faults = tolerates_faults
         self.runs = self.programs = self.compilations = 0
+        self.verified_runs = self.amplified_runs = 0
+        self.largest_error = 0.0
         self.bailouts: dict[str, int] = {}
         self.compiler_faults: dict[str, int] = {}
         self.unreported_fault: CompilationError | None = None
@@ -75,6 +83,13 @@ class RunCounters:
     def count_compilation(self) -> None:
         with STATS_LOCK:
             self.compilations += 1
+
+    def record_verified(self, error: float, *, is_amplified: bool) -> None:
+        """Counts a run that was compared with the reference engine.  error: the largest one of its outputs."""
+        with STATS_LOCK:
+            self.verified_runs += 1
+            self.amplified_runs += is_amplified
+            self.largest_error = max(self.largest_error, error)
 
     def record_bailout(self, guard: str, consequence: str = "the reference engine runs the model") -> None:
         """Counts and logs a failed guard: its first failure as a warning, the others for debugging only."""
@@ -139,6 +154,9 @@ class RunCounters:
                 specializations=specializations,
                 compilations=self.compilations,
                 precision=precision,
+                verified_runs=self.verified_runs,
+                amplified_runs=self.amplified_runs,
+                largest_error=self.largest_error,
             )
 
 

@@ -6,6 +6,7 @@ sardonyx run m.onnx test_data_set_0
 sardonyx run m.onnx --random 0 --dim N=4
 sardonyx run m.onnx x=input.npy --shapes strict
 sardonyx run m.onnx x=input.npy --limit-seconds 10 --limit-run-bytes 2G
+sardonyx run m.onnx x=input.npy --verify
 sardonyx run m.onnx --show steps
 sardonyx run m.sdx x=input.npy
 """
@@ -37,6 +38,7 @@ from sardonyx._src.measure.random_feeds import RandomFeeds, random_feeds
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.session import ENGINES, Session
 from sardonyx._src.runtime.shape_policy import SHAPE_POLICIES
+from sardonyx._src.runtime.stats import SessionStats
 from sardonyx._src.suggestions import suggest
 
 HELP = "run a model"
@@ -96,6 +98,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "the kernels, or their LLVM IR",
     )
     add_precision(parser)
+    parser.add_argument(
+        "--verify",
+        action="store_true",
+        help="run the reference engine beside the first run, and report the first node and kernel that are wrong if the outputs "
+        "differ beyond rounding: to be tried when a result looks wrong",
+    )
     parser.add_argument("--seed", type=int, help="seed for random operators that have no seed attribute")
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="run N times and report latency")
     add_json(parser, "the outputs")
@@ -123,6 +131,7 @@ def run(args: argparse.Namespace) -> int:
             shapes=args.shapes,
             limits=read_limits(args),
             precision=args.precision,
+            verify="first" if args.verify else "off",
         )
     refuse_unknown(args.output or (), [port.name for port in session.outputs])
     feeds = read_feeds(args.inputs, session.inputs)
@@ -139,6 +148,8 @@ def run(args: argparse.Namespace) -> int:
         )
     report(outputs, seconds, args, {port.name: port.type for port in session.outputs})
     report_bailouts(session)
+    if args.verify:
+        sys.stderr.write(printable(describe_verification(session.stats)) + "\n")
     return 0
 
 
@@ -159,6 +170,18 @@ def report_bailouts(session: Session) -> None:
     """Prints, on standard error, the guards of the compiled program that the runs failed."""
     for guard, count in session.stats.bailouts.items():
         sys.stderr.write(printable(f"{count} of {session.stats.runs} runs failed a guard: {guard}") + "\n")
+
+
+def describe_verification(stats: SessionStats) -> str:
+    """What the verification of a run found."""
+    if not stats.verified_runs:
+        return "nothing was verified: the reference engine itself computed the outputs"
+    error = f"largest error {stats.largest_error:.2g} of the largest element"
+    if stats.amplified_runs:
+        return (
+            f"verified: every step is right for its inputs, but the model amplifies rounding errors; {error}"
+        )
+    return f"verified: the outputs are those of the reference engine within the tolerances; {error}"
 
 
 def refuse_unknown(requested: Sequence[str], names: Sequence[str]) -> None:

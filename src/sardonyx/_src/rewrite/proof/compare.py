@@ -15,23 +15,26 @@ MIN_MAGNITUDE = (
 )
 
 
-def difference(actual: RuntimeValue, expected: RuntimeValue) -> str:
-    """How two run-time values differ; empty if they are equal, floats up to rounding."""
+def difference(actual: RuntimeValue, expected: RuntimeValue, tolerance: float | None = None) -> str:
+    """How two run-time values differ; empty if they are equal, floats up to rounding.
+
+    tolerance: of floats, relative to the largest magnitude in their tensor; None for that of their type.
+    """
     if isinstance(expected, SparseTensor) and isinstance(actual, SparseTensor):
-        return difference(actual.numpy(), expected.numpy())
+        return difference(actual.numpy(), expected.numpy(), tolerance)
     if isinstance(expected, list) and isinstance(actual, list):
         if len(actual) != len(expected):
             return f"expected {len(expected)} elements; got {len(actual)}"
         pairs = enumerate(zip(actual, expected, strict=True))
-        return next((f"[{i}]: {d}" for i, (a, e) in pairs if (d := difference(a, e))), "")
+        return next((f"[{i}]: {d}" for i, (a, e) in pairs if (d := difference(a, e, tolerance))), "")
     if isinstance(expected, dict) and isinstance(actual, dict):
         if list(actual) != list(expected):
             return f"expected keys {list(expected)}; got {list(actual)}"
         items = zip(expected, actual.values(), expected.values(), strict=True)
-        differences = ((key, difference(a, e)) for key, a, e in items)
+        differences = ((key, difference(a, e, tolerance)) for key, a, e in items)
         return next((f"[{key!r}]: {d}" for key, d in differences if d), "")
     if isinstance(expected, np.ndarray) and isinstance(actual, np.ndarray):
-        return kind_difference(actual, expected) or element_difference(actual, expected)
+        return kind_difference(actual, expected) or element_difference(actual, expected, tolerance)
     return "" if actual is None and expected is None else kind_difference(actual, expected)
 
 
@@ -47,7 +50,7 @@ def kind_difference(actual: RuntimeValue, expected: RuntimeValue) -> str:
     return "" if mine == theirs else f"expected {theirs}; got {mine}"
 
 
-def element_difference(actual: Array, expected: Array) -> str:
+def element_difference(actual: Array, expected: Array, tolerance: float | None = None) -> str:
     if actual.dtype.kind in "OUSbiu" or (actual.dtype.kind == "V" and not is_narrow_float(actual)):
         same = np.asarray(actual == expected)
         return "" if same.all() else describe_first(actual, expected, ~same)
@@ -55,7 +58,8 @@ def element_difference(actual: Array, expected: Array) -> str:
     a, e = actual.astype(compute_dtype), expected.astype(compute_dtype)
     finite = np.isfinite(a) & np.isfinite(e)
     largest = float(np.abs(e[finite]).max(initial=0.0))
-    bound = relative_tolerance(actual.dtype) * max(largest, MIN_MAGNITUDE)
+    relative = relative_tolerance(actual.dtype) if tolerance is None else tolerance
+    bound = relative * max(largest, MIN_MAGNITUDE)
     with np.errstate(all="ignore"):
         off = np.where(finite, np.abs(a - e) > bound, (a != e) & ~(np.isnan(a) & np.isnan(e)))
     return describe_first(actual, expected, off) if off.any() else ""

@@ -58,7 +58,7 @@ class SavedEngine(NativeEngine):
         self.initialize(image.interface, limits, seed, counters)
         self.declarations = image.declarations
         with limit_nesting():
-            self.native = SavedProgram(image, threads, self.counters)
+            self.programs = self.native = SavedProgram(image, threads, self.counters)
         self.try_run = self.native.try_run
 
     def run_reference(

@@ -46,7 +46,7 @@ def compare_value(
     """Compares a value of the first run with that of the second.  tolerance: None for that of the element type."""
     nonfinite = (count_nonfinite(actual), count_nonfinite(expected))
     if not (is_float_pair(actual, expected)):
-        return ValueComparison(name, node, 0.0, 0.0, 0.0, nonfinite, difference(actual, expected))
+        return ValueComparison(name, node, 0.0, 0.0, 0.0, nonfinite, difference(actual, expected, tolerance))
     assert isinstance(actual, np.ndarray) and isinstance(expected, np.ndarray), "both are tensors"
     bound = relative_tolerance(expected.dtype) if tolerance is None else tolerance
     kind = np.complex128 if actual.dtype.kind == "c" else np.float64

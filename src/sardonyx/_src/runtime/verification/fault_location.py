@@ -1,0 +1,140 @@
+"""Location of a fault: which value of a model the native engine computes wrongly, and by which step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+
+import numpy as np
+
+from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.compile.pipeline import compile_stages
+from sardonyx._src.compile.program.defects import typed_defects
+from sardonyx._src.errors import SardonyxError
+from sardonyx._src.interp.run_control import RunControl
+from sardonyx._src.io.loading.load import pause_gc
+from sardonyx._src.io.nesting import limit_nesting
+from sardonyx._src.ir.model import Model
+from sardonyx._src.ops.api import RunLimits, RuntimeValue
+from sardonyx._src.rewrite.proof.compare import difference
+from sardonyx._src.runtime.async_compilation import async_compilation
+from sardonyx._src.runtime.engine import NativeEngine
+from sardonyx._src.runtime.native_program import NativeProgram
+from sardonyx._src.runtime.specialization import SpecializedProgram
+from sardonyx._src.runtime.stats import RunCounters
+from sardonyx._src.runtime.verification.held_values import HeldValues
+from sardonyx._src.runtime.verification.local_reference import Computed, LocalReference
+from sardonyx._src.runtime.verification.values import ValueComparison
+from sardonyx._src.runtime.verification.verifying_context import (
+    OVERWRITTEN,
+    UNBOUND,
+    Fault,
+    VerifyingContext,
+    WrongValue,
+)
+from sardonyx._src.tools.extract import extract
+
+PREPARATION = "the preparation of the model, before any step"
+UNREPEATED = "a run of a new program, step by step, computes another value"
+
+
+def find_fault(
+    model: Model,
+    program: SpecializedProgram,
+    feeds: Mapping[str, RuntimeValue],
+    outputs: Mapping[str, RuntimeValue],
+    limits: RunLimits,
+    control: RunControl,
+    tolerance: float | None,
+) -> Fault | None:
+    """The first fault of a run; None if every step is right for its inputs, so that the model amplifies rounding errors.
+
+    program: which has run.  outputs: those that do not depend on random numbers.  tolerance: of floats; None for those of their
+    types.  Raises what compilation and a run raise.
+    """
+    original = LocalReference(model, limits, control, tolerance)
+    context = compile_verified(model, program, limits, control, tolerance)
+    try:
+        with np.errstate(all="ignore"), limit_nesting():
+            results = context.verify_run(feeds, limits, control)
+    except WrongValue as wrong:
+        return locate_in(original, narrow(wrong.fault, context))
+    return find_in_preparation(original, context.graph, context.known) or find_unrepeated(outputs, results)
+
+
+def compile_verified(
+    model: Model, program: SpecializedProgram, limits: RunLimits, control: RunControl, tolerance: float | None
+) -> VerifyingContext:
+    """A context of the model's program, compiled again: programs do not state which values their tensors hold."""
+    tolerant, precision = program.native.counters.tolerates_faults, program.native.program.precision
+    with async_compilation(), limit_nesting(), pause_gc():
+        laid_out, executable = compile_stages(
+            model, host_target(), tolerant=tolerant, assumptions=program.assumptions, precision=precision
+        )
+        counters = RunCounters(tolerates_faults=tolerant)
+        native = NativeProgram(executable, program.native.pool.threads, counters)
+    graph = LocalReference(executable.program.model, limits, control, tolerance)
+    return VerifyingContext(native, HeldValues(laid_out, executable.program.actions), graph)
+
+
+def narrow(fault: Fault, context: VerifyingContext) -> Fault:
+    """The first of the values inside a step that native code computes wrongly as an output, too; the fault itself if there is none."""
+    graph, known, program = context.graph, context.known, context.native.program
+    if fault.comparison.why in (UNBOUND, OVERWRITTEN):
+        return fault
+    steps, sources = graph.steps_between(graph.values[fault.comparison.name], known)
+    feeds = {value.name: known[value.name] for value in sources}
+    inner = [value.name for step in steps for value in step.writes if value is not None]
+    with suppress(SardonyxError), typed_defects("compile"):  # of a part that cannot be a model
+        for name in inner[:-1]:
+            part = extract(program.model, inputs=[*feeds], outputs=[name])
+            engine = NativeEngine(part, threads=context.native.pool.threads, precision=program.precision)
+            comparison = graph.compare(name, engine.run(feeds)[name], known)
+            if comparison is not None and not comparison.agrees:
+                return replace(fault, comparison=comparison)
+    return fault
+
+
+def locate_in(model: LocalReference, fault: Fault) -> Fault:
+    """A fault of a prepared model with the location of its node in the model itself, if that has the value."""
+    comparison = fault.comparison
+    node = model.location(comparison.name) or f"{comparison.node} of the prepared model"
+    return replace(fault, comparison=replace(comparison, node=node))
+
+
+def find_in_preparation(
+    original: LocalReference, prepared: LocalReference, known: Mapping[str, RuntimeValue]
+) -> Fault | None:
+    """The first value of a model to which its preparation for the compiler gave another meaning, if an output has another one, too.
+
+    Passes may give values inside the model another meaning, as that of a product whose weights take up a scale.
+    known: the values of the native engine; further ones of the prepared model are computed from these.
+    """
+    checked = {name: x for name, x in known.items() if name not in original.values}
+    changed: list[ValueComparison] = []
+    for name in [name for name in original.values if name in prepared.values]:
+        actual = known[name] if name in known else value_of(prepared.compute(name, known))
+        if actual is None:
+            continue
+        comparison = original.compare(name, actual, checked)
+        if comparison is not None and not comparison.agrees:
+            changed.append(comparison)
+            if name in original.outputs:
+                earlier = original.ancestors(name)
+                return Fault(next(other for other in changed if other.name in earlier), PREPARATION)
+        elif name in known:
+            checked[name] = actual
+    return None
+
+
+def value_of(computed: Computed | None) -> RuntimeValue:
+    return None if computed is None else computed.value
+
+
+def find_unrepeated(first: Mapping[str, RuntimeValue], second: Mapping[str, RuntimeValue]) -> Fault | None:
+    """An output of the first run that differs in the second one."""
+    for name, value in first.items():
+        if difference(value, second[name]):
+            return Fault(ValueComparison(name, "", 0.0, 0.0, 0.0, (0, 0), UNREPEATED), "")
+    return None

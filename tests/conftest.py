@@ -30,6 +30,7 @@ FUZZ = (
     "compile/test_oversized_sizes",
     "compile/test_native_fuzz",
     "compile/test_operand_roles",
+    "compile/test_unkind_graphs",
     "rewrite/test_hostile_rewriting",
     "rewrite/test_random",
     "runtime/test_hostile_models",

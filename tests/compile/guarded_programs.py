@@ -101,6 +101,12 @@ class GuardedProgram:
     def evaluate_dim(self, dim: Known) -> int:
         return dim if isinstance(dim, int) else evaluate_dim(dim, self.lengths)
 
+    def bind(self, lengths: Mapping[str, int]) -> None:
+        """Binds symbols; raises Bailout if one of them has another length already."""
+        if any(self.lengths.get(name, length) != length for name, length in lengths.items()):
+            raise Bailout("two results must have one size")
+        self.lengths |= lengths
+
     def get_memory(self, buffer: Buffer) -> GuardedBuffer:
         """The memory of a buffer, allocated on first use."""
         memory = self.memories.get(buffer)
@@ -247,9 +253,14 @@ def run_guarded(
     frame = fallback_runner.frame(RunState(RunLimits(), RandomSource(0)))
     for value in program.model.graph.inputs:
         if value in program.inputs:
-            guarded.write_tensor(program.inputs[value], feeds[value.name])
+            tensor = program.inputs[value]
+            if guarded.view_tensor(tensor).shape != feeds[value.name].shape:
+                return None  # feeds that contradict a declaration
+            guarded.write_tensor(tensor, feeds[value.name])
         else:
             frame.values[value] = feeds[value.name]
+    if guarded.violates_guard():
+        return None
     with np.errstate(all="ignore"):
         index = 0
         while index < len(program.actions):
@@ -285,9 +296,11 @@ def execute_action(
             guarded.write_tensor(
                 tensor, check_result(frame[value], shape, tensor.dtype.numpy, value.producer)
             )
-        case BindSizes(value, _, symbols):
+        case BindSizes(value, _, symbols, None):
             lengths = np.asarray(frame[value]).shape
-            guarded.lengths |= {name: lengths[axis] for axis, name in symbols.items()}
+            guarded.bind({name: lengths[axis] for axis, name in symbols.items()})
+        case BindSizes(_, _, symbols, TensorView() as count):
+            guarded.bind(dict.fromkeys(symbols.values(), int(guarded.read_tensor(count)[0])))
         case CollectScanOutputs(buffers, iterations, is_last):
             slices = {v: guarded.read_tensor(tensor) for v, tensor in buffers.items()}
             guarded.scan_outputs.collect(

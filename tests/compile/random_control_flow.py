@@ -14,6 +14,7 @@ from sardonyx._src.errors import SardonyxError
 from sardonyx._src.ir.build import GraphBuilder
 from sardonyx._src.ir.dims import Dim
 from sardonyx._src.ir.graph import Graph, Value
+from sardonyx._src.ir.tensors import Array
 
 MakeBodies = Callable[[Sequence[Value], DataType], Mapping[str, object]]
 EXACT = ("Relu", "Neg", "Abs")
@@ -87,17 +88,21 @@ def add_control_node(
 ) -> list[RandomValue] | None:
     """`RandomGraphBuilder.add_node` for a node whose bodies capture values."""
     exact = exact and all(x is None or x.is_exact for x in (*inputs, *captured))
-    count = len(inputs)
 
-    def evaluate_row(row: Sequence[np.ndarray | None], dtype: DataType) -> list[np.ndarray]:
+    def evaluate_in(which: str, dtype: DataType) -> list[list[Array]]:
         return evaluate(
-            op_type, row[:count], outputs, lambda values: {**attributes, **bodies(values, dtype)}, row[count:]
+            op_type,
+            rows((*inputs, *captured), which),
+            outputs,
+            lambda values: {**attributes, **bodies(values, dtype)},
+            len(captured),
+            opset=g.opset,
         )
 
     try:
         with np.errstate(all="ignore"):
-            plain = [evaluate_row(row, F) for row in rows((*inputs, *captured), "arrays")]
-            precise = [evaluate_row(row, DataType.DOUBLE) for row in rows((*inputs, *captured), "precise")]
+            plain = evaluate_in("arrays", F)
+            precise = plain if exact else evaluate_in("precise", DataType.DOUBLE)
     except SardonyxError:
         return None
     attributes = {**attributes, **bodies([value.value for value in captured], F)}

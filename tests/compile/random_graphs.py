@@ -83,7 +83,8 @@ class RandomGraphBuilder:
 
     def __init__(self, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
-        self.builder = GraphBuilder(opset=latest(""))
+        self.opset = latest("")
+        self.builder = GraphBuilder(self.opset)
         self.values: list[RandomValue] = []
         self.feeds: list[dict[str, Array]] = [{} for _ in range(RUNS)]
         self.has_special_values = self.flip(0.25)  # whether inputs have NaN and the like
@@ -197,14 +198,29 @@ class RandomGraphBuilder:
         exact = exact and all(x is None or x.is_exact for x in inputs)
         try:
             with np.errstate(all="ignore"):
-                plain = [evaluate(op_type, row, outputs, attributes) for row in rows(inputs, "arrays")]
-                double_attributes = {k: DataType.DOUBLE if v is F else v for k, v in attributes.items()}
-                precise = [
-                    evaluate(op_type, row, outputs, double_attributes) for row in rows(inputs, "precise")
-                ]
+                plain = evaluate(op_type, rows(inputs, "arrays"), outputs, attributes, opset=self.opset)
+                precise = self.evaluate_precisely(op_type, inputs, attributes, plain, exact=exact)
         except SardonyxError:
             return None
         return self.add_if_well_conditioned(op_type, inputs, attributes, plain, precise, exact=exact)
+
+    def evaluate_precisely(
+        self,
+        op_type: str,
+        inputs: Sequence[RandomValue | None],
+        attributes: Mapping[str, object],
+        plain: Sequence[Sequence[Array]],
+        *,
+        exact: bool,
+    ) -> list[list[Array]]:
+        """The results of a node in float64, for each set of feeds; plain: in float32.  exact: whether they are equal."""
+        attributes = {k: DataType.DOUBLE if v is F else v for k, v in attributes.items()}
+        return evaluate(op_type, rows(inputs, "precise"), len(plain[0]), attributes, opset=self.opset)
+
+    def is_sound(self, result: RandomValue) -> bool:
+        """Whether a value is small enough, and nearly the same in both precisions."""
+        pairs = zip(result.arrays, result.precise, strict=True)
+        return all(is_well_conditioned(a, p, result) for a, p in pairs)
 
     def add_if_well_conditioned(
         self,
@@ -222,7 +238,7 @@ class RandomGraphBuilder:
             RandomValue(Value(""), list(a), list(map(to_float64, a if exact else p)), exact)
             for a, p in columns
         ]
-        if not all(map(is_sound, results)):
+        if not all(map(self.is_sound, results)):
             return None
         exponents = inputs[0] if op_type == "ReduceLogSumExp" else None
         if op_type in LOGARITHMS and not is_larger_than_its_error(results[0], exponents):
@@ -243,7 +259,8 @@ class RandomGraphBuilder:
         ]
         outputs: dict[str, RandomValue] = {}
         for random_value in output_values:
-            self.builder.output(random_value.value, type=TensorType(random_value.dtype))
+            is_input = random_value.value.producer is None
+            self.builder.output(random_value.value, type=None if is_input else TensorType(random_value.dtype))
             outputs[random_value.value.name] = random_value
         return RandomModel(seed, self.builder.model(), self.feeds, outputs)
 
@@ -255,31 +272,34 @@ def rows(inputs: Sequence[RandomValue | None], which: str) -> list[list[Array | 
 
 def evaluate(
     op_type: str,
-    inputs: Sequence[Array | None],
+    rows: Sequence[Sequence[Array | None]],
     outputs: int,
     attributes: Mapping[str, object] | Callable[[list[Value]], Mapping[str, object]],
-    captured: Sequence[Array | None] = (),
-) -> list[Array]:
-    """The reference engine's results of one node; `attributes` may be a function of the captured values."""
-    builder = GraphBuilder(opset=latest(""))
-    feeds = {f"x{i}": array for i, array in enumerate((*inputs, *captured)) if array is not None}
-    values = {name: builder.input(name, DataType.of(a.dtype), a.shape) for name, a in feeds.items()}
-    operands = [values.get(f"x{i}") for i in range(len(inputs))]
+    captured: int = 0,
+    *,
+    opset: int,
+) -> list[list[Array]]:
+    """The reference engine's results of one node, for each row of inputs, whose element types are those of the first row.
+
+    captured: the number of arrays at the end of a row that are no inputs; `attributes` may be a function of their values.
+    """
+    builder = GraphBuilder(opset=opset)
+    present = {f"x{i}": i for i, array in enumerate(rows[0]) if array is not None}
+    values = {name: builder.input(name, DataType.of(rows[0][i].dtype)) for name, i in present.items()}  # type: ignore[union-attr]  # it is present
+    operands = [values.get(f"x{i}") for i in range(len(rows[0]))]
+    count = len(operands) - captured
     if callable(attributes):
-        attributes = attributes([values[f"x{len(inputs) + i}"] for i in range(len(captured))])
-    node = builder.node(op_type, operands, outputs, **attributes)  # type: ignore[arg-type]  # no attribute has the name of a parameter
+        attributes = attributes([value for value in operands[count:] if value is not None])
+    node = builder.node(op_type, operands[:count], outputs, **attributes)  # type: ignore[arg-type]  # no attribute has the name of a parameter
     for value in node.outputs:
         builder.output(value)
-    return [np.asarray(output) for output in Interpreter(builder.model()).run(dict(feeds)).values()]
+    interpreter = Interpreter(builder.model())
+    feeds = [{name: row[i] for name, i in present.items()} for row in rows]
+    return [[np.asarray(output) for output in interpreter.run(feed).values()] for feed in feeds]
 
 
 def to_float64(array: Array) -> Array:
     return array.astype(np.float64) if array.dtype == np.float32 else array
-
-
-def is_sound(result: RandomValue) -> bool:
-    """Whether a value is small enough, and nearly the same in both precisions."""
-    return all(is_well_conditioned(a, p, result) for a, p in zip(result.arrays, result.precise, strict=True))
 
 
 def is_larger_than_its_error(logarithm: RandomValue, exponents: RandomValue | None) -> bool:

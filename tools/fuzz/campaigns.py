@@ -5,6 +5,7 @@ Generators are imported when a campaign is prepared, before any process is forke
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -84,6 +85,18 @@ def prepare_guarded_graphs() -> Judge:
     return guarded_graph_judge()
 
 
+def prepare_unkind_graphs() -> Judge:
+    from fuzz.unkind_cases import unkind_judge
+
+    return unkind_judge()
+
+
+def prepare_unkind_gradients() -> Judge:
+    from fuzz.unkind_cases import unkind_gradient_judge
+
+    return unkind_gradient_judge()
+
+
 def prepare_structure_in_onnxruntime() -> Judge:
     from fuzz.mutant_cases import structure_mutants
     from fuzz.peer import peer_judge
@@ -123,6 +136,12 @@ CAMPAIGNS = {
             "guarded-graphs", "random graphs: guard pages and checked accesses", 1_000, prepare_guarded_graphs, batch=20
         ),
         Campaign(
+            "unkind-graphs", "random graphs in sizes that are not kind: both engines, run by run", 100_000, prepare_unkind_graphs
+        ),
+        Campaign(
+            "unkind-gradients", "gradients of such graphs: both engines, and central differences", 10_000, prepare_unkind_gradients
+        ),
+        Campaign(
             "structure-onnxruntime", "changed graphs: onnxruntime", 10_000, prepare_structure_in_onnxruntime
         ),
         Campaign(
@@ -135,4 +154,5 @@ CAMPAIGNS = {
 def prepare(campaign: Campaign) -> Judge:
     """The judge of a campaign."""
     warnings.simplefilter("ignore")  # generators compute with overflows
+    logging.getLogger("sardonyx").setLevel(logging.ERROR)  # runs that violate guards are expected
     return campaign.prepare()

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any, TypeAlias
+from zlib import crc32
 
 import numpy as np
 
@@ -107,7 +108,7 @@ def check_case(contract: Contract, target_name: str, case: Case) -> bool:
 
     The optimised build runs where all cases do, after the checked one, which reports what would fault.
     """
-    trial = Trial(target_classes()[target_name], seed=sum(map(ord, repr(case))))
+    trial = Trial(target_classes()[target_name], seed=crc32(repr(case).encode()))
     steps = contract.make(trial, **case)
     if steps is None:
         return False

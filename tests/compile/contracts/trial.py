@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from compile.guarded import (
+    PAGE,
     GuardedMemory,
     buffers_of,
     encode_arguments,
@@ -225,23 +226,23 @@ def assert_equal(actual: Array, result: Result) -> None:
 
 
 class MemoryPool:
-    """Guarded memory that is used again: mapping pages takes longer than small kernels."""
+    """Guarded memory that is used again, by its pages: mapping pages takes longer than small kernels."""
 
     def __init__(self) -> None:
         self.free: dict[int, list[GuardedMemory]] = {}
 
     def take(self, size: int, run: Run) -> GuardedMemory:
         """Poisoned memory of `size` bytes."""
-        capacity = 4096 << max(size - 1, 0).bit_length() - 12 if size > 4096 else 4096
-        free = self.free.setdefault(capacity, [])
-        memory = free.pop() if free else GuardedMemory(capacity, at_end=True)
+        pages = 1 << (max(size - 1, 0) // PAGE).bit_length()
+        free = self.free.setdefault(pages, [])
+        memory = free.pop() if free else GuardedMemory(pages * PAGE, at_end=True)
         memory.resize(size, at_end=run.at_end)
         memory.bytes[:] = run.poison
         return memory
 
     def give_back(self, memories: Iterable[GuardedMemory]) -> None:
         for memory in memories:
-            self.free[memory.num_pages * 4096].append(memory)
+            self.free[memory.num_pages].append(memory)
 
 
 POOL = MemoryPool()

@@ -21,7 +21,7 @@ from model_zoo.exports import FOLDER, Export, NotExported, Values, values_of
 from model_zoo.registry import Array, Network
 from model_zoo.rewriting import LOSS, rewrite
 from sardonyx._src.compile.program.program import FallbackOp
-from sardonyx._src.measure.compare.values import compare_value
+from sardonyx._src.runtime.verification.values import compare_value
 from sardonyx._src.runtime.engine import NativeEngine
 from sardonyx._src.runtime.session_origin import Engine
 from sardonyx.errors import SardonyxError, ShapeWarning

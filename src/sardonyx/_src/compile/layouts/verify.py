@@ -51,8 +51,9 @@ def verify_layouts(graph: LaidOutGraph) -> None:
     facts = SizeFacts(graph.guards)
     verify_sizes(graph, facts)
     symbols = graph.graph.scope.symbols
-    samples = [facts.sample(symbols, first) for first in SAMPLE_SIZES if symbols or first == SAMPLE_SIZES[0]]
-    for sizes in [sample for sample in samples if sample is not None] or [None]:
+    firsts = SAMPLE_SIZES if symbols else SAMPLE_SIZES[:1]
+    samples = [sample for first in firsts if (sample := facts.sample(symbols, first)) is not None]
+    for sizes in samples or (None,):
         verifier = LayoutVerifier(graph, facts, sizes, {})
         verifier.verify_items(graph.items)
         for value, output in graph.outputs.items():

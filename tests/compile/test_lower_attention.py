@@ -252,3 +252,33 @@ def test_range_up_to_a_dynamic_size(kind: str, delta: int) -> None:
       e = Cast<to = {7 if kind == "int64" else 6}>(m)  d = Cast<to = {7 if kind == "int64" else 6}>(delta)
       y = Range(a, e, d) }}"""
     assert_matches_reference(text, *({"x": normal(n)} for n in (10, 2, 0, 5000)))
+
+
+LENGTHS = {  # nodes that compute images of another length from x [b, 32, n] and w [b, 32, m]
+    "half": "a = MaxPool<kernel_shape = [2], strides = [2]>(x)",
+    "half, rounded up": "a = MaxPool<kernel_shape = [3], strides = [2], pads = [1, 1]>(x)",
+    "a sixth": "h = MaxPool<kernel_shape = [2], strides = [2]>(x)  a = MaxPool<kernel_shape = [3], strides = [3]>(h)",
+    "double": "a = Concat<axis = 2>(x, x)",
+    "two together": "a = Concat<axis = 2>(x, w)",
+    "two halves": """f = MaxPool<kernel_shape = [2], strides = [2]>(x)  g = MaxPool<kernel_shape = [2], strides = [2]>(w)
+      a = Concat<axis = 2>(f, g)""",
+}
+FUSED = """rows = Transpose<perm = [0, 2, 1]>(a)  split = Reshape(rows, heads)  q = Transpose<perm = [0, 2, 1, 3]>(split)
+  k = Transpose<perm = [0, 1, 3, 2]>(q)  s = MatMul(q, k)  scaled = Div(s, two)  p = Softmax<axis = -1>(scaled)
+  o = MatMul(p, q)  merged = Transpose<perm = [0, 2, 1, 3]>(o)  y = Reshape(merged, whole)"""
+GROUPED = """rows = Transpose<perm = [0, 2, 1]>(a)  k = Slice(rows, none, sixteen, last)
+  y = Attention<q_num_heads = 4, kv_num_heads = 2>(rows, k, k)"""
+
+
+@pytest.mark.parametrize("attention", [FUSED, GROUPED], ids=["fused", "grouped"])
+@pytest.mark.parametrize("name", LENGTHS)
+def test_sequences_of_computed_lengths_are_native(name: str, attention: str) -> None:
+    text = f"""g (float[b,32,n] x, float[b,32,m] w) => (float[] y) <float two = {{2}}, int64[4] heads = {{0, 0, 4, 8}},
+      int64[3] whole = {{0, 0, 32}}, int64[1] none = {{0}}, int64[1] sixteen = {{16}}, int64[1] last = {{2}}>
+      {{ {LENGTHS[name]} {attention} }}"""
+    feeds = [
+        {"x": normal(2, 32, n, seed=n), "w": normal(2, 32, m, seed=m)}
+        for n, m in ((24, 5), (25, 4), (9, 1), (7, 2), (2, 3), (1, 1))
+        if name != "a sixth" or n > 1
+    ]
+    assert_matches_reference(text, *feeds)

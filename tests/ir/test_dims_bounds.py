@@ -100,3 +100,14 @@ def test_equality_is_three_valued(a: Dim, b: Dim, answer: bool | None) -> None:
 )
 def test_order_is_three_valued(a: Dim, b: Dim, answer: bool | None) -> None:
     assert known_ge(a, b) is answer
+
+
+def test_a_least_value_simplifies_what_depends_on_it() -> None:
+    """The size of a convolution of stride 2, and how exporters write it."""
+    h = symbol("h", low=1)
+    assert dim_max(h - 1, 0) // 2 + 1 == (h + 1) // 2
+    assert bounds(h - 1) == (0, None)
+    assert known_ge(h, 1) is True
+    assert str(h) == "h"
+    assert h != symbol("h")
+    assert known_equal(dim_max(N - 1, 0) // 2 + 1, (N + 1) // 2) is None  # they differ at 0

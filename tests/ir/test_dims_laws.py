@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TypeAlias
 
 from hypothesis import assume, given, settings
@@ -57,13 +58,14 @@ def plain(tree: Tree, assignment: dict[str, int]) -> int:
     return compute(op, plain(a, assignment), plain(b, assignment))
 
 
-def build(tree: Tree) -> Known:
+def build(tree: Tree, least: Mapping[str, int] | None = None) -> Known:
+    """The tree as a dim.  least: the least values of symbols, 0 by default."""
     if isinstance(tree, int):
         return tree
     if isinstance(tree, str):
-        return symbol(tree)
+        return symbol(tree, low=(least or {}).get(tree, 0))
     op, left, right = tree
-    a, b = build(left), build(right)
+    a, b = build(left, least), build(right, least)
     if op in ("max", "min"):
         return dim_max(a, b) if op == "max" else dim_min(a, b)
     if op in ("//", "%"):
@@ -90,6 +92,19 @@ def in_limits(*dims: Dim) -> None:
 def test_canonical_form_keeps_the_value(tree: Tree, assignment: dict[str, int]) -> None:
     expected = value_or_reject(tree, assignment)
     assert evaluate(build(tree), assignment) == expected
+
+
+@LAW
+@given(trees(), values, values)
+def test_symbols_with_least_values_keep_the_value_from_these_on(
+    tree: Tree, least: dict[str, int], above: dict[str, int]
+) -> None:
+    assignment = {name: least[name] + above[name] for name in NAMES}
+    expected = value_or_reject(tree, assignment)
+    dim = build(tree, least)
+    assert evaluate(dim, assignment) == expected
+    low, high = bounds(dim)
+    assert (low is None or low <= expected) and (high is None or expected <= high)
 
 
 @LAW

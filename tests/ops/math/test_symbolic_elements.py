@@ -167,7 +167,12 @@ def test_where_chooses_by_a_known_condition_or_takes_what_both_are() -> None:
     at_least_two = dim_min(dim_max(N - 1, 0), 1)
     condition = elements(at_least_two, dim_min(dim_max(N - M, 0), 1), 1 - dim_min(dim_max(N - M, 0), 1))
     chosen = value("Where", 16, [condition, elements(N, N, N), elements(5, M, M)], kinds)
-    assert chosen == [5 + at_least_two * (N - 5), dim_max(N, M), dim_min(N, M)]
+    assert chosen == [
+        dim_max(at_least_two * N, 5 - 5 * at_least_two), dim_max(N, M), dim_min(N, M),
+    ]  # fmt: skip
+    assert value("Where", 16, [condition[:1], elements(N), elements(-M)], kinds) == [
+        at_least_two * (N + M) - M,
+    ]  # fmt: skip
     numbers = np.array([True, False])
     assert value("Where", 9, [numbers, np.array([1, 2]), elements(N, M)], kinds) == [1, M]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.tensors import Array
@@ -112,4 +113,10 @@ def to_7_again(adapter: Adapter) -> AdaptedNode:
 
 @op.convert((9, 10))
 def to_its_successor(adapter: Adapter) -> AdaptedNode:
-    return adapter.same(op_type="Resize")
+    """Resize reduces, too: scales that only a run decides become 0, which it refuses, where they are less than 1."""
+    if adapter.inference.constant(1) is not None:
+        return adapter.same(op_type="Resize")
+    one, zero = (adapter.constant(number, DataType.FLOAT) for number in (1.0, 0.0))
+    scales = adapter.input(1)
+    enlarging = adapter.Where(adapter.Less(scales, one), zero, scales)
+    return adapter.same([adapter.input(0), enlarging], op_type="Resize")

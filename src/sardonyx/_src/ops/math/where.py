@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.dims import Dim, dim_max, dim_min, known_equal
+from sardonyx._src.ir.dims import Dim, dim_max, dim_min, known_equal, known_ge
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator
@@ -60,4 +60,6 @@ def select(condition: Dim, x: Dim, y: Dim) -> Dim:
         return dim_max(x, y)
     if condition in (less(x, y), at_least(y, x)):
         return dim_min(x, y)
+    if known_ge(x, 0) and known_ge(y, 0):
+        return dim_max(condition * x, (1 - condition) * y)  # known not to be negative
     return y + condition * (x - y)

@@ -80,14 +80,11 @@ def rewritten(path: Path, how: Export, name: str, rewrite: Callable[[], sx.Model
 
 
 def weights_in(model: onnx.ModelProto, network: Network) -> set[str]:
-    """Names of weights of the module that the file has under that name, with the same elements."""
-    weights = weights_of(network)
-    stored_weights = {x.name: x for x in model.graph.initializer if x.name in weights}
-    return {
-        name
-        for name, x in stored_weights.items()
-        if np.array_equal(onnx.numpy_helper.to_array(x), weights[name])
-    }
+    """Names of weights of the module that the file has under that name, with the same elements, and not transposed as well."""
+    arrays = {x.name: onnx.numpy_helper.to_array(x) for x in model.graph.initializer}
+    weights = {name: w for name, w in weights_of(network).items() if np.array_equal(arrays.get(name, ()), w)}
+    others = [array for name, array in arrays.items() if name not in weights]
+    return {name for name, w in weights.items() if not any(np.array_equal(w.T, other) for other in others)}
 
 
 def append_loss(graph: onnx.GraphProto, numbers: Sequence[int]) -> None:

@@ -23,19 +23,18 @@ def every_variant(network: Network) -> Iterator[Variant]:
             yield Variant(export, ("", "onnxslim", "onnxruntime", "gradient")[number])
 
 
-def rotating_variants(network: Network, turn: int) -> Iterator[Variant]:
-    """An export of each exporter, each of them rewritten, fixed sizes and gradients; `turn` tells networks apart."""
+def rotating_variants(turn: int) -> Iterator[Variant]:
+    """An export of each exporter, plain and rewritten, fixed sizes, and gradients of one of them; `turn` tells networks apart."""
     rewriters = ("onnxslim", "onnxruntime", "optimize", "convert")
-    for place, exporter in enumerate(SETS):
-        export = Export(exporter, SETS[exporter][(turn + place) % 2])
+    for place, (exporter, sets) in enumerate(SETS.items()):
+        export = Export(exporter, sets[(turn + place) % 2])
         yield Variant(export)
         yield Variant(export, rewriters[(turn // 2 + place) % 4])
-        if (turn + place) % 2:
+        if (turn // 8 + place) % 2:
             yield Variant(export, "gradient")
-        else:
-            yield Variant(Export(exporter, export.opset, turn // 2 % 4))
+    yield Variant(Export("script", SETS["script"][turn % 2], (1, 3)[turn // 2 % 2]))  # mostly of batches of 1
 
 
 def variants_of(network: Network, *, every: bool) -> Iterable[Variant]:
     """All variants, or those of the rotation, which the name of the network decides."""
-    return every_variant(network) if every else rotating_variants(network, zlib.crc32(network.name.encode()))
+    return every_variant(network) if every else rotating_variants(zlib.crc32(network.name.encode()))

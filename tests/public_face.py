@@ -180,6 +180,7 @@ def session_options() -> dict[str, object]:
         "verify_checksums": True,
         "shapes": "inputs",
         "operators": [],
+        "verify": "off",
     }
 
 

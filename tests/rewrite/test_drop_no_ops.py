@@ -76,3 +76,7 @@ def test_a_mask_without_uses_keeps_nothing() -> None:
         "g (float[2] x) => (float[] y) { y = Neg(x) }",
         PASS,
     )
+
+
+def test_a_shape_that_a_run_states_may_be_invalid() -> None:
+    assert_unchanged("g (float[1] x, int64[1] s) => (float[] y) { a = Reshape(x, s) y = Neg(a) }", PASS)

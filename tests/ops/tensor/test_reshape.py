@@ -163,7 +163,9 @@ def test_known_elements_take_the_new_shape() -> None:
     inference = make_inference("Reshape", 13, [ints(2), ints(2)], {0: vec(N, 3), 1: i64([2, -1])})
     assert infer_elements(inference) == [[N], [3]]
     assert infer_elements(make_inference("Reshape", 1, [ints(1)], {0: vec(N)}, shape=(1, 1))) == [[N]]
-    assert infer_elements(make_inference("Reshape", 13, [ints(2), ints(1)], {0: vec(N, 3)})) == [N, 3]
+    assert (
+        infer_elements(make_inference("Reshape", 13, [ints(2), ints(1)], {0: vec(N, 3)})) is None
+    )  # it may be invalid
     assert infer_elements(make_inference("Reshape", 13, [ints(2), ints(None)], {0: vec(N, 3)})) is None
     assert infer_elements(make_inference("Reshape", 13, [None, ints(1)], {0: vec(N, 3), 1: i64([2])})) is None
 

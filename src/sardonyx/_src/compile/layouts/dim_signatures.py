@@ -89,6 +89,8 @@ def broadcast_operands(op: BoundNode, inputs: Shapes, *, is_elementwise: bool) -
             chosen = inputs[:1]
         case "Gemm":
             chosen = inputs[2:3]
+        case "QuantizeLinear" | "DequantizeLinear":
+            chosen = [scale_along_axis(op, inputs[0], inputs[1])]
         case "MatMul":
             chosen = [None if shape is None or len(shape) < 2 else (*shape[:-2], 1, 1) for shape in inputs]
         case _:
@@ -210,12 +212,16 @@ def match_normalized(op: BoundNode, inputs: Shapes, results: Shapes) -> DimPairs
 
 
 def match_quantization(op: BoundNode, inputs: Shapes, results: Shapes) -> DimPairs:
-    """QuantizeLinear and DequantizeLinear: a scale for each entry of an axis, and a zero point for each scale."""
+    """QuantizeLinear and DequantizeLinear: a zero point for each scale; scales broadcast (`scale_along_axis`)."""
     yield from match_signature("*s, *z, *z -> *s", inputs, results)
-    x, scale = inputs[0], inputs[1]
-    is_per_axis = scale is not None and len(scale) == 1 and not op.attribute("block_size", int)
-    if x and scale and is_per_axis and scale[0] != 1:
-        yield scale[0], x[op.attribute("axis", int) % len(x)]
+
+
+def scale_along_axis(op: BoundNode, x: Shape, scale: Shape) -> Shape:
+    """The dims of a scale for each entry of an axis, or for all; None for those of blocks."""
+    if not x or scale is None or len(scale) != 1 or op.attribute("block_size", int):
+        return None
+    axis = op.attribute("axis", int) % len(x)
+    return tuple(scale[0] if i == axis else 1 for i in range(len(x)))
 
 
 def match_one_axis(op: BoundNode, inputs: Shapes, results: Shapes) -> DimPairs:

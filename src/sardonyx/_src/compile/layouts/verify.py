@@ -48,7 +48,7 @@ SAMPLE_SIZES = (61, 2)  # of symbolic dims; the next two numbers are sizes of ot
 
 def verify_layouts(graph: LaidOutGraph) -> None:
     """Asserts that each tensor is written before it is read, in bounds and by one item, and holds the value it is read for."""
-    facts = SizeFacts(graph.guards)
+    facts = SizeFacts((*graph.guards, *graph.graph.scope.prepared.guards))
     verify_sizes(graph, facts)
     symbols = graph.graph.scope.symbols
     firsts = SAMPLE_SIZES if symbols else SAMPLE_SIZES[:1]

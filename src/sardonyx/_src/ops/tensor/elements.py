@@ -69,11 +69,20 @@ def restore_element_type(facet: ValueFacet) -> ValueFacet:
     return value
 
 
+def are_operands_known(inference: Inference) -> bool:
+    """Whether the elements of all inputs but the first are known, such as those of a shape.
+
+    Of others a run may have invalid ones, so that the result must be computed even if only one is valid.
+    """
+    others = [inference.value(i) for i in range(1, len(inference.inputs)) if inference.has(i)]
+    return all(other is not None and None not in other.reshape(-1).tolist() for other in others)
+
+
 def reshape_value_facet(infer: InferFacet) -> ValueFacet:
     """The value facet of an operator that only reshapes input 0, to the shape that `infer` returns."""
 
     def value(inference: Inference) -> Known | None:
-        known = elements(inference, 0)
+        known = elements(inference, 0) if are_operands_known(inference) else None
         answer = None if known is None else infer(inference)
         if known is None or not isinstance(answer, TensorType) or answer.shape is None:
             return None

@@ -16,7 +16,13 @@ from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference, Known, Result
 from sardonyx._src.ops.support.shapes import broadcast
-from sardonyx._src.ops.tensor.elements import MAX_KNOWN_ELEMENTS, elements, numbers, restore_element_type
+from sardonyx._src.ops.tensor.elements import (
+    MAX_KNOWN_ELEMENTS,
+    are_operands_known,
+    elements,
+    numbers,
+    restore_element_type,
+)
 from sardonyx._src.ops.tensor.zeros import zero
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
@@ -55,7 +61,12 @@ def infer(inference: Inference) -> Result:
 @restore_element_type
 def value(inference: Inference) -> Known | None:
     known, result_type = elements(inference, 0), infer(inference)
-    if known is None or not isinstance(result_type, TensorType) or result_type.shape is None:
+    if (
+        known is None
+        or not are_operands_known(inference)
+        or not isinstance(result_type, TensorType)
+        or result_type.shape is None
+    ):
         return None
     sizes = numbers(result_type.shape)
     return None if sizes is None or math.prod(sizes) > MAX_KNOWN_ELEMENTS else np.broadcast_to(known, sizes)

@@ -7,7 +7,7 @@ Spec:    Dropout-1 -6 -7 -10 -12 -13 -22, Cast-1 -6 -9 -13 -19 -21 -23 -24 -25 -
          Sum-1 -6 -8 -13, Mean-1 -6 -8 -13, Max-1 -6 -8 -12 -13, Min-1 -6 -8 -12 -13
 Before:  g (float[2,3] x) => (float[] y) { a = Transpose<perm = [0, 1]>(x)  y = Neg(a) }
 After:   g (float[2,3] x) => (float[] y) { y = Neg(x) }
-Keeps:   Dropout in training mode; shapes that may differ; results exactly.
+Keeps:   Dropout in training mode; shapes that may differ or be invalid; results exactly.
 """
 
 from __future__ import annotations
@@ -31,6 +31,13 @@ def has_same_shape(node: Node, edit: Edit) -> bool:
     """Whether input and output are known to have the same shape."""
     source, result = edit.shape(node.inputs[0]), edit.shape(node.outputs[0])
     return source is not None and source == result and None not in source
+
+
+def has_same_known_shape(node: Node, edit: Edit) -> bool:
+    """Whether the shape stays, and the operands that state it are known: of others, a run may have invalid ones."""
+    stated = [edit.elements(value) for value in node.inputs[1:]]
+    is_known = all(elements is not None and None not in elements.reshape(-1).tolist() for elements in stated)
+    return is_known and has_same_shape(node, edit)
 
 
 def is_inference_dropout(node: Node, edit: Edit) -> bool:
@@ -82,7 +89,7 @@ NO_OPS: dict[str, Callable[[Node, Edit], bool]] = {
     "Pad": has_no_padding,
     "Slice": slices_whole,
     "Split": has_one_output,
-    **dict.fromkeys(("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Expand", "Tile"), has_same_shape),
+    **dict.fromkeys(("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Expand", "Tile"), has_same_known_shape),
     **dict.fromkeys(("Concat", "Sum", "Mean", "Max", "Min"), has_one_input),
 }
 

@@ -54,19 +54,23 @@ def match_reshape(op: BoundNode, scope: Scope) -> Region[ViewConfig] | None:
         return None
     if not scope.guard_equal(dim_product(scope.known_shape(value)), dim_product(shape)):
         return None
-    if op.op_type == "Reshape":
-        guard_inferred_dim(scope, scope.vector(op.input(1)), shape)
+    if op.op_type == "Reshape" and not guard_target_dims(scope, scope.vector(op.input(1)), shape):
+        return None
     if op.op_type == "Identity":
         return view_region(op, Alias(op.output, value, lambda tensor: tensor))
     return view_region(op, Alias(op.output, value, lambda tensor: reshape_view(tensor, shape), reshape_view))
 
 
-def guard_inferred_dim(scope: Scope, target_dims: Elements | None, shape: Shape) -> None:
-    """Guards that all dims beside a dim of -1 are positive: otherwise -1 is ambiguous, which is an error."""
-    for i, dim in enumerate(() if target_dims is None else target_dims):
+def guard_target_dims(scope: Scope, target_dims: Elements | None, shape: Shape) -> bool:
+    """Whether a run cannot state another shape, and all dims beside a dim of -1 are positive, guarded: it is ambiguous otherwise,
+    which is an error."""
+    if target_dims is None or None in target_dims.tolist():
+        return False
+    for i, dim in enumerate(target_dims):
         other_elements = dim_product((*shape[:i], *shape[i + 1 :]))
-        if isinstance(dim, int | np.integer) and dim == -1 and not known_ge(other_elements, 1):
-            scope.guard(dim_min(other_elements, 1), 1)
+        if isinstance(dim, int | np.integer) and dim == -1 and not scope.guard_ge(other_elements, 1):
+            return False
+    return True
 
 
 @matches("Transpose", 25)

@@ -116,7 +116,7 @@ def to_its_successor(adapter: Adapter) -> AdaptedNode:
     """Resize reduces, too: scales that only a run decides become 0, which it refuses, where they are less than 1."""
     if adapter.inference.constant(1) is not None:
         return adapter.same(op_type="Resize")
-    one, zero = (adapter.constant(number, DataType.FLOAT) for number in (1.0, 0.0))
+    unit, zero = (adapter.constant(number, DataType.FLOAT) for number in (1.0, 0.0))
     scales = adapter.input(1)
-    enlarging = adapter.Where(adapter.Less(scales, one), zero, scales)
+    enlarging = adapter.Where(adapter.Less(scales, unit), zero, scales)
     return adapter.same([adapter.input(0), enlarging], op_type="Resize")

@@ -23,8 +23,6 @@ from fuzz.unkind_cases import REDUCIBLE
 
 
 def main(words: argparse.Namespace) -> int:
-    warnings.simplefilter("ignore")
-    logging.disable(logging.ERROR)
     campaign = REDUCIBLE[words.campaign]
     runs = reduce_runs(campaign.load(words.case), lambda runs: campaign.judge(runs, words.case))
     (verdict,) = verdicts([runs], lambda runs: campaign.judge(runs, words.case))
@@ -42,4 +40,6 @@ if __name__ == "__main__":
     parser.add_argument(
         "--script", type=Path, metavar="FILE", help="where to write the script (default: standard output)"
     )
+    warnings.simplefilter("ignore")
+    logging.disable(logging.ERROR)
     sys.exit(main(parser.parse_args()))

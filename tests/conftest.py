@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import shutil
 import tempfile
@@ -90,6 +91,13 @@ def _models_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ONNX_MODELS", str(tmp_path_factory.mktemp("onnx_models")))
         yield
+
+
+@pytest.fixture(autouse=True)
+def _warnings_stay_visible() -> Iterator[None]:
+    """A test that silences the logger of the package would hide the warnings that later tests expect."""
+    yield
+    assert logging.getLogger("sardonyx").isEnabledFor(logging.WARNING), "the test leaves logging silenced"
 
 
 @cache

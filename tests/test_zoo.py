@@ -19,8 +19,8 @@ BENCH = Path(__file__).resolve().parent.parent / "bench"
 
 
 def import_benchmark(name: str) -> Any:
-    """Imports a module of the bench folder."""
-    sys.path.append(str(BENCH))
+    """Imports a module of the bench folder, also where a folder of tests has one of its name."""
+    sys.path.insert(0, str(BENCH))
     try:
         return importlib.import_module(name)
     finally:

@@ -8,6 +8,7 @@ process.  Time is processor time, so that processes may be stopped and continued
 from __future__ import annotations
 
 import faulthandler
+import logging
 import os
 import resource
 import signal
@@ -149,6 +150,7 @@ def serve(connection: Connection, judge: Judge, numbers: Iterable[int], limits: 
     code = 1
     try:
         warnings.simplefilter("ignore")
+        logging.getLogger("sardonyx").setLevel(logging.ERROR)  # runs that violate guards are expected
         parent, pause_check = os.getppid(), time.monotonic()
         faulthandler.enable(2)  # where a process dies is part of the fault
         address_space = address_space_of(parent) + limits.address_space

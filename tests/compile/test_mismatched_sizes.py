@@ -73,6 +73,11 @@ CASES: dict[str, tuple[str, str, str, int, Shapes, Shapes]] = {
         "float[n,m] x", "int64[1] o = {-1}", "s = Shape<start = 1>(x) t = Concat<axis = 0>(s, o) y = Reshape(x, t)", 21,
         {"x": (2, 3)}, {"x": (0, 0)},
     ),
+    "rows that another input has": (
+        "float[n,6] x, float[m] z", "int64[1] o = {-1}, int64[1] c = {6}",
+        "s = Shape(z) t = Concat<axis = 0>(s, c) f = Reshape(x, o) y = Reshape(f, t)", 21,
+        {"x": (2, 6), "z": (2,)}, {"x": (2, 6), "z": (3,)},
+    ),
     "a product in a branch": (
         "float[m,2] x, bool z", "float[2,2] w = {1,0,0,1}, float[4,1] c = {0,0,0,0}",
         "y = If<then_branch = a () => (p) { p = Gemm(x, w, c) }, else_branch = b () => (q) { q = Gemm(x, w, c) }>(z)",

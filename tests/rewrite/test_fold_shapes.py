@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from rewrite.rewriting import assert_becomes, assert_unchanged
 
 
@@ -62,4 +64,15 @@ def test_a_size_that_is_there_already_needs_no_expanding() -> None:
         }""",
         "g (float[N,1] x) => (float[] y) <int64[2] t = {1, 4}> { y = Expand(x, t) }",
         "resolve-reshapes",
+    )
+
+
+@pytest.mark.parametrize("size", ["n = Identity(k)", "s = Shape(z) n = Gather(s, o)"])
+def test_a_size_that_may_not_be_what_the_rest_leaves_is_kept(size: str) -> None:
+    assert_unchanged(
+        f"""g (float[N,6] x, int64[1] k, float[M] z) => (float[] y) <int64[1] six = {{6}}, int64[1] o = {{0}}> {{
+            {size} t = Concat<axis = 0>(n, six) y = Reshape(x, t)
+        }}""",
+        "resolve-reshapes",
+        proof=False,
     )

@@ -70,3 +70,19 @@ def test_readers_that_are_all_reshapes_are_all_merged() -> None:
         }""",
         PASS,
     )
+
+
+@pytest.mark.parametrize("name", [PASS, "push-reshapes"])
+def test_a_shape_that_a_run_states_may_be_invalid(name: str) -> None:
+    assert_unchanged(
+        """g (float[1,1] x, int64[1] t) => (float[] y) <int64[1] s = {-1}> {
+            a = Reshape(x, s) b = Exp(a) y = Reshape(b, t)
+        }""",
+        name,
+        proof=False,
+    )
+    assert_unchanged(
+        "g (float[1,1] x, int64[1] t) => (float[] y) <int64[1] s = {-1}> { a = Reshape(x, s) y = Reshape(a, t) }",
+        name,
+        proof=False,
+    )

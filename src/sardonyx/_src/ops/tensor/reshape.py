@@ -181,6 +181,8 @@ def resolve_shape(inference: Inference, shape: Sequence[Dim], old: Shape | None)
             result[unknown[0]] = quotient(
                 inference, left, rest
             )  # else an axis of size 0 would leave the entry free
+    if None not in (old or (None,)) and None not in shape:
+        inference.require_equal(element_count(old or ()), element_count(result))
     return tuple(result)
 
 

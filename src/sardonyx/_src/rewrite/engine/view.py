@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -140,6 +140,11 @@ class View:
     def elements(self, value: Value | None) -> Known | None:
         """The known elements of a small tensor: numbers, or an object array of int, Expr and None."""
         return self.facts.elements(value)
+
+    def are_known(self, values: Iterable[Value | None]) -> bool:
+        """Whether all elements of operands are known, such as those of a shape: a run may state invalid ones in place of others."""
+        operands = [self.elements(value) for value in values if value is not None]
+        return all(known is not None and None not in known.reshape(-1).tolist() for known in operands)
 
     def tensor(self, value: Value | None) -> Tensor | None:
         """The tensor of a value that is constant across runs: an initializer that no feed can replace, or a Constant."""

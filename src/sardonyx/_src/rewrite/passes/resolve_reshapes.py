@@ -5,7 +5,8 @@ Before:  g (float[N,6] x) => (float[] y) <int64[2] k = {3, 2}, int64[1] o = {0}>
            s = Shape(x)  n = Gather(s, o)  t = Concat<axis = 0>(n, k)  y = Reshape(x, t)
          }
 After:   g (float[N,6] x) => (float[] y) <int64[3] t = {0, 3, 2}> { y = Reshape(x, t) }
-Keeps:   shapes with two symbolic dims that are not copied from the same axis; results exactly.
+Keeps:   shapes with two symbolic dims that are not copied from the same axis, and those whose number of elements is not
+         proved to be that of the input, since their runs may have to be refused; results exactly.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sardonyx._src.ir.dims import Dim, Expr
+from sardonyx._src.ir.dims import Dim, Expr, known_equal
 from sardonyx._src.ir.graph import Node
+from sardonyx._src.ops.support.shapes import element_count
 from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit
 
@@ -57,17 +59,24 @@ def resolve_reshape(node: Node, shape: Sequence[Dim], edit: Edit) -> list[int] |
             result.append(0)  # copied from the input
         else:
             result.append(-1)
-    return result if is_unambiguous(result, shape, source) else None
+    return result if is_determined(result, shape, source) else None
 
 
-def is_unambiguous(result: Sequence[int], shape: Sequence[Dim], source: Sequence[Dim] | None) -> bool:
-    """Whether a shape is unambiguous: at most one -1, and then no dim that can be zero."""
+def is_determined(result: Sequence[int], shape: Sequence[Dim], source: Sequence[Dim] | None) -> bool:
+    """Whether -1, of which there is at most one, can only be the size that the computed shape has there."""
     if result.count(-1) > 1:
         return False
     if -1 not in result or shape[result.index(-1)] == -1:
         return True
     # With a zero among the other dims, -1 cannot be resolved, while the computed shape states the dim.
-    return all(isinstance(size, int) and size > 0 for i, size in enumerate(shape) if result[i] != -1)
+    others_are_positive = all(
+        isinstance(size, int) and size > 0 for i, size in enumerate(shape) if result[i] != -1
+    )
+    return (
+        others_are_positive
+        and source is not None
+        and known_equal(element_count(shape), element_count(source)) is True
+    )
 
 
 def resolve_expand(node: Node, shape: Sequence[Dim], edit: Edit) -> list[int] | None:

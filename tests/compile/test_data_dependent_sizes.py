@@ -112,6 +112,18 @@ def test_what_follows_scan_outputs_is_native() -> None:
     assert_runs(SCAN_OUTPUTS, [{"x": floats(3), "m": np.array(m)} for m in (3, 3, 1, 500, 2)], [])
 
 
+@pytest.mark.parametrize("unused", ["u", "v", "w"])
+def test_scan_outputs_without_readers_bind_no_sizes(unused: str) -> None:
+    used = [name for name in "uvw" if name != unused]
+    text = f"""g (float[3] x, int64 m) => (float[?,3] a) {{
+      y, u, v, w = Loop <body = each (int64 i, bool on, float[3] s) => (bool goes, float[3] t, float[3] p, float[3] q, float[3] r) {{
+        goes = Identity(on)  t = Sub(x, s)  p = Neg(s)  q = Relu(s)  r = Sin(s)
+      }}> (m, , x)
+      a = Mul({used[0]}, {used[1]})
+    }}"""
+    assert_runs(text, [{"x": floats(3), "m": np.array(m)} for m in (3, 3, 1, 50, 2)], [])
+
+
 TWICE = """g (float[N] x) => (float[?,3] y) <int64[1] zero = {0}, int64[2] column = {-1, 1}, float[1,3] w> {
   a = NonZero(x)  b = Squeeze(a, zero)  c = Gather(x, b)  d = Relu(c)  e = NonZero(d)  f = Squeeze(e, zero)
   h = Gather(d, f)  i = Reshape(h, column)  j = Gather(c, f)  k = Reshape(j, column)  l = Add(i, k)  y = Mul(l, w)

@@ -21,13 +21,13 @@ from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.compile.program.guards import Guard
 from sardonyx._src.compile.program.live_range import LiveRange
 from sardonyx._src.compile.program.memory_plan import ArenaSlot, MemoryPlan
-from sardonyx._src.compile.program.program import Action, BindSizes
+from sardonyx._src.compile.program.program import Action, BindSizes, CopyIn, FallbackOp
 from sardonyx._src.compile.program.step import Jump, RowGroups, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.compile.program.verify import verify_memory_plan, verify_program
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.types import TensorType
 
 TEXT = "g (float[2,8] x, float[8,4] w, float[2,4] r) => (float[2,4] y) { a = MatMul (x, w)  b = Mul (a, r)  y = Softmax (b) }"
@@ -267,6 +267,15 @@ def test_sizes_are_bound_before_they_are_used(changed: dict[str, Any], message: 
     verify_program(program([LATE, late], ["N"]))
     with pytest.raises(AssertionError, match=message + r" \['M'\] are bound"):
         verify_program(program([late, LATE], ["N"]))
+
+
+@pytest.mark.parametrize("reads", ["sizes", "copy"])
+def test_actions_of_python_read_values_that_exist(reads: str) -> None:
+    computed = Value("y", TensorType(DataType.INT64, (1, None)))
+    action = BindSizes(computed, 2, {1: "M"}) if reads == "sizes" else CopyIn(computed, tensor("b", 4))
+    verify_program(program([FallbackOp(Node("NonZero", [Value("x")], [computed]), {}), action]))
+    with pytest.raises(AssertionError, match="reads y, which has no value"):
+        verify_program(program([action]))
 
 
 def test_slots_are_in_the_order_in_which_their_sizes_are_bound() -> None:

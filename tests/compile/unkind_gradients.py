@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+
+import numpy as np
 
 from compile.random_graphs import F
 from compile.unkind_agreement import Runs
@@ -11,6 +14,7 @@ from compile.unkind_fed_sizes import expand, reshape, resize, slice_axis
 from compile.unkind_graphs import CONTRADICTIONS, UnkindGraphBuilder, UnkindModel, number
 from compile.unkind_joins import add_concat, add_neck, add_skip
 from sardonyx._src.grad.gradient import gradient
+from sardonyx._src.ir.tensors import Array
 
 CHANNELS = (24, 30, 31, 33, 40, 46, 47, 48, 62, 63, 64, 65, 80)  # beside the tiles of a kernel
 
@@ -26,6 +30,16 @@ class GradientGraphBuilder(UnkindGraphBuilder):
             self.channels = number(self.choose(CHANNELS))
             small = [n for n in self.sizes if n < 7] or [2]
             self.height, self.width = (self.draw_shared_size(name, small) for name in "HW")
+
+    def draw_normal(self, shape: Sequence[int]) -> Array:
+        return self.spread(super().draw_normal(shape))
+
+    def draw_signs(self, shape: Sequence[int]) -> Array:
+        return self.spread(super().draw_signs(shape))
+
+    def spread(self, x: Array) -> Array:
+        """Numbers near others: of equal ones, as an operator chooses among, the rounding would decide which has the gradient."""
+        return np.asarray(x * self.rng.uniform(0.9, 1.1, x.shape), np.float32)
 
     def draw_channels(self) -> int:
         return self.choose(CHANNELS) if self.flip(0.2) else super().draw_channels()

@@ -46,7 +46,7 @@ def script_of(runs: Runs, title: str) -> str:
         f"    {{{', '.join(f'{k!r}: {literal(a)}' for k, a in feed.items())}}}" for feed in runs.feeds
     )
     return (
-        f'"""{title}"""\nimport sys, warnings\nimport numpy as np\nimport sardonyx as sx\n\n'
+        f"# {' '.join(title.split())}\nimport sys, warnings\nimport numpy as np\nimport sardonyx as sx\n\n"
         f"warnings.simplefilter('ignore')\n"
         f"model = sx.from_text(r'''\n{sx.to_text(model)}\n''')\nfeeds = [\n{feeds},\n]\norder = {[*runs.order()]}\n{COMPARISON}"
     )

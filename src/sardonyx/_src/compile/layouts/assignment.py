@@ -121,8 +121,13 @@ class LayoutAssignment:
         self.bind_sizes(region)
 
     def bind_sizes(self, region: Region[object]) -> None:
-        """Appends the items that bind the data-dependent sizes of a node's results, unless the region's actions do."""
+        """Appends the items that bind the data-dependent sizes of a node's results, unless the region's actions do.
+
+        Results without uses have no value.  Those with uses bind the sizes that they share with them.
+        """
         for value in region.anchor.outputs:
+            if not (value.uses or value.is_graph_output):
+                continue
             if symbols := self.scope.data_dependent_axes(value):
                 assert isinstance(value.type, TensorType), "only tensors have sizes"
                 if not region.binds_sizes:

@@ -1,4 +1,4 @@
-"""Verifier of when sizes are known: asserts that each action uses only sizes that are bound before it.
+"""Verifier of when sizes are known: asserts that each action uses only sizes that are bound before it, by values that exist.
 
 A buffer gets its address when its size is bound, together with those of the buffers before it in the arena, and keeps it
 until the run ends.  What is written before that would be lost.
@@ -9,21 +9,46 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from sardonyx._src.compile.program.memory_plan import MemoryPlan
-from sardonyx._src.compile.program.program import Action, BindSizes, Program, stage_of
+from sardonyx._src.compile.program.program import (
+    Action,
+    BindSizes,
+    CollectScanOutputs,
+    CopyIn,
+    FallbackOp,
+    Program,
+    stage_of,
+)
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Expr, Known
+from sardonyx._src.ir.graph import Value
 
 
 def verify_bindings(program: Program, describe: Callable[[int], str]) -> None:
     """Asserts that the sizes of all actions are bound before them.  describe: an action by its number, for messages."""
-    bound = set(program.sizes)
+    bound, held = set(program.sizes), set[Value]()
     for i, action in enumerate(program.actions):
         for what, size in sizes_used(action):
             unbound = set() if isinstance(size, int) else size.symbols() - bound
             assert not unbound, f"{describe(i)} uses {what}, {size}, before {sorted(unbound)} are bound"
-        if isinstance(action, BindSizes):
-            bound.update(action.symbols.values())
+        if (value := value_read(action)) is not None:
+            is_held = value.producer is None or value in held
+            assert is_held, f"{describe(i)} reads {value.name}, which has no value"
+        match action:
+            case FallbackOp():
+                held.update(action.node.outputs)
+            case CollectScanOutputs():
+                held.update(action.buffers)
+            case BindSizes():
+                bound.update(action.symbols.values())
+
+
+def value_read(action: Action) -> Value | None:
+    """The value of Python of which an action reads sizes or elements."""
+    match action:
+        case CopyIn() | BindSizes(count=None):
+            return action.value
+    return None
 
 
 def sizes_used(action: Action) -> Iterator[tuple[str, Known]]:

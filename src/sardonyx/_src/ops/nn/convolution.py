@@ -163,6 +163,8 @@ def convolution_shape(inference: Inference, x: int, w: int, bias: int | None) ->
         )
     elif kernel is not None:
         inference.fail(f"kernel_shape must have {rank} entries; got {len(kernel)}: {list(kernel)}")
+    for size in kernel_dims:
+        inference.require_at_most(1, size)
     channels = weight[0]
     if bias is not None and (bias_shape := inference.shape(bias)) is not None:
         if len(bias_shape) != 1:

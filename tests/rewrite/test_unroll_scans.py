@@ -55,3 +55,12 @@ def test_axes_are_attributes_before_13() -> None:
 @pytest.mark.parametrize("x", ["N,2", "17,2", "0,2"])
 def test_open_long_and_empty_scans_are_kept(x: str) -> None:
     assert_unchanged(scan(x), PASS)
+
+
+def test_a_state_that_may_change_its_shape_is_kept() -> None:
+    body = "body = b (float[] p, float[] v) => (float[] q) { q = Add(p, v) }"
+    assert_unchanged(
+        f"g (float[1] s, float[1,?] x) => (float[] t) {{ t = Scan<num_scan_inputs = 1, {body}>(s, x) }}",
+        PASS,
+        proof=False,
+    )

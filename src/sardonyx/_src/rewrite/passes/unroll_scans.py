@@ -9,7 +9,7 @@ Before:  g (float[2] s, float[1,2] x) => (float[] t, float[] y) {
 After:   g (float[2] s, float[1,2] x) => (float[] t, float[] y) <int64 i = {0}, int64[1] k = {0}> {
            v = Gather<axis = 0>(x, i)  t = Add(s, v)  w = Neg(t)  u = Unsqueeze(w, k)  y = Concat<axis = 0>(u)
          }
-Keeps:   scans that are long or large, or of unknown or zero length; results exactly.
+Keeps:   scans that are long or large, or of unknown or zero length, or whose states may change their shapes; results exactly.
 """
 
 from __future__ import annotations
@@ -73,9 +73,19 @@ def can_unroll(node: Node, body: Graph, edit: Edit) -> bool:
     if any(isinstance(flags, tuple) and not {*flags} <= {0, 1} for flags in directions):
         return False  # invalid: the node must fail
     states = len(node.inputs) - len(scan_inputs(node, edit))
+    if not all(
+        keeps_shape(*pair, edit) for pair in zip(node.inputs[:states], body.outputs[:states], strict=True)
+    ):
+        return False
     if not all(is_concatenable(value, node, edit) for value in body.outputs[states:]):
         return False
     return all(edit.can_insert(op_type, node.graph) for op_type in ("Gather", "Unsqueeze", "Concat"))
+
+
+def keeps_shape(state: Value | None, result: Value, edit: Edit) -> bool:
+    """Whether a state has one shape in all iterations, as it must: the copies of the body would not refuse another one."""
+    shape = edit.shape(state)
+    return shape is not None and None not in shape and shape == edit.shape(result)
 
 
 def unroll(node: Node, body: Graph, length: int, edit: Edit) -> None:

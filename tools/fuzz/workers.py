@@ -149,6 +149,7 @@ def serve(connection: Connection, judge: Judge, numbers: Iterable[int], limits: 
     """The life of a process: sends the verdict and the processor time of each case, and exits."""
     code = 1
     try:
+        os.environ["SARDONYX_FATAL_DEFECTS"] = "1"  # and verify the result of each stage of every compilation
         warnings.simplefilter("ignore")
         logging.getLogger("sardonyx").setLevel(logging.ERROR)  # runs that violate guards are expected
         parent, pause_check = os.getppid(), time.monotonic()

@@ -28,7 +28,7 @@ from sardonyx._src.compile.partition.scope import RegionGraph, Scope
 from sardonyx._src.compile.partition.verify import verify_regions
 from sardonyx._src.compile.prepare.prepare import PreparedModel, prepare_model
 from sardonyx._src.compile.program.assumptions import Assumptions
-from sardonyx._src.compile.program.defects import RefusedRegions
+from sardonyx._src.compile.program.defects import RefusedRegions, typed_defects
 from sardonyx._src.compile.program.early_updates import advance_updates
 from sardonyx._src.compile.program.encoding import encode_program
 from sardonyx._src.compile.program.executable import Executable
@@ -57,7 +57,8 @@ def compile_model(
     program may rely on; it checks the ranks, and its additional outputs are the conditions (`Program.assumed_branches`).
     precision: of the factors of float32 products, if the target has such products.
 
-    Raises CompilationError, naming the node, unless `tolerant`; and whatever a failure raises that no node is to blame for.
+    Raises CompilationError, naming the node, unless `tolerant`; one that names the stage, for a result that a verifier rejects;
+    and whatever a failure raises that no node is to blame for.
     """
     return compile_stages(
         model, target, verify=verify, tolerant=tolerant, assumptions=assumptions, precision=precision
@@ -106,10 +107,12 @@ def compile_prepared(
     if regions.scope.defects:
         raise RefusedRegions(frozenset(regions.scope.defects), "partition", regions.scope.defects)
     if verify:
-        verify_regions(regions)
+        with typed_defects("verify regions"):
+            verify_regions(regions)
     laid_out = assign_layouts(regions)
     if verify:
-        verify_layouts(laid_out)
+        with typed_defects("verify layouts"):
+            verify_layouts(laid_out)
     program = advance_updates(lower(laid_out, target))
     goal = goal_of(prepared.model.metadata)
     if goal is not None:
@@ -117,8 +120,10 @@ def compile_prepared(
     plan = plan_memory(program)
     executable = Executable(program, plan, encode_program(program, plan))
     if verify:
-        verify_program(executable.program)
-        verify_memory_plan(executable.program, executable.plan)
+        with typed_defects("verify program"):
+            verify_program(executable.program)
+        with typed_defects("verify memory plan"):
+            verify_memory_plan(executable.program, executable.plan)
     return laid_out, executable
 
 

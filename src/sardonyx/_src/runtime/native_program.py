@@ -20,7 +20,7 @@ from sardonyx._src.compile.program.memory_plan import MemoryPlan
 from sardonyx._src.compile.program.precision import EXACT, Precision
 from sardonyx._src.compile.program.program import FallbackOp, Program, stage_of
 from sardonyx._src.compile.program.tensor import Buffer
-from sardonyx._src.errors import CompilationError, are_defects_fatal
+from sardonyx._src.errors import CompilationError
 from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.interp.run_state import RandomSource, RunState
 from sardonyx._src.io.map_guard import MapGuard
@@ -274,7 +274,7 @@ def compile_for_host(
     return compile_model(
         model,
         target,
-        verify=are_defects_fatal(),
+        verify=True,
         tolerant=tolerant,
         assumptions=assumptions,
         precision=precision,

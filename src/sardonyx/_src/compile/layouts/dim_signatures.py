@@ -8,6 +8,7 @@ They state the specification a second time, independently of shape inference and
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import TypeAlias
 
 from sardonyx._src.compile.prepare.bound_node import BoundNode
@@ -56,11 +57,16 @@ def required_equal(op: BoundNode, inputs: Shapes, results: Shapes) -> DimPairs:
 
 def match_signature(signature: str, inputs: Shapes, results: Shapes) -> DimPairs:
     """The dims that a signature names more than once.  Tensors of another rank than it says are left out."""
-    sides = [[tensor.split() for tensor in side.split(",")] for side in signature.split("->")]
     known: dict[str, Sequence[Known]] = {}
-    for names, shapes in zip(sides, (inputs, results), strict=False):
+    for names, shapes in zip(parse_signature(signature), (inputs, results), strict=False):
         for tensor, shape in zip(names, shapes, strict=False):
             yield from match_dims(tensor, shape, known)
+
+
+@cache
+def parse_signature(signature: str) -> list[list[list[str]]]:
+    """The names of the dims of each tensor, for inputs and results; there are as many signatures as this file has."""
+    return [[tensor.split() for tensor in side.split(",")] for side in signature.split("->")]
 
 
 def match_dims(names: Sequence[str], shape: Shape, known: dict[str, Sequence[Known]]) -> DimPairs:

@@ -6,8 +6,10 @@ Every check raises AssertionError with the item that violates it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
 
 from sardonyx._src.compile.layouts.laid_out import (
     LaidOutBody,
@@ -18,8 +20,7 @@ from sardonyx._src.compile.layouts.laid_out import (
     SizeWrite,
 )
 from sardonyx._src.compile.layouts.verify_sizes import verify_sizes
-from sardonyx._src.compile.partition.region import Read, Write
-from sardonyx._src.compile.partition.verify import describe
+from sardonyx._src.compile.partition.region import Read, Write, describe
 from sardonyx._src.compile.partition.verify_roles import RoleVerifier
 from sardonyx._src.compile.program.layout import (
     ChannelsLast,
@@ -43,6 +44,7 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import evaluate
 from sardonyx._src.ir.graph import Node, Value
 
+Where: TypeAlias = Callable[[], str]  # describes an item, for messages
 SAMPLE_SIZES = (61, 2)  # of symbolic dims; the next two numbers are sizes of other ones
 
 
@@ -53,39 +55,43 @@ def verify_layouts(graph: LaidOutGraph) -> None:
     symbols = graph.graph.scope.symbols
     firsts = SAMPLE_SIZES if symbols else SAMPLE_SIZES[:1]
     samples = [sample for first in firsts if (sample := facts.sample(symbols, first)) is not None]
-    for sizes in samples or (None,):
-        verifier = LayoutVerifier(graph, facts, sizes, {})
-        verifier.verify_items(graph.items)
-        for value, output in graph.outputs.items():
-            verifier.verify_output(value, output)
+    verifier = LayoutVerifier(graph, TensorBoxes(samples), facts, {})
+    verifier.verify_items(graph.items)
+    for value, output in graph.outputs.items():
+        verifier.verify_output(value, output)
 
 
 class LayoutVerifier:
     """The verification of a graph or of a body.
 
-    facts: the guards of the program.  sizes: sample sizes, at which elements are compared; None if no sample satisfies the guards.  written: what items so
-    far have written to each buffer.  fallbacks: the nodes executed so far whose results are in Python.
+    tensor_boxes: the elements of tensors at sample sizes.  facts: the guards of the program.  written: what items so far have
+    written to each buffer.  fallbacks: the nodes executed so far whose results are in Python.
     """
 
     def __init__(
         self,
         graph: LaidOutGraph | LaidOutBody,
+        tensor_boxes: TensorBoxes,
         facts: SizeFacts,
-        sizes: Mapping[str, int] | None,
-        written: dict[Buffer, list[Box]],
+        written: dict[Buffer, list[Boxes]],
     ) -> None:
-        self.scope, self.facts, self.sizes, self.written = graph.graph.scope, facts, sizes, written
+        self.scope, self.tensor_boxes, self.facts, self.written = (
+            graph.graph.scope,
+            tensor_boxes,
+            facts,
+            written,
+        )
         self.fallbacks: set[Node] = set()
 
     def verify_items(self, items: Sequence[LayoutItem]) -> None:
         for item in items:
-            where = describe_item(item)
+            where = partial(describe_item, item)
             for tensor in tensors_read(item):
                 self.verify_read(tensor, where)
             if isinstance(item, LaidOutRegion):
                 self.verify_region(item, where)
                 for body in item.bodies:
-                    self.verify_body(body, f"{where}, {body.name}")
+                    self.verify_body(body, where)
             self.verify_values(item, where)
             for tensor in tensors_written(item):
                 self.verify_write(tensor, where)
@@ -94,70 +100,72 @@ class LayoutVerifier:
             elif isinstance(item, BindSizes) and item.value.producer is not None:
                 self.fallbacks.add(item.value.producer)
 
-    def verify_body(self, body: LaidOutBody, where: str) -> None:
+    def verify_body(self, body: LaidOutBody, where: Where) -> None:
         """The items of a body, which may read what is written before it; the loop writes what else it binds."""
         written = {buffer: [*boxes] for buffer, boxes in self.written.items()}
-        verifier = LayoutVerifier(body, self.facts, self.sizes, written)
+        verifier = LayoutVerifier(body, self.tensor_boxes, self.facts, written)
         for tensors in body.bound.values():
             for tensor in tensors:
                 verifier.written.setdefault(tensor.buffer, [])
         verifier.verify_items(body.items)
         for tensor in body.results:
-            verifier.verify_read(tensor, where)
+            verifier.verify_read(tensor, lambda: f"{where()}, {body.name}")
 
-    def verify_read(self, tensor: TensorView, where: str) -> None:
+    def verify_read(self, tensor: TensorView, where: Where) -> None:
         """The tensor is in bounds, and in a buffer that callers or the program fill, or an earlier item."""
         is_filled = tensor.buffer.role in ("input", "constant", "status") or tensor.buffer in self.written
-        assert is_filled, f"{where} reads {tensor.buffer.name}, which nothing has written"
-        box = self.verify_bounds(tensor, where)
-        parts = self.written.get(tensor.buffer, [])
-        if box is not None and parts and all(part.element_bytes == box.element_bytes for part in parts):
-            is_complete = box.count <= sum(part.count for part in parts)
-            assert is_complete, f"{where} reads {tensor.buffer.name}, of which a part is not written"
+        assert is_filled, f"{where()} reads {tensor.buffer.name}, which nothing has written"
+        written = self.written.get(tensor.buffer, ())
+        for i, box in enumerate(self.verify_bounds(tensor, where)):
+            parts = [part for boxes in written if (part := boxes[i]) is not None]
+            if box is not None and parts and all(part.element_bytes == box.element_bytes for part in parts):
+                is_complete = box.count <= sum(part.count for part in parts)
+                assert is_complete, f"{where()} reads {tensor.buffer.name}, of which a part is not written"
 
-    def verify_write(self, tensor: TensorView, where: str) -> None:
+    def verify_write(self, tensor: TensorView, where: Where) -> None:
         """The tensor is in bounds, and shares no elements with those that are written already."""
         buffer, others = tensor.buffer, self.written.setdefault(tensor.buffer, [])
-        assert buffer.role in ("arena", "output"), f"{where} writes to a buffer of role {buffer.role}"
-        box = self.verify_bounds(tensor, where)
-        if box is not None:
+        assert buffer.role in ("arena", "output"), f"{where()} writes to a buffer of role {buffer.role}"
+        boxes = self.verify_bounds(tensor, where)
+        for i, box in enumerate(boxes):
             for other in others:
-                assert not share_elements(box, other), f"{where} writes elements of {buffer.name} again"
-            others.append(box)
+                assert not share_elements(box, other[i]), f"{where()} writes elements of {buffer.name} again"
+        others.append(boxes)
 
-    def verify_bounds(self, tensor: TensorView, where: str) -> Box | None:
-        """The elements of a tensor, which its buffer has; None if they are not known."""
-        box = None if self.sizes is None else box_of(tensor, self.sizes)
-        if box is not None and self.sizes is not None:
-            size, end = evaluate(tensor.buffer.size, self.sizes), box.end * box.element_bytes
-            is_inside = box.offset >= 0 and (size is None or end <= size)
-            assert is_inside, f"{where} accesses {tensor.buffer.name} up to byte {end} of {size}"
-        return box
+    def verify_bounds(self, tensor: TensorView, where: Where) -> Boxes:
+        """The elements of a tensor, which its buffer has."""
+        boxes = self.tensor_boxes.of(tensor)
+        for box in boxes:
+            if box is not None:
+                assert box.is_inside, (
+                    f"{where()} accesses {tensor.buffer.name} up to byte {box.end_byte} of {box.buffer_bytes}"
+                )
+        return boxes
 
-    def verify_region(self, item: LaidOutRegion[object], where: str) -> None:
+    def verify_region(self, item: LaidOutRegion[object], where: Where) -> None:
         """Operands and results hold the region's values, in the layouts that it requests."""
         region = item.region
-        assert len(item.operands) == len(region.reads), f"{where} has {len(item.operands)} operands"
-        assert len(item.results) == len(region.writes), f"{where} has {len(item.results)} results"
+        assert len(item.operands) == len(region.reads), f"{where()} has {len(item.operands)} operands"
+        assert len(item.results) == len(region.writes), f"{where()} has {len(item.results)} results"
         ports: tuple[Read | Write, ...] = (*region.reads, *region.writes)
         for port, tensor in zip(ports, (*item.operands, *item.results), strict=True):
             self.verify_port(port, tensor, item, where)
         epilogue = region.epilogue
         reads = () if epilogue is None else epilogue.reads
         assert len(item.epilogue_operands) == len(reads), (
-            f"{where} has {len(item.epilogue_operands)} epilogue operands"
+            f"{where()} has {len(item.epilogue_operands)} epilogue operands"
         )
         for read, tensor in zip(reads, item.epilogue_operands, strict=True):
             assert tensor.dtype is self.scope.dtype(read.value), (
-                f"{where}: {read.value.name} has the type {tensor.dtype}"
+                f"{where()}: {read.value.name} has the type {tensor.dtype}"
             )
         if epilogue is not None:
             result = item.results[[write.value for write in region.writes].index(epilogue.result)]
-            roles = RoleVerifier(self.scope, region, epilogue, self.facts, where)
+            roles = RoleVerifier(self.scope, region, epilogue, self.facts)
             roles.verify_tensors(item.epilogue_operands, result)
 
     def verify_port(
-        self, port: Read | Write, tensor: TensorView, item: LaidOutRegion[object], where: str
+        self, port: Read | Write, tensor: TensorView, item: LaidOutRegion[object], where: Where
     ) -> None:
         value, layout = port.value, port.layout
         if isinstance(layout, Follow):
@@ -168,33 +176,33 @@ class LayoutVerifier:
         if isinstance(layout, ChannelsLast):
             dims = tuple(dims[i] for i in channels_last_permutation(len(dims)))
         assert self.facts.have_equal_dims(tensor.shape, dims), (
-            f"{where}: {value.name} has dims {dims}, its tensor {tensor.shape}"
+            f"{where()}: {value.name} has dims {dims}, its tensor {tensor.shape}"
         )
         assert tensor.dtype is self.scope.dtype(value), (
-            f"{where}: the tensor of {value.name} has the type {tensor.dtype}"
+            f"{where()}: the tensor of {value.name} has the type {tensor.dtype}"
         )
         assert has_layout(tensor, layout), (
-            f"{where}: the layout of {value.name} is not {layout}: {tensor.strides}"
+            f"{where()}: the layout of {value.name} is not {layout}: {tensor.strides}"
         )
 
-    def verify_values(self, item: LayoutItem, where: str) -> None:
+    def verify_values(self, item: LayoutItem, where: Where) -> None:
         """Copies and writes of sizes have tensors with the dims of their value."""
         match item:
             case LayoutCopy():
                 is_rounding = (item.source.dtype, item.target.dtype) == (DataType.FLOAT, DataType.BFLOAT16)
-                assert is_rounding or item.source.dtype is item.target.dtype, f"{where} converts elements"
+                assert is_rounding or item.source.dtype is item.target.dtype, f"{where()} converts elements"
                 assert self.facts.have_equal_dims(item.source.shape, item.target.shape), (
-                    f"{where} has different dims"
+                    f"{where()} has different dims"
                 )
             case SizeWrite():
                 assert self.facts.are_equal(item.target.num_elements, len(item.sizes)), (
-                    f"{where} has another size"
+                    f"{where()} has another size"
                 )
             case CopyIn():
-                assert item.value.producer in self.fallbacks, f"{where}: no fallback has computed the value"
+                assert item.value.producer in self.fallbacks, f"{where()}: no fallback has computed the value"
                 dims = self.scope.known_shape(item.value)
                 assert self.facts.have_equal_dims(item.tensor.shape, dims), (
-                    f"{where}: the value has dims {dims}"
+                    f"{where()}: the value has dims {dims}"
                 )
 
     def verify_output(self, value: Value, tensor: TensorView | None) -> None:
@@ -267,11 +275,15 @@ def has_layout(tensor: TensorView, layout: Layout) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """The elements of a tensor at sample sizes: for each axis (stride, dim), the largest stride first."""
+    """The elements of a tensor at sample sizes: for each axis (stride, dim), the largest stride first.
+
+    buffer_bytes: the size of the buffer; None if these sizes do not determine it.
+    """
 
     offset: int
     axes: tuple[tuple[int, int], ...]
     element_bytes: int
+    buffer_bytes: int | None
 
     @property
     def count(self) -> int:
@@ -279,28 +291,56 @@ class Box:
         return math.prod(dim for stride, dim in self.axes if stride > 0)
 
     @property
-    def end(self) -> int:
-        """One more than the last element, counted from the begin of the buffer."""
-        return self.offset + sum((dim - 1) * stride for stride, dim in self.axes) + 1
+    def end_byte(self) -> int:
+        """One more than the last byte, counted from the begin of the buffer."""
+        return (self.offset + sum((dim - 1) * stride for stride, dim in self.axes) + 1) * self.element_bytes
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether the buffer has all elements, as far as its size is known."""
+        return self.offset >= 0 and (self.buffer_bytes is None or self.end_byte <= self.buffer_bytes)
+
+
+Boxes: TypeAlias = (
+    "tuple[Box | None, ...]"  # at each sample; None: empty, or the sizes do not determine the elements
+)
+
+
+class TensorBoxes:
+    """The elements of tensors at samples of sizes; those of each tensor are computed once."""
+
+    def __init__(self, samples: Sequence[Mapping[str, int]]) -> None:
+        self.samples = samples
+        self.known: dict[
+            int, tuple[TensorView, Boxes]
+        ] = {}  # by identity, with the tensor, so that its id is not reused
+
+    def of(self, tensor: TensorView) -> Boxes:
+        if id(tensor) not in self.known:
+            self.known[id(tensor)] = tensor, tuple(box_of(tensor, sizes) for sizes in self.samples)
+        return self.known[id(tensor)][1]
 
 
 def box_of(tensor: TensorView, sizes: Mapping[str, int]) -> Box | None:
     """The elements of a tensor; None if it is empty, or these sizes do not determine them."""
-    offset, *dims = (evaluate(dim, sizes) for dim in (tensor.offset, *tensor.strides, *tensor.shape))
+    dims = (tensor.offset, *tensor.strides, *tensor.shape)
+    offset, *dims = [dim if isinstance(dim, int) else evaluate(dim, sizes) for dim in dims]
     known = [dim for dim in dims if dim is not None and dim >= 0]
     shape = known[tensor.rank :]
     if offset is None or len(known) < len(dims) or 0 in shape:
         return None
     axes = zip(known, shape, strict=False)
     ordered = sorted(((stride, dim) for stride, dim in axes if dim > 1), reverse=True)
-    return Box(offset, tuple(ordered), element_bytes(tensor.dtype))
+    return Box(offset, tuple(ordered), element_bytes(tensor.dtype), evaluate(tensor.buffer.size, sizes))
 
 
-def share_elements(a: Box, b: Box) -> bool:
+def share_elements(a: Box | None, b: Box | None) -> bool:
     """Whether two tensors of a buffer share elements.
 
     That is known for tensors of equal strides, which are boxes of one grid, as the slices of a Concat's output are.
     """
+    if a is None or b is None:
+        return False
     first, second = sorted((a, b), key=lambda box: box.offset)
     gap = second.offset - first.offset
     if [stride for stride, _ in a.axes] != [stride for stride, _ in b.axes]:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from sardonyx._src.compile.layouts.dim_signatures import broadcast_operands, required_equal
 from sardonyx._src.compile.layouts.laid_out import LaidOutBody, LaidOutGraph, LaidOutRegion
-from sardonyx._src.compile.partition.region import Fallback, name_of
+from sardonyx._src.compile.partition.region import Fallback, Region, describe, name_of
 from sardonyx._src.compile.partition.scope import Scope
-from sardonyx._src.compile.partition.verify import describe
 from sardonyx._src.compile.program.size_facts import SizeFacts
 from sardonyx._src.ir.graph import Node
 from sardonyx._src.ops.registry import find
@@ -27,24 +26,27 @@ def verify_sizes(graph: LaidOutGraph | LaidOutBody, facts: SizeFacts) -> None:
     for region in dict.fromkeys((*graph.graph.regions, *(item.region for item in placed))):
         if not isinstance(region.config, Fallback):
             for node in region.nodes:
-                verify_node(node, scope, facts, f"{describe(region)}: {name_of(node)}")
+                verify_node(node, scope, facts, region)
     for item in placed:
         for body in item.bodies:
             verify_sizes(body, facts)
 
 
-def verify_node(node: Node, scope: Scope, facts: SizeFacts, where: str) -> None:
-    """Asserts that the dims of a node's operands and results are what its operator requires."""
+def verify_node(node: Node, scope: Scope, facts: SizeFacts, region: Region[object]) -> None:
+    """Asserts that the dims of operands and results of a node of a region are what its operator requires."""
     op = scope.bind_node(node)
     if op is None:
         return
     inputs, results = ([scope.shape(value) for value in values] for values in (node.inputs, node.outputs))
     for a, b in required_equal(op, inputs, results):
-        assert facts.are_equal(a, b), f"{where}: {a} must equal {b}, which is neither proved nor guarded"
+        assert facts.are_equal(a, b), (
+            f"{describe(region)}: {name_of(node)}: {a} must equal {b}, which is neither proved nor guarded"
+        )
     operator = find(node.domain, node.op_type)
     is_elementwise = operator is not None and operator.elementwise
     for shape in broadcast_operands(op, inputs, is_elementwise=is_elementwise):
         for size, whole in zip(shape[::-1], (results[0] or ())[::-1], strict=False):
             assert facts.is_broadcast(size, whole), (
-                f"{where}: {size} must broadcast to {whole}, which is neither proved nor guarded"
+                f"{describe(region)}: {name_of(node)}: {size} must broadcast to {whole}, which is neither"
+                " proved nor guarded"
             )

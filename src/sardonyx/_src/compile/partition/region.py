@@ -138,6 +138,11 @@ def fallback_region(node: Node) -> Region[Fallback]:
     return Region("Fallback", (node,), Fallback())
 
 
+def describe(region: Region[object]) -> str:
+    """The kind and the nodes of a region, for messages."""
+    return f"region {region.kind} ({' + '.join(region.node_names)})"
+
+
 def name_of(node: Node) -> str:
     """The name of a node, or of its first output if it has none."""
     return node.name or next((value.name for value in node.outputs if value.name), node.op_type)

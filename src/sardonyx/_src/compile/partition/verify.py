@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
+from functools import cache
 
 from sardonyx._src.compile.codegen.expressions import Local, topological_order
-from sardonyx._src.compile.partition.region import Fallback, FusedEpilogue, Region, name_of
+from sardonyx._src.compile.partition.region import Fallback, FusedEpilogue, Region, describe, name_of
 from sardonyx._src.compile.partition.scope import RegionGraph
 from sardonyx._src.compile.partition.subgraphs import SubgraphScope
 from sardonyx._src.compile.partition.verify_roles import RoleVerifier
@@ -108,8 +109,7 @@ class RegionVerifier:
             )
         if region.epilogue is not None:
             verify_epilogue(region, region.epilogue)
-            facts = SizeFacts(region.guards)
-            RoleVerifier(self.scope, region, region.epilogue, facts, describe(region)).verify_values()
+            RoleVerifier(self.scope, region, region.epilogue, SizeFacts(region.guards)).verify_values()
         for left, right in region.guards:
             assert known_equal(left, right) is not False, (
                 f"{describe(region)}: the guard {left} == {right} never holds"
@@ -141,11 +141,6 @@ class RegionVerifier:
         verify_regions(body)
 
 
-def describe(region: Region[object]) -> str:
-    """The kind and the nodes of a region, for messages."""
-    return f"region {region.kind} ({' + '.join(region.node_names)})"
-
-
 def values_read(region: Region[object]) -> Iterator[Value]:
     """The values that a region reads from outside."""
     if isinstance(region.config, Fallback):
@@ -157,18 +152,21 @@ def values_read(region: Region[object]) -> Iterator[Value]:
 
 def verify_epilogue(region: Region[object], fused: FusedEpilogue) -> None:
     """The operands of an epilogue: a layout and a shape for each that is read, and a name for each in the expression."""
-    layouts, where = fused.epilogue.operand_layouts, describe(region)
+    layouts = fused.epilogue.operand_layouts
     own = len(layouts) - len(fused.reads)  # operands of the kernel itself, which integer kernels have
-    assert own >= 0, f"{where}: the epilogue reads {len(fused.reads)} operands and has {len(layouts)} layouts"
+    assert own >= 0, (
+        f"{describe(region)}: the epilogue reads {len(fused.reads)} operands and has {len(layouts)} layouts"
+    )
     assert len(fused.shapes) == len(fused.reads), (
-        f"{where}: the epilogue has {len(fused.shapes)} shapes of operands"
+        f"{describe(region)}: the epilogue has {len(fused.shapes)} shapes of operands"
     )
     names = {leaf.name for leaf in topological_order(fused.epilogue.expression) if isinstance(leaf, Local)}
     unknown = names - {"x", *(f"o{i}" for i in range(len(layouts)))}
-    assert not unknown, f"{where}: the epilogue has no operands {sorted(unknown)}"
-    assert set(fused.nodes) <= set(region.nodes), f"{where}: a fused node is not in the region"
-    results = {write.value for write in region.writes}
-    assert fused.result in results, f"{where} does not write the result of its epilogue, {fused.result.name}"
+    assert not unknown, f"{describe(region)}: the epilogue has no operands {sorted(unknown)}"
+    assert set(fused.nodes) <= set(region.nodes), f"{describe(region)}: a fused node is not in the region"
+    assert any(write.value is fused.result for write in region.writes), (
+        f"{describe(region)} does not write the result of its epilogue, {fused.result.name}"
+    )
 
 
 def subgraphs_of(config: object) -> Iterator[RegionGraph]:
@@ -178,6 +176,12 @@ def subgraphs_of(config: object) -> Iterator[RegionGraph]:
     elif isinstance(config, tuple):
         for item in config:
             yield from subgraphs_of(item)
-    elif is_dataclass(config):
-        for field in fields(config):
-            yield from subgraphs_of(getattr(config, field.name))
+    else:
+        for name in field_names(type(config)):
+            yield from subgraphs_of(getattr(config, name))
+
+
+@cache
+def field_names(kind: type) -> tuple[str, ...]:
+    """The names of the fields of a dataclass; none for any other type."""
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()

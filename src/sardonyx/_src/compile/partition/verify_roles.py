@@ -13,7 +13,7 @@ from sardonyx._src.compile.kernels.gemm.integer_epilogue import is_row_operand
 from sardonyx._src.compile.partition.elementwise_operands import align_dims
 from sardonyx._src.compile.partition.integer_convolutions import IntegerConvolution
 from sardonyx._src.compile.partition.integer_products import IntegerProduct
-from sardonyx._src.compile.partition.region import FusedEpilogue, Read, Region, Shape
+from sardonyx._src.compile.partition.region import FusedEpilogue, Read, Region, Shape, describe
 from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.program.layout import ChannelsLast, CustomLayout, Dense, DenseRows
 from sardonyx._src.compile.program.size_facts import SizeFacts
@@ -24,13 +24,17 @@ from sardonyx._src.ir.graph import Value
 
 @dataclass(frozen=True, slots=True)
 class RoleVerifier:
-    """The proofs for the epilogue of a region.  facts: the guards that hold; where: names the region in messages."""
+    """The proofs for the epilogue of a region.  facts: the guards that hold."""
 
     scope: Scope
     region: Region[object]
     fused: FusedEpilogue
     facts: SizeFacts
-    where: str
+
+    @property
+    def where(self) -> str:
+        """The region, for messages."""
+        return describe(self.region)
 
     @property
     def roles(self) -> list[str]:

@@ -19,7 +19,8 @@ class SizeFacts:
     """Guards as rewriting rules: each replaces one symbol or call by what it equals.
 
     Two sizes are equal if they are after rewriting; if they are not, they may be equal all the same.
-    outer_rules: of symbols that the replacement has inside of calls, where they are not replaced again.
+    outer_rules: of symbols that the replacement has inside of calls, where they are not replaced again.  rewritten, answers:
+    memos of `rewrite` and `are_equal` for expressions, under all rules.
     """
 
     def __init__(self, guards: Iterable[Guard]) -> None:
@@ -28,7 +29,10 @@ class SizeFacts:
         self.zeros: set[Known] = {0}  # the differences of the sides
         for left, right in sorted(guards, key=complexity):
             self.zeros |= {left - right, right - left}
-            self.add_rule(self.rewrite(left - right))
+            self.add_rule(self.apply_rules(left - right))
+        self.all_rules = self.rules | self.outer_rules
+        self.rewritten: dict[Expr, Known] = {}
+        self.answers: dict[tuple[Known, Known], bool] = {}
 
     def add_rule(self, difference: Known) -> None:
         """Solves an equation, difference = 0, for an atom that occurs once, with the factor 1 or -1; calls first."""
@@ -48,8 +52,17 @@ class SizeFacts:
 
     def rewrite(self, size: Known) -> Known:
         """A size with all rules applied."""
+        if isinstance(size, int):
+            return size
+        if size not in self.rewritten:
+            self.rewritten[size] = self.apply_rules(size)
+        return self.rewritten[size]
+
+    def apply_rules(self, size: Known) -> Known:
+        """A size with the rules so far applied."""
+        rules = self.rules | self.outer_rules
         for _ in range(MAX_ROUNDS):
-            rewritten = self.rewrite_sum(size, self.rules | self.outer_rules)
+            rewritten = self.rewrite_sum(size, rules)
             if rewritten == size:
                 break
             size = rewritten
@@ -73,26 +86,30 @@ class SizeFacts:
     def sample(self, symbols: Iterable[str], first: int) -> dict[str, int] | None:
         """Sizes from `first` on, some of them equal, that satisfy the guards; None if none were found."""
         sizes = {name: first + i % 3 for i, name in enumerate(sorted(symbols))}
-        for atom, size in (self.rules | self.outer_rules).items():
+        for atom, size in self.all_rules.items():
             if isinstance(atom, Symbol):
                 sizes[atom.name] = evaluate(self.rewrite(size), sizes) or 0
         return sizes if all(evaluate(zero, sizes) == 0 for zero in self.zeros) else None
 
     def are_equal(self, a: Known, b: Known) -> bool:
         """Whether two sizes are equal in every run that satisfies the guards, as far as that can be proved."""
-        return (
-            a - b in self.zeros
-            or bool(known_equal(a, b))
-            or bool(known_equal(self.rewrite(a), self.rewrite(b)))
-        )
+        if a == b:
+            return True
+        if (a, b) not in self.answers:
+            self.answers[a, b] = (
+                a - b in self.zeros
+                or bool(known_equal(a, b))
+                or bool(known_equal(self.rewrite(a), self.rewrite(b)))
+            )
+        return self.answers[a, b]
 
     def have_equal_dims(self, a: Sequence[Known], b: Sequence[Known]) -> bool:
         """Whether two shapes are equal in every run that satisfies the guards, as far as that can be proved."""
-        return len(a) == len(b) and all(map(self.are_equal, a, b))
+        return a == b or (len(a) == len(b) and all(map(self.are_equal, a, b)))
 
     def is_broadcast(self, size: Known, whole: Known) -> bool:
         """Whether a size is 1 or equal to another one in every run, as far as that can be proved."""
-        return size == 1 or (size - whole) * (size - 1) in self.zeros or self.are_equal(size, whole)
+        return size in (1, whole) or (size - whole) * (size - 1) in self.zeros or self.are_equal(size, whole)
 
 
 def complexity(guard: Guard) -> tuple[int, int, str]:

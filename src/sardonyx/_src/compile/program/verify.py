@@ -5,9 +5,10 @@ Every check raises AssertionError with the action or the buffers that violate it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TypeAlias
 
 from sardonyx._src.compile.program.lazy_constants import CACHE_LINE_BYTES
 from sardonyx._src.compile.program.live_range import LiveRange
@@ -18,13 +19,15 @@ from sardonyx._src.compile.program.tensor import Buffer, TensorView, element_byt
 from sardonyx._src.compile.program.verify_bindings import verify_bindings, verify_slot_stages
 from sardonyx._src.ir.dims import Expr, Known, known_equal, known_ge
 
+Where: TypeAlias = Callable[[], str]  # describes an action, for messages
+
 
 def verify_program(program: Program) -> None:
     """Asserts that on every path through a program buffers are written before they are read, and that its steps are valid."""
     previous: Action | None = None
     for i, action in enumerate(program.actions):
         if isinstance(action, Step):
-            verify_step(action, previous, describe_action(program.actions, i))
+            verify_step(action, previous, partial(describe_action, program.actions, i))
             verify_slots(program.actions, i)
             verify_jump(program.actions, i)
         previous = action
@@ -37,8 +40,9 @@ def verify_program(program: Program) -> None:
         assert known_equal(left, right) is not False, f"the guard {left} == {right} never holds"
 
 
-def verify_step(step: Step, previous: Action | None, where: str) -> None:
-    """Arguments are tensors, which the step declares to read or write, or dims; amounts are not negative.
+def verify_step(step: Step, previous: Action | None, where: Where) -> None:
+    """Arguments are tensors, which the step declares to read or write, or dims; amounts are not negative.  where: describes
+    the step.
 
     Adjacent steps of a node may share a signature: tensors that only the previous one uses are declared there.
     """
@@ -49,25 +53,25 @@ def verify_step(step: Step, previous: Action | None, where: str) -> None:
         is_valid = isinstance(argument, TensorView | int | Expr | ArgumentSlot) and not isinstance(
             argument, bool
         )
-        assert is_valid, f"{where}: expected a tensor or a dim as argument, got {argument!r}"
+        assert is_valid, f"{where()}: expected a tensor or a dim as argument, got {argument!r}"
         if isinstance(argument, TensorView):
             assert argument.buffer in declared, (
-                f"{where}: neither reads nor writes have the argument {argument}"
+                f"{where()}: neither reads nor writes have the argument {argument}"
             )
     for name, amount in (("units", step.units), ("FLOPs", step.flops), ("scratch", step.scratch)):
-        assert known_ge(amount, 0) is not False, f"{where}: {name} must not be negative; got {amount}"
+        assert known_ge(amount, 0) is not False, f"{where()}: {name} must not be negative; got {amount}"
     verify_row_groups(step, where)
     for tensor in step.writes:
         is_writable = tensor.buffer.role in ("arena", "output", "status")
-        assert is_writable, f"{where} writes to a buffer of role {tensor.buffer.role}"
+        assert is_writable, f"{where()} writes to a buffer of role {tensor.buffer.role}"
     verify_in_place(step, where)
 
 
-def verify_row_groups(step: Step, where: str) -> None:
+def verify_row_groups(step: Step, where: Where) -> None:
     """The units of a grid are whole panels; not checked for symbolic sizes."""
     count = 0 if step.row_groups is None else step.row_groups.count
     if isinstance(count, int) and isinstance(step.units, int) and count:
-        assert step.units % count == 0, f"{where}: {step.units} units are no grid of {count} row groups"
+        assert step.units % count == 0, f"{where()}: {step.units} units are no grid of {count} row groups"
 
 
 def verify_slots(actions: Sequence[Action], index: int) -> None:
@@ -83,7 +87,7 @@ def verify_slots(actions: Sequence[Action], index: int) -> None:
         )
 
 
-def verify_in_place(step: Step, where: str) -> None:
+def verify_in_place(step: Step, where: Where) -> None:
     """Of a buffer that it reads and writes, a step that works in place reads the elements that it writes, in the same
     order, or none of them: a slice beside the one that it writes."""
     if step.in_place:
@@ -92,7 +96,7 @@ def verify_in_place(step: Step, where: str) -> None:
             is_safe = operand.buffer is not output.buffer or has_equal_strides(operand, output)
             is_safe = is_safe or 0 in (*operand.shape, *output.shape)
             assert is_safe or are_adjacent_slices(operand, output), (
-                f"{where} overwrites {output.buffer.name} and reads other elements of it"
+                f"{where()} overwrites {output.buffer.name} and reads other elements of it"
             )
 
 
@@ -183,11 +187,12 @@ def verify_order(actions: Sequence[Action]) -> set[Buffer]:
     written: set[Buffer] | None = set()  # None after an unconditional jump
     for i, action in enumerate(actions):
         written = join_paths(written, arriving.pop(i, None))
-        where = describe_action(actions, i)
         for tensor in action.reads:
             is_filled = tensor.buffer.role not in ("arena", "output") or tensor.buffer in written
-            assert is_filled, f"{where} reads {tensor.buffer.name}, which is not written on every path to it"
-        written |= {tensor.buffer for tensor in action.writes}
+            assert is_filled, (
+                f"{describe_action(actions, i)} reads {tensor.buffer.name}, which is not written on every path to it"
+            )
+        written.update(tensor.buffer for tensor in action.writes)
         jump = action.jump if isinstance(action, Step) else None
         if jump is not None and jump.distance > 0:
             target = i + jump.distance

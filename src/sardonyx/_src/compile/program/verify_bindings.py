@@ -20,7 +20,7 @@ from sardonyx._src.compile.program.program import (
 )
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import TensorView
-from sardonyx._src.ir.dims import Expr, Known
+from sardonyx._src.ir.dims import Expr
 from sardonyx._src.ir.graph import Value
 
 
@@ -28,9 +28,10 @@ def verify_bindings(program: Program, describe: Callable[[int], str]) -> None:
     """Asserts that the sizes of all actions are bound before them.  describe: an action by its number, for messages."""
     bound, held = set(program.sizes), set[Value]()
     for i, action in enumerate(program.actions):
-        for what, size in sizes_used(action):
-            unbound = set() if isinstance(size, int) else size.symbols() - bound
-            assert not unbound, f"{describe(i)} uses {what}, {size}, before {sorted(unbound)} are bound"
+        for what, name, size in expressions_used(action):
+            assert size.symbols() <= bound, (
+                f"{describe(i)} uses {what}{name}, {size}, before {sorted(size.symbols() - bound)} are bound"
+            )
         if (value := value_read(action)) is not None:
             is_held = value.producer is None or value in held
             assert is_held, f"{describe(i)} reads {value.name}, which has no value"
@@ -51,21 +52,24 @@ def value_read(action: Action) -> Value | None:
     return None
 
 
-def sizes_used(action: Action) -> Iterator[tuple[str, Known]]:
-    """The sizes that an action depends on, and what each is, for messages."""
-    tensors = [*action.reads, *action.writes]
+def expressions_used(action: Action) -> Iterator[tuple[str, str, Expr]]:
+    """The sizes that an action depends on, numbers left out; what each is, and the name of its buffer, for messages."""
+    tensors = {id(tensor): tensor for tensor in (*action.reads, *action.writes)}
     if isinstance(action, Step):
-        yield "the units", action.units
-        yield "the scratch size", action.scratch
-        tensors += [arg for arg in action.args if isinstance(arg, TensorView)]
+        for what, size in (("the units", action.units), ("the scratch size", action.scratch)):
+            if isinstance(size, Expr):
+                yield what, "", size
         for argument in action.args:
-            if isinstance(argument, int | Expr):
-                yield "the argument", argument
-    for tensor in tensors:
-        name = tensor.buffer.name
-        yield f"the size of {name}", tensor.buffer.size
+            if isinstance(argument, TensorView):
+                tensors[id(argument)] = argument
+            elif isinstance(argument, Expr):
+                yield "the argument", "", argument
+    for tensor in tensors.values():
+        if isinstance(tensor.buffer.size, Expr):
+            yield "the size of ", tensor.buffer.name, tensor.buffer.size
         for size in (*tensor.shape, *tensor.strides, tensor.offset):
-            yield f"a dim, stride or offset of {name}", size
+            if isinstance(size, Expr):
+                yield "a dim, stride or offset of ", tensor.buffer.name, size
 
 
 def verify_slot_stages(program: Program, plan: MemoryPlan) -> None:

@@ -35,18 +35,24 @@ def known_equal(a: Dim, b: Dim) -> bool | None:
     if isinstance(difference, int):
         return difference == 0
     factor = gcd(*(c for monomial, c in difference.terms.items() if monomial))
-    if difference.constant % factor or lower(difference) > 0 or lower(-difference) > 0:
+    if difference.constant % factor:
         return False
-    return True if lower(difference) == 0 == lower(-difference) else None
+    low, low_of_opposite = lower(difference), lower(-difference)
+    if low > 0 or low_of_opposite > 0:
+        return False
+    return True if low == 0 == low_of_opposite else None
 
 
 def known_ge(a: Dim, b: Dim) -> bool | None:
     """True when a >= b for all values, False when a < b for all values, None when neither is known."""
     if a is None or b is None:
         return None
-    if lower(a - b) >= 0:
+    difference = a - b
+    if isinstance(difference, int):
+        return difference >= 0
+    if is_nonnegative(difference) or lower(difference) >= 0:
         return True
-    return False if lower(b - a) > 0 else None
+    return False if lower(-difference) > 0 else None
 
 
 def finite(bound: Bound) -> int | None:

@@ -9,6 +9,7 @@ from typing import Literal, NoReturn, TypeAlias
 
 from sardonyx._src.ir.dims.atoms import Atom, Monomial, Symbol, leaves, lone_atom
 from sardonyx._src.ir.dims.division import floordiv, mod
+from sardonyx._src.ir.dims.intervals import Interval, sum_interval
 from sardonyx._src.ir.dims.parsing import DimParser
 from sardonyx._src.ir.dims.polynomials import combine, measure, multiply, scale
 from sardonyx._src.ir.dims.printing import IDENTIFIER, inner_text
@@ -26,7 +27,7 @@ class Expr:
     An expression has no truth value, as it may be zero.
     """
 
-    __slots__ = ("_depth", "_hash", "_size", "_symbols", "_terms", "_text")
+    __slots__ = ("_depth", "_hash", "_interval", "_size", "_symbols", "_terms", "_text")
     __array_ufunc__ = None  # NumPy scalars are rejected: they would wrap around as coefficients
 
     def __init__(self, terms: dict[Monomial, int]) -> None:
@@ -34,6 +35,7 @@ class Expr:
         `parse`."""
         self._terms = terms
         self._hash: int | None = None
+        self._interval: Interval | None = None
         self._symbols: frozenset[str] | None = None
         self._text: str | None = None
         self._size, self._depth = measure(terms)
@@ -68,6 +70,13 @@ class Expr:
         if self._text is None:
             self._text = inner_text(self)
         return self._text
+
+    @property
+    def interval(self) -> Interval:
+        """Bounds for all values of the symbols, with atoms treated as independent (`intervals.py`)."""
+        if self._interval is None:
+            self._interval = sum_interval(self._terms)
+        return self._interval
 
     def symbols(self) -> frozenset[str]:
         """The names of all symbols; those of an opaque value are not known."""

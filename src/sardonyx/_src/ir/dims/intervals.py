@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -17,11 +18,14 @@ EVERYTHING: Interval = (-inf, inf)
 
 def interval(dim: Known) -> Interval:
     """Bounds that hold for all values of the symbols, wherever no divisor is zero."""
-    if isinstance(dim, int):
-        return dim, dim
+    return (dim, dim) if isinstance(dim, int) else dim.interval
+
+
+def sum_interval(terms: Mapping[Monomial, int]) -> Interval:
+    """Bounds of a polynomial, given as coefficients by monomials; expressions store theirs (`Expr.interval`)."""
     low: Bound = 0
     high: Bound = 0
-    for monomial, coefficient in dim.terms.items():
+    for monomial, coefficient in terms.items():
         term_low, term_high = product((coefficient, coefficient), monomial_interval(monomial))
         low, high = plus(low, term_low), plus(high, term_high)
     return low, high
@@ -35,6 +39,9 @@ def monomial_interval(monomial: Monomial) -> Interval:
 
 
 def product(a: Interval, b: Interval) -> Interval:
+    (low, high), (other_low, other_high) = a, b
+    if low >= 0 and other_low >= 0:  # most factors are sizes
+        return times(low, other_low), times(high, other_high)
     corners = [times(x, y) for x in a for y in b]
     return min(corners), max(corners)
 

@@ -138,7 +138,7 @@ class LayoutVerifier:
         for box in boxes:
             if box is not None:
                 assert box.is_inside, (
-                    f"{where()} accesses {tensor.buffer.name} up to byte {box.end_byte} of {box.buffer_bytes}"
+                    f"{where()} accesses {tensor.buffer.name} up to byte {box.end} of {box.buffer_bytes}"
                 )
         return boxes
 
@@ -277,28 +277,21 @@ def has_layout(tensor: TensorView, layout: Layout) -> bool:
 class Box:
     """The elements of a tensor at sample sizes: for each axis (stride, dim), the largest stride first.
 
+    count: the number of elements, each counted once.  end: one more than the last byte, counted from the begin of the buffer.
     buffer_bytes: the size of the buffer; None if these sizes do not determine it.
     """
 
     offset: int
     axes: tuple[tuple[int, int], ...]
     element_bytes: int
+    count: int
+    end: int
     buffer_bytes: int | None
-
-    @property
-    def count(self) -> int:
-        """The number of elements, each counted once."""
-        return math.prod(dim for stride, dim in self.axes if stride > 0)
-
-    @property
-    def end_byte(self) -> int:
-        """One more than the last byte, counted from the begin of the buffer."""
-        return (self.offset + sum((dim - 1) * stride for stride, dim in self.axes) + 1) * self.element_bytes
 
     @property
     def is_inside(self) -> bool:
         """Whether the buffer has all elements, as far as its size is known."""
-        return self.offset >= 0 and (self.buffer_bytes is None or self.end_byte <= self.buffer_bytes)
+        return self.offset >= 0 and (self.buffer_bytes is None or self.end <= self.buffer_bytes)
 
 
 Boxes: TypeAlias = (
@@ -329,9 +322,11 @@ def box_of(tensor: TensorView, sizes: Mapping[str, int]) -> Box | None:
     shape = known[tensor.rank :]
     if offset is None or len(known) < len(dims) or 0 in shape:
         return None
-    axes = zip(known, shape, strict=False)
-    ordered = sorted(((stride, dim) for stride, dim in axes if dim > 1), reverse=True)
-    return Box(offset, tuple(ordered), element_bytes(tensor.dtype), evaluate(tensor.buffer.size, sizes))
+    axes = sorted([(stride, dim) for stride, dim in zip(known, shape, strict=False) if dim > 1], reverse=True)
+    count = math.prod([dim for stride, dim in axes if stride > 0])
+    end = offset + sum([(dim - 1) * stride for stride, dim in axes]) + 1
+    size = element_bytes(tensor.dtype)
+    return Box(offset, tuple(axes), size, count, end * size, evaluate(tensor.buffer.size, sizes))
 
 
 def share_elements(a: Box | None, b: Box | None) -> bool:

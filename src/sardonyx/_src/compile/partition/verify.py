@@ -8,16 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from functools import cache
+from types import NoneType
 
 from sardonyx._src.compile.codegen.expressions import Local, topological_order
 from sardonyx._src.compile.partition.region import Fallback, FusedEpilogue, Region, describe, name_of
 from sardonyx._src.compile.partition.scope import RegionGraph
 from sardonyx._src.compile.partition.subgraphs import SubgraphScope
 from sardonyx._src.compile.partition.verify_roles import RoleVerifier
+from sardonyx._src.compile.program.guards import can_hold
 from sardonyx._src.compile.program.size_facts import SizeFacts
-from sardonyx._src.ir.dims import known_equal
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.walk import captures
+
+PLAIN_TYPES = frozenset((int, float, bool, str, NoneType))  # of parts of a config without parts
 
 
 def verify_regions(graph: RegionGraph) -> None:
@@ -110,10 +113,8 @@ class RegionVerifier:
         if region.epilogue is not None:
             verify_epilogue(region, region.epilogue)
             RoleVerifier(self.scope, region, region.epilogue, SizeFacts(region.guards)).verify_values()
-        for left, right in region.guards:
-            assert known_equal(left, right) is not False, (
-                f"{describe(region)}: the guard {left} == {right} never holds"
-            )
+        for guard in region.guards:
+            assert can_hold(guard), f"{describe(region)}: the guard {guard} never holds"
         for body in subgraphs_of(region.config):
             self.verify_subgraph(region, body)
 
@@ -170,15 +171,18 @@ def verify_epilogue(region: Region[object], fused: FusedEpilogue) -> None:
 
 
 def subgraphs_of(config: object) -> Iterator[RegionGraph]:
-    """The inlined subgraphs in a config."""
-    if isinstance(config, RegionGraph):
-        yield config
-    elif isinstance(config, tuple):
-        for item in config:
-            yield from subgraphs_of(item)
-    else:
-        for name in field_names(type(config)):
-            yield from subgraphs_of(getattr(config, name))
+    """The inlined subgraphs in a config.  Its parts may be shared, as those of expressions are: each object is visited once."""
+    parts, seen = [config], {id(config)}
+    for part in parts:
+        if isinstance(part, RegionGraph):
+            yield part
+            continue
+        for child in (
+            part if isinstance(part, tuple) else (getattr(part, name) for name in field_names(type(part)))
+        ):
+            if type(child) not in PLAIN_TYPES and id(child) not in seen:
+                seen.add(id(child))
+                parts.append(child)
 
 
 @cache

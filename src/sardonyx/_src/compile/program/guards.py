@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
-from sardonyx._src.ir.dims import Known
+from sardonyx._src.ir.dims import Known, known_equal
 
 
 class Guard(NamedTuple):
@@ -21,3 +22,9 @@ class Guard(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.left} == {self.right}"
+
+
+@lru_cache(maxsize=1024)
+def can_hold(guard: Guard) -> bool:
+    """Whether a guard is not refuted: it may hold in some run.  Verifiers ask of the regions, then of the program."""
+    return known_equal(*guard) is not False

@@ -69,19 +69,27 @@ class SizeFacts:
         return size
 
     def rewrite_sum(self, size: Known, rules: Mapping[Atom, Known]) -> Known:
-        if isinstance(size, int):
+        if isinstance(size, int) or not rules:
             return size
-        total: Known = 0
+        total: Known = size
         for monomial, factor in size.terms.items():
-            total += reduce(mul, (self.rewrite_atom(atom, rules) for atom in monomial), factor)
+            replacements = [self.rewrite_atom(atom, rules) for atom in monomial]
+            if any(replacement is not None for replacement in replacements):
+                atoms = (
+                    atom_expr(atom) if replacement is None else replacement
+                    for atom, replacement in zip(monomial, replacements, strict=True)
+                )
+                total += reduce(mul, atoms, factor) - Expr({monomial: factor})
         return total
 
-    def rewrite_atom(self, atom: Atom, rules: Mapping[Atom, Known]) -> Known:
+    def rewrite_atom(self, atom: Atom, rules: Mapping[Atom, Known]) -> Known | None:
+        """What an atom is rewritten to; None if no rule concerns it."""
         if atom in rules:
             return rules[atom]
-        if isinstance(atom, DimCall):
-            return DIM_OPERATIONS[atom.op](*(self.rewrite_sum(arg, self.rules) for arg in atom.args))
-        return atom_expr(atom)
+        if not isinstance(atom, DimCall):
+            return None
+        args = tuple(self.rewrite_sum(arg, self.rules) for arg in atom.args)
+        return None if args == atom.args else DIM_OPERATIONS[atom.op](*args)
 
     def sample(self, symbols: Iterable[str], first: int) -> dict[str, int] | None:
         """Sizes from `first` on, some of them equal, that satisfy the guards; None if none were found."""

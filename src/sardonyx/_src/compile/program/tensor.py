@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
+from operator import mul
 from typing import Literal
 
 from sardonyx._src.compile.program.lazy_constants import LazyConstant
@@ -96,7 +98,7 @@ class TensorView:
 
 def row_major_strides(shape: Sequence[Known]) -> tuple[Known, ...]:
     """The strides of a dense tensor in row-major order."""
-    return tuple(dim_product(shape[i + 1 :]) for i in range(len(shape)))
+    return tuple(accumulate(shape[:0:-1], mul, initial=1))[::-1] if shape else ()
 
 
 def element_bytes(dtype: DataType) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:  # expr imports this module
 Bound = int | float  # an int, or minus or plus infinity
 Interval = tuple[Bound, Bound]
 EVERYTHING: Interval = (-inf, inf)
+MEMO_ENTRIES = 4096  # monomials whose bounds are known
 
 
 def interval(dim: Known) -> Interval:
@@ -26,11 +28,12 @@ def sum_interval(terms: Mapping[Monomial, int]) -> Interval:
     low: Bound = 0
     high: Bound = 0
     for monomial, coefficient in terms.items():
-        term_low, term_high = product((coefficient, coefficient), monomial_interval(monomial))
-        low, high = plus(low, term_low), plus(high, term_high)
+        ends = [times(coefficient, bound) for bound in monomial_interval(monomial)]
+        low, high = plus(low, min(ends)), plus(high, max(ends))
     return low, high
 
 
+@lru_cache(maxsize=MEMO_ENTRIES)
 def monomial_interval(monomial: Monomial) -> Interval:
     result: Interval = (1, 1)
     for atom in monomial:

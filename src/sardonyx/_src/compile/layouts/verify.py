@@ -5,9 +5,7 @@ Every check raises AssertionError with the item that violates it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
@@ -19,6 +17,7 @@ from sardonyx._src.compile.layouts.laid_out import (
     LayoutItem,
     SizeWrite,
 )
+from sardonyx._src.compile.layouts.verify_elements import Boxes, TensorBoxes, WrittenElements
 from sardonyx._src.compile.layouts.verify_sizes import verify_sizes
 from sardonyx._src.compile.partition.region import Read, Write, describe
 from sardonyx._src.compile.partition.verify_roles import RoleVerifier
@@ -38,10 +37,8 @@ from sardonyx._src.compile.program.tensor import (
     Buffer,
     TensorView,
     channels_last_permutation,
-    element_bytes,
 )
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.dims import evaluate
 from sardonyx._src.ir.graph import Node, Value
 
 Where: TypeAlias = Callable[[], str]  # describes an item, for messages
@@ -65,7 +62,8 @@ class LayoutVerifier:
     """The verification of a graph or of a body.
 
     tensor_boxes: the elements of tensors at sample sizes.  facts: the guards of the program.  written: what items so far have
-    written to each buffer.  fallbacks: the nodes executed so far whose results are in Python.
+    written to each buffer, at each sample; own: the buffers to which items of this graph or body have.  fallbacks: the nodes
+    executed so far whose results are in Python.
     """
 
     def __init__(
@@ -73,14 +71,10 @@ class LayoutVerifier:
         graph: LaidOutGraph | LaidOutBody,
         tensor_boxes: TensorBoxes,
         facts: SizeFacts,
-        written: dict[Buffer, list[Boxes]],
+        written: Mapping[Buffer, tuple[WrittenElements, ...]],
     ) -> None:
-        self.scope, self.tensor_boxes, self.facts, self.written = (
-            graph.graph.scope,
-            tensor_boxes,
-            facts,
-            written,
-        )
+        self.scope, self.tensor_boxes, self.facts = graph.graph.scope, tensor_boxes, facts
+        self.written, self.own = dict(written), set[Buffer]()
         self.fallbacks: set[Node] = set()
 
     def verify_items(self, items: Sequence[LayoutItem]) -> None:
@@ -102,11 +96,10 @@ class LayoutVerifier:
 
     def verify_body(self, body: LaidOutBody, where: Where) -> None:
         """The items of a body, which may read what is written before it; the loop writes what else it binds."""
-        written = {buffer: [*boxes] for buffer, boxes in self.written.items()}
-        verifier = LayoutVerifier(body, self.tensor_boxes, self.facts, written)
+        verifier = LayoutVerifier(body, self.tensor_boxes, self.facts, self.written)
         for tensors in body.bound.values():
             for tensor in tensors:
-                verifier.written.setdefault(tensor.buffer, [])
+                verifier.written.setdefault(tensor.buffer, self.tensor_boxes.none_written)
         verifier.verify_items(body.items)
         for tensor in body.results:
             verifier.verify_read(tensor, lambda: f"{where()}, {body.name}")
@@ -115,22 +108,23 @@ class LayoutVerifier:
         """The tensor is in bounds, and in a buffer that callers or the program fill, or an earlier item."""
         is_filled = tensor.buffer.role in ("input", "constant", "status") or tensor.buffer in self.written
         assert is_filled, f"{where()} reads {tensor.buffer.name}, which nothing has written"
-        written = self.written.get(tensor.buffer, ())
-        for i, box in enumerate(self.verify_bounds(tensor, where)):
-            parts = [part for boxes in written if (part := boxes[i]) is not None]
-            if box is not None and parts and all(part.element_bytes == box.element_bytes for part in parts):
-                is_complete = box.count <= sum(part.count for part in parts)
-                assert is_complete, f"{where()} reads {tensor.buffer.name}, of which a part is not written"
+        boxes = self.verify_bounds(tensor, where)
+        for box, written in zip(boxes, self.written.get(tensor.buffer, ()), strict=False):
+            is_complete = box is None or written.may_hold(box)
+            assert is_complete, f"{where()} reads {tensor.buffer.name}, of which a part is not written"
 
     def verify_write(self, tensor: TensorView, where: Where) -> None:
         """The tensor is in bounds, and shares no elements with those that are written already."""
-        buffer, others = tensor.buffer, self.written.setdefault(tensor.buffer, [])
+        buffer = tensor.buffer
         assert buffer.role in ("arena", "output"), f"{where()} writes to a buffer of role {buffer.role}"
         boxes = self.verify_bounds(tensor, where)
-        for i, box in enumerate(boxes):
-            for other in others:
-                assert not share_elements(box, other[i]), f"{where()} writes elements of {buffer.name} again"
-        others.append(boxes)
+        if buffer not in self.own:  # of the items around a body, whose record is not to change
+            self.own.add(buffer)
+            written = self.written.get(buffer, self.tensor_boxes.none_written)
+            self.written[buffer] = tuple(elements.copy() for elements in written)
+        for box, written in zip(boxes, self.written[buffer], strict=True):
+            is_new = box is None or written.add(box)
+            assert is_new, f"{where()} writes elements of {buffer.name} again"
 
     def verify_bounds(self, tensor: TensorView, where: Where) -> Boxes:
         """The elements of a tensor, which its buffer has."""
@@ -271,77 +265,3 @@ def has_layout(tensor: TensorView, layout: Layout) -> bool:
         case Permuted(order=order):
             return tensor.permute(order).is_dense
     return True
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """The elements of a tensor at sample sizes: for each axis (stride, dim), the largest stride first.
-
-    count: the number of elements, each counted once.  end: one more than the last byte, counted from the begin of the buffer.
-    buffer_bytes: the size of the buffer; None if these sizes do not determine it.
-    """
-
-    offset: int
-    axes: tuple[tuple[int, int], ...]
-    element_bytes: int
-    count: int
-    end: int
-    buffer_bytes: int | None
-
-    @property
-    def is_inside(self) -> bool:
-        """Whether the buffer has all elements, as far as its size is known."""
-        return self.offset >= 0 and (self.buffer_bytes is None or self.end <= self.buffer_bytes)
-
-
-Boxes: TypeAlias = (
-    "tuple[Box | None, ...]"  # at each sample; None: empty, or the sizes do not determine the elements
-)
-
-
-class TensorBoxes:
-    """The elements of tensors at samples of sizes; those of each tensor are computed once."""
-
-    def __init__(self, samples: Sequence[Mapping[str, int]]) -> None:
-        self.samples = samples
-        self.known: dict[
-            int, tuple[TensorView, Boxes]
-        ] = {}  # by identity, with the tensor, so that its id is not reused
-
-    def of(self, tensor: TensorView) -> Boxes:
-        if id(tensor) not in self.known:
-            self.known[id(tensor)] = tensor, tuple(box_of(tensor, sizes) for sizes in self.samples)
-        return self.known[id(tensor)][1]
-
-
-def box_of(tensor: TensorView, sizes: Mapping[str, int]) -> Box | None:
-    """The elements of a tensor; None if it is empty, or these sizes do not determine them."""
-    dims = (tensor.offset, *tensor.strides, *tensor.shape)
-    offset, *dims = [dim if isinstance(dim, int) else evaluate(dim, sizes) for dim in dims]
-    known = [dim for dim in dims if dim is not None and dim >= 0]
-    shape = known[tensor.rank :]
-    if offset is None or len(known) < len(dims) or 0 in shape:
-        return None
-    axes = sorted([(stride, dim) for stride, dim in zip(known, shape, strict=False) if dim > 1], reverse=True)
-    count = math.prod([dim for stride, dim in axes if stride > 0])
-    end = offset + sum([(dim - 1) * stride for stride, dim in axes]) + 1
-    size = element_bytes(tensor.dtype)
-    return Box(offset, tuple(axes), size, count, end * size, evaluate(tensor.buffer.size, sizes))
-
-
-def share_elements(a: Box | None, b: Box | None) -> bool:
-    """Whether two tensors of a buffer share elements.
-
-    That is known for tensors of equal strides, which are boxes of one grid, as the slices of a Concat's output are.
-    """
-    if a is None or b is None:
-        return False
-    first, second = sorted((a, b), key=lambda box: box.offset)
-    gap = second.offset - first.offset
-    if [stride for stride, _ in a.axes] != [stride for stride, _ in b.axes]:
-        return gap == 0
-    for stride, dim in first.axes:
-        steps, gap = divmod(gap, max(stride, 1))
-        if steps >= dim:
-            return False
-    return gap == 0

@@ -5,10 +5,13 @@ Every check raises AssertionError with the action or the buffers that violate it
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TypeAlias
+from heapq import heappop, heappush
+from itertools import groupby
+from typing import NamedTuple, TypeAlias
 
 from sardonyx._src.compile.program.guards import can_hold
 from sardonyx._src.compile.program.lazy_constants import CACHE_LINE_BYTES
@@ -230,13 +233,12 @@ def verify_memory_plan(program: Program, plan: MemoryPlan) -> None:
     verify_slot_stages(program, plan)
     verify_live_ranges(program.actions, plan.live_ranges)
     verify_loops(program.actions, plan.live_ranges)
-    for a, b in overlapping_ranges(plan.live_ranges):
-        if share_memory(plan, a, b):
-            where = f"{a.buffer.name} and {b.buffer.name} share memory"
-            assert a.last == b.first, f"{where} while both are live"
-            step = program.actions[b.first]
-            is_in_place = isinstance(step, Step) and step.in_place
-            assert is_in_place, f"{where} at {describe_action(program.actions, b.first)}"
+    for a, b in sharing_ranges(plan):
+        where = f"{a.buffer.name} and {b.buffer.name} share memory"
+        assert a.last == b.first, f"{where} while both are live"
+        step = program.actions[b.first]
+        is_in_place = isinstance(step, Step) and step.in_place
+        assert is_in_place, f"{where} at {describe_action(program.actions, b.first)}"
     verify_loans(program.actions, plan)
     for buffer, offset in plan.offsets.items():
         is_inside = offset % CACHE_LINE_BYTES == 0 and known_ge(plan.size, offset + buffer.size)
@@ -284,24 +286,55 @@ def verify_loops(actions: Sequence[Action], live_ranges: Sequence[LiveRange]) ->
                 )
 
 
-def overlapping_ranges(live_ranges: Sequence[LiveRange]) -> Iterator[tuple[LiveRange, LiveRange]]:
-    """The pairs of live ranges that overlap, in the order of their beginnings."""
-    live: list[LiveRange] = []
-    for live_range in sorted(live_ranges, key=lambda r: r.first):
-        live = [other for other in live if other.last >= live_range.first]
-        yield from ((other, live_range) for other in live)
-        live.append(live_range)
+class Place(NamedTuple):
+    """The memory of a live range: bytes of the arena, of an output that lends it, or a slot.  number: makes it unique."""
+
+    memory: int
+    start: int
+    end: int
+    number: int
+    live_range: LiveRange
 
 
-def share_memory(plan: MemoryPlan, a: LiveRange, b: LiveRange) -> bool:
-    """Whether two buffers have memory in common."""
+def sharing_ranges(plan: MemoryPlan) -> Iterator[tuple[LiveRange, LiveRange]]:
+    """The pairs of live ranges that overlap and have memory in common, in the order of their beginnings.
+
+    The caller rejects a pair unless the first range ends where the second one begins.  So those that began before an action,
+    and are live at it, have memory of their own, and are in the order of both ends of it.
+    """
+    live: list[Place] = []  # sorted
+    endings: list[tuple[int, Place]] = []  # a heap
+    in_order = enumerate(sorted(plan.live_ranges, key=lambda r: r.first))
+    for first, group in groupby(in_order, lambda pair: pair[1].first):
+        while endings and endings[0][0] < first:
+            del live[bisect_left(live, heappop(endings)[1])]
+        begun: list[Place] = []
+        for number, live_range in group:
+            place = place_of(plan, live_range, number)
+            yield from ((other.live_range, live_range) for other in overlapping(live, place))
+            yield from ((other.live_range, live_range) for other in begun if overlapping([other], place))
+            begun.append(place)
+        for place in begun:
+            insort(live, place)
+            heappush(endings, (place.live_range.last, place))
+
+
+def overlapping(sorted_places: Sequence[Place], place: Place) -> list[Place]:
+    """The places that have memory in common with another one, of places that have none with each other."""
+    end = start = bisect_left(sorted_places, (place.memory, place.end))
+    while (
+        start > 0
+        and sorted_places[start - 1][0] == place.memory
+        and sorted_places[start - 1].end > place.start
+    ):
+        start -= 1
+    return [*sorted_places[start:end]]
+
+
+def place_of(plan: MemoryPlan, live_range: LiveRange, number: int) -> Place:
+    buffer = live_range.buffer
     if plan.slots:
-        return plan.slot_of[a.buffer] == plan.slot_of[b.buffer]
-    (memory, start), (other_memory, other) = (place_of(plan, r.buffer) for r in (a, b))
-    return memory is other_memory and start < other + b.size and other < start + a.size
-
-
-def place_of(plan: MemoryPlan, buffer: Buffer) -> tuple[Buffer | None, int]:
-    """The output that lends a buffer its memory, None for the arena, and the offset there."""
+        return Place(plan.slot_of[buffer], 0, 1, number, live_range)
     loan = plan.loans.get(buffer)
-    return (None, plan.offsets[buffer]) if loan is None else (loan.output, loan.offset)
+    memory, start = (0, plan.offsets[buffer]) if loan is None else (id(loan.output), loan.offset)
+    return Place(memory, start, start + live_range.size, number, live_range)

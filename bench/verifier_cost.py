@@ -2,10 +2,10 @@
 
     python bench/verifier_cost.py [--only yunet_n_dynamic,mnist_8] [--out PAGE]
 
-Each compilation is that of a session in a fresh process with an empty cache, after the imports.  Compiler: processor time of
-the stages in Python, verifiers left out.  Session: the time until it is open, for which LLVM compiles kernels in other
-processes; and the processor time of all processes.  The verifiers run in the thread that compiles, and their processor time is related to each of
-these.
+Each compilation is that of a session of a shared model, in a fresh process with an empty cache, after the imports.  Compiler:
+the processor time of its stages in Python, verifiers left out.  Session: the time until it is open, while LLVM compiles kernels
+in other processes.  All processes: their processor time.  Verifiers run in the thread that compiles; the last columns relate
+their processor time to each of the three.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from shared_models import model_names
 PAGE = Path(__file__).resolve().parent.parent / "docs/generated/verifier_cost.md"
 RUNS = 5
 VERIFIERS = ("verify_regions", "verify_layouts", "verify_program", "verify_memory_plan")
-# A program that opens a session, and prints processor seconds by function, of compilation and of all processes, and the seconds until it is open.
+# A program that prints the processor seconds of functions and of all processes, and the seconds until a session is open.
 PROGRAM = """
 import resource
 import sardonyx as sx

@@ -11,7 +11,6 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model, parse_record
-from sardonyx._src.compile import pipeline
 from sardonyx._src.compile.layouts.concat_elision import ConcatElision
 from sardonyx._src.ir.tensors import Array
 
@@ -54,7 +53,7 @@ def test_a_rejected_program_is_not_run(defect: str, monkeypatch: pytest.MonkeyPa
     text, feeds = model()
     expected = sx.Session(parse_record(text), engine="reference").run(feeds)["y"]
     monkeypatch.setattr(ConcatElision, function, replacement)
-    with pytest.warns(sx.CompilerWarning, match=r"verify \w+.*AssertionError.*please report it") as caught:
+    with pytest.warns(sx.CompilerWarning, match=r"verify \w+.*AssertionError.*please report it") as caught:  # noqa: PT031
         session = sx.Session(parse_record(text), threads=1)
         results = [session.run(feeds)["y"] for _ in range(3)]
     assert len(caught) == 1 and session.engine == "reference"
@@ -64,4 +63,18 @@ def test_a_rejected_program_is_not_run(defect: str, monkeypatch: pytest.MonkeyPa
     with pytest.raises(sx.CompilationError, match="this is a bug in Sardonyx") as refused:
         sx.Session(parse_record(text), engine="native", threads=1)
     assert refused.value.stage in fault and isinstance(refused.value.__cause__, AssertionError)
-    print(fault)
+
+
+def test_a_rejected_program_is_not_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A session of a file; the next one, of a compiler without the defect, is native."""
+    function, replacement, model = DEFECTS["two parts in one slice"]
+    text, feeds = model()
+    path = tmp_path / "m.onnx"
+    sx.save(parse_model(text), path)
+    monkeypatch.setenv("SARDONYX_CACHE", str(tmp_path / "cache"))
+    with monkeypatch.context() as patches, pytest.warns(sx.CompilerWarning, match="verify layouts"):  # noqa: PT031
+        patches.setattr(ConcatElision, function, replacement)
+        expected = sx.Session(path, threads=1).run(feeds)["y"]
+    session = sx.Session(path, threads=1)
+    np.testing.assert_array_equal(np.asarray(session.run(feeds)["y"]), np.asarray(expected))
+    assert session.engine == "native" and not session.stats.compiler_faults

@@ -120,8 +120,8 @@ class LayoutVerifier:
         boxes = self.verify_bounds(tensor, where)
         if buffer not in self.own:  # of the items around a body, whose record is not to change
             self.own.add(buffer)
-            written = self.written.get(buffer, self.tensor_boxes.none_written)
-            self.written[buffer] = tuple(elements.copy() for elements in written)
+            before = self.written.get(buffer, self.tensor_boxes.none_written)
+            self.written[buffer] = tuple(written.copy() for written in before)
         for box, written in zip(boxes, self.written[buffer], strict=True):
             is_new = box is None or written.add(box)
             assert is_new, f"{where()} writes elements of {buffer.name} again"

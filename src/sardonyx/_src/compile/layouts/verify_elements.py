@@ -81,8 +81,8 @@ class TensorBoxes:
 
 def box_of(tensor: TensorView, sizes: Mapping[str, int]) -> Box | None:
     """The elements of a tensor; None if it is empty, or these sizes do not determine them."""
-    dims = (tensor.offset, *tensor.strides, *tensor.shape)
-    offset, *dims = [dim if isinstance(dim, int) else evaluate(dim, sizes) for dim in dims]
+    symbolic = (tensor.offset, *tensor.strides, *tensor.shape)
+    offset, *dims = [dim if isinstance(dim, int) else evaluate(dim, sizes) for dim in symbolic]
     known = [dim for dim in dims if dim is not None and dim >= 0]
     shape = known[tensor.rank :]
     if offset is None or len(known) < len(dims) or 0 in shape:

@@ -6,8 +6,6 @@ Every check raises AssertionError with the kind and the nodes of the region that
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
-from functools import cache
 from types import NoneType
 
 from sardonyx._src.compile.codegen.expressions import Local, topological_order
@@ -177,15 +175,8 @@ def subgraphs_of(config: object) -> Iterator[RegionGraph]:
         if isinstance(part, RegionGraph):
             yield part
             continue
-        for child in (
-            part if isinstance(part, tuple) else (getattr(part, name) for name in field_names(type(part)))
-        ):
+        names = getattr(part, "__dataclass_fields__", ())
+        for child in part if isinstance(part, tuple) else [getattr(part, name) for name in names]:
             if type(child) not in PLAIN_TYPES and id(child) not in seen:
                 seen.add(id(child))
                 parts.append(child)
-
-
-@cache
-def field_names(kind: type) -> tuple[str, ...]:
-    """The names of the fields of a dataclass; none for any other type."""
-    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()

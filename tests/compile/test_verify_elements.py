@@ -40,13 +40,13 @@ def test_elements_that_are_written_twice_are_found(seed: int) -> None:
     for _ in range(30):
         start = [int(draw.integers(n)) for n in (2, 4, 6)]
         dims = [
-            int(draw.integers(1, n - at + (seed % 3 == 0) + 1))
-            for n, at in zip((2, 4, 6), start, strict=True)
+            int(draw.integers(1, n - first + (seed % 3 == 0) + 1))
+            for n, first in zip((2, 4, 6), start, strict=True)
         ]
         if seed % 2:  # slices along one axis
             start, dims = [0, 0, start[2]], [2, 4, dims[2]]
         strides = IMAGE if draw.integers(4) else (24, 6, 2)
-        box = box_of(sum(s * at for s, at in zip(IMAGE, start, strict=True)), tuple(dims), strides)
+        box = box_of(sum(s * i for s, i in zip(IMAGE, start, strict=True)), tuple(dims), strides)
         tried = written.copy()
         assert tried.add(box) == is_new(box, boxes)
         if is_new(box, boxes):
@@ -89,15 +89,15 @@ def test_buffers_that_share_memory_are_found(seed: int) -> None:
     pairs = combinations(sorted(plan.live_ranges, key=lambda r: r.first), 2)
     expected = [(a, b) for a, b in pairs if a.last >= b.first and share_memory(plan, a, b)]
     rejected_at = min((b.first for a, b in expected if a.last != b.first), default=99)
-    found = set[tuple[Buffer, Buffer]]()
+    sharing = set[tuple[Buffer, Buffer]]()
     for a, b in sharing_ranges(plan):
-        found.add((a.buffer, b.buffer))
+        sharing.add((a.buffer, b.buffer))
         if a.last != b.first:
             break
     else:
         assert rejected_at == 99
-    assert found <= {(a.buffer, b.buffer) for a, b in expected if b.first <= rejected_at}
-    assert found >= {(a.buffer, b.buffer) for a, b in expected if b.first < rejected_at}
+    assert sharing <= {(a.buffer, b.buffer) for a, b in expected if b.first <= rejected_at}
+    assert sharing >= {(a.buffer, b.buffer) for a, b in expected if b.first < rejected_at}
 
 
 def test_shared_parts_of_a_config_are_visited_once() -> None:

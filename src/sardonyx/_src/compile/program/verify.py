@@ -286,7 +286,7 @@ def verify_loops(actions: Sequence[Action], live_ranges: Sequence[LiveRange]) ->
                 )
 
 
-class Place(NamedTuple):
+class PlacedRange(NamedTuple):
     """The memory of a live range: bytes of the arena, of an output that lends it, or a slot.  number: makes it unique."""
 
     memory: int
@@ -302,13 +302,13 @@ def sharing_ranges(plan: MemoryPlan) -> Iterator[tuple[LiveRange, LiveRange]]:
     The caller rejects a pair unless the first range ends where the second one begins.  So those that began before an action,
     and are live at it, have memory of their own, and are in the order of both ends of it.
     """
-    live: list[Place] = []  # sorted
-    endings: list[tuple[int, Place]] = []  # a heap
+    live: list[PlacedRange] = []  # sorted
+    endings: list[tuple[int, PlacedRange]] = []  # a heap
     in_order = enumerate(sorted(plan.live_ranges, key=lambda r: r.first))
     for first, group in groupby(in_order, lambda pair: pair[1].first):
         while endings and endings[0][0] < first:
             del live[bisect_left(live, heappop(endings)[1])]
-        begun: list[Place] = []
+        begun: list[PlacedRange] = []
         for number, live_range in group:
             place = place_of(plan, live_range, number)
             yield from ((other.live_range, live_range) for other in overlapping(live, place))
@@ -319,7 +319,7 @@ def sharing_ranges(plan: MemoryPlan) -> Iterator[tuple[LiveRange, LiveRange]]:
             heappush(endings, (place.live_range.last, place))
 
 
-def overlapping(sorted_places: Sequence[Place], place: Place) -> list[Place]:
+def overlapping(sorted_places: Sequence[PlacedRange], place: PlacedRange) -> list[PlacedRange]:
     """The places that have memory in common with another one, of places that have none with each other."""
     end = start = bisect_left(sorted_places, (place.memory, place.end))
     while (
@@ -331,10 +331,10 @@ def overlapping(sorted_places: Sequence[Place], place: Place) -> list[Place]:
     return [*sorted_places[start:end]]
 
 
-def place_of(plan: MemoryPlan, live_range: LiveRange, number: int) -> Place:
+def place_of(plan: MemoryPlan, live_range: LiveRange, number: int) -> PlacedRange:
     buffer = live_range.buffer
     if plan.slots:
-        return Place(plan.slot_of[buffer], 0, 1, number, live_range)
+        return PlacedRange(plan.slot_of[buffer], 0, 1, number, live_range)
     loan = plan.loans.get(buffer)
     memory, start = (0, plan.offsets[buffer]) if loan is None else (id(loan.output), loan.offset)
-    return Place(memory, start, start + live_range.size, number, live_range)
+    return PlacedRange(memory, start, start + live_range.size, number, live_range)

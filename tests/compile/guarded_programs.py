@@ -193,8 +193,12 @@ class GuardedProgram:
         assert fault is None, f"{fault} is outside of the operands of {step.nodes}"
 
     def violates_guard(self) -> bool:
-        """Whether a relation of sizes that are bound so far does not hold, so that the program rejects the run."""
+        """Whether the program rejects the run for sizes that are bound so far: a relation does not hold, or a dim is negative."""
         unbound = self.program.stages.keys() - self.lengths.keys()
+        tensors = {tensor for action in self.program.actions for tensor in (*action.reads, *action.writes)}
+        dims = {dim for tensor in tensors for dim in tensor.shape if isinstance(dim, Expr)}
+        if any(self.evaluate_dim(dim) < 0 for dim in dims if not dim.symbols() & unbound):
+            return True
         return any(
             self.evaluate_dim(guard.left) != self.evaluate_dim(guard.right)
             for guard in self.program.guards
@@ -254,7 +258,7 @@ def run_guarded(
     for value in program.model.graph.inputs:
         if value in program.inputs:
             tensor = program.inputs[value]
-            if guarded.view_tensor(tensor).shape != feeds[value.name].shape:
+            if tuple(map(guarded.evaluate_dim, tensor.shape)) != feeds[value.name].shape:
                 return None  # feeds that contradict a declaration
             guarded.write_tensor(tensor, feeds[value.name])
         else:

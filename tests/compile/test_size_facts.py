@@ -15,6 +15,7 @@ HALVED = 2 * ((H - 1) // 2) + 2
 GUARDS = {
     "a number": Guard(N, 64),
     "a symbol": Guard(N, M),
+    "twice a size": Guard(2 * N, 2 * M + 4),
     "a rounded size": Guard(HALVED, H),
     "a bound": Guard(dim_min(N, 8), N),
     "a maximum": Guard(dim_max(N, M), M),
@@ -51,6 +52,7 @@ def test_sizes_that_are_proved_to_be_equal_are(name: str) -> None:
     [
         ("a number", N * W, 64 * W),
         ("a symbol", (N + 3) // 2, (M + 3) // 2),
+        ("twice a size", (N + 3) // 2, (M + 5) // 2),
         ("a rounded size", HALVED * W * N, H * W * N),
         ("a bound", dim_min(N, 8) * W, N * W),
         ("a maximum", dim_max(N, M), M),

@@ -26,7 +26,7 @@ from sardonyx._src.compile.program.step import Jump, RowGroups, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.compile.program.verify import verify_memory_plan, verify_program
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.dims import symbol
+from sardonyx._src.ir.dims import dim_min, symbol
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.types import TensorType
 
@@ -349,6 +349,21 @@ def test_what_is_beside_an_output_may_be_broadcast(shape: tuple[int, ...], strid
     overlapping = step([replace(operand, offset=4)], output)
     with pytest.raises(AssertionError, match="overwrites a and reads other elements of it"):
         verify_program(program([fill, overlapping]))
+
+
+def test_guards_tell_what_is_beside_an_output() -> None:
+    """Channels of pixels, as a Concat of channels-last images has them; the operand broadcasts a row that may be one pixel."""
+    n, m = symbol("N"), symbol("M")
+    whole = tensor("a", n, 2)
+    operand = replace(whole, shape=(n, 1), strides=(2 * dim_min(n - 1, 1), 0))
+    output = replace(whole, shape=(m, 1), strides=(2, 1), offset=1)
+    actions = [step([X], whole, in_place=False), step([operand], output)]
+    verify_program(replace(program(actions, ["M", "N"]), guards=(Guard(n, m),)))
+    shifted = replace(output, offset=2)
+    with pytest.raises(AssertionError, match="overwrites a and reads other elements of it"):
+        verify_program(
+            replace(program([actions[0], step([operand], shifted)], ["M", "N"]), guards=(Guard(n, m),))
+        )
 
 
 @pytest.mark.parametrize("axis", range(4))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
+from math import gcd
 from operator import mul
 
 from sardonyx._src.compile.program.guards import Guard
@@ -38,6 +39,8 @@ class SizeFacts:
         """Solves an equation, difference = 0, for an atom that occurs once, with the factor 1 or -1; calls first."""
         if isinstance(difference, int):
             return
+        common = gcd(*difference.terms.values())
+        difference = Expr({monomial: factor // common for monomial, factor in difference.terms.items()})
         candidates = [
             (monomial[0], factor)
             for monomial, factor in difference.terms.items()

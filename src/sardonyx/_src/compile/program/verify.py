@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from heapq import heappop, heappush
-from itertools import groupby
+from itertools import groupby, product
 from typing import NamedTuple, TypeAlias
 
 from sardonyx._src.compile.program.guards import can_hold
@@ -18,10 +18,11 @@ from sardonyx._src.compile.program.lazy_constants import CACHE_LINE_BYTES
 from sardonyx._src.compile.program.live_range import LiveRange
 from sardonyx._src.compile.program.memory_plan import MemoryPlan
 from sardonyx._src.compile.program.program import Action, FallbackOp, Program
+from sardonyx._src.compile.program.size_facts import SizeFacts
 from sardonyx._src.compile.program.step import ArgumentSlot, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, element_bytes
 from sardonyx._src.compile.program.verify_bindings import verify_bindings, verify_slot_stages
-from sardonyx._src.ir.dims import Expr, Known, known_equal, known_ge
+from sardonyx._src.ir.dims import Expr, Known, dim_min, known_equal, known_ge
 
 Where: TypeAlias = Callable[[], str]  # describes an action, for messages
 
@@ -29,9 +30,12 @@ Where: TypeAlias = Callable[[], str]  # describes an action, for messages
 def verify_program(program: Program) -> None:
     """Asserts that on every path through a program buffers are written before they are read, and that its steps are valid."""
     previous: Action | None = None
+    facts = SizeFacts(program.guards)
     for i, action in enumerate(program.actions):
         if isinstance(action, Step):
-            verify_step(action, previous, partial(describe_action, program.actions, i))
+            where = partial(describe_action, program.actions, i)
+            verify_step(action, previous, where)
+            verify_in_place(action, facts, where)
             verify_slots(program.actions, i)
             verify_jump(program.actions, i)
         previous = action
@@ -68,7 +72,6 @@ def verify_step(step: Step, previous: Action | None, where: Where) -> None:
     for tensor in step.writes:
         is_writable = tensor.buffer.role in ("arena", "output", "status")
         assert is_writable, f"{where()} writes to a buffer of role {tensor.buffer.role}"
-    verify_in_place(step, where)
 
 
 def verify_row_groups(step: Step, where: Where) -> None:
@@ -91,17 +94,27 @@ def verify_slots(actions: Sequence[Action], index: int) -> None:
         )
 
 
-def verify_in_place(step: Step, where: Where) -> None:
+def verify_in_place(step: Step, facts: SizeFacts, where: Where) -> None:
     """Of a buffer that it reads and writes, a step that works in place reads the elements that it writes, in the same
     order, or none of them: a slice beside the one that it writes."""
     if step.in_place:
-        views = [(output, operand) for output in step.writes for operand in step.reads]
-        for output, operand in views:
-            is_safe = operand.buffer is not output.buffer or has_equal_strides(operand, output)
-            is_safe = is_safe or 0 in (*operand.shape, *output.shape)
-            assert is_safe or are_adjacent_slices(operand, output), (
+        for output, operand in product(step.writes, step.reads):
+            is_safe = operand.buffer is not output.buffer or keeps_elements(operand, output)
+            assert is_safe or keeps_elements(rewrite(operand, facts), rewrite(output, facts)), (
                 f"{where()} overwrites {output.buffer.name} and reads other elements of it"
             )
+
+
+def rewrite(tensor: TensorView, facts: SizeFacts) -> TensorView:
+    """A tensor in sizes that guards have rewritten."""
+    shape, strides = (tuple(map(facts.rewrite, sizes)) for sizes in (tensor.shape, tensor.strides))
+    return replace(tensor, offset=facts.rewrite(tensor.offset), shape=shape, strides=strides)
+
+
+def keeps_elements(operand: TensorView, output: TensorView) -> bool:
+    """Whether a step that goes through both tensors of a buffer in order provably reads no element that it has written."""
+    is_empty = 0 in (*operand.shape, *output.shape)
+    return is_empty or has_equal_strides(operand, output) or are_adjacent_slices(operand, output)
 
 
 def has_equal_strides(a: TensorView, b: TensorView) -> bool:
@@ -129,16 +142,20 @@ def are_adjacent_slices(a: TensorView, b: TensorView) -> bool:
 def with_common_strides(a: TensorView, b: TensorView) -> tuple[TensorView, TensorView] | None:
     """Views of the same elements as two tensors with the same strides; None if there are none.
 
-    A dim that is repeated, with a stride of 0, has the elements of a unit dim, and a unit dim has any stride.
+    A dim that is repeated, with a stride of 0, has the elements of a unit dim, and a unit dim has any stride: that of a dim
+    which is 1 in some runs may be `stride * min(dim - 1, 1)`.
     """
     if a.rank != b.rank:
         return None
     shapes = [[1 if s == 0 else d for d, s in zip(t.shape, t.strides, strict=True)] for t in (a, b)]
     strides: list[Known] = []
     for m, n, stride, other in zip(*shapes, a.strides, b.strides, strict=True):
-        if stride != other and m != 1 and n != 1:
+        if m == 1 or stride == other * dim_min(m - 1, 1):
+            strides.append(other if other != 0 else stride)
+        elif n == 1 or other in (stride, stride * dim_min(n - 1, 1)):
+            strides.append(stride)
+        else:
             return None
-        strides.append(other if m == 1 and other != 0 else stride)
     return (
         replace(a, shape=tuple(shapes[0]), strides=tuple(strides)),
         replace(b, shape=tuple(shapes[1]), strides=tuple(strides)),

@@ -1,4 +1,4 @@
-"""Generators: autoencoders, adversarial and diffusion models, flows, and enlarged images."""
+"""Generators: autoencoders, adversarial models and flows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from model_zoo.networks.layers import Block, CrossAttention, conv_norm
+from model_zoo.networks.layers import conv_norm
 from model_zoo.registry import network, normal, sizes, uniform
 
 IMAGES = sizes("N H W", (2, 24, 36), (1, 32, 20), (3, 17, 25), (1, 40, 44))
@@ -151,78 +151,6 @@ def pixelcnn() -> nn.Module:
     return PixelCNN()
 
 
-class DiT(nn.Module):
-    """A transformer whose norms are shifted, scaled and gated by time; patches are folded back to an image."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.patch, self.time = (
-            nn.Conv2d(3, 8, 2, 2),
-            nn.Sequential(nn.Linear(8, 8), nn.SiLU(), nn.Linear(8, 48)),
-        )
-        self.norm1, self.norm2 = (
-            nn.LayerNorm(8, elementwise_affine=False),
-            nn.LayerNorm(8, elementwise_affine=False),
-        )
-        self.attention, self.mlp = (
-            CrossAttention(8, 8, 2),
-            nn.Sequential(nn.Linear(8, 16), nn.GELU("tanh"), nn.Linear(16, 8)),
-        )
-        self.head = nn.Linear(8, 12)
-
-    def forward(self, x: Tensor, t: Tensor) -> Tensor:
-        rates = torch.exp(-math.log(1e3) * torch.arange(4, dtype=x.dtype, device=x.device) / 4)
-        angles = 50 * t[:, None] * rates
-        parts = self.time(torch.cat([angles.cos(), angles.sin()], -1))[:, None].chunk(6, -1)
-        y = self.patch(x)
-        n, _, h, w = y.shape
-        y = y.flatten(2).transpose(1, 2)
-        z = self.norm1(y) * (1 + parts[1]) + parts[0]
-        y = y + parts[2] * self.attention(z, z)
-        y = y + parts[5] * self.mlp(self.norm2(y) * (1 + parts[4]) + parts[3])
-        y = self.head(y).reshape(n, h, w, 2, 2, 3)
-        return torch.einsum("nhwpqc->nchpwq", y).reshape(n, 3, 2 * h, 2 * w)
-
-
-@network(
-    sizes("N A B", (2, 5, 7), (1, 8, 4), (3, 3, 3), (1, 2, 9)),
-    x=normal("N", 3, "2 * A", "2 * B"),
-    t=uniform("N"),
-)
-def dit() -> nn.Module:
-    return DiT()
-
-
-class SpatialTransformer(nn.Module):
-    """Stable Diffusion's block: pixels attend to themselves and to a text, and a gated product."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.norm, self.enter, self.exit = nn.GroupNorm(2, 8), nn.Conv2d(8, 8, 1), nn.Conv2d(8, 8, 1)
-        self.norms = nn.ModuleList([nn.LayerNorm(8) for _ in range(3)])
-        self.own, self.text = CrossAttention(8, 8, 2), CrossAttention(8, 6, 2)
-        self.gated, self.out = nn.Linear(8, 32), nn.Linear(16, 8)
-
-    def forward(self, x: Tensor, text: Tensor) -> Tensor:
-        n, c, h, w = x.shape
-        y = self.enter(self.norm(x)).permute(0, 2, 3, 1).reshape(n, h * w, c)
-        z = self.norms[0](y)
-        y = y + self.own(z, z)
-        y = y + self.text(self.norms[1](y), text)
-        a, gate = self.gated(self.norms[2](y)).chunk(2, -1)
-        y = y + self.out(a * functional.gelu(gate))
-        return x + self.exit(y.reshape(n, h, w, c).permute(0, 3, 1, 2))
-
-
-@network(
-    sizes("N H W L", (2, 5, 7, 4), (1, 8, 4, 6), (3, 3, 3, 2), (1, 2, 9, 1)),
-    x=normal("N", 8, "H", "W"),
-    text=normal("N", "L", 6),
-)
-def spatial_transformer() -> nn.Module:
-    return SpatialTransformer()
-
-
 class Coupling(nn.Module):
     """RealNVP and Glow: affine couplings of squeezed images, a 1x1 convolution, and the logarithm of the determinant."""
 
@@ -247,102 +175,3 @@ class Coupling(nn.Module):
 @network(sizes("N A B", (2, 5, 7), (1, 8, 4), (3, 3, 3), (1, 2, 9)), x=normal("N", 3, "2 * A", "2 * B"))
 def glow() -> nn.Module:
     return Coupling()
-
-
-class ESRGAN(nn.Module):
-    """Dense blocks whose residuals are scaled, and enlargement by repeated pixels and by shuffled ones."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.first = nn.Conv2d(3, 6, 3, 1, 1)
-        self.convs = nn.ModuleList([nn.Conv2d(6 + 4 * i, 4 if i < 2 else 6, 3, 1, 1) for i in range(3)])
-        self.up, self.shuffle = nn.Conv2d(6, 6, 3, 1, 1), nn.Conv2d(6, 12, 3, 1, 1)
-
-    def forward(self, x: Tensor) -> Tensor:
-        y = self.first(x)
-        maps = [y]
-        for conv in self.convs[:2]:
-            maps.append(functional.leaky_relu(conv(torch.cat(maps, 1)), 0.2))
-        y = y + 0.2 * self.convs[2](torch.cat(maps, 1))
-        y = functional.leaky_relu(self.up(functional.interpolate(y, scale_factor=2, mode="nearest")), 0.2)
-        y = functional.pixel_shuffle(self.shuffle(y), 2)
-        return y + functional.interpolate(x, scale_factor=4.0, mode="bicubic", align_corners=False)
-
-
-@network(sizes("N H W", (2, 6, 9), (1, 8, 5), (3, 3, 4), (1, 10, 11)), x=normal("N", 3, "H", "W"))
-def esrgan() -> nn.Module:
-    return ESRGAN()
-
-
-class CycleGAN(nn.Module):
-    """Reflected borders, instance norms, residuals and transposed convolutions with output padding."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.first = nn.Sequential(nn.ReflectionPad2d(3), nn.Conv2d(3, 4, 7), nn.InstanceNorm2d(4), nn.ReLU())
-        self.down = nn.Sequential(nn.Conv2d(4, 8, 3, 2, 1), nn.InstanceNorm2d(8), nn.ReLU())
-        self.block = nn.Sequential(
-            nn.ReflectionPad2d(1), nn.Conv2d(8, 8, 3), nn.InstanceNorm2d(8, affine=True), nn.ReLU()
-        )
-        self.up = nn.Sequential(
-            nn.ConvTranspose2d(8, 4, 3, 2, 1, output_padding=1), nn.InstanceNorm2d(4), nn.ReLU()
-        )
-        self.last = nn.Sequential(nn.ReflectionPad2d(3), nn.Conv2d(4, 3, 7), nn.Tanh())
-
-    def forward(self, x: Tensor) -> Tensor:
-        y = self.down(self.first(x))
-        return self.last(self.up(y + self.block(y)))
-
-
-@network(IMAGES, x=normal("N", 3, "H", "W"))
-def cyclegan() -> nn.Module:
-    return CycleGAN()
-
-
-class SPADE(nn.Module):
-    """A norm whose scale and shift are maps made from a segmentation, and AdaIN's statistics of a style image."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.norm = nn.InstanceNorm2d(6)
-        self.shared, self.gamma, self.beta = (
-            nn.Conv2d(4, 8, 3, 1, 1),
-            nn.Conv2d(8, 6, 3, 1, 1),
-            nn.Conv2d(8, 6, 3, 1, 1),
-        )
-        self.conv = nn.Conv2d(6, 6, 3, 1, 1)
-
-    def forward(self, x: Tensor, segments: Tensor, style: Tensor) -> Tensor:
-        resized = functional.interpolate(segments, size=x.shape[2:], mode="nearest")
-        y = functional.relu(self.shared(resized))
-        y = self.conv(functional.relu(self.norm(x) * (1 + self.gamma(y)) + self.beta(y)))
-        deviation, mean = torch.std_mean(style, dim=(2, 3), keepdim=True)
-        own_deviation, own_mean = torch.std_mean(y, dim=(2, 3), keepdim=True)
-        return (y - own_mean) / (own_deviation + 1e-5) * deviation + mean
-
-
-@network(
-    sizes("N H W A B", (2, 9, 7, 4, 6), (1, 8, 8, 16, 16), (3, 5, 6, 7, 3), (1, 12, 11, 6, 5)),
-    x=normal("N", 6, "H", "W"),
-    segments=uniform("N", 4, "A", "B"),
-    style=normal("N", 6, "A", "B"),
-)
-def spade() -> nn.Module:
-    return SPADE()
-
-
-class LoRABlock(nn.Module):
-    """A frozen product with updates of low rank, in a block whose memory banks are fed."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.base, self.block = nn.Linear(8, 8), Block(8, 2)
-        self.down, self.up = nn.Parameter(torch.randn(8, 2)), nn.Parameter(torch.randn(2, 8))
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.block(self.base(x) + 0.5 * (x @ self.down) @ self.up)
-
-
-@network(sizes("N L", (2, 7), (1, 12), (3, 5), (1, 1)), x=normal("N", "L", 8))
-def lora() -> nn.Module:
-    return LoRABlock()

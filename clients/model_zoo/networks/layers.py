@@ -14,6 +14,10 @@ def conv_norm(channels: int, width: int, size: int = 3, stride: int = 1, **optio
     return nn.Sequential(conv, nn.BatchNorm2d(width), nn.SiLU())
 
 
+def classifier(channels: int) -> nn.Module:
+    return nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, 5))
+
+
 class SelfAttention(nn.Module):
     """Attention of one packed projection, over [batch, length, width].  mask: added to the scores, or of bool."""
 

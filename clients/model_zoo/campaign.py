@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -17,7 +16,7 @@ from pathlib import Path
 
 from model_zoo.catalogue import NETWORKS
 from model_zoo.exports import folder_of
-from model_zoo.judge import Verdict, judge
+from model_zoo.judge import Verdict, judge, processor_seconds
 from model_zoo.registry import Network
 from model_zoo.selection import variants_of
 
@@ -58,12 +57,6 @@ def run_here(names: Sequence[str], *, every: bool) -> None:
         for verdict in verdicts:
             for fault in verdict.faults[:3]:
                 print(f"    {verdict.variant}: {fault}", flush=True)
-
-
-def processor_seconds() -> float:
-    """Of this process and of the compiler's processes that have ended."""
-    times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
 
 
 def run(names: Sequence[str], *, every: bool) -> None:

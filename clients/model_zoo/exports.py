@@ -1,7 +1,7 @@
 """Exported files of networks, with inputs and the outputs and gradients that torch computes, in a folder of the build.
 
 A folder has for each network and version of its sources: `dynamo-18.onnx` and further exports, `NAME.txt` with the reason
-in the place of a file that could not be made, and `values-0.npz` to `values-3.npz` for the sets of sizes.
+in the place of a file that could not be made, and `expected-0.npz` to `expected-3.npz` for the sets of sizes.
 """
 
 from __future__ import annotations
@@ -156,40 +156,45 @@ def tensors(feeds: Mapping[str, Array], dtype: Any = torch.float32) -> dict[str,
 
 @dataclass(frozen=True)
 class Values:
-    """Of a set of sizes: inputs by name, outputs in order, and gradients by name of an input or weight.
+    """Of a set of sizes: inputs by name, outputs in order, and gradients by name of an input or weight; computed in float64.
 
     The gradients are those of the sum of y * abs(y) of all elements y of the outputs that have gradients: that of y itself is 0 where
-    a Softmax or a norm is last.
+    a Softmax or a norm is last.  roundings: for each gradient, the largest error of an element if torch computes in float32.
     """
 
     feeds: dict[str, Array]
     outputs: list[Array]
     gradients: dict[str, Array]
+    roundings: dict[str, float]
     differentiable: tuple[int, ...]  # numbers of the outputs that have gradients
 
 
 def values_of(network: Network, number: int) -> Values:
-    path = folder_of(network) / f"values-{number}.npz"
+    path = folder_of(network) / f"expected-{number}.npz"
     stored(path, lambda partial: write_values(network, number, partial))
+    parts: dict[str, dict[str, Array]] = {
+        part: {} for part in ("feed", "output", "gradient", "rounding", "differentiable")
+    }
     with np.load(path) as archive:
-        parts: dict[str, dict[str, Array]] = {"feed": {}, "output": {}, "gradient": {}, "differentiable": {}}
         for key, array in archive.items():
             part, _, name = key.partition(":")
             parts[part][name] = array
+    roundings = {name: float(error) for name, error in parts["rounding"].items()}
     numbers = tuple(int(name) for name in parts["differentiable"])
-    return Values(parts["feed"], list(parts["output"].values()), parts["gradient"], numbers)
+    return Values(parts["feed"], list(parts["output"].values()), parts["gradient"], roundings, numbers)
 
 
 def write_values(network: Network, number: int, path: Path) -> None:
-    """Computed in float64, unless the module has constants of float32."""
     feeds = network.feeds(number)
-    try:
-        outputs, gradients = compute(network, feeds, torch.float64)
-    except RuntimeError:
-        outputs, gradients = compute(network, feeds, torch.float32)
+    outputs, gradients = compute(network, feeds, torch.float64)
+    _, rounded = compute(network, feeds, torch.float32)
     arrays: dict[str, Any] = {f"feed:{name}": array for name, array in feeds.items()}
     arrays |= {f"output:{i}": narrow(y) for i, y in enumerate(outputs)}
-    arrays |= {f"gradient:{name}": narrow(gradient) for name, gradient in gradients.items()}
+    for name, gradient in gradients.items():
+        assert gradient.isfinite().all(), f"the gradient of {name} must be finite"
+        error = (gradient - rounded[name]).abs()
+        arrays[f"gradient:{name}"] = narrow(gradient)
+        arrays[f"rounding:{name}"] = np.array(error.max().item() if error.numel() else 0.0)
     arrays |= {f"differentiable:{i}": np.array(0) for i, y in enumerate(outputs) if y.requires_grad}
     with path.open("wb") as file:
         np.savez(file, **arrays)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import pytest
 
 import sardonyx as sx
 from models import parse_model
+from sardonyx._src.compile.program import size_functions
 from sardonyx._src.errors import EvaluationError, InputError
+from sardonyx._src.ir.dims import Known
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array
 
@@ -16,6 +20,12 @@ CLASSIFIER = """g (float[N,2] x) => (string[N] label, seq(map(string, float)) ma
     label, scores = ai.onnx.ml.LinearClassifier<
         classlabels_strings = ["a", "b"], coefficients = [1.0, 0.0, 0.0, 1.0], post_transform = "NONE">(x)
     maps = ai.onnx.ml.ZipMap<classlabels_strings = ["a", "b"]>(scores)
+}"""
+TWO_MAPS = """g (float[N,2] x) => (seq(map(string, float)) maps, seq(map(string, float)) negative) {
+    a = Exp(x)
+    b = Neg(x)
+    maps = ai.onnx.ml.ZipMap<classlabels_strings = ["a", "b"]>(a)
+    negative = ai.onnx.ml.ZipMap<classlabels_strings = ["a", "b"]>(b)
 }"""
 WORDS = """g (string[N,1] word, float[N,1] x) => (float[N,3] y) {
     one_hot = ai.onnx.ml.OneHotEncoder<cats_strings = ["p", "q"], zeros = 1>(word)
@@ -151,3 +161,20 @@ def test_kernels_run_without_returning_to_python_in_between() -> None:
     kinds = "".join("s" if isinstance(action, Step) else "p" for action in actions)
     assert kinds.strip("p") == "s" * kinds.count("s"), kinds
     assert kinds[0] == kinds[-1] == "p"
+
+
+def test_offsets_in_the_arena_are_computed_once_for_new_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = 0
+    compute = size_functions.max_aligned_size
+
+    def count(known: dict[str, int], sizes: Iterable[Known]) -> int:
+        nonlocal calls
+        calls += 1
+        return compute(known, sizes)
+
+    session = sx.Session(model_of(TWO_MAPS), engine="native", threads=1)
+    monkeypatch.setattr(size_functions, "max_aligned_size", count)
+    repeat(session, {"x": np.zeros((2, 2), np.float32)})
+    assert calls == 2  # one for each slot
+    result = session.run({"x": np.zeros((1, 2), np.float32)})
+    assert calls == 4 and result["maps"] == [{"a": 1, "b": 1}]

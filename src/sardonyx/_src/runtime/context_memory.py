@@ -66,6 +66,7 @@ class ContextMemory:
         self.values = native.fixed_slots
         self.caller_arrays: dict[Buffer, Array] = {}  # feeds and outputs of the run
         self.arena_views: dict[tuple[TensorView, bool], Array] = {}  # by tensor and writeability
+        self.slot_offsets: list[int] | None = None  # of slots of run-time size; computed on demand
 
     # --- sizes -------------------------------------------------------------------------------
 
@@ -95,6 +96,7 @@ class ContextMemory:
         values = native.fixed_slots.copy()
         values[native.varying_slots] = result.varying
         self.arena_views.clear()
+        self.slot_offsets = None
         try:
             self.arena = grow_memory(self.arena, result.arena_bytes, keeps_elements=keeps_elements)
             if result.scratch_bytes > self.scratch.stride:
@@ -168,18 +170,20 @@ class ContextMemory:
             if buffer in plan.loans:
                 loan = plan.loans[buffer]
                 return self.caller_arrays[loan.output], loan.offset
-            return self.arena, start + self.slot_offsets()[plan.slot_of[buffer]]
+            return self.arena, start + self.slot_offset(plan.slot_of[buffer])
         memory = buffer.data if buffer.role == "constant" else self.caller_arrays[buffer]
         assert memory is not None, f"{buffer.name} has no data"
         return memory, 0
 
-    def slot_offsets(self) -> list[int]:
-        """The byte offsets of the arena's slots of run-time size."""
-        offsets, total = [], self.native.plan.size
-        for slot in self.native.plan.slots:
-            offsets.append(total)
-            total += size_functions.max_aligned_size(self.sizes, (tenant.size for tenant in slot.buffers))
-        return offsets
+    def slot_offset(self, slot: int) -> int:
+        """The byte offset of a slot of run-time size in the arena."""
+        if self.slot_offsets is None:
+            self.slot_offsets, total = [], self.native.plan.size
+            for each in self.native.plan.slots:
+                self.slot_offsets.append(total)
+                sizes = (buffer.size for buffer in each.buffers)
+                total += size_functions.max_aligned_size(self.sizes, sizes)
+        return self.slot_offsets[slot]
 
     def shape(self, tensor: TensorView) -> tuple[int, ...]:
         return tuple(self.evaluate(dim) for dim in tensor.shape)

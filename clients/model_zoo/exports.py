@@ -203,6 +203,8 @@ def write_values(network: Network, number: int, path: Path) -> None:
 def compute(network: Network, feeds: Mapping[str, Array], dtype: Any) -> tuple[list[Any], dict[str, Any]]:
     """Outputs, and gradients by name."""
     module, inputs = module_of(network, dtype), tensors(feeds, dtype)
+    norms = [layer for layer in module.modules() if getattr(layer, "running_mean", None) is not None]
+    hooks = [layer.register_forward_hook(make_gradient_contiguous) for layer in norms]
     torch.set_default_dtype(dtype)
     try:
         for x in inputs.values():
@@ -216,6 +218,14 @@ def compute(network: Network, feeds: Mapping[str, Array], dtype: Any) -> tuple[l
         return outputs, {k: g for k, g in zip(sources, gradients, strict=True) if g is not None}
     finally:
         torch.set_default_dtype(torch.float32)
+        for hook in hooks:
+            hook.remove()
+
+
+def make_gradient_contiguous(_layer: Any, _inputs: Any, output: Any) -> None:
+    """torch's backward pass of a batch norm of a batch of 1 is wrong if the gradient has the channels last."""
+    if output.requires_grad:
+        output.register_hook(lambda gradient: gradient.contiguous())
 
 
 def flatten(outputs: Any) -> list[Any]:

@@ -18,7 +18,7 @@ import numpy as np
 import onnxruntime
 
 import sardonyx as sx
-from model_zoo.exports import FOLDER, Export, NotExported, Values, values_of
+from model_zoo.exports import FOLDER, Export, NotExported, Values, export, values_of
 from model_zoo.registry import Array, Network
 from model_zoo.rewriting import LOSS, rewrite
 from sardonyx._src.compile.program.program import FallbackOp
@@ -92,7 +92,41 @@ def judge_variant(network: Network, variant: Variant) -> Verdict:
         return verdict
     values = {number: values_of(network, number) for number in sorted(set(variant.numbers))}
     Judgement(path, variant, values, verdict).run()
+    if verdict.faults and (reason := invalid_export(network, variant, values)):
+        return Verdict(str(variant), missing=reason)
     return verdict
+
+
+def invalid_export(network: Network, variant: Variant, values: Mapping[int, Values]) -> str:
+    """Why the file that torch wrote is wrong before anything rewrites it: neither engine can run it; "" if one can.
+
+    Both exporters know constants in some places where sizes differ from run to run.
+    """
+    path = export(network, variant.export)
+    for number, each in values.items():
+        feeds = feeds_of(path, each)
+        try:
+            with warnings.catch_warnings(action="ignore"):
+                sx.Session(path, engine="reference").run(feeds)
+        except SardonyxError as error:
+            try:
+                onnxruntime_session(path).run(None, feeds)
+            except Exception:  # noqa: BLE001  # its exceptions have no common base
+                return f"invalid for sizes {number}: {describe(error)}"
+    return ""
+
+
+def feeds_of(path: Path, values: Values) -> dict[str, Array]:
+    """Inputs that the file still has."""
+    names = {x.name for x in sx.load(path).graph.inputs}
+    return {name: array for name, array in values.feeds.items() if name in names}
+
+
+def onnxruntime_session(path: Path) -> onnxruntime.InferenceSession:
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
 class Judgement:
@@ -101,12 +135,7 @@ class Judgement:
     def __init__(self, path: Path, variant: Variant, values: Mapping[int, Values], verdict: Verdict) -> None:
         self.path, self.variant, self.values, self.verdict = path, variant, values, verdict
         self.gradient = variant.rewriter == "gradient"
-        self.feeds = {number: self.feeds_of(one) for number, one in values.items()}
-
-    def feeds_of(self, values: Values) -> dict[str, Array]:
-        """Inputs that the file still has."""
-        names = {x.name for x in sx.load(self.path).graph.inputs}
-        return {name: array for name, array in values.feeds.items() if name in names}
+        self.feeds = {number: feeds_of(path, each) for number, each in values.items()}
 
     def run(self) -> None:
         try:
@@ -144,13 +173,8 @@ class Judgement:
 
     def run_onnxruntime(self) -> None:
         """Compares it with the reference engine; notes why it cannot run the file."""
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 4
-        options.intra_op_num_threads = 1
         try:
-            session = onnxruntime.InferenceSession(
-                str(self.path), options, providers=["CPUExecutionProvider"]
-            )
+            session = onnxruntime_session(self.path)
             for number, feed in self.feeds.items():
                 names = [x.name for x in session.get_outputs()]
                 outputs = dict(zip(names, session.run(None, feed), strict=True))

@@ -92,7 +92,11 @@ def t5_encoder() -> nn.Module:
 
 
 class DeBERTa(nn.Module):
-    """Scores of content with relative positions, gathered by distance."""
+    """Scores of content with relative positions, gathered by distance.
+
+    The embeddings of positions depend on the input: exporters would fold their projections, and the file's gradients of the
+    shared weights would lack that part.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -107,7 +111,7 @@ class DeBERTa(nn.Module):
         places = torch.arange(length, device=ids.device)
         distance = (places[:, None] - places[None] + 4).clamp(0, 7)
         index = distance.expand(x.shape[0], length, length)
-        far = self.relative.weight
+        far = self.relative.weight + x[:1, 0]
         to_place = (q @ self.k(far).T).gather(2, index)
         from_place = (k @ self.q(far).T).gather(2, index).transpose(1, 2)
         scores = (q @ k.transpose(1, 2) + to_place + from_place) / math.sqrt(24)

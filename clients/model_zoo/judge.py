@@ -12,6 +12,7 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,7 @@ from sardonyx._src.compile.program.program import FallbackOp
 from sardonyx._src.rewrite.proof.compare import MIN_MAGNITUDE, difference, relative_tolerance
 from sardonyx._src.runtime.engine import NativeEngine
 from sardonyx._src.runtime.session_origin import Engine
-from sardonyx.errors import SardonyxError, ShapeWarning
+from sardonyx.errors import InvalidModel, SardonyxError, ShapeWarning
 
 os.environ.setdefault("SARDONYX_CACHE", str(FOLDER / "cache"))  # not the user's
 # Of the sets of sizes in one session; a repeated one runs on the fast path.
@@ -89,44 +90,60 @@ def judge_variant(network: Network, variant: Variant) -> Verdict:
         return verdict
     except (SardonyxError, AssertionError) as error:
         verdict.faults = [f"{variant.rewriter}: {type(error).__name__}: {error}"]
-        return verdict
+        path = None
     values = {number: values_of(network, number) for number in sorted(set(variant.numbers))}
-    Judgement(path, variant, values, verdict).run()
+    if path is not None:
+        Judgement(path, variant, values, verdict).run()
     if verdict.faults and (reason := invalid_export(network, variant, values)):
         return Verdict(str(variant), missing=reason)
     return verdict
 
 
 def invalid_export(network: Network, variant: Variant, values: Mapping[int, Values]) -> str:
-    """Why the file that torch wrote is wrong before anything rewrites it: neither engine can run it; "" if one can.
+    """Why the file that torch wrote is wrong before anything rewrites it; "" if it is not.
 
-    Both exporters know constants in some places where sizes differ from run to run.
+    It is not ONNX, or neither engine can run it, or both compute the same, which is not what torch computes.  Both exporters
+    write constants in some places where sizes differ from run to run, and TorchScript loses the sums of index_add.
     """
     path = export(network, variant.export)
     for number, each in values.items():
         feeds = feeds_of(path, each)
+        theirs = run_onnxruntime(path, feeds)
         try:
             with warnings.catch_warnings(action="ignore"):
-                sx.Session(path, engine="reference").run(feeds)
+                ours = sx.Session(path, engine="reference").run(feeds)
         except SardonyxError as error:
-            try:
-                onnxruntime_session(path).run(None, feeds)
-            except Exception:  # noqa: BLE001  # its exceptions have no common base
+            if isinstance(error, InvalidModel) or isinstance(theirs, str):
                 return f"invalid for sizes {number}: {describe(error)}"
+            continue
+        right = dict(zip(ours, each.outputs, strict=True))
+        wrong = next(differences(ours, right, {}), "")
+        if wrong and not isinstance(theirs, str) and not any(differences(theirs, ours, {})):
+            return f"not what torch computes for sizes {number}: {wrong}"
     return ""
+
+
+def run_onnxruntime(path: Path, feeds: Mapping[str, Array]) -> Outputs | str:
+    """The outputs, or an error."""
+    try:
+        session = onnxruntime_session(path)
+        return dict(zip((x.name for x in session.get_outputs()), session.run(None, feeds), strict=True))
+    except Exception as error:  # noqa: BLE001  # its exceptions have no common base
+        return describe(error)
+
+
+@lru_cache(maxsize=1)  # for the next sizes
+def onnxruntime_session(path: Path) -> onnxruntime.InferenceSession:
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
 def feeds_of(path: Path, values: Values) -> dict[str, Array]:
     """Inputs that the file still has."""
     names = {x.name for x in sx.load(path).graph.inputs}
     return {name: array for name, array in values.feeds.items() if name in names}
-
-
-def onnxruntime_session(path: Path) -> onnxruntime.InferenceSession:
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    options.intra_op_num_threads = 1
-    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
 class Judgement:
@@ -147,7 +164,7 @@ class Judgement:
             return
         for number, outputs in self.expected.items():
             self.compare_with_torch(number, outputs)
-        self.run_onnxruntime()
+        self.compare_with_onnxruntime()
         first = self.run_session("native", 1)
         second = self.run_session("native", 2)
         self.run_session("auto", 1)
@@ -171,17 +188,15 @@ class Judgement:
             pairs |= {name: gradients[name] for name in names if name in gradients}
         self.report(f"reference beside torch, sizes {number}", differences(outputs, pairs, values.roundings))
 
-    def run_onnxruntime(self) -> None:
-        """Compares it with the reference engine; notes why it cannot run the file."""
-        try:
-            session = onnxruntime_session(self.path)
-            for number, feed in self.feeds.items():
-                names = [x.name for x in session.get_outputs()]
-                outputs = dict(zip(names, session.run(None, feed), strict=True))
-                faults = list(self.differences(outputs, number))
-                self.verdict.onnxruntime = self.verdict.onnxruntime or "; ".join(faults)
-        except Exception as error:  # noqa: BLE001  # its exceptions have no common base
-            self.verdict.onnxruntime = describe(error)
+    def compare_with_onnxruntime(self) -> None:
+        """Notes why it cannot run the file, or how it differs from the reference engine."""
+        for number, feed in self.feeds.items():
+            outputs = run_onnxruntime(self.path, feed)
+            if isinstance(outputs, str):
+                self.verdict.onnxruntime = outputs
+                return
+            faults = list(self.differences(outputs, number))
+            self.verdict.onnxruntime = self.verdict.onnxruntime or "; ".join(faults)
 
     def run_session(self, engine: Engine, threads: int) -> list[Outputs]:
         """The outputs of each run of a session, compared with those of the reference engine."""

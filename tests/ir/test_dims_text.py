@@ -195,3 +195,7 @@ def test_the_longest_texts_are_read_in_seconds() -> None:
     start = time.perf_counter()
     assert isinstance(parse(text), Expr)
     assert time.perf_counter() - start < 10
+
+
+def test_equal_texts_are_parsed_once() -> None:
+    assert from_param("8*(once+3)//7") is from_param("".join(["8*(once", "+3)//7"]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Literal, NoReturn, TypeAlias
 
 from sardonyx._src.ir.dims.atoms import Atom, Monomial, Symbol, leaves, lone_atom
@@ -184,6 +185,7 @@ def parse(text: str) -> Known:
     return DimParser(text, atom_expr).whole()
 
 
+@lru_cache(maxsize=1024)  # values of a graph have few different dims, and long texts
 def from_param(text: str) -> Expr:
     """The meaning of a `dim_param`: the expression of which it is the canonical text, or else a symbol of
     that name.

@@ -17,7 +17,7 @@ import torch
 from model_zoo import campaign, timing
 from model_zoo.catalogue import NETWORKS
 from model_zoo.exports import ROOT
-from model_zoo.judge import Verdict
+from model_zoo.judge import ROUNDING_FACTOR, Verdict
 from model_zoo.registry import Network
 from model_zoo.timing import Timing, stored_timings
 
@@ -26,9 +26,10 @@ HEAD = """# Networks as exporters write them
 
 Written by `clients/model_zoo/page.py`. {count} small networks, exported by torch {torch} with its dynamo exporter and with TorchScript, each at two operator sets, with dynamic sizes and with fixed ones, also as onnxslim and
 onnxruntime's optimizer rewrite them and after `sx.optimize`, `sx.convert` and `sx.gradient`. A session runs four sets of sizes forwards and backwards, on one thread and on two, under `engine="native"` and `"auto"`; all results are
-compared with the reference engine, which is compared with torch. A variant is right if all of this agrees within the tolerances of `sardonyx compare`, equal bits for both numbers of threads, without a bailout or a defect.
+compared with the reference engine, which is compared with torch. A variant is right if all of this agrees within the tolerances of `sardonyx compare`, to which that of a gradient adds {factor} times the rounding error of torch's float32 gradient, with
+equal bits for both numbers of threads, and without a bailout or a defect.
 
-{right} of {judged} variants are right; {missing} more could not be exported or rewritten. onnxruntime {onnxruntime} does not run, or differs in, {refused} of them.
+{right} of {judged} variants are right; {missing} more could not be exported or rewritten, or torch writes an invalid file. onnxruntime {onnxruntime} does not run, or differs in, {refused} of the {judged}.
 """
 COLUMNS = "| network | right | not exported | fallback operations | onnxruntime refuses | dynamo, ms | ratio | TorchScript, ms | ratio |\n|---|---|---|---|---|---|---|---|---|"
 NOTE = """Times are medians of runs with the sizes of the export, of the dynamic file of each exporter, one thread; the ratio is our time over that of onnxruntime, below 1 where Sardonyx is faster. Fallback operations are those of all variants,
@@ -40,13 +41,12 @@ SLOWER = """## Slower than onnxruntime
 |---|---|---|---|---|"""
 MISSING = """## Not exported
 
-Variants without a file, or whose file onnxruntime does not run: what torch, a rewriter, or onnxruntime says.
+Variants without a valid file, or whose file onnxruntime does not run: what torch, a rewriter, our reference engine or onnxruntime says.
 
 | network | variants | reason |
 |---|---|---|"""
-REASONS: Mapping[
-    str, str
-] = {}  # why a network is slower than on onnxruntime, where no fallback operation explains it
+# Why a network is slower than on onnxruntime, where no fallback operation explains it.
+REASONS: Mapping[str, str] = {}
 
 
 def verdicts_of(network: Network) -> Sequence[Verdict]:
@@ -67,6 +67,7 @@ def page() -> str:
         right=sum(not verdict.faults for verdict in judged),
         judged=len(judged),
         missing=len(everything) - len(judged),
+        factor=ROUNDING_FACTOR,
         refused=sum(bool(verdict.onnxruntime) for verdict in judged),
     )
     sections = [head]

@@ -11,6 +11,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,7 @@ class Network:
         sizes = self.sizes[number]
         return {name: x.draw(generator, x.sized(sizes), sizes) for name, x in self.inputs.items()}
 
+    @cache  # noqa: B019  # networks live as long as the process
     def digest(self) -> str:
         """Of the sources of the family and of the layers that families share, but not of their format."""
         file = Path(inspect.getfile(self.make))

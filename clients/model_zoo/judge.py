@@ -29,6 +29,7 @@ from sardonyx._src.runtime.session_origin import Engine
 from sardonyx.errors import InvalidModel, SardonyxError, ShapeWarning
 
 os.environ.setdefault("SARDONYX_CACHE", str(FOLDER / "cache"))  # not the user's
+os.environ.setdefault("SARDONYX_FATAL_DEFECTS", "1")  # runs the compiler's verifier as well
 # Of the sets of sizes in one session; a repeated one runs on the fast path.
 ORDER = (0, 0, 1, 2, 3, 3, 2, 1, 0)
 # Tolerance of a gradient, in errors of torch in float32: other orders of sums round otherwise.

@@ -98,3 +98,21 @@ def test_gradients_keep_their_names_beside_equal_ones() -> None:
     result = sx.gradient(sx.from_text(text), "y", "x")
     out = outputs(result, "reference", x=np.zeros(2, np.float32), c=np.True_)
     np.testing.assert_allclose(list(out.values())[-1], [1, 1])
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_declared_sizes_of_the_export_are_not_relied_on(engine: Engine) -> None:
+    """torch's dynamo exporter declares [N, 13, ...] for values after an LSTM, though the sequence's length is dynamic."""
+    text = """<ir_version: 10, opset_import: ["": 18]> g (float[N,L] x) => (float[N,2] y)
+      <float[N,13] a, int64[1] starts = {-2}, int64[1] ends = {9223372036854775807}, int64[1] axes = {1}>
+    { a = Exp(x)  y = Slice(a, starts, ends, axes) }"""
+    result = sx.gradient(sx.from_text(text), "y", "x")
+    out = outputs(result, engine, x=np.zeros((3, 5), np.float32))
+    np.testing.assert_allclose(out["x_gradient"], [[0, 0, 0, 1, 1]] * 3)
+
+
+def test_declared_sizes_that_inference_does_not_know_are_kept() -> None:
+    text = """<ir_version: 10, opset_import: ["": 18]> g (float[N,L] x, int64[2] s) => (float[N] y) <float[N,4] a>
+    { a = Reshape(x, s)  y = ReduceSum<keepdims = 0, noop_with_empty_axes = 0>(a) }"""
+    result = sx.gradient(sx.from_text(text), "y", "a")
+    assert str(result.graph.outputs[-1].type) == "float[N,4]"

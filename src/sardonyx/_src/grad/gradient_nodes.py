@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from sardonyx._src.convert.outline import read_values
 from sardonyx._src.errors import InvalidModel
 from sardonyx._src.grad.detection import has_gradient_nodes, is_gradient
-from sardonyx._src.grad.preparation import expand_path, infer_types, inline_calls, update
+from sardonyx._src.grad.preparation import expand_path, infer_sizes_anew, infer_types, inline_calls, update
 from sardonyx._src.grad.reverse import BackwardNodes, ReverseSweep
 from sardonyx._src.ir.clone import Copier
 from sardonyx._src.ir.graph import Graph, Node, Value
@@ -41,6 +41,7 @@ def prepare(model: Model) -> Model:
     if has_gradient_nodes(result):
         link_named_values(result)
     inline_calls(result)
+    infer_sizes_anew(result)
     while (node := next(filter(is_gradient, nodes(result.graph)), None)) is not None:
         replace_gradient_node(result, node)
     return result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from sardonyx._src.convert.converter import convert
 from sardonyx._src.convert.expansion import expand
@@ -17,7 +18,8 @@ from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.inline import inline
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.names import FreshNames
-from sardonyx._src.ir.walk import location, nodes
+from sardonyx._src.ir.types import TensorType, Type
+from sardonyx._src.ir.walk import location, nodes, roots
 from sardonyx._src.ops.bind import schema_of
 from sardonyx._src.ops.registry import find
 from sardonyx._src.schema import domains, latest
@@ -102,6 +104,34 @@ def must_expand(node: Node, model: Model) -> bool:
         return False
     version = schema_of(node, model.opset_imports).since_version
     return version in op.bodies and find_gradient(node.domain, node.op_type, version) is None
+
+
+def infer_sizes_anew(model: Model) -> None:
+    """Types computed values by inference, and by their declarations only where it does not know a type or dim.
+
+    Exporters declare sizes of the export, and backward nodes rely on sizes.
+    """
+    results = [value for root in roots(model) for node in nodes(root) for value in node.outputs]
+    declared = {value: value.type for value in results}
+    for value in results:
+        value.type = None
+    infer_types(model)
+    for value, type_ in declared.items():
+        value.type = complete(value.type, type_)
+
+
+def complete(inferred: Type | None, declared: Type | None) -> Type | None:
+    """The inferred type, with what only the declaration knows."""
+    if inferred is None:
+        return declared
+    if not isinstance(inferred, TensorType) or not isinstance(declared, TensorType) or declared.shape is None:
+        return inferred
+    if inferred.shape is None:
+        return replace(inferred, shape=declared.shape)
+    if len(inferred.shape) != len(declared.shape):
+        return inferred
+    dims = (known if a is None else a for a, known in zip(inferred.shape, declared.shape, strict=True))
+    return replace(inferred, shape=tuple(dims))
 
 
 def infer_types(model: Model) -> InferenceState:

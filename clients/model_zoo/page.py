@@ -32,7 +32,7 @@ equal bits for both numbers of threads, and without a bailout or a defect.
 {right} of {judged} variants are right; {missing} more could not be exported or rewritten, or torch writes an invalid file. onnxruntime {onnxruntime} does not run, or differs in, {refused} of the {judged}.
 """
 COLUMNS = "| network | right | not exported | fallback operations | onnxruntime refuses | dynamo, ms | ratio | TorchScript, ms | ratio |\n|---|---|---|---|---|---|---|---|---|"
-NOTE = """Times are medians of runs with the sizes of the export, of the dynamic file of each exporter, one thread; the ratio is our time over that of onnxruntime, below 1 where Sardonyx is faster. Fallback operations are those of all variants,
+NOTE = """Times are medians of the processor time of runs with the sizes of the export, of the dynamic file of each exporter, one thread; the ratio is our time over that of onnxruntime, below 1 where Sardonyx is faster. Fallback operations are those of all variants,
 with the number of variants."""
 REASON_LENGTH = 160  # characters
 SLOWER = """## Slower than onnxruntime

@@ -60,7 +60,7 @@ def measure_export(network: Network, exporter: str) -> Timing:
         path = export(network, Export(exporter, TIMED[exporter]))
         feeds = values_of(network, 0).feeds
         theirs, ours = measure_engines(str(path), ENGINES, 1, feeds, ROUNDS, clock=time.process_time)
-        kernels = profile(path, feeds).kernels if ours.median > theirs.median else ()
+        kernels = profile(path, feeds).kernels if ours.median > theirs.median else []
     except Exception as error:  # noqa: BLE001  # those of onnxruntime have no common base
         return Timing(exporter, nan, nan, " ".join(str(error).split())[:160])
     total = sum(kernel.seconds for kernel in kernels)

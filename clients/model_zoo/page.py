@@ -29,7 +29,7 @@ onnxruntime's optimizer rewrite them and after `sx.optimize`, `sx.convert` and `
 compared with the reference engine, which is compared with torch. A variant is right if all of this agrees within the tolerances of `sardonyx compare`, to which that of a gradient adds {factor} times the rounding error of torch's float32 gradient, with
 equal bits for both numbers of threads, and without a bailout or a defect.
 
-{right} of {judged} variants are right; {missing} more could not be exported or rewritten, or torch writes an invalid file. onnxruntime {onnxruntime} does not run, or differs in, {refused} of the {judged}.
+{complete}{right} of {judged} variants are right; {missing} more could not be exported or rewritten, or torch writes an invalid file. onnxruntime {onnxruntime} does not run, or differs in, {refused} of the {judged}.
 """
 COLUMNS = "| network | right | not exported | fallback operations | onnxruntime refuses | dynamo, ms | ratio | TorchScript, ms | ratio |\n|---|---|---|---|---|---|---|---|---|"
 NOTE = """Times are medians of the processor time of runs with the sizes of the export, of the dynamic file of each exporter, one thread; the ratio is our time over that of onnxruntime, below 1 where Sardonyx is faster. Fallback operations are those of all variants,
@@ -62,6 +62,7 @@ def page() -> str:
     judged = [verdict for verdict in everything if not verdict.missing]
     head = HEAD.format(
         count=len(NETWORKS),
+        complete=completeness(),
         torch=torch.__version__.partition("+")[0],
         onnxruntime=onnxruntime.__version__,
         right=sum(not verdict.faults for verdict in judged),
@@ -82,6 +83,16 @@ def page() -> str:
     return (
         "\n\n".join([*(text.strip() for text in sections), *([f"{SLOWER}\n{slower}"] if slower else [])])
         + "\n"
+    )
+
+
+def completeness() -> str:
+    """A sentence on networks of which all variants are judged, unless those are all networks."""
+    count = sum(campaign.stored_verdicts(network, every=True) is not None for network in NETWORKS.values())
+    if count == len(NETWORKS):
+        return ""
+    return (
+        f"All variants are judged of {count} networks, and those that `make test-zoo` selects of the others. "
     )
 
 

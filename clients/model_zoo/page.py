@@ -16,7 +16,7 @@ import torch
 
 from model_zoo import campaign, timing
 from model_zoo.catalogue import NETWORKS
-from model_zoo.exports import ROOT
+from model_zoo.exports import FOLDER, ROOT
 from model_zoo.judge import ROUNDING_FACTOR, Verdict
 from model_zoo.registry import Network
 from model_zoo.timing import Timing, stored_timings
@@ -101,7 +101,7 @@ def row(network: Network, verdicts: Sequence[Verdict]) -> str:
     right = sum(not verdict.faults for verdict in judged)
     refused = sum(bool(verdict.onnxruntime) for verdict in judged) or ""
     missing = len(verdicts) - len(judged) or ""
-    times = {x.exporter: x for x in stored_timings(network)}
+    times = {x.exporter: x for x in valid_timings(network, verdicts)}
     cells = [cell for exporter in timing.TIMED for cell in time_cells(times.get(exporter))]
     columns = [network.name, f"{right}/{len(judged)}", missing, fallbacks(judged), refused, *cells]
     return f"| {' | '.join(map(str, columns))} |"
@@ -113,6 +113,13 @@ def fallbacks(verdicts: Sequence[Verdict]) -> str:
     return ", ".join(f"{operator} ({count})" for operator, count in sorted(counts.items()))
 
 
+def valid_timings(network: Network, verdicts: Sequence[Verdict]) -> list[Timing]:
+    """Times of files that torch writes rightly."""
+    invalid = {verdict.variant for verdict in verdicts if verdict.missing}
+    timings = stored_timings(network)
+    return [x for x in timings if f"{x.exporter}-{timing.TIMED[x.exporter]}" not in invalid]
+
+
 def time_cells(times: Timing | None) -> tuple[str, str]:
     if times is None or math.isnan(times.ratio):
         return "", ""
@@ -121,7 +128,7 @@ def time_cells(times: Timing | None) -> tuple[str, str]:
 
 def slower_rows(verdicts: Mapping[str, Sequence[Verdict]]) -> Iterator[str]:
     for name, network in NETWORKS.items():
-        for times in stored_timings(network):
+        for times in valid_timings(network, verdicts[name]):
             if times.ratio > 1:
                 plain = [
                     v for v in verdicts[name] if v.variant.startswith(times.exporter) and "," not in v.variant
@@ -139,7 +146,7 @@ def missing_rows(verdicts: Mapping[str, Sequence[Verdict]]) -> Iterator[str]:
             elif verdict.onnxruntime:
                 reasons.setdefault(f"onnxruntime: {verdict.onnxruntime}", []).append(verdict.variant)
         for reason, variants in reasons.items():
-            text = reason.replace("|", "\\|").replace("<", "&lt;")[:REASON_LENGTH]
+            text = reason.replace(f"{FOLDER}/", "").replace("|", "\\|").replace("<", "&lt;")[:REASON_LENGTH]
             yield f"| {name} | {'; '.join(variants)} | {text} |"
 
 

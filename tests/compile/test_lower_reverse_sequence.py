@@ -27,7 +27,6 @@ def test_sequences_are_reversed(time_axis: int, dtype: str) -> None:
     for length, batch, rest, lengths in [
         (4, 3, 5, [4, 0, 2]),
         (1, 1, 1, [1]),
-        (0, 2, 3, [0, 0]),
         (3, 2, 0, [1, 3]),
     ]:
         shape = (length, batch, rest) if time_axis == 0 else (batch, length, rest)
@@ -41,6 +40,17 @@ def test_sequences_are_reversed(time_axis: int, dtype: str) -> None:
 def test_a_sequence_of_scalars() -> None:
     feeds = {"x": normal(4, 2), "n": np.array([3, 4])}
     assert_matches_reference(model_text("float", 0, ""), feeds)
+
+
+def test_sequences_without_steps_have_no_length() -> None:
+    for engine in ("native", "reference"):
+        session = sx.Session(
+            parse_model(model_text("float", 0), opset=28),
+            engine="native" if engine == "native" else "reference",
+        )
+        assert session.run({"x": normal(0, 2, 3), "n": np.zeros(2, np.int64)})["y"].shape == (0, 2, 3)
+        with pytest.raises(sx.EvaluationError, match=r"must be 2 numbers in \[0, 0\]"):
+            session.run({"x": normal(0, 2, 3), "n": np.array([2, 0])})
 
 
 @pytest.mark.parametrize("lengths", [[5, 1], [1, -1], [2**62, 0]])

@@ -73,6 +73,10 @@ CASES: dict[str, tuple[str, str, str, int, Shapes, Shapes]] = {
         "float[n,m] x", "int64[1] o = {-1}", "s = Shape<start = 1>(x) t = Concat<axis = 0>(s, o) y = Reshape(x, t)", 21,
         {"x": (2, 3)}, {"x": (0, 0)},
     ),
+    "a size that is left beside none": (
+        "float[n,1] x", "int64[1] o = {-1}", "s = Shape<end = 1>(x) t = Concat<axis = 0>(s, o) y = Reshape(x, t)", 21,
+        {"x": (2, 1)}, {"x": (0, 1)},
+    ),
     "rows that another input has": (
         "float[n,6] x, float[m] z", "int64[1] o = {-1}, int64[1] c = {6}",
         "s = Shape(z) t = Concat<axis = 0>(s, c) f = Reshape(x, o) y = Reshape(f, t)", 21,

@@ -49,7 +49,7 @@ PAIRS = {
     "a stated size, where 0 copies one": (
         "float[n,m] x",
         "s = Shape<start = 1>(x) o = Constant<value = int64[1] {-1}>() t = Concat<axis = 0>(s, o) y = Reshape(x, t)",
-        ["min(n,1) = min(m,1)*min(n,1)"],
+        ["min(n,1) = min(m,1)*min(n,1)", "1 = min(m,1)"],
     ),
     "known sizes": ("float[n,4] x, float[4,m] z", "y = MatMul(x, z)", []),
 }

@@ -30,6 +30,8 @@ def match_reverse_sequence(op: BoundNode, scope: Scope) -> Region[int] | None:
         return None
     if not guard_shape(scope, scope.shape(lengths), (shape[axes[0]],)):
         return None
+    if not scope.guard_ge(shape[axes[1]], 1):
+        return None  # without steps, the kernel reads no lengths
     reads = (Read(data), Read(lengths))
     return Region("ReverseSequence", (op.node,), axes[1], reads, (Write(op.output),))
 

@@ -40,11 +40,11 @@ PARAMETERS = Parameters("x", "y", "rows", "n", "columns", "x_step", "y_step", "d
 def softmax_columns_step(
     space: IterationSpace, x: TensorView, y: TensorView, axis: int, *, log: bool
 ) -> Step:
-    """The step over a space of x and y, [..., n, ..., columns]; adjacent columns are contiguous in both."""
+    """The step over a space of x and y, [..., n, ..., columns]; adjacent columns are contiguous in both, or there is one."""
     outer = simplify(space.drop_dim(axis), by=1)
     inner = find_columns(outer)
-    assert inner is not None, f"columns must be contiguous; got {x} and {y}"
-    columns, rows = outer.shape[inner], row_space(outer.drop_dim(inner), by=1)
+    columns = 1 if inner is None else outer.shape[inner]
+    rows = row_space(outer if inner is None else outer.drop_dim(inner), by=1)
     kernel = Kernel(
         f"softmax_columns_{log}_{rows.rank}",
         partial(softmax_columns_module, log=log, rank=rows.rank),

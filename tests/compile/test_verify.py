@@ -12,7 +12,7 @@ from compile.small_programs import X, plan, program, step, tensor
 from compile.stages import AVX2, Stages, model_of, stages_of
 from sardonyx._src.compile.codegen.expressions import Local
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.layouts.laid_out import LaidOutRegion, LayoutItem
+from sardonyx._src.compile.layouts.laid_out import LaidOutRegion, LayoutCopy, LayoutItem
 from sardonyx._src.compile.layouts.verify import verify_layouts
 from sardonyx._src.compile.partition.region import Alias, Region, Write
 from sardonyx._src.compile.partition.scope import RegionGraph
@@ -230,6 +230,20 @@ def test_a_buffer_that_only_one_branch_writes_is_not_read_after_it() -> None:
         step([A], B),
     )
     verify_program(program(both))
+
+
+def test_elements_are_compared_at_sizes_that_a_run_may_have() -> None:
+    """The second part is as long as the input is longer than the other one: never less than 0."""
+    laid_out = stages_of(
+        """g (float[N] x, float[M] z) => (float[?] y) {
+             n = Shape(x) m = Shape(z) r = Sub(n, m) l = Concat<axis = 0>(m, r) p, q = Split<axis = 0>(x, l)
+             y = Concat<axis = 0>(q, z)
+           }"""
+    ).laid_out
+    verify_layouts(laid_out)
+    shortened = [item for item in laid_out.items if not isinstance(item, LayoutCopy)]
+    with pytest.raises(AssertionError, match="output y"):
+        verify_layouts(replace(laid_out, items=shortened))
 
 
 # --- sizes -----------------------------------------------------------------------------------

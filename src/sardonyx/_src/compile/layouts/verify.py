@@ -39,23 +39,45 @@ from sardonyx._src.compile.program.tensor import (
     channels_last_permutation,
 )
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.dims import Expr, evaluate
 from sardonyx._src.ir.graph import Node, Value
 
 Where: TypeAlias = Callable[[], str]  # describes an item, for messages
-SAMPLE_SIZES = (61, 2)  # of symbolic dims; the next two numbers are sizes of other ones
+# Of symbolic dims; the next two numbers are sizes of other ones.  Of each row, the first that leaves no dim negative.
+SAMPLE_SIZES = ((61, 127), (2, 5, 11, 23))
 
 
 def verify_layouts(graph: LaidOutGraph) -> None:
     """Asserts that each tensor is written before it is read, in bounds and by one item, and holds the value it is read for."""
     facts = SizeFacts((*graph.guards, *graph.graph.scope.prepared.guards))
     verify_sizes(graph, facts)
-    symbols = graph.graph.scope.symbols
-    firsts = SAMPLE_SIZES if symbols else SAMPLE_SIZES[:1]
-    samples = [sample for first in firsts if (sample := facts.sample(symbols, first)) is not None]
+    rows = SAMPLE_SIZES if graph.graph.scope.symbols else SAMPLE_SIZES[:1]
+    samples = [sample for firsts in rows if (sample := find_sample(graph, facts, firsts)) is not None]
     verifier = LayoutVerifier(graph, TensorBoxes(samples), facts, {})
     verifier.verify_items(graph.items)
     for value, output in graph.outputs.items():
         verifier.verify_output(value, output)
+
+
+def find_sample(graph: LaidOutGraph, facts: SizeFacts, firsts: Sequence[int]) -> Mapping[str, int] | None:
+    """Sizes of a run that the program does not reject: its guards hold, and no tensor has a negative dim."""
+    symbols, dims = graph.graph.scope.symbols, symbolic_dims(graph.items)
+    for first in firsts:
+        sizes = facts.sample(symbols, first)
+        if sizes is not None and all((evaluate(dim, sizes) or 0) >= 0 for dim in dims):
+            return sizes
+    return None
+
+
+def symbolic_dims(items: Sequence[LayoutItem]) -> set[Expr]:
+    """The symbolic dims of the tensors of items and of their bodies."""
+    dims: set[Expr] = set()
+    for item in items:
+        for tensor in (*tensors_read(item), *tensors_written(item)):
+            dims.update(dim for dim in tensor.shape if isinstance(dim, Expr))
+        for body in item.bodies if isinstance(item, LaidOutRegion) else ():
+            dims |= symbolic_dims(body.items)
+    return dims
 
 
 class LayoutVerifier:

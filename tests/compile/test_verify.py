@@ -235,7 +235,7 @@ def test_a_buffer_that_only_one_branch_writes_is_not_read_after_it() -> None:
 def test_elements_are_compared_at_sizes_that_a_run_may_have() -> None:
     """The second part is as long as the input is longer than the other one: never less than 0."""
     laid_out = stages_of(
-        """g (float[N] x, float[M] z) => (float[?] y) {
+        """g (float[A] x, float[B] z) => (float[?] y) {
              n = Shape(x) m = Shape(z) r = Sub(n, m) l = Concat<axis = 0>(m, r) p, q = Split<axis = 0>(x, l)
              y = Concat<axis = 0>(q, z)
            }"""

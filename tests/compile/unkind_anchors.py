@@ -97,8 +97,8 @@ def conv(g: UnkindGraphBuilder, x: RandomValue) -> Nodes:
     outputs = groups * (1 if groups == channels > 1 and g.flip(0.8) else g.draw_channels())
     weights = g.add_constant(g.draw_signs((outputs, channels // groups, *kernel)))
     bias = [g.add_constant(g.draw_normal((outputs,)))] if g.flip(0.3) else []
-    if kernel == [3] * (x.rank - 2):  # Winograd convolutions round
-        return g.add_node("Conv", x, weights, *bias, group=groups, extra_attributes=attributes)
+    if kernel == [3] * (x.rank - 2):
+        return g.add_transformed_sum("Conv", x, weights, *bias, group=groups, **attributes)
     return g.add_sum("Conv", x, weights, *bias, group=groups, **attributes)
 
 

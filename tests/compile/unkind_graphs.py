@@ -160,15 +160,16 @@ class UnkindGraphBuilder(RandomGraphBuilder):
     def add_sum(
         self, op_type: str, *inputs: RandomValue | None, **attributes: object
     ) -> list[RandomValue] | None:
-        """Adds a node that computes sums of products, which are exact if the inputs are integers.
+        """Adds a node that computes sums of products, which are exact if the inputs are integers."""
+        exact = all(x is None or is_integral(x) for x in inputs)
+        return self.add_node(op_type, *inputs, exact=exact, extra_attributes=attributes)
 
-        Those of 3x3 convolutions are not: the factors of Winograd's transforms are fractions.
-        """
-        weights = inputs[1]
-        may_be_winograd = op_type == "Conv" and weights is not None and weights.shape[-2:] == (3, 3)
-        exact = not may_be_winograd and all(x is None or is_integral(x) for x in inputs)
-        self.max_rounded = MAX_TRANSFORMED if may_be_winograd else MAX_ROUNDED
-        results = self.add_node(op_type, *inputs, exact=exact, extra_attributes=attributes)
+    def add_transformed_sum(
+        self, op_type: str, *inputs: RandomValue | None, **attributes: object
+    ) -> list[RandomValue] | None:
+        """Adds a node that may compute sums of products by Winograd's transforms, which round."""
+        self.max_rounded = MAX_TRANSFORMED
+        results = self.add_node(op_type, *inputs, extra_attributes=attributes)
         self.max_rounded = MAX_ROUNDED
         return results
 

@@ -338,12 +338,12 @@ def halves(whole: TensorView, axis: int) -> tuple[TensorView, TensorView]:
 @pytest.mark.parametrize("axis", range(4))
 @pytest.mark.parametrize("perm", [(0, 1, 2, 3), (0, 3, 1, 2)])
 def test_a_step_in_place_may_read_what_is_beside_its_output(axis: int, perm: tuple[int, ...]) -> None:
-    n, h = symbol("N"), symbol("H")
-    whole = tensor("a", n * 2, h * 2, 6, 8)
+    n, h, c = symbol("N"), symbol("H"), symbol("C")
+    whole = tensor("a", n * 2, h * 2, 6, 8 if axis < 3 else 2 * c)
     first, second = (half.permute(perm) for half in halves(whole, axis))
     fill = step([X], whole, in_place=False)
-    verify_program(program([fill, step([first], second)], sizes=["N", "H"]))
-    verify_program(program([fill, step([second], first)], sizes=["N", "H"]))
+    verify_program(program([fill, step([first], second)], sizes=["N", "H", "C"]))
+    verify_program(program([fill, step([second], first)], sizes=["N", "H", "C"]))
 
 
 @pytest.mark.parametrize(
@@ -378,6 +378,19 @@ def test_guards_tell_what_is_beside_an_output() -> None:
         verify_program(
             replace(program([actions[0], step([operand], shifted)], ["M", "N"]), guards=(Guard(n, m),))
         )
+
+
+def test_a_guard_tells_how_many_elements_a_broadcast_has() -> None:
+    """N channels of pixels, 1 or 8 of them, and 8 that are computed from them."""
+    n, m = symbol("N"), symbol("M")
+    whole = tensor("a", m, n + 8)
+    operand = replace(whole, shape=(m, 8), strides=(n + 8, dim_min(n - 1, 1)))
+    output = replace(whole, shape=(m, 8), offset=n)
+    steps = [step([X], whole, in_place=False), step([operand], output)]
+    valid = replace(program(steps, ["M", "N"]), guards=(Guard((n - 8) * (n - 1), 0),))
+    verify_program(valid)
+    with pytest.raises(AssertionError, match="overwrites a and reads other elements of it"):
+        verify_program(replace(valid, guards=()))
 
 
 @pytest.mark.parametrize("axis", range(4))

@@ -22,7 +22,8 @@ from sardonyx._src.compile.program.size_facts import SizeFacts
 from sardonyx._src.compile.program.step import ArgumentSlot, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, element_bytes
 from sardonyx._src.compile.program.verify_bindings import verify_bindings, verify_slot_stages
-from sardonyx._src.ir.dims import Expr, Known, dim_min, known_equal, known_ge
+from sardonyx._src.ir.dims import Expr, Known, dim_min, exact_div, known_equal, known_ge
+from sardonyx._src.ir.dims.atoms import DimCall
 
 Where: TypeAlias = Callable[[], str]  # describes an action, for messages
 
@@ -99,8 +100,8 @@ def verify_in_place(step: Step, facts: SizeFacts, where: Where) -> None:
     order, or none of them: a slice beside the one that it writes."""
     if step.in_place:
         for output, operand in product(step.writes, step.reads):
-            is_safe = operand.buffer is not output.buffer or keeps_elements(operand, output)
-            assert is_safe or keeps_elements(rewrite(operand, facts), rewrite(output, facts)), (
+            is_safe = operand.buffer is not output.buffer or keeps_elements(operand, output, facts)
+            assert is_safe or keeps_elements(rewrite(operand, facts), rewrite(output, facts), facts), (
                 f"{where()} overwrites {output.buffer.name} and reads other elements of it"
             )
 
@@ -111,10 +112,10 @@ def rewrite(tensor: TensorView, facts: SizeFacts) -> TensorView:
     return replace(tensor, offset=facts.rewrite(tensor.offset), shape=shape, strides=strides)
 
 
-def keeps_elements(operand: TensorView, output: TensorView) -> bool:
+def keeps_elements(operand: TensorView, output: TensorView, facts: SizeFacts) -> bool:
     """Whether a step that goes through both tensors of a buffer in order provably reads no element that it has written."""
     is_empty = 0 in (*operand.shape, *output.shape)
-    return is_empty or has_equal_strides(operand, output) or are_adjacent_slices(operand, output)
+    return is_empty or has_equal_strides(operand, output) or are_adjacent_slices(operand, output, facts)
 
 
 def has_equal_strides(a: TensorView, b: TensorView) -> bool:
@@ -128,10 +129,10 @@ def has_equal_strides(a: TensorView, b: TensorView) -> bool:
     )
 
 
-def are_adjacent_slices(a: TensorView, b: TensorView) -> bool:
+def are_adjacent_slices(a: TensorView, b: TensorView, facts: SizeFacts) -> bool:
     """Whether two tensors provably are slices of one tensor along an axis that do not overlap, as the inputs of a Concat
     whose copies are elided."""
-    common = with_common_strides(a, b)
+    common = with_common_strides(a, b, facts)
     if common is None or element_bytes(a.dtype) != element_bytes(b.dtype):
         return False
     a, b = common
@@ -139,27 +140,52 @@ def are_adjacent_slices(a: TensorView, b: TensorView) -> bool:
     return any(are_adjacent_along(axis, first, second) for axis in range(a.rank))
 
 
-def with_common_strides(a: TensorView, b: TensorView) -> tuple[TensorView, TensorView] | None:
+def with_common_strides(
+    a: TensorView, b: TensorView, facts: SizeFacts
+) -> tuple[TensorView, TensorView] | None:
     """Views of the same elements as two tensors with the same strides; None if there are none.
 
-    A dim that is repeated, with a stride of 0, has the elements of a unit dim, and a unit dim has any stride: that of a dim
-    which is 1 in some runs may be `stride * min(dim - 1, 1)`.
+    A dim that is repeated, with a stride of 0, has the elements of a unit dim, and a unit dim has any stride.  One that is
+    repeated in some runs, as its source has the size n or 1, has the stride `stride * min(n - 1, 1)` and n elements.
     """
     if a.rank != b.rank:
         return None
-    shapes = [[1 if s == 0 else d for d, s in zip(t.shape, t.strides, strict=True)] for t in (a, b)]
+    shapes: tuple[list[Known], list[Known]] = [], []
     strides: list[Known] = []
-    for m, n, stride, other in zip(*shapes, a.strides, b.strides, strict=True):
-        if m == 1 or stride == other * dim_min(m - 1, 1):
-            strides.append(other if other != 0 else stride)
-        elif n == 1 or other in (stride, stride * dim_min(n - 1, 1)):
-            strides.append(stride)
-        else:
+    for m, stride, n, other in zip(a.shape, a.strides, b.shape, b.strides, strict=True):
+        m, stride = with_stride(m, stride, other, facts)
+        n, other = with_stride(n, other, stride, facts)
+        if stride != other:
             return None
-    return (
-        replace(a, shape=tuple(shapes[0]), strides=tuple(strides)),
-        replace(b, shape=tuple(shapes[1]), strides=tuple(strides)),
+        shapes[0].append(m)
+        shapes[1].append(n)
+        strides.append(stride)
+    first, second = (
+        replace(view, shape=tuple(shape), strides=tuple(strides))
+        for view, shape in zip((a, b), shapes, strict=True)
     )
+    return first, second
+
+
+def with_stride(dim: Known, stride: Known, other: Known, facts: SizeFacts) -> tuple[Known, Known]:
+    """The dim and the stride of an axis: another stride, if the same elements have it."""
+    if stride == 0 or dim == 1:
+        return 1, other if other != 0 else stride
+    if isinstance(stride, Expr) and stride != other and other != 0:
+        factor = exact_div(stride, other)
+        size = repeated_size(factor)
+        if size is not None and stride == other * factor and facts.is_broadcast(size, dim):
+            return size, other
+    return dim, stride
+
+
+def repeated_size(factor: Known) -> Known | None:
+    """The n of a factor min(n - 1, 1); None for any other."""
+    atoms = [] if isinstance(factor, int) else [atom for monomial in factor.terms for atom in monomial]
+    match atoms:
+        case [DimCall(op="min", args=(rest, 1))] if factor == dim_min(rest, 1):
+            return rest + 1
+    return None
 
 
 def are_adjacent_along(axis: int, first: TensorView, second: TensorView) -> bool:
@@ -180,7 +206,9 @@ def are_adjacent_along(axis: int, first: TensorView, second: TensorView) -> bool
 
 def is_multiple(a: Known, b: Known) -> bool:
     """Whether a stride, which is not 0, provably is a multiple of another one."""
-    return a == b or (b != 0 and bool(known_equal(a % b, 0)))
+    if a == b or b == 0 or (isinstance(a, int) and isinstance(b, int)):
+        return a == b or (b != 0 and known_equal(a % b, 0) is True)
+    return exact_div(a, b) * b == a
 
 
 def span(view: TensorView, axes: Sequence[int]) -> Known:

@@ -46,7 +46,10 @@ Variants without a valid file, or whose file onnxruntime does not run: what torc
 | network | variants | reason |
 |---|---|---|"""
 # Why a network is slower than on onnxruntime, where no fallback operation explains it.
-REASONS: Mapping[str, str] = {}
+REASONS: Mapping[str, str] = {
+    "dbnet": "convolutions to one channel, and the Sigmoid and Exp after them, fill one lane of a vector",
+    "cyclegan": "convolutions to 3 and 4 channels fill as many lanes of a vector of 16",
+}
 
 
 def verdicts_of(network: Network) -> Sequence[Verdict]:

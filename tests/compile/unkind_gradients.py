@@ -92,4 +92,4 @@ def with_gradients(runs: Runs) -> Runs:
     Raises DifferentiationError where there are none.
     """
     names = [v.name for v in runs.model.graph.inputs if runs.feeds[0][v.name].dtype.kind == "f"]
-    return replace(runs, model=gradient(runs.model, runs.model.graph.outputs[0].name, names))
+    return replace(runs, model=gradient(runs.model, runs.model.graph.outputs[0].name, names), is_sound=False)

@@ -29,9 +29,9 @@ class NeRF(nn.Module):
         y = self.mlp(self.encode(points))
         colours = self.colour(torch.cat([y, directions[:, None].expand_as(points)], -1)).sigmoid()
         steps = torch.cat([depths[:, 1:] - depths[:, :-1], torch.full_like(depths[:, :1], 1e3)], 1)
-        opacity = 1 - torch.exp(-functional.softplus(self.density(y))[..., 0] * steps)
-        passed = torch.cumprod(torch.cat([torch.ones_like(opacity[:, :1]), 1 - opacity + 1e-6], 1), 1)
-        weights = opacity * passed[:, :-1]
+        # Sums of optical depths: exporters have no products along an axis.
+        depth = functional.softplus(self.density(y))[..., 0] * steps
+        weights = (1 - torch.exp(-depth)) * torch.exp(depth - depth.cumsum(1))
         return (weights[..., None] * colours).sum(1), (weights * depths).sum(1)
 
 

@@ -283,6 +283,17 @@ def test_sizes_are_bound_before_they_are_used(changed: dict[str, Any], message: 
         verify_program(program([late, LATE], ["N"]))
 
 
+def test_dims_of_inputs_are_those_of_callers_or_guarded() -> None:
+    """An input of N elements is no input of 64, unless a guard says so."""
+    value = Value("in", TensorType(DataType.FLOAT, (64,)))
+    operand = replace(X, shape=(64,))
+    narrowed = replace(program([step([operand], A)]), sizes={"N": ("in", 0)}, inputs={value: operand})
+    verify_program(replace(narrowed, guards=(Guard(N, 64),)))
+    verify_program(replace(narrowed, inputs={value: replace(X, shape=(symbol("N", low=2),))}))
+    with pytest.raises(AssertionError, match="dim 0 of the input in is 64, which is neither N nor guarded"):
+        verify_program(narrowed)
+
+
 @pytest.mark.parametrize("reads", ["sizes", "copy"])
 def test_actions_of_python_read_values_that_exist(reads: str) -> None:
     computed = Value("y", TensorType(DataType.INT64, (1, None)))

@@ -22,7 +22,7 @@ from sardonyx._src.compile.program.size_facts import SizeFacts
 from sardonyx._src.compile.program.step import ArgumentSlot, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, element_bytes
 from sardonyx._src.compile.program.verify_bindings import verify_bindings, verify_slot_stages
-from sardonyx._src.ir.dims import Expr, Known, dim_min, exact_div, known_equal, known_ge
+from sardonyx._src.ir.dims import Expr, Known, dim_min, exact_div, known_equal, known_ge, symbol
 from sardonyx._src.ir.dims.atoms import DimCall
 
 Where: TypeAlias = Callable[[], str]  # describes an action, for messages
@@ -40,6 +40,7 @@ def verify_program(program: Program) -> None:
             verify_slots(program.actions, i)
             verify_jump(program.actions, i)
         previous = action
+    verify_inputs(program, facts)
     verify_bindings(program, partial(describe_action, program.actions))
     written = verify_order(program.actions)
     for value, tensor in program.outputs.items():
@@ -47,6 +48,18 @@ def verify_program(program: Program) -> None:
         assert is_written, f"no action writes the output {value.name}"
     for guard in program.guards:
         assert can_hold(guard), f"the guard {guard} never holds"
+
+
+def verify_inputs(program: Program, facts: SizeFacts) -> None:
+    """A dim of an input is the size that callers may choose, or a guard says what it must be."""
+    tensors = {value.name: tensor for value, tensor in program.inputs.items()}
+    for name, (of, axis) in program.sizes.items():
+        if of in tensors:
+            dim, size = tensors[of].shape[axis], symbol(name)
+            is_known = isinstance(dim, Expr) and dim.substitute({name: size}) == size
+            assert is_known or facts.are_equal(dim, size), (
+                f"dim {axis} of the input {of} is {dim}, which is neither {name} nor guarded"
+            )
 
 
 def verify_step(step: Step, previous: Action | None, where: Where) -> None:

@@ -80,3 +80,21 @@ def test_a_mask_without_uses_keeps_nothing() -> None:
 
 def test_a_shape_that_a_run_states_may_be_invalid() -> None:
     assert_unchanged("g (float[1] x, int64[1] s) => (float[] y) { a = Reshape(x, s) y = Neg(a) }", PASS)
+
+
+def test_a_size_that_only_a_run_tells_may_be_none() -> None:
+    """Beside a size of 0, -1 is ambiguous: the Reshape refuses what the NonZero before it does not find."""
+    assert_unchanged(
+        """g (float[N] x) => (int64[] y) <int64[2] s = {-1, 0}> { a = NonZero(x) b = Reshape(a, s) y = Neg(b) }""",
+        PASS,
+        proof=False,
+    )
+
+
+def test_a_node_that_a_run_may_not_execute_is_kept() -> None:
+    assert_unchanged(
+        """g (bool c, float[N,1] x) => (float[] y) <int64[2] s = {0, -1}> {
+            y = If<then_branch = t () => (p) { a = Reshape(x, s) p = Neg(a) }, else_branch = e () => (q) { q = Abs(x) }>(c)
+        }""",
+        PASS,
+    )

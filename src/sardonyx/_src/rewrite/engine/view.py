@@ -10,6 +10,8 @@ import numpy as np
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import ExternalDataError
 from sardonyx._src.ir.attributes import AttributeType
+from sardonyx._src.ir.dims import Expr, known_equal
+from sardonyx._src.ir.dims.atoms import has_opaque_part
 from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array, Tensor
@@ -145,6 +147,21 @@ class View:
         """Whether all elements of operands are known, such as those of a shape: a run may state invalid ones in place of others."""
         operands = [self.elements(value) for value in values if value is not None]
         return all(known is not None and None not in known.reshape(-1).tolist() for known in operands)
+
+    def fits_inputs(self, node: Node) -> bool:
+        """Whether a node can refuse a run only for the sizes of its inputs, which tell it before: not for those that the run
+        decides, or in a subgraph, which it may not execute."""
+        pairs = self.facts.inference.equal_dims(node)
+        unproved = [dim for a, b in pairs if known_equal(a, b) is not True for dim in (a, b)]
+        if unproved and node.graph is not self.model.graph:
+            return False
+        shapes = [value.type.shape for value in self.model.graph.inputs if isinstance(value.type, TensorType)]
+        names = {
+            name for shape in shapes for dim in shape or () if isinstance(dim, Expr) for name in dim.symbols()
+        }
+        return not any(
+            isinstance(dim, Expr) and (has_opaque_part(dim) or not dim.symbols() <= names) for dim in unproved
+        )
 
     def tensor(self, value: Value | None) -> Tensor | None:
         """The tensor of a value that is constant across runs: an initializer that no feed can replace, or a Constant."""

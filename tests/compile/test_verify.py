@@ -392,10 +392,10 @@ def test_guards_tell_what_is_beside_an_output() -> None:
 
 
 def test_a_guard_tells_how_many_elements_a_broadcast_has() -> None:
-    """N channels of pixels, 1 or 8 of them, and 8 that are computed from them."""
+    """N channels of M pixels or of one, 1 or 8 of them, and 8 that are computed from them."""
     n, m = symbol("N"), symbol("M")
     whole = tensor("a", m, n + 8)
-    operand = replace(whole, shape=(m, 8), strides=(n + 8, dim_min(n - 1, 1)))
+    operand = replace(whole, shape=(m, 8), strides=((n + 8) * dim_min(m - 1, 1), dim_min(n - 1, 1)))
     output = replace(whole, shape=(m, 8), offset=n)
     steps = [step([X], whole, in_place=False), step([operand], output)]
     valid = replace(program(steps, ["M", "N"]), guards=(Guard((n - 8) * (n - 1), 0),))

@@ -184,21 +184,19 @@ def with_stride(dim: Known, stride: Known, other: Known, facts: SizeFacts) -> tu
     """The dim and the stride of an axis: another stride, if the same elements have it."""
     if stride == 0 or dim == 1:
         return 1, other if other != 0 else stride
-    if isinstance(stride, Expr) and stride != other and other != 0:
-        factor = exact_div(stride, other)
-        size = repeated_size(factor)
-        if size is not None and stride == other * factor and facts.is_broadcast(size, dim):
-            return size, other
+    if isinstance(stride, Expr) and stride != other:
+        for size in repeated_sizes(stride):
+            if stride == other * dim_min(size - 1, 1) and facts.is_broadcast(size, dim):
+                return size, other
     return dim, stride
 
 
-def repeated_size(factor: Known) -> Known | None:
-    """The n of a factor min(n - 1, 1); None for any other."""
-    atoms = [] if isinstance(factor, int) else [atom for monomial in factor.terms for atom in monomial]
-    match atoms:
-        case [DimCall(op="min", args=(rest, 1))] if factor == dim_min(rest, 1):
-            return rest + 1
-    return None
+def repeated_sizes(stride: Expr) -> Iterator[Known]:
+    """The n of each factor min(n - 1, 1) in a stride."""
+    for atom in {atom for monomial in stride.terms for atom in monomial}:
+        match atom:
+            case DimCall(op="min", args=(rest, 1)):
+                yield rest + 1
 
 
 def are_adjacent_along(axis: int, first: TensorView, second: TensorView) -> bool:

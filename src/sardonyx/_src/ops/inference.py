@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InferenceError
-from sardonyx._src.ir.dims import Dim, Expr, dim_min
+from sardonyx._src.ir.dims import Dim, Expr, dim_min, known_ge
 from sardonyx._src.ir.dims import Known as KnownDim
 from sardonyx._src.ir.graph import Graph
 from sardonyx._src.ir.tensors import Array
@@ -137,7 +137,7 @@ class Inference:
 
     def require_broadcast(self, size: Dim, whole: Dim) -> None:
         """Records that a size is 1 or equal to `whole` in every valid run."""
-        if isinstance(size, int) and size != 1:
+        if (isinstance(size, int) and size != 1) or known_ge(size, 2):
             self.require_equal(whole, size)
         elif size != 1 and size != whole and size is not None and whole is not None:
             self.require_equal(0, (size - whole) * (size - 1))

@@ -168,7 +168,7 @@ class Scope(GraphInfo):
         """Whether a dim broadcasts to another one, by being equal to it or 1, in every run; guarded where not known."""
         if size == 1 or known_equal(size, whole):
             return True
-        if isinstance(size, int) or known_equal(size, whole) is False:
+        if isinstance(size, int) or known_equal(size, whole) is False or known_ge(size, 2):
             return self.guard_equal(size, whole)
         violation = (size - whole) * (size - 1)
         self.guard(violation, 0)

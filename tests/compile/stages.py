@@ -22,7 +22,8 @@ from sardonyx._src.compile.partition.verify import verify_regions
 from sardonyx._src.compile.pipeline import partition_model
 from sardonyx._src.compile.program.memory_plan import MemoryPlan, plan_memory
 from sardonyx._src.compile.program.program import Program
-from sardonyx._src.compile.program.verify import verify_memory_plan, verify_program
+from sardonyx._src.compile.program.verify import verify_program
+from sardonyx._src.compile.program.verify_memory_plan import verify_memory_plan
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.io.loading.load import load
 from sardonyx._src.ir.model import Model

@@ -25,7 +25,8 @@ from sardonyx._src.compile.program.memory_plan import (
 )
 from sardonyx._src.compile.program.step import Jump, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView
-from sardonyx._src.compile.program.verify import verify_memory_plan, verify_program
+from sardonyx._src.compile.program.verify import verify_program
+from sardonyx._src.compile.program.verify_memory_plan import verify_memory_plan
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import symbol
 from sardonyx._src.runtime.engine import NativeEngine

@@ -24,7 +24,8 @@ from sardonyx._src.compile.program.memory_plan import ArenaSlot, MemoryPlan
 from sardonyx._src.compile.program.program import Action, BindSizes, CopyIn, FallbackOp
 from sardonyx._src.compile.program.step import Jump, RowGroups, Step
 from sardonyx._src.compile.program.tensor import TensorView
-from sardonyx._src.compile.program.verify import verify_memory_plan, verify_program
+from sardonyx._src.compile.program.verify import verify_program
+from sardonyx._src.compile.program.verify_memory_plan import verify_memory_plan
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import dim_min, symbol
 from sardonyx._src.ir.graph import Node, Value

@@ -12,7 +12,7 @@ from sardonyx._src.compile.partition.verify import subgraphs_of
 from sardonyx._src.compile.program.live_range import LiveRange
 from sardonyx._src.compile.program.memory_plan import MemoryPlan
 from sardonyx._src.compile.program.tensor import Buffer, TensorView
-from sardonyx._src.compile.program.verify import sharing_ranges
+from sardonyx._src.compile.program.verify_memory_plan import sharing_ranges
 from sardonyx._src.dtypes import DataType
 
 IMAGE = (24, 6, 1)  # strides of a buffer [2, 4, 6]

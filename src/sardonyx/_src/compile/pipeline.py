@@ -35,7 +35,8 @@ from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.memory_plan import plan_memory
 from sardonyx._src.compile.program.precision import EXACT, Precision
 from sardonyx._src.compile.program.recomputation import goal_of, recompute
-from sardonyx._src.compile.program.verify import verify_memory_plan, verify_program
+from sardonyx._src.compile.program.verify import verify_program
+from sardonyx._src.compile.program.verify_memory_plan import verify_memory_plan
 from sardonyx._src.errors import CompilationError, are_defects_fatal
 from sardonyx._src.ir.graph import Node
 from sardonyx._src.ir.model import Model

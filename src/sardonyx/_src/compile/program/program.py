@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -172,3 +172,13 @@ class Program:
 def stage_of(size: Known, stages: Mapping[str, int]) -> int:
     """The stage from which on a size can be computed; stages: those of symbols."""
     return 0 if isinstance(size, int) else max((stages.get(name, 0) for name in size.symbols()), default=0)
+
+
+def describe_action(actions: Sequence[Action], index: int) -> str:
+    """The number of an action, its kernel and its nodes, for messages."""
+    match actions[index]:
+        case Step(kernel=kernel, nodes=nodes):
+            return f"step {index}, {kernel.key} ({' + '.join(nodes)}),"
+        case FallbackOp(node=node):
+            return f"action {index}, fallback {node.op_type},"
+    return f"action {index}"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from sardonyx._src.compile.program.memory_plan import MemoryPlan
 from sardonyx._src.compile.program.program import (
     Action,
     BindSizes,
@@ -16,7 +15,6 @@ from sardonyx._src.compile.program.program import (
     CopyIn,
     FallbackOp,
     Program,
-    stage_of,
 )
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import TensorView
@@ -70,15 +68,3 @@ def expressions_used(action: Action) -> Iterator[tuple[str, str, Expr]]:
         for size in (*tensor.shape, *tensor.strides, tensor.offset):
             if isinstance(size, Expr):
                 yield "a dim, stride or offset of ", tensor.buffer.name, size
-
-
-def verify_slot_stages(program: Program, plan: MemoryPlan) -> None:
-    """Asserts that the arena's slots are in the order of their stages, so that binding sizes moves no buffer in use."""
-    stages = program.stages
-    last = 0
-    for i, slot in enumerate(plan.slots):
-        of_buffers = {stage_of(buffer.size, stages) for buffer in slot.buffers}
-        assert len(of_buffers) == 1, f"slot {i} has buffers of the stages {sorted(of_buffers)}"
-        stage = of_buffers.pop()
-        assert stage >= last, f"slot {i} of stage {stage} is after one of stage {last}"
-        last = stage

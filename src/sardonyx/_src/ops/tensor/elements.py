@@ -74,8 +74,14 @@ def are_operands_known(inference: Inference) -> bool:
 
     Of others a run may have invalid ones, so that the result must be computed even if only one is valid.
     """
-    others = [inference.value(i) for i in range(1, len(inference.inputs)) if inference.has(i)]
-    return all(other is not None and None not in other.reshape(-1).tolist() for other in others)
+    return all(
+        is_fully_known(inference.value(i)) for i in range(1, len(inference.inputs)) if inference.has(i)
+    )
+
+
+def is_fully_known(elements: Known | None) -> bool:
+    """Whether every element is a number or a size, and none is unknown."""
+    return elements is not None and None not in elements.reshape(-1).tolist()
 
 
 def reshape_value_facet(infer: InferFacet) -> ValueFacet:

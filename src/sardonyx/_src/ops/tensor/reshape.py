@@ -181,12 +181,19 @@ def resolve_shape(inference: Inference, shape: Sequence[Dim], old: Shape | None)
             result[unknown[0]] = quotient(
                 inference, left, rest
             )  # else an axis of size 0 would leave the entry free
-    for i, n in enumerate(shape):
-        if isinstance(n, int) and n == -1:  # ambiguous beside a size of 0
-            inference.require_at_most(1, element_count([*result[:i], *result[i + 1 :]]))
-    if None not in (old or (None,)) and None not in shape:
-        inference.require_equal(element_count(old or ()), element_count(result))
+    require_element_count(inference, shape, old, result)
     return tuple(result)
+
+
+def require_element_count(
+    inference: Inference, shape: Sequence[Dim], old: Shape | None, result: Sequence[Dim]
+) -> None:
+    """The result has the elements of data, and -1 is not beside a size of 0, which would leave it open."""
+    for i, n in enumerate(shape):
+        if isinstance(n, int) and n == -1:
+            inference.require_at_most(1, element_count([*result[:i], *result[i + 1 :]]))
+    if old is not None and None not in (*old, *shape):
+        inference.require_equal(element_count(old), element_count(result))
 
 
 def require_stated_sizes(inference: Inference, shape: Sequence[Dim], old: Shape | None) -> None:

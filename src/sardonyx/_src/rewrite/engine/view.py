@@ -21,6 +21,7 @@ from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.bind import plan_of
 from sardonyx._src.ops.inference import Known
 from sardonyx._src.ops.registry import find, signature
+from sardonyx._src.ops.tensor.elements import is_fully_known
 from sardonyx._src.rewrite.engine.facts import Facts, outermost_graph
 from sardonyx._src.schema import OpSchema
 
@@ -145,12 +146,11 @@ class View:
 
     def are_known(self, values: Iterable[Value | None]) -> bool:
         """Whether all elements of operands are known, such as those of a shape: a run may state invalid ones in place of others."""
-        operands = [self.elements(value) for value in values if value is not None]
-        return all(known is not None and None not in known.reshape(-1).tolist() for known in operands)
+        return all(is_fully_known(self.elements(value)) for value in values if value is not None)
 
-    def fits_inputs(self, node: Node) -> bool:
-        """Whether a node can refuse a run only for the sizes of its inputs, which tell it before: not for those that the run
-        decides, or in a subgraph, which it may not execute."""
+    def requires_only_input_sizes(self, node: Node) -> bool:
+        """Whether what a node requires of sizes is proved, or concerns the sizes of the model's inputs, which guards check: not
+        sizes that a run decides, or those of a subgraph, which it may not execute."""
         pairs = self.facts.inference.equal_dims(node)
         unproved = [dim for a, b in pairs if known_equal(a, b) is not True for dim in (a, b)]
         if unproved and node.graph is not self.model.graph:

@@ -35,7 +35,11 @@ def has_same_shape(node: Node, edit: Edit) -> bool:
 
 def has_same_known_shape(node: Node, edit: Edit) -> bool:
     """Whether the shape stays, and the operands that state it are known: of others, a run may have invalid ones."""
-    return edit.are_known(node.inputs[1:]) and edit.fits_inputs(node) and has_same_shape(node, edit)
+    return (
+        edit.are_known(node.inputs[1:])
+        and edit.requires_only_input_sizes(node)
+        and has_same_shape(node, edit)
+    )
 
 
 def is_inference_dropout(node: Node, edit: Edit) -> bool:

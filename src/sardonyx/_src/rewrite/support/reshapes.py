@@ -12,7 +12,7 @@ from sardonyx._src.rewrite.engine.edit import Edit
 def is_reshape(node: Node, edit: Edit) -> bool:
     """Whether a node preserves the order of the elements of its first input, for a shape that no run can state otherwise, or make
     invalid."""
-    if not (edit.are_known(node.inputs[1:]) and edit.fits_inputs(node)):
+    if not (edit.are_known(node.inputs[1:]) and edit.requires_only_input_sizes(node)):
         return False
     operator = edit.operator_of(node) if node.inputs and edit.is_a(node, node.op_type, node.domain) else None
     match operator.op.keeps_order if operator is not None else None:

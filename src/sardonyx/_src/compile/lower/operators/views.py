@@ -29,6 +29,7 @@ from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.compile.program.views import reshape_view, slice_axis
 from sardonyx._src.ir.dims import Expr, Known, dim_max, dim_min, dim_product, known_ge
 from sardonyx._src.ops.inference import Known as Elements
+from sardonyx._src.ops.tensor.elements import is_fully_known
 
 MAX_SLICE_BOUND = 2 * MAX_ELEMENTS  # beyond any index
 
@@ -64,7 +65,7 @@ def match_reshape(op: BoundNode, scope: Scope) -> Region[ViewConfig] | None:
 def guard_target_dims(scope: Scope, target_dims: Elements | None, shape: Shape) -> bool:
     """Whether a run cannot state another shape, and all dims beside a dim of -1 are positive, guarded: it is ambiguous otherwise,
     which is an error."""
-    if target_dims is None or None in target_dims.tolist():
+    if target_dims is None or not is_fully_known(target_dims):
         return False
     for i, dim in enumerate(target_dims):
         other_elements = dim_product((*shape[:i], *shape[i + 1 :]))

@@ -1,0 +1,144 @@
+"""Verifier of memory plans: asserts that buffers share memory only where one follows the other."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Iterator, Sequence
+from heapq import heappop, heappush
+from itertools import groupby
+from typing import NamedTuple
+
+from sardonyx._src.compile.program.lazy_constants import CACHE_LINE_BYTES
+from sardonyx._src.compile.program.live_range import LiveRange
+from sardonyx._src.compile.program.memory_plan import MemoryPlan
+from sardonyx._src.compile.program.program import Action, Program, describe_action, stage_of
+from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program.tensor import Buffer
+from sardonyx._src.ir.dims import known_ge
+
+
+def verify_memory_plan(program: Program, plan: MemoryPlan) -> None:
+    """Asserts that each arena buffer has memory, which no other one overlaps while both are live.
+
+    A buffer may follow another one in its memory at a step that works in place.
+    """
+    verify_slot_stages(program, plan)
+    verify_live_ranges(program.actions, plan.live_ranges)
+    verify_loops(program.actions, plan.live_ranges)
+    for a, b in sharing_ranges(plan):
+        where = f"{a.buffer.name} and {b.buffer.name} share memory"
+        assert a.last == b.first, f"{where} while both are live"
+        step = program.actions[b.first]
+        is_in_place = isinstance(step, Step) and step.in_place
+        assert is_in_place, f"{where} at {describe_action(program.actions, b.first)}"
+    verify_loans(program.actions, plan)
+    for buffer, offset in plan.offsets.items():
+        is_inside = offset % CACHE_LINE_BYTES == 0 and known_ge(plan.size, offset + buffer.size)
+        assert is_inside, f"{buffer.name} is at {offset} of {plan.size}"
+
+
+def verify_slot_stages(program: Program, plan: MemoryPlan) -> None:
+    """Asserts that the arena's slots are in the order of their stages, so that binding sizes moves no buffer in use."""
+    stages = program.stages
+    last = 0
+    for i, slot in enumerate(plan.slots):
+        of_buffers = {stage_of(buffer.size, stages) for buffer in slot.buffers}
+        assert len(of_buffers) == 1, f"slot {i} has buffers of the stages {sorted(of_buffers)}"
+        stage = of_buffers.pop()
+        assert stage >= last, f"slot {i} of stage {stage} is after one of stage {last}"
+        last = stage
+
+
+def verify_loans(actions: Sequence[Action], plan: MemoryPlan) -> None:
+    """A buffer in the memory of an output fits there, and is not live any more when the output is used."""
+    by_buffer = {live_range.buffer: live_range for live_range in plan.live_ranges}
+    lenders = {loan.output for loan in plan.loans.values()}
+    first_use: dict[Buffer, int] = {}
+    for i, action in enumerate(actions):
+        for tensor in (*action.reads, *action.writes):
+            if tensor.buffer in lenders:
+                first_use.setdefault(tensor.buffer, i)
+    for buffer, loan in plan.loans.items():
+        assert known_ge(loan.output.size, loan.offset + buffer.size), (
+            f"{buffer.name} exceeds {loan.output.name}"
+        )
+        assert by_buffer[buffer].last < first_use[loan.output], (
+            f"{buffer.name} is live when {loan.output.name} is written, which lends its memory"
+        )
+
+
+def verify_live_ranges(actions: Sequence[Action], live_ranges: Sequence[LiveRange]) -> None:
+    """Every use of an arena buffer is in its live range."""
+    by_buffer = {live_range.buffer: live_range for live_range in live_ranges}
+    for i, action in enumerate(actions):
+        for tensor in (*action.reads, *action.writes):
+            if tensor.buffer.role == "arena":
+                live_range = by_buffer.get(tensor.buffer)
+                is_live = live_range is not None and live_range.first <= i <= live_range.last
+                assert is_live, f"{tensor.buffer.name} is used by {describe_action(actions, i)} and not live"
+
+
+def verify_loops(actions: Sequence[Action], live_ranges: Sequence[LiveRange]) -> None:
+    """A buffer that is live when a loop begins, and used in it, is live until the loop ends."""
+    for end, action in enumerate(actions):
+        if isinstance(action, Step) and action.jump is not None and action.jump.distance < 0:
+            start = end + action.jump.distance
+            for r in live_ranges:
+                is_carried = not r.first < start <= r.last < end
+                assert is_carried, (
+                    f"{r.buffer.name} is live until {r.last}, in the loop from {start} to {end}"
+                )
+
+
+class PlacedRange(NamedTuple):
+    """The memory of a live range: bytes of the arena, of an output that lends it, or a slot.  number: makes it unique."""
+
+    memory: int
+    start: int
+    end: int
+    number: int
+    live_range: LiveRange
+
+
+def sharing_ranges(plan: MemoryPlan) -> Iterator[tuple[LiveRange, LiveRange]]:
+    """The pairs of live ranges that overlap and have memory in common, in the order of their beginnings.
+
+    The caller rejects a pair unless the first range ends where the second one begins.  So those that began before an action,
+    and are live at it, have memory of their own, and are in the order of both ends of it.
+    """
+    live: list[PlacedRange] = []  # sorted
+    endings: list[tuple[int, PlacedRange]] = []  # a heap
+    in_order = enumerate(sorted(plan.live_ranges, key=lambda r: r.first))
+    for first, group in groupby(in_order, lambda pair: pair[1].first):
+        while endings and endings[0][0] < first:
+            del live[bisect_left(live, heappop(endings)[1])]
+        begun: list[PlacedRange] = []
+        for number, live_range in group:
+            place = place_of(plan, live_range, number)
+            yield from ((other.live_range, live_range) for other in overlapping(live, place))
+            yield from ((other.live_range, live_range) for other in begun if overlapping([other], place))
+            begun.append(place)
+        for place in begun:
+            insort(live, place)
+            heappush(endings, (place.live_range.last, place))
+
+
+def overlapping(sorted_places: Sequence[PlacedRange], place: PlacedRange) -> list[PlacedRange]:
+    """The places that have memory in common with another one, of places that have none with each other."""
+    end = start = bisect_left(sorted_places, (place.memory, place.end))
+    while (
+        start > 0
+        and sorted_places[start - 1][0] == place.memory
+        and sorted_places[start - 1].end > place.start
+    ):
+        start -= 1
+    return [*sorted_places[start:end]]
+
+
+def place_of(plan: MemoryPlan, live_range: LiveRange, number: int) -> PlacedRange:
+    buffer = live_range.buffer
+    if plan.slots:
+        return PlacedRange(plan.slot_of[buffer], 0, 1, number, live_range)
+    loan = plan.loans.get(buffer)
+    memory, start = (0, plan.offsets[buffer]) if loan is None else (id(loan.output), loan.offset)
+    return PlacedRange(memory, start, start + live_range.size, number, live_range)

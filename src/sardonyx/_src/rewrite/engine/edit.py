@@ -269,20 +269,20 @@ class Edit(View):
         self.facts.record_constant(value, value.initializer)
         return value
 
-    def replace_with_constant(self, value: Value, data: Array | Tensor) -> bool:
-        """Replace a node's output by a constant; a public value becomes the output of a Constant node."""
-        node = value.producer
-        assert node is not None, f"{value!r} has no producer"
-        if self.is_internal(value):
-            done = self.replace_uses(value, self.make_constant(data, value.name, before=node))
-        elif node.op_type == "Constant":
-            return False
-        else:
-            tensor = data if isinstance(data, Tensor) else Tensor.of(data)
-            constant_node = self.make("Constant", (), {"value": tensor}, before=node)
-            done = self.replace_uses(value, constant_node.outputs[0])
+    def replace_with_constants(self, node: Node, constants: Mapping[Value, Tensor]) -> bool:
+        """Replace outputs of a node by constants; returns whether any was.  The node goes once nothing needs it."""
+        replaced = [self.replace_output(node, value, tensor) for value, tensor in constants.items()]
         self.prune(node)
-        return done
+        return any(replaced)
+
+    def replace_output(self, node: Node, value: Value, tensor: Tensor) -> bool:
+        """Replace an output of a node by a constant; a public value becomes the output of a Constant node."""
+        if self.is_internal(value):
+            return self.replace_uses(value, self.make_constant(tensor, value.name, before=node))
+        if node.op_type == "Constant":
+            return False
+        constant = self.make("Constant", (), {"value": tensor}, before=node)
+        return self.replace_uses(value, constant.outputs[0])
 
     def remove_initializer(self, value: Value) -> None:
         """Remove an unused initializer, and up to IR version 3 the input of that name."""

@@ -22,4 +22,4 @@ def constants_to_initializers(node: Node, edit: Edit) -> bool:
     tensor = edit.constant_tensor(node)
     if tensor is None or outermost_graph(node.graph).function is not None:
         return False
-    return edit.replace_with_constant(value, tensor)
+    return edit.replace_with_constants(node, {value: tensor})

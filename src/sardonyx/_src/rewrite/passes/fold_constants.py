@@ -52,10 +52,8 @@ def fold_constants(node: Node, edit: Edit) -> bool:
     results = evaluate_node(node, edit.imports_of(node), tensors)
     if results is None or not all(isinstance(r, np.ndarray) for r in results):
         return False
-    changed = False
-    for value, result in zip(used_outputs, results, strict=True):
-        assert isinstance(result, np.ndarray), "checked above"
-        changed |= edit.replace_with_constant(value, Tensor.of(result))
+    folded = [Tensor.of(result) for result in results if isinstance(result, np.ndarray)]
+    changed = edit.replace_with_constants(node, dict(zip(used_outputs, folded, strict=True)))
     edit.bytes_added += growth if changed else 0
     return changed
 

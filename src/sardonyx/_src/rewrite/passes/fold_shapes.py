@@ -32,14 +32,8 @@ def fold_shapes(node: Node, edit: Edit) -> bool:
         or node.op_type == DEQUANTIZE
     ):
         return False
-    tensors = [known_tensor(v, edit) for v in used_outputs]
-    if None in tensors:
-        return False
-    changed = False
-    for value, tensor in zip(used_outputs, tensors, strict=True):
-        assert tensor is not None, "checked above"
-        changed |= edit.replace_with_constant(value, tensor)
-    return changed
+    tensors = {v: tensor for v in used_outputs if (tensor := known_tensor(v, edit)) is not None}
+    return len(tensors) == len(used_outputs) and edit.replace_with_constants(node, tensors)
 
 
 def known_tensor(value: Value, edit: Edit) -> Tensor | None:

@@ -129,3 +129,24 @@ def test_sizes_that_disagree_are_refused_by_both_engines(name: str) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_a_guard_costs_no_native_form(name: str) -> None:
     assert sx.Session(model_of(name), engine="native").stats.fallback_nodes == 0
+
+
+@pytest.mark.parametrize("rows", [(0, 1), (1, 0), (3, 1), (1, 3), (0, 0), (3, 3)])
+def test_sizes_that_a_fallback_broadcasts(rows: tuple[int, int]) -> None:
+    """The sizes of a result that a reference kernel computes are read before it; 0 and 1 broadcast to 0."""
+    text = """g (float[B,8] x, float[C,12] z, bool k) => (float[?,?] y, float[?,?] m)
+        <int64[1] o = {0}, int64[1] e = {4}, int64[1] a = {1}> {
+      c = If (k) <then_branch = t () => (float[?,8] p) { p = Relu(x) },
+                  else_branch = f () => (float[?,4] q) { q = Slice(x, o, e, a) }>
+      d = Concat <axis = 1> (c, x)  m = Mul(d, z)  s = Shape(m)  y = ConstantOfShape(s) }"""
+    given = {
+        "x": np.ones((rows[0], 8), np.float32),
+        "z": np.ones((rows[1], 12), np.float32),
+        "k": np.array(False),
+    }
+    expected = (np.ones((rows[0], 12)) * np.ones((rows[1], 12))).shape
+    for engine in ("reference", "native"):
+        session = sx.Session(parse_model(text), engine=engine)  # type: ignore[arg-type]
+        for _ in range(3):
+            results = session.run(given)
+            assert np.shape(results["y"]) == np.shape(results["m"]) == expected

@@ -253,7 +253,7 @@ def test_elements_are_compared_at_sizes_that_a_run_may_have() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("g (float[N,4] x, float[M,4] z) => (float[?,4] y) { y = Add (x, z) }", r"Elementwise \(y\): y: N must broadcast to max\(M,N\)"),
+        ("g (float[N] x, bool[N] b, bool[N] c) => (float[?] y) { p = Compress(x, b) q = Compress(x, c) y = Add(p, q) }", r"Elementwise \(y\): y: unk_\d must broadcast to max\(unk_\d,unk_\d\)"),
     ],
 )  # fmt: skip
 def test_sizes_that_must_be_equal_are_proved_or_guarded(text: str, message: str) -> None:

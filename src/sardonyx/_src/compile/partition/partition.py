@@ -54,7 +54,7 @@ def match_region(scope: Scope, node: Node) -> Region[object]:
     A region with a guard that cannot be computed is no match, and a failure of a matcher is a defect of the node.
     """
     try:
-        return find_region(scope, node) or fallback_region(node)
+        return find_region(scope, node) or guarded_fallback(scope, node)
     except DEFECTS as defect:
         scope.defects[node] = defect
         return fallback_region(node)
@@ -77,6 +77,11 @@ def find_region(scope: Scope, node: Node) -> Region[object] | None:
             ):
                 return replace(region, guards=tuple(scope.guards))
     return None
+
+
+def guarded_fallback(scope: Scope, node: Node) -> Region[object]:
+    """A fallback, with the guards of what inference took as equal: other nodes read the sizes of its results, not the results."""
+    return replace(fallback_region(node), guards=tuple(dict.fromkeys(scope.required_guards(node))))
 
 
 def can_be_executed(region: Region[object], scope: Scope) -> bool:

@@ -12,7 +12,7 @@ from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.prepare.dequantized_constants import DequantizedConstants, upcast_source
 from sardonyx._src.compile.prepare.graph_info import GraphInfo
 from sardonyx._src.compile.prepare.prepare import PreparedModel
-from sardonyx._src.compile.program.guards import Guard
+from sardonyx._src.compile.program.guards import Guard, can_hold
 from sardonyx._src.compile.program.layout import CHANNELS_LAST, DENSE, Follow, Layout
 from sardonyx._src.compile.program.tensor import TensorView, dense_temporary
 from sardonyx._src.ir.dims import Expr, Known, dim_min, known_equal, known_ge
@@ -156,6 +156,14 @@ class Scope(GraphInfo):
             self.is_size(a) and self.is_size(b) and self.guard_required_equal(a, b)
             for a, b in self.facts.equal_dims(node)
         )
+
+    def required_guards(self, node: Node) -> Iterator[Guard]:
+        """What a node's operator requires of sizes, where it is not proved and can hold."""
+        for a, b in self.facts.equal_dims(node):
+            if self.is_size(a) and self.is_size(b) and known_equal(a, b) is None:
+                guard = Guard.of(a, b)
+                if can_hold(guard):
+                    yield guard
 
     def guard_ge(self, a: Known, b: Known) -> bool:
         """Whether a >= b in every run; guarded where that is not known."""

@@ -113,8 +113,16 @@ class RegionVerifier:
             RoleVerifier(self.scope, region, region.epilogue, SizeFacts(region.guards)).verify_values()
         for guard in region.guards:
             assert can_hold(guard), f"{describe(region)}: the guard {guard} never holds"
+        self.verify_requirements(region)
         for body in subgraphs_of(region.config):
             self.verify_subgraph(region, body)
+
+    def verify_requirements(self, region: Region[object]) -> None:
+        """What operators require of sizes is guarded, since inference relies on it, also for what fallbacks compute."""
+        guards = {*region.guards, *self.scope.prepared.guards}
+        for node in region.nodes:
+            for guard in self.scope.required_guards(node):
+                assert guard in guards, f"{describe(region)} requires {guard}, which is not guarded"
 
     def is_read_outside(self, value: Value, region: Region[object]) -> bool:
         """Whether kernels of another region or a caller read a value, which is not known without this region.

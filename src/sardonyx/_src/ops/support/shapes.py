@@ -71,7 +71,12 @@ def broadcast_dim(inference: Inference, dims: Sequence[Dim]) -> Dim:
     if any(d is None for d in wide):
         return None
     wide = list(dict.fromkeys(wide))
-    return wide[0] if all(known_equal(wide[0], d) for d in wide[1:]) else dim_max(*wide)
+    if all(known_equal(wide[0], d) for d in wide[1:]):
+        return wide[0]
+    widest = dim_max(*wide)
+    for size in wide:
+        inference.require_broadcast(size, widest)  # 0 and 1 broadcast to 0
+    return widest
 
 
 def merge_shapes(inference: Inference, shapes: Sequence[Shape | None], what: str) -> Shape | None:

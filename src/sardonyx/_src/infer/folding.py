@@ -30,6 +30,9 @@ class FoldingRunContext:
     def bind(self, graph: Graph) -> GraphCall:
         raise AssertionError("nodes with subgraphs are not folded")
 
+    def output_types(self, graph: Graph, arguments: Sequence[Type | None]) -> list[Type | None]:
+        raise AssertionError("nodes with subgraphs are not folded")
+
     def check(self) -> None:
         """Does nothing: inference is not a run."""
 

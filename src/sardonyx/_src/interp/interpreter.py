@@ -12,8 +12,10 @@ from sardonyx._src.interp.run_control import Cancellation, RunControl
 from sardonyx._src.interp.run_state import RandomSource, RunState
 from sardonyx._src.io.map_guard import MapGuard
 from sardonyx._src.io.nesting import limit_nesting
+from sardonyx._src.ir.dims import Expr, symbol
 from sardonyx._src.ir.graph import Graph, Node
 from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ir.walk import model_tensors
 from sardonyx._src.ops.api import RunLimits, RuntimeValue, as_plain_value, as_run_value
 
@@ -49,6 +51,23 @@ class Interpreter:
         """The mapped files in which weights are."""
         return MapGuard(model_tensors(self.model))
 
+    @cached_property
+    def named_axes(self) -> dict[str, tuple[int, int]]:
+        """For each dimension variable that an input tensor declares, the first such input and the axis."""
+        axes: dict[str, tuple[int, int]] = {}
+        for i, value in enumerate(self.model.graph.inputs):
+            for axis, dim in enumerate(value.type.shape or () if isinstance(value.type, TensorType) else ()):
+                if isinstance(dim, Expr) and [dim] == list(map(symbol, dim.symbols())):
+                    axes.setdefault(dim.text, (i, axis))
+        return axes
+
+    def bound_lengths(self, inputs: Sequence[RuntimeValue]) -> dict[str, int]:
+        """The lengths of dimension variables in a run with these inputs."""
+        arrays = ((name, inputs[i], axis) for name, (i, axis) in self.named_axes.items())
+        return {
+            name: x.shape[axis] for name, x, axis in arrays if isinstance(x, np.ndarray) and axis < x.ndim
+        }
+
     def run(
         self,
         feeds: Mapping[str, RuntimeValue],
@@ -67,7 +86,9 @@ class Interpreter:
         graph = self.model.graph
         inputs = [as_run_value(feeds.get(v.name, self.program.constants.get(v))) for v in graph.inputs]
         control = control or RunControl(Cancellation())
-        run = RunState(self.limits, self.random_source, control, observe, observe_inputs=observe_inputs)
+        run = RunState(
+            self.limits, self.random_source, control, observe, 0, observe_inputs, self.bound_lengths(inputs)
+        )
         with np.errstate(all="ignore"), limit_nesting():
             try:
                 results = self.program.bind(run)(inputs)

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from functools import partial
 
 import numpy as np
 
-from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InvalidModel, LimitError
 from sardonyx._src.interp.calls import execute_body
 from sardonyx._src.interp.run_memory import UNLIMITED
 from sardonyx._src.interp.run_state import Frame, RunState, seeded_state
 from sardonyx._src.interp.signature import check_counts
 from sardonyx._src.interp.steps import CalledBody, IdentityStep, NodeStep, as_value, is_identity
+from sardonyx._src.interp.unrun_subgraphs import unrun_output_types
 from sardonyx._src.ir.call_counts import count_calls
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.model import Function, Model
 from sardonyx._src.ir.parameters import Bindings, bind_parameters, bound_attributes
 from sardonyx._src.ir.tensors import SparseTensor
-from sardonyx._src.ir.types import TensorType, Type
+from sardonyx._src.ir.types import Type
 from sardonyx._src.ir.walk import captures, graphs, location, nodes, roots
 from sardonyx._src.ops.api import (
     Eval,
@@ -32,6 +32,7 @@ from sardonyx._src.ops.api import (
     RunLimits,
     RuntimeValue,
     as_plain_value,
+    tensor_type,
 )
 from sardonyx._src.ops.bind import (
     attributes_of,
@@ -68,6 +69,9 @@ class NodeRunContext:
 
         return call_with_values
 
+    def output_types(self, graph: Graph, arguments: Sequence[Type | None]) -> list[Type | None]:
+        return self.program.inner(graph).output_types(arguments, self.frame.defining_frame(graph))
+
     def check(self) -> None:
         self.frame.run.control.check()
 
@@ -99,6 +103,7 @@ class InterpreterProgram:
     """A graph with its operator set imports and, in a function, the attributes of the call.
 
     scopes: the defining program of each subgraph passed as an attribute.  captured: values of outer graphs that are read.
+    unrun_outputs: see `output_types`.
     """
 
     graph: Graph
@@ -111,6 +116,7 @@ class InterpreterProgram:
     captured: Sequence[Value] = ()
     subprograms: dict[Graph, InterpreterProgram] = field(default_factory=dict)
     calls_functions: bool = False
+    unrun_outputs: dict[Hashable, list[Type | None]] = field(default_factory=dict)
     shared: InitVar[FunctionBodies | None] = None
     functions: FunctionBodies = field(init=False)
 
@@ -150,6 +156,10 @@ class InterpreterProgram:
             return self.run_in(frame, inputs)
 
         return call
+
+    def output_types(self, arguments: Sequence[Type | None], outer: Frame) -> list[Type | None]:
+        """The types that the outputs would have in a call with arguments of these types."""
+        return unrun_output_types(self, arguments, outer)
 
     def run_in(self, frame: Frame, inputs: Sequence[RuntimeValue]) -> list[RuntimeValue]:
         """The outputs, in a frame that has no values yet but those that are known before a call."""
@@ -259,11 +269,6 @@ def bind_body(step: NodeStep, op: Operator, schema: OpSchema, program: Interpret
         return tuple(body.run_in(inner, inputs + [None] * (len(body.graph.inputs) - len(inputs))))
 
     step.call = call
-
-
-def tensor_type(value: RuntimeValue) -> TensorType | None:
-    """The type of a tensor; None for what is omitted or no tensor."""
-    return TensorType(DataType.of(value.dtype), value.shape) if isinstance(value, np.ndarray) else None
 
 
 def kernel_attributes(

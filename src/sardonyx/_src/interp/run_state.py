@@ -69,7 +69,7 @@ class RunState:
 
     random_source: of the random operators that have no seed of their own.  control: whether the run must end.  observe:
     called with each node and its results; observe_inputs: with each graph and its arguments before its nodes run.
-    memory: what the run holds.
+    lengths: of the dimension variables that the inputs of the model bind.  memory: what the run holds.
     """
 
     limits: RunLimits
@@ -78,6 +78,7 @@ class RunState:
     observe: Callable[[Node, Sequence[RuntimeValue]], None] | None = None
     nodes: int = 0
     observe_inputs: Callable[[Graph, Sequence[RuntimeValue]], None] | None = None
+    lengths: Mapping[str, int] = field(default_factory=dict)
     memory: RunMemory = field(init=False)
     max_nodes: int = field(init=False)
 

@@ -20,9 +20,11 @@ from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
 
+from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError, LimitError
 from sardonyx._src.ir.graph import Graph
 from sardonyx._src.ir.tensors import Array, SparseTensor
+from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ops.backward_step import BackwardStep, Gradients
 from sardonyx._src.ops.inference import Inference, Known, Result
 from sardonyx._src.ops.native_kernel import NativeKernel
@@ -125,9 +127,19 @@ class RunContext(Protocol):
         """A subgraph of the node, for any number of calls during this one; the values of outer graphs are visible to it."""
         ...
 
+    def output_types(self, graph: Graph, arguments: Sequence[Type | None]) -> list[Type | None]:
+        """The types that the outputs of a subgraph of the node would have for arguments of these types: inferred, or else
+        declared; dims are numbers, and None where they are not known."""
+        ...
+
     def random_state(self, seed: int | float | None) -> np.random.RandomState:
         """Random numbers: those that `seed` determines or, without one, the next ones of the session."""
         ...
+
+
+def tensor_type(value: RuntimeValue) -> TensorType | None:
+    """The type of a tensor; None for what is omitted or no tensor."""
+    return TensorType(DataType.of(value.dtype), value.shape) if isinstance(value, np.ndarray) else None
 
 
 def check_result_bytes(

@@ -25,8 +25,9 @@ from sardonyx._src.interp.run_state import Frame, RunState
 from sardonyx._src.ir.dims import Expr, Known, evaluate
 from sardonyx._src.ir.graph import Graph, Value
 from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.types import TensorType
+from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ops.api import GraphCall, RuntimeValue
+from sardonyx._src.runtime.run_limits import EMPTY_SCAN_OUTPUT, Bailout
 
 MAX_SPECIALIZATIONS = 8  # of a subgraph; calls with further element types and ranks are interpreted
 TYPE_CHECKS = 16  # calls of an interpreted subgraph between two looks at the types of its arguments
@@ -121,6 +122,13 @@ class NativeSubgraphProgram(InterpreterProgram):
         )
         program.outer = outer_inputs(graph)
         return self.subprograms.setdefault(graph, program.prepare())
+
+    def output_types(self, arguments: Sequence[Type | None], outer: Frame) -> list[Type | None]:
+        """Raises Bailout where a dim is not known: what is declared of inner values is not part of a program."""
+        types = InterpreterProgram.output_types(self, arguments, outer)
+        if any(not isinstance(t, TensorType) or t.shape is None or None in t.shape for t in types):
+            raise Bailout(EMPTY_SCAN_OUTPUT)
+        return types
 
     def bind(self, run: RunState, outer: Frame | None = None) -> GraphCall:
         interpret = InterpreterProgram.bind(self, run, outer)

@@ -58,12 +58,13 @@ def head_types(body: object) -> list[Type | None]:
 class ScanOutput:
     """Accumulates the elements that iterations yield for one scan output, and stacks them along a new axis."""
 
-    __slots__ = ("context", "elements", "value")
+    __slots__ = ("context", "elements", "type", "value")
 
-    def __init__(self, context: RunContext, value: Value) -> None:
-        """`value` is the body's output; its declared type is needed only where nothing runs."""
+    def __init__(self, context: RunContext, value: Value, type: Type | None = None) -> None:
+        """value: the body's output.  type: that of an element, needed only where nothing runs."""
         self.context = context
         self.value = value
+        self.type = type
         self.elements: list[Array] = []
 
     def add(self, element: RuntimeValue) -> None:
@@ -88,8 +89,8 @@ class ScanOutput:
     def stack(self, axis: int = 0, length: int | None = None) -> Array:
         """All elements along the new axis `axis`, padded with zeros (or empty strings) to `length`.
 
-        Without elements, element type and other sizes are those that the body declares; an unknown size is 0.
-        Raises EvaluationError if no type is declared.
+        Without elements, element type and other sizes are those of `type`; a size that is not known is 0.
+        Raises EvaluationError if the type is not known.
         """
         count = len(self.elements)
         length = count if length is None else length
@@ -109,16 +110,28 @@ class ScanOutput:
         return np.moveaxis(filled, 0, axis)
 
     def stack_nothing(self, axis: int, length: int) -> Array:
-        declared = self.value.type
-        if not isinstance(declared, TensorType):
-            what = (
-                f"scan output {self.value.name!r} without elements must declare a tensor type; got {declared}"
-            )
-            raise EvaluationError(f"{what}; declare it, or infer the model's types")
-        dims = [d if isinstance(d, int) else 0 for d in declared.shape or ()]
+        type_ = self.type
+        if not isinstance(type_, TensorType):
+            what = f"scan output {self.value.name!r} without elements must be of a known tensor type; got {type_}"
+            raise EvaluationError(f"{what}; declare the type of the body's output")
+        dims = [d if isinstance(d, int) else 0 for d in type_.shape or ()]
         dims.insert(axis % (len(dims) + 1), length)
-        check_result_bytes(self.context, dims, declared.dtype.numpy, f"scan output {self.value.name!r}")
-        return blank(tuple(dims), declared.dtype.numpy)
+        check_result_bytes(self.context, dims, type_.dtype.numpy, f"scan output {self.value.name!r}")
+        return blank(tuple(dims), type_.dtype.numpy)
+
+
+def set_element_types(
+    context: RunContext,
+    body: Graph,
+    scans: Sequence[ScanOutput | None],
+    arguments: Sequence[Type | None],
+) -> None:
+    """Sets the types of the elements that a first iteration with arguments of these types would have yielded."""
+    if any(scan is not None for scan in scans):
+        types = dict(zip(body.outputs, context.output_types(body, arguments), strict=True))
+        for scan in scans:
+            if scan is not None:
+                scan.type = types[scan.value]
 
 
 def blank(shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:

@@ -15,8 +15,14 @@ from sardonyx._src.ir.dims import Dim, dim_max
 from sardonyx._src.ir.graph import Graph, Value
 from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.ir.types import OptionalType, TensorType, Type
-from sardonyx._src.ops.api import GraphCall, Operator, RunContext, RuntimeValue
-from sardonyx._src.ops.control.bodies import ScanOutput, bind_body, head_shapes, head_types
+from sardonyx._src.ops.api import GraphCall, Operator, RunContext, RuntimeValue, tensor_type
+from sardonyx._src.ops.control.bodies import (
+    ScanOutput,
+    bind_body,
+    head_shapes,
+    head_types,
+    set_element_types,
+)
 from sardonyx._src.ops.control.joins import drop_shape, join, name_dims
 from sardonyx._src.ops.control.unrolled import unroll_loop
 from sardonyx._src.ops.inference import Inference, Result
@@ -146,7 +152,7 @@ def evaluate(
 ) -> tuple[RuntimeValue, ...]:
     """M: one int64; cond: one bool; either may be left out.  Results: final carried values, then scan outputs.
 
-    Without any iteration a scan output has length 0 and the element type and sizes that the body declares for it.
+    Without any iteration a scan output has length 0, and the element type and sizes that a first one would yield.
     Raises LimitError after `limits.iterations` iterations, before the first where it is known that there are more.
     """
     trips = None if M is None else single(M, "M")
@@ -176,6 +182,8 @@ def evaluate(
                     scan.add(element)
         done += 1
         going = ends_by_count or bool(single(condition, "the body's condition"))
+    if not done:
+        set_element_types(context, body, scans, [*head_types(body), *map(tensor_type, carried)])
     return *carried, *(None if scan is None else scan.stack() for scan in scans)
 
 

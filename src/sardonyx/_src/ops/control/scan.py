@@ -16,8 +16,8 @@ from sardonyx._src.ir.dims import Dim
 from sardonyx._src.ir.graph import Graph
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import Shape, TensorType, Type
-from sardonyx._src.ops.api import Operator, RunContext, RuntimeValue, check_result_bytes
-from sardonyx._src.ops.control.bodies import ScanOutput, bind_body, blank
+from sardonyx._src.ops.api import Operator, RunContext, RuntimeValue, check_result_bytes, tensor_type
+from sardonyx._src.ops.control.bodies import ScanOutput, bind_body, blank, set_element_types
 from sardonyx._src.ops.control.joins import drop_shape
 from sardonyx._src.ops.control.unrolled import UnrolledLoop, unroll_scan
 from sardonyx._src.ops.inference import Inference, Known, Result
@@ -191,7 +191,7 @@ def evaluate(
 ) -> tuple[RuntimeValue, ...]:
     """Results: final states, then the scan outputs, each with an axis more than the body's element.
 
-    Without any slice a scan output has length 0 and the element type and sizes that the body declares for it.
+    Without any slice a scan output has length 0, and the element type and sizes that a first one would yield.
     """
     states, inputs = split_values(initial_state_and_scan_inputs, num_scan_inputs)
     outputs = len(body.outputs) - len(states)
@@ -242,7 +242,9 @@ def evaluate_8(
         finals.append(final)
         collected.append(batch_outputs)
     if not batch:
-        empty = [ScanOutput(context, v).stack(length=longest) for v in body.outputs[len(states) :]]
+        scanned = [ScanOutput(context, value) for value in body.outputs[len(states) :]]
+        set_element_types(context, body, scanned, [*slice_types(states, 1), *slice_types(inputs, 2)])
+        empty = [x.stack(length=longest) for x in scanned]
         return *states, *(blank((0, *x.shape), x.dtype) for x in empty)
     final_states = [stacked_batches(context, column) for column in zip(*finals, strict=True)]
     outs = [stacked_batches(context, fill_up(column, longest)) for column in zip(*collected, strict=True)]
@@ -271,6 +273,8 @@ def scan(
     collected = [ScanOutput(context, value) for value in body.outputs[len(states) :]]
     if length:
         call = bind_body(context, body, len(states) + len(scans), len(states) + len(collected))
+    else:
+        set_element_types(context, body, collected, [*slice_types(states, 0), *slice_types(scans, 1)])
     for i in range(length):
         results = call([*current, *(x[i, ...] for x in scans)])
         current = results[: len(states)]
@@ -281,6 +285,11 @@ def scan(
         for output, element in zip(collected, results[len(states) :], strict=True):
             output.add(element)
     return current, collected
+
+
+def slice_types(values: Sequence[Array], axes: int) -> list[Type | None]:
+    """The types of values without their first `axes` axes."""
+    return [without_axes(tensor_type(x), axes) for x in values]
 
 
 def split_values(values: Sequence[Array], count: int) -> tuple[list[Array], list[Array]]:

@@ -57,9 +57,21 @@ def test_a_required_input_that_a_call_omits_is_named() -> None:
         parse_function('<domain: "l", opset_import: ["": 21]> f (a, b) => (c) { c = Add(a, b) }')
     ]
     with pytest.raises(
-        EvaluationError, match=r"l\.f\.node\[0\] \(Add\): input 1 'B' must be .*; got nothing"
+        InvalidModel, match=r"input 1 'b' of l\.f, which l\.f\.node\[0\] \(Add\) requires, must be given"
     ):
-        sx.Session(record).run({"x": X})
+        sx.Session(record)
+
+
+def test_an_omitted_input_that_a_branch_requires_is_named_where_it_runs() -> None:
+    record = parse_record("g (float[2] x, bool c) => (float[2] y) { y = l.f(x, c) }", more='"l": 1')
+    record.functions = [
+        parse_function("""<domain: "l", opset_import: ["": 21]> f (a, c, b) => (r) {
+          r = If (c) <then_branch = t () => (p) { p = Add(a, b) }, else_branch = e () => (p) { p = Abs(a) }> }""")
+    ]
+    session = sx.Session(record)
+    assert session.run({"x": X, "c": np.array(False)})["y"].tolist() == np.abs(X).tolist()
+    with pytest.raises(EvaluationError, match=r"node\[0\] \(Add\): input 1 'B' must be .*; got nothing"):
+        session.run({"x": X, "c": np.array(True)})
 
 
 def test_a_call_with_too_many_outputs_is_rejected() -> None:

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from sardonyx._src.arguments import require_type
 from sardonyx._src.errors import InferenceError
 from sardonyx._src.infer.observer import InferenceObserver
+from sardonyx._src.infer.omissions import find_omissions
 from sardonyx._src.infer.scope import InferenceScope, Walk
 from sardonyx._src.infer.state import InferenceState
 from sardonyx._src.io.loading.load import ModelSource, pause_gc, resolve_model
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.walk import location
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,9 @@ def infer_types(
 
 
 def model_walk(model: Model, state: InferenceState) -> Walk:
+    for omission in find_omissions(model):
+        if omission.is_certain:
+            state.report(InferenceError(omission.why, location=location(omission.node)))
     main = InferenceScope(state, model.opset_imports)
     yield main.graph(model.graph)
     for step in model.training:

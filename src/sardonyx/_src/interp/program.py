@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 
 from sardonyx._src.errors import InvalidModel, LimitError
+from sardonyx._src.infer.omissions import refuse_omissions
 from sardonyx._src.interp.calls import execute_body
 from sardonyx._src.interp.run_memory import UNLIMITED
 from sardonyx._src.interp.run_state import Frame, RunState, seeded_state
@@ -334,7 +335,9 @@ def check_call(step: NodeStep, function: Function) -> None:
 
 def check_kernels(model: Model) -> None:
     """Raises UnsupportedOperator for an operator without kernel in the main graph or a function that it may
-    call, and InvalidModel for an attribute of their nodes with a value that the operator does not list."""
+    call, and InvalidModel for an attribute of their nodes with a value that the operator does not list, and for a call
+    that omits what its function requires."""
+    refuse_omissions(model)
     seen: dict[Function, None] = {}
     bodies = [(model.graph, model.opset_imports)]
     for graph, imports in bodies:

@@ -20,7 +20,8 @@ MAX_LISTED_TYPES = 6  # in a message
 
 
 def check_counts(node: Node, schema: OpSchema) -> None:
-    """Raises InvalidModel for too many inputs or outputs, and for missing required inputs."""
+    """Raises InvalidModel for too many inputs or outputs, and for missing required inputs, operands of variadic operators
+    among them."""
     name, inputs = f"{node.op_type}-{schema.since_version}", given_inputs(node)
     for i, parameter in enumerate(schema.inputs):
         if parameter.option == "single" and (i >= len(inputs) or not inputs[i]):
@@ -30,6 +31,9 @@ def check_counts(node: Node, schema: OpSchema) -> None:
         if parameter.option == "variadic" and max(len(inputs) - i, 0) < parameter.min_arity:
             what = f"{name} must have at least {i + parameter.min_arity} inputs; got {len(inputs)}"
             raise InvalidModel(what, location=location(node))
+        if parameter.option == "variadic" and None in node.inputs[i:]:
+            what = f"input {node.inputs.index(None, i)}, one of {parameter.name!r} of {name}, must be given"
+            raise InvalidModel(f"{what}; it is omitted", location=location(node))
     if schema.max_inputs is not None and len(inputs) > schema.max_inputs:
         what = f"{name} must have at most {schema.max_inputs} inputs; got {len(inputs)}"
         raise InvalidModel(what, location=location(node))

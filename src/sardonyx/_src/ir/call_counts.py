@@ -22,17 +22,25 @@ def count_calls(model: Model) -> dict[Function, int]:
 def count_nodes(model: Model, listed: Callable[[Graph], Iterable[Node]]) -> dict[Function, int]:
     """For each function, its nodes and those of the functions that they call; `listed` lists the nodes of a body."""
     totals: dict[Function, int] = {}
+    for function in callees_first(model):
+        called = [callee for node in listed(function.body) if (callee := callee_of(node, model)) is not None]
+        own = sum(1 for _ in listed(function.body))
+        totals[function] = own + sum(totals[callee] for callee in called)
+    return totals
+
+
+def callees_first(model: Model) -> list[Function]:
+    """The functions of a model, each after those that it calls, in subgraphs too."""
+    order: dict[Function, None] = {}
     pending = list(model.functions.values())
     while pending:
         function = pending[-1]
-        callees = [callee for node in listed(function.body) if (callee := callee_of(node, model)) is not None]
-        unknown = [callee for callee in dict.fromkeys(callees) if callee not in totals]
+        called = (callee_of(node, model) for node in nodes(function.body))
+        unknown = [f for f in dict.fromkeys(called) if f is not None and f not in order]
         pending.extend(unknown)
         if not unknown:
-            pending.pop()
-            own = sum(1 for _ in listed(function.body))
-            totals[function] = own + sum(totals[callee] for callee in callees)
-    return totals
+            order[pending.pop()] = None
+    return list(order)
 
 
 def callee_of(node: Node, model: Model) -> Function | None:

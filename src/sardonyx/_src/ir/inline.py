@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sardonyx._src.errors import InvalidModel
 from sardonyx._src.ir.clone import Copier
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.model import Function
 from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.parameters import bind_parameters
-from sardonyx._src.ir.walk import graphs, nodes
+from sardonyx._src.ir.walk import graphs, location, nodes
 
 
 def inline(call: Node, function: Function, names: FreshNames) -> list[Node]:
@@ -17,8 +18,11 @@ def inline(call: Node, function: Function, names: FreshNames) -> list[Node]:
 
     The outputs of the call become results of the body and keep names, types and readers.  References in the
     body are replaced by attributes of the call, or else by defaults; a reference to an attribute that has
-    neither is left out. New values and nodes get names that are free in `names`.  The caller makes sure that
-    both use the same operators, and that no default of the function is undecided (`undecided_defaults`).
+    neither is left out.  An output that is an input which the call omits is omitted from its readers.  New values and
+    nodes get names that are free in `names`.  The caller makes sure that both use the same operators, and that no default of
+    the function is undecided (`undecided_defaults`).
+
+    Raises InvalidModel for an output of the graph that is an input which the call omits.
     """
     graph = call.graph
     assert graph is not None, f"{call!r} is in no graph"
@@ -57,6 +61,22 @@ def rename_definitions(copy: Node, call: Node, names: FreshNames) -> None:
                 value.name = names.fresh(value.name)
 
 
+def omitted_outputs(call: Node, function: Function) -> list[Value]:
+    """The outputs of a call that are inputs which it omits."""
+    inputs = actual_inputs(call, function)
+    pairs = zip(call.outputs, function.body.outputs, strict=False)
+    return [output for output, result in pairs if inputs.get(result, output) is None]
+
+
+def omit_value(value: Value, call: Node) -> None:
+    """Omits a value, an input of the function that the call omits, from the nodes that it is given to."""
+    if value.is_graph_output:
+        what = f"{value.name!r} is an output of the graph and an input of the function, which the call omits"
+        raise InvalidModel(f"{what}; give that input", location=location(call))
+    for node, slot in value.uses:
+        node.set_input(slot, None)
+
+
 def transfer_outputs(call: Node, results: list[Value | None], graph: Graph) -> list[Node]:
     """Makes the nodes that produce the body's results the producers of the call's outputs.
 
@@ -68,7 +88,9 @@ def transfer_outputs(call: Node, results: list[Value | None], graph: Graph) -> l
     for output, result in zip(call.outputs, results, strict=False):
         if not output.name:
             continue
-        assert result is not None, f"{call!r} has no result for {output!r}"
+        if result is None:
+            omit_value(output, call)
+            continue
         if result in transferred or result.producer is None or result in call.inputs:
             copy = Node("Identity", [transferred.get(result, result)], [Value(output.name)])
             copies.append(graph.insert_before(call, copy))

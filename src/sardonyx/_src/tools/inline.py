@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from sardonyx._src.convert.converter import expand_vendor_operators
 from sardonyx._src.convert.vendor_operators import vendor_operators
 from sardonyx._src.errors import InputError, InvalidModel, LimitError
+from sardonyx._src.infer.omissions import OMITTED, FunctionSummary, refuse_omissions, summarize_functions
 from sardonyx._src.ir.clone import clone
 from sardonyx._src.ir.graph import Graph, Node
 from sardonyx._src.ir.inline import inline as put_body
@@ -39,10 +40,11 @@ def inline(
     whether to inline: an engine that implements a function keeps its calls (`is_unregistered` for the reference
     engine).  Vendors' operators are inlined, too, by the same rules: replaced by their bodies in standard operators; one that has
     no body stays, with a note.  Imports that only a function has are added to the model.  A call in a function that is not inlined
-    stays, with a note, if it forwards an attribute that its own callers may omit, and its function has a default for it.
+    stays, with a note, if it forwards an attribute that its own callers may omit, and its function has a default for it.  So
+    does a call that omits an input which a branch or the body of a loop requires.
 
     Raises InputError for an unknown function; InvalidModel if an operator of a body has another version under the
-    caller's imports, and for a call that does not match its function; LimitError, before any change, for a result of
+    caller's imports, and for a call that does not match its function or omits what it requires; LimitError, before any change, for a result of
     more than `limit` nodes or with graphs nested deeper than `nesting`.
     """
     result = clone(model)
@@ -58,10 +60,12 @@ def inline(
     order = reachable_functions(result)
     refuse_growth(result, order, selected, limit)
     refuse_nesting(result, order, selected, nesting)
-    kept = replace_calls(result, None, main_graphs(result), selected)
+    refuse_omissions(result)
+    summaries = summarize_functions(result)
+    kept = replace_calls(result, None, main_graphs(result), selected, summaries)
     for function in reversed(order):
         if function.key not in selected or function.key in kept:
-            kept |= replace_calls(result, function, [function.body], selected)
+            kept |= replace_calls(result, function, [function.body], selected, summaries)
     remove_uncalled(result)
     remove_unused_imports(result, {function.domain for function in order})
     for refused in expand_vendor_operators(result, operators):
@@ -138,7 +142,11 @@ def refuse_nesting(
 
 
 def replace_calls(
-    model: Model, caller: Function | None, graphs: list[Graph], selected: Collection[FunctionKey]
+    model: Model,
+    caller: Function | None,
+    graphs: list[Graph],
+    selected: Collection[FunctionKey],
+    summaries: Mapping[Function, FunctionSummary],
 ) -> set[FunctionKey]:
     """Replace the selected calls in a function, or in the main graphs (`caller`: None), and in the bodies that replace
     them; returns the functions of which calls stay.
@@ -162,6 +170,10 @@ def replace_calls(
             kept.add(function.key)
             continue
         refuse_misfit(node, function)
+        if why := needed_call(node, function, summaries[function]):
+            model.notes.append(Note(location(node), f"the call of {function.label} stays: {why}"))
+            kept.add(function.key)
+            continue
         take_imports(model, function, imports, node)
         if node.device_configurations:
             what = f"the device configurations of a call of {function.label} are removed with it"
@@ -176,7 +188,7 @@ def replace_calls(
 
 
 def refuse_misfit(call: Node, function: Function) -> None:
-    """Raise InvalidModel for a call with more inputs or outputs than its function, or without an input that is returned."""
+    """Raise InvalidModel for a call with more inputs or outputs than its function."""
     body = function.body
     for what, actual, declared in (
         ("inputs", len(call.inputs), len(body.inputs)),
@@ -187,11 +199,19 @@ def refuse_misfit(call: Node, function: Function) -> None:
                 f"the call must have at most {declared} {what}, as {function.label}; got {actual}",
                 location=location(call),
             )
-    inputs = dict(zip(body.inputs, (*call.inputs, *[None] * len(body.inputs)), strict=False))
-    for output, result in zip(call.outputs, body.outputs, strict=False):
-        if output.name and inputs.get(result, output) is None:
-            what = f"{function.label} returns its input {result.name!r} as {output.name!r}, and the call omits it"
-            raise InvalidModel(f"{what}; give that input", location=location(call))
+
+
+def needed_call(call: Node, function: Function, summary: FunctionSummary) -> str:
+    """Why a call cannot be replaced: a value that it omits has a name in the body, and must not be there; "" if it can."""
+    inputs = [*call.inputs, *[None] * len(function.body.inputs)]
+    for i, requirement in summary.required.items():
+        if inputs[i] is None:
+            formal = function.body.inputs[i].name
+            return f"it omits input {i} {formal!r}, which {requirement.where} requires if it runs"
+    for output, source in zip(call.outputs, summary.outputs, strict=False):
+        if output.is_graph_output and source is not None and (source == OMITTED or inputs[source] is None):
+            return f"{output.name!r} is an input that it omits, and an output of the graph"
+    return ""
 
 
 def take_imports(model: Model, function: Function, imports: dict[str, int], call: Node) -> None:

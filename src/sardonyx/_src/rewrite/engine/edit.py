@@ -8,7 +8,7 @@ from sardonyx._src.ir.build import attribute
 from sardonyx._src.ir.call_counts import count_inlined_nodes
 from sardonyx._src.ir.clone import Copier
 from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
-from sardonyx._src.ir.inline import inline, rename_definitions, transfer_outputs
+from sardonyx._src.ir.inline import inline, omitted_outputs, rename_definitions, transfer_outputs
 from sardonyx._src.ir.model import Function, Model
 from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.tensors import Array, Tensor
@@ -232,6 +232,8 @@ class Edit(View):
         """Replace a call by the function's body; both must resolve the body's operators alike."""
         assert node.graph is not None, f"{node!r} is in no graph"
         producers = [v for v in node.inputs if v is not None]
+        for value in omitted_outputs(node, function):
+            self.touch_readers(value)
         inlined_body = inline(node, function, self.names(node.graph))
         self.erased.add(node)
         self.register_nodes(inlined_body)

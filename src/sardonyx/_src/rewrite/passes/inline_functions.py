@@ -9,6 +9,7 @@ Keeps:   functions whose operators resolve to other versions than in the model; 
 from __future__ import annotations
 
 from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir.inline import omitted_outputs
 from sardonyx._src.ir.model import Function
 from sardonyx._src.ir.walk import nodes
 from sardonyx._src.rewrite.api import rewrite
@@ -25,6 +26,8 @@ MAX_NODES_OF_CALL = (
 def inline_functions(node: Node, edit: Edit) -> bool:
     function = edit.model.functions.get((node.domain, node.op_type, node.overload))
     if function is None or node.graph is None or has_attribute_references(node) or node.device_configurations:
+        return False
+    if any(value.is_graph_output for value in omitted_outputs(node, function)):
         return False
     size = sum(1 for _ in nodes(function.body))
     if edit.inlined_nodes + size > MAX_INLINED_NODES or not resolves_alike(function, node, edit):

@@ -211,7 +211,9 @@ def bodies_of(model: Model, domain: str | None = None) -> list[ImportScope]:
     training = [g for step in model.training for g in (step.initialization, step.algorithm) if g is not None]
     scopes = [ImportScope([model.graph, *training], model.opset_imports)]
     for function in model.functions.values():
-        scopes.append(ImportScope([function.body], function.opset_imports, filled_parameters(function)))
+        defaults = [default for default in function.attributes.values() if default is not None]
+        graphs_of = [function.body, *(graph for default in defaults for graph in default.graphs)]
+        scopes.append(ImportScope(graphs_of, function.opset_imports, filled_parameters(function)))
     return [scope for scope in scopes if domain is None or domain in scope.imports]
 
 

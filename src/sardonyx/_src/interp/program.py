@@ -369,7 +369,10 @@ def mark_last_uses(program: InterpreterProgram) -> None:
     own |= set(program.graph.inputs) | set(program.constants)
     seen = set(program.graph.outputs) | set(program.constants)
     for step in reversed(program.steps):
-        inside = (captures(g) for g in step.node.subgraphs)
+        attributes = bound_attributes(
+            step.node, program.bindings
+        ).values()  # defaults among them read values, too
+        inside = (captures(g) for attribute in attributes for g in attribute.graphs)
         read = {v for v in itertools.chain(step.reads, step.writes, *inside) if v is not None}
         step.dead = tuple(v for v in read if v in own and v not in seen)
         seen |= read

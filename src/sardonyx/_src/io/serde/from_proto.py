@@ -162,11 +162,13 @@ def function(record: m.FunctionProto, external: ExternalData, notes: list[Note],
     body.input = [infos.get(v.name, v) for v in inputs]
     body.output = [infos.get(v.name, v) for v in outputs]
     graph = reader.read_root(body, None, where)
+    scope = NameScope()
+    scope.names = {value.name: value for value in graph.inputs}
     result = Function(domain_of(record), record.name, graph, overload=record.overload)
     result.doc = record.doc_string
     result.metadata = metadata_from(record.metadata_props, notes, where)
     result.opset_imports = opset_imports(record.opset_import, notes, f"{where}.opset_import")
-    result.attributes = parameters(record, reader, notes, where)
+    result.attributes = parameters(record, reader, scope, notes, where)
     result.stated_imports = stated_imports(record.opset_import, LATEST_IR_VERSION)
     parts = [*metadata_details(record), *import_details(record.opset_import)]
     result.details = own_details(record, ("name", "domain"), parts, default_domain(record))
@@ -174,9 +176,12 @@ def function(record: m.FunctionProto, external: ExternalData, notes: list[Note],
 
 
 def parameters(
-    record: m.FunctionProto, reader: GraphReader, notes: list[Note], where: str
+    record: m.FunctionProto, reader: GraphReader, scope: NameScope, notes: list[Note], where: str
 ) -> dict[str, Attribute | None]:
-    """The attribute parameters, those without default first."""
+    """The attribute parameters, those without default first.
+
+    scope: the parameters of the function, which graphs among the defaults may read.
+    """
     result: dict[str, Attribute | None] = dict.fromkeys(record.attribute)
     if len(result) < len(record.attribute):
         notes.append(Note(where, "attribute parameters are listed several times: each applies once"))
@@ -186,7 +191,7 @@ def parameters(
                 f"attribute parameters must be unique; got {default.name!r} twice", location=where
             )
         result[default.name] = attribute_from(
-            default, reader, lambda g, w: reader.read_root(g, None, w), where
+            default, reader, lambda g, w: reader.read_root(g, scope, w), where
         )
     return result
 

@@ -8,12 +8,14 @@ from sardonyx._src.errors import InferenceError
 from sardonyx._src.ir.dims import Dim
 from sardonyx._src.ir.types import (
     MapType,
+    OpaqueType,
     OptionalType,
     SequenceType,
     Shape,
     SparseTensorType,
     TensorType,
     Type,
+    merge_opaque_types,
     open_element_dims,
 )
 
@@ -42,6 +44,8 @@ def merge_types(declared: Type | None, inferred: Type | None) -> Type | None:
             return OptionalType(merge_types(declared.elem, inferred.elem), declared.denotation)
         case (MapType(), MapType()) if declared.key is inferred.key:
             return MapType(declared.key, merge_types(declared.value, inferred.value), declared.denotation)
+        case (OpaqueType(), OpaqueType()) if (merged := merge_opaque_types(declared, inferred)) is not None:
+            return merged
     raise InferenceError(
         f"declared type {declared} contradicts inferred type {inferred}", about="declaration"
     )
@@ -130,6 +134,8 @@ def join_types(a: Type | None, b: Type | None) -> Type | None:
             return SequenceType(join_types(a.elem, b.elem))
         case (OptionalType(), OptionalType()):
             return OptionalType(join_types(a.elem, b.elem))
+        case (OpaqueType(), OpaqueType()):
+            return merge_opaque_types(a, b)
     return None
 
 

@@ -99,7 +99,7 @@ class MapType:
 
 @dataclass(frozen=True, slots=True)
 class OpaqueType:
-    """A type identified only by its domain and name."""
+    """A type identified only by its domain, "" for that of the model, and its name."""
 
     domain: str
     name: str
@@ -110,6 +110,25 @@ class OpaqueType:
 
 
 Type: TypeAlias = TensorType | SparseTensorType | SequenceType | OptionalType | MapType | OpaqueType
+
+
+def merge_opaque_types(a: OpaqueType, b: OpaqueType) -> OpaqueType | None:
+    """The type that two opaque types are; None if they differ.  One without a domain, that of the model, may be any."""
+    if a.name != b.name or (a.domain and b.domain and a.domain != b.domain):
+        return None
+    return OpaqueType(a.domain or b.domain, a.name, a.denotation or b.denotation)
+
+
+def with_opaque_domain(type: Type | None, domain: str) -> Type | None:
+    """The type with the domain of the model for opaque types that state none (onnx.proto, TypeProto.Opaque)."""
+    match type:
+        case OpaqueType() if not type.domain:
+            return replace(type, domain=domain)
+        case SequenceType() | OptionalType():
+            return replace(type, elem=with_opaque_domain(type.elem, domain))
+        case MapType():
+            return replace(type, value=with_opaque_domain(type.value, domain))
+    return type
 
 
 def open_element_dims(type: Type | None) -> Type | None:

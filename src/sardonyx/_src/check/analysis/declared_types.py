@@ -7,6 +7,7 @@ from sardonyx._src.check.records.names import element_type
 from sardonyx._src.errors import InferenceError, InvalidModel
 from sardonyx._src.infer.merge import merge_types
 from sardonyx._src.io.serde.types import type_from
+from sardonyx._src.ir.types import with_opaque_domain
 from sardonyx._src.proto.messages import (
     FunctionProto,
     GraphProto,
@@ -64,10 +65,13 @@ def type_of(tensor: TensorProto) -> TypeProto:
     return TypeProto(tensor_type=inner)
 
 
-def contradiction(declared: TypeProto, own: TypeProto) -> str:
-    """Why no value is of both types; "" if one may be, or if a type is itself invalid."""
+def contradiction(declared: TypeProto, own: TypeProto, domain: str) -> str:
+    """Why no value is of both types; "" if one may be, or if a type is itself invalid.  domain: of the model."""
     try:
-        merge_types(type_from(declared, ""), type_from(own, ""))
+        merge_types(
+            with_opaque_domain(type_from(declared, ""), domain),
+            with_opaque_domain(type_from(own, ""), domain),
+        )
     except InferenceError as error:
         return error.why.replace("inferred", "its own")
     except InvalidModel:

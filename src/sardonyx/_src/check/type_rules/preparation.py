@@ -10,7 +10,14 @@ from sardonyx._src.check.engine.findings import LocatedFinding
 from sardonyx._src.check.type_rules.node_paths import NodePaths
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.model import Model
-from sardonyx._src.ir.types import OptionalType, SequenceType, SparseTensorType, TensorType, Type
+from sardonyx._src.ir.types import (
+    OptionalType,
+    SequenceType,
+    SparseTensorType,
+    TensorType,
+    Type,
+    with_opaque_domain,
+)
 from sardonyx._src.ir.walk import nodes, roots
 
 OUTSIDE_GRAPHS = ("SX01", "SX02", "SX5", "SX9")  # code prefixes of rules that do not concern graphs
@@ -50,25 +57,25 @@ def erase_operators(model: Model, paths: NodePaths, broken: frozenset[str]) -> N
                 node.domain, node.op_type = "", ""
 
 
-def densify(model: Model) -> None:
-    """Replaces sparse types by dense ones."""
+def normalize_types(model: Model) -> None:
+    """Replaces sparse types by dense ones, and completes opaque types without a domain."""
     stack = list(roots(model))
     while stack:
         graph = stack.pop()
         for value in (*graph.inputs, *graph.initializers.values(), *graph.outputs):
-            densify_value(value)
+            normalize_value(value, model.domain)
         has_value_info = graph.declarations is not None  # without it, only inputs and outputs are typed
         for node in graph.nodes:
             if has_value_info:
                 for value in node.outputs:
-                    densify_value(value)
+                    normalize_value(value, model.domain)
             if node.attributes:
                 stack += node.subgraphs
 
 
-def densify_value(value: Value) -> None:
+def normalize_value(value: Value, domain: str) -> None:
     if value.type is not None and type(value.type) is not TensorType:
-        value.type = dense(value.type)
+        value.type = with_opaque_domain(dense(value.type), domain)
 
 
 def dense(type_: Type) -> Type:

@@ -12,7 +12,7 @@ from sardonyx._src.check.engine.document import Document
 from sardonyx._src.check.engine.findings import LocatedFinding, steps_of
 from sardonyx._src.check.engine.registry import rules
 from sardonyx._src.check.type_rules.node_paths import NodePaths
-from sardonyx._src.check.type_rules.preparation import broken_nodes, densify, erase_operators
+from sardonyx._src.check.type_rules.preparation import broken_nodes, erase_operators, normalize_types
 from sardonyx._src.check.type_rules.subjects import (
     TYPE_RULE_SUBJECTS,
     OutputDeclaration,
@@ -72,7 +72,7 @@ def find_type_violations(
     try:
         model = from_proto.model(record, ExternalFiles(document.path, document.policy))
         paths = NodePaths(record, model)
-        densify(model)
+        normalize_types(model)
         erase_operators(model, paths, broken)
         runner = TypedRuleRunner(by_subject)
         infer_partially(model, observer=runner)

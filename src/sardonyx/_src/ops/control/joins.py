@@ -6,12 +6,14 @@ from dataclasses import replace
 
 from sardonyx._src.ir.types import (
     MapType,
+    OpaqueType,
     OptionalType,
     SequenceType,
     Shape,
     SparseTensorType,
     TensorType,
     Type,
+    merge_opaque_types,
 )
 from sardonyx._src.ops.inference import Inference
 
@@ -35,6 +37,8 @@ def join(inference: Inference, a: Type | None, b: Type | None, what: str) -> Typ
             return OptionalType(join(inference, a.elem, b.elem, what))
         case (MapType(), MapType()) if a.key is b.key:
             return MapType(a.key, join(inference, a.value, b.value, what))
+        case (OpaqueType(), OpaqueType()) if (merged := merge_opaque_types(a, b)) is not None:
+            return merged
     if a != b:
         inference.fail(f"{what} must be of one type; got {a} and {b}")
     return a

@@ -28,6 +28,8 @@ def check_declarations_differ(graph: GraphProto, context: RuleContext) -> Iterat
     known |= {value.name: value.type for value in graph.input if value.type is not None}
     if not known:
         return
+    model = context.document.model
+    domain = model.domain if model is not None else ""
     for field, values in (("output", graph.output), ("value_info", graph.value_info)):
         for i, value in enumerate(values):
             own = known.get(value.name)
@@ -35,7 +37,7 @@ def check_declarations_differ(graph: GraphProto, context: RuleContext) -> Iterat
                 continue
             if context.ir_version <= 3 and "*" in (*variables_in(own), *variables_in(value.type)):
                 continue  # any number of dimensions
-            why = contradiction(value.type, own)
+            why = contradiction(value.type, own, domain)
             if why:
                 message = f"{brief(value.name)} is an input or initializer of another type: {why}"
                 yield Finding(f"{field}[{i}].type", message, "make the two declarations agree")

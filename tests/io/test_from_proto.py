@@ -420,3 +420,13 @@ def test_subgraph_values_belong_to_their_graph() -> None:
     assert inner.parent is node
     assert only(inner, "Neg").inputs == (model.graph.inputs[1],)
     assert np.all([v.owner is inner for v in inner.outputs])
+
+
+def test_a_segment_that_is_not_the_whole_tensor_is_noted() -> None:
+    record = parse_record("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add(x, w) }")
+    assert record.graph is not None
+    (tensor,) = record.graph.initializer
+    for end, expected in ((2, []), (1, ["the segment 0 to 1 of a tensor of 2 elements"])):
+        tensor.segment = m.TensorProtoSegment(begin=0, end=end)
+        messages = [note.message for note in load_record(record).notes]
+        assert [message.partition(":")[0] for message in messages] == expected

@@ -58,6 +58,9 @@ def tensor_from(record: m.TensorProto, external: ExternalData, notes: list[Note]
         tensor.metadata = metadata_from(record.metadata_props, notes, where)
     if record.segment is not None:
         tensor.segment = (record.segment.begin, record.segment.end)
+        if tensor.segment != (0, tensor.size):
+            what = f"the segment {record.segment.begin} to {record.segment.end} of a tensor of {tensor.size} elements"
+            notes.append(Note(where, f"{what}: ignored, since the tensor has all of them"))
     if has_details(record, tensor):
         tensor.details = tensor_details(record, tensor)
     if record.has("external_data") and not record.data_location:

@@ -151,3 +151,12 @@ def test_a_file_that_is_not_there_is_the_callers_error(tmp_path: Path) -> None:
 def test_wrong_names_by_the_thousand_do_not_take_forever() -> None:
     nodes = " ".join(f"a{i} = Abs(b{i})" for i in range(3000))
     assert len(diagnose(f"g (float[2] x) => (float[2] a0) {{ {nodes} }}")) == 3000
+
+
+def test_a_further_version_of_an_operator_in_a_document_is_an_info() -> None:
+    """IR.md wants one entry of each name, onnx-operators.proto one of each name and version."""
+    operators = [m.OperatorProto(op_type="F", since_version=version) for version in (1, 2)]
+    document = m.OperatorSetProto(magic="ONNXOPSET", ir_version=10, domain="com.example", opset_version=3)
+    document.operator = operators
+    (diagnostic,) = check(encode(document), kind="operator-set").diagnostics
+    assert (diagnostic.rule, diagnostic.severity, diagnostic.location) == ("SX606", "info", "operator[1]")

@@ -3,8 +3,8 @@
 Clause: IR.md, "Operators"; onnx-operators.proto, OperatorSetProto.operator and functions
 Catalogue: OPD-07
 Why:    name and version identify one operator or function, and the overload one of several functions.  A function
-        has the version of its set.  An operator of an earlier version beside a function of its name is a warning:
-        in this version of the set the name has two definitions.
+        has the version of its set.  An operator of an earlier version beside a function of its name is a warning, beside another
+        version of the operator an info: in this version of the set the name has two definitions.
 Bad:    operator-set {magic: "ONNXOPSET", ir_version: 10, domain: "com.example", opset_version: 1,
                       operator: [{op_type: "F", since_version: 1}, {op_type: "F", since_version: 1}]}
 Good:   operator-set {magic: "ONNXOPSET", ir_version: 10, domain: "com.example", opset_version: 1,
@@ -31,7 +31,19 @@ def check_declaration_twice(document: OperatorSetProto, context: RuleContext) ->
         other = first.setdefault((path.partition("[")[0], *identity), path)
         if other != path:
             yield Finding(path, f"{other} is also {brief(identity[0])}", "keep one of the two")
+    yield from versions_of_operators(document)
     yield from functions_beside_operators(document)
+
+
+def versions_of_operators(document: OperatorSetProto) -> Iterator[Finding]:
+    """Operators that a set declares in several versions, of which IR.md allows one and onnx-operators.proto any number."""
+    first: dict[str, tuple[int, int]] = {}
+    for i, operator in enumerate(document.operator):
+        index, version = first.setdefault(operator.op_type, (i, operator.since_version))
+        if operator.op_type and version != operator.since_version:
+            message = f"operator[{index}] is also {brief(operator.op_type)}, of version {version}"
+            remedy = "keep the version that this version of the set has"
+            yield Finding(f"operator[{i}]", message, remedy, "info")
 
 
 def functions_beside_operators(document: OperatorSetProto) -> Iterator[Finding]:

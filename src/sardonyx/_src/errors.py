@@ -35,7 +35,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
 
-InferenceCategory = Literal["", "axis", "broadcast", "declaration"]
+InferenceCategory = Literal["", "axis", "broadcast", "declaration", "element type"]
 
 
 def prefix(place: str) -> str:

@@ -24,8 +24,11 @@ class NeedsSubgraph(Exception):  # no error: suspends a facet until the subgraph
         inputs: Sequence[Type | None],
         known: Sequence[Known | None],
         purpose: Purpose,
+        is_certain: bool,
     ) -> None:
+        """is_certain: whether a run of the node runs the subgraph."""
         self.graph, self.inputs, self.known, self.purpose = graph, inputs, known, purpose
+        self.is_certain = is_certain
 
 
 @dataclass(slots=True)
@@ -77,9 +80,14 @@ class NodeInferenceContext(Inference):
         return replay.dims[index]
 
     def subgraph(
-        self, name: str, inputs: Sequence[Type | None], known: Sequence[Known | None] = ()
+        self,
+        name: str,
+        inputs: Sequence[Type | None],
+        known: Sequence[Known | None] = (),
+        *,
+        is_certain: bool = True,
     ) -> list[Type | None] | None:
-        types = self.subgraph_result(name, inputs, known, "types")
+        types = self.subgraph_result(name, inputs, known, "types", is_certain=is_certain)
         assert not isinstance(types, Iteration), "a replayed facet must request the same subgraphs"
         return types
 
@@ -94,7 +102,13 @@ class NodeInferenceContext(Inference):
         self.subgraph_result(name, (), (), "unused")
 
     def subgraph_result(
-        self, name: str, inputs: Sequence[Type | None], known: Sequence[Known | None], purpose: Purpose
+        self,
+        name: str,
+        inputs: Sequence[Type | None],
+        known: Sequence[Known | None],
+        purpose: Purpose,
+        *,
+        is_certain: bool = True,
     ) -> list[Type | None] | Iteration | None:
         """The result of walking a subgraph; raises NeedsSubgraph where it has not been walked yet."""
         self.is_unique = True
@@ -104,7 +118,7 @@ class NodeInferenceContext(Inference):
         index = self.subgraph_count
         self.subgraph_count += 1
         if index == len(self.replay.results):
-            raise NeedsSubgraph(graph, inputs, known, purpose)
+            raise NeedsSubgraph(graph, inputs, known, purpose, is_certain)
         return self.replay.results[index]
 
     def subgraph_elements(self, name: str) -> Sequence[Known | None] | None:

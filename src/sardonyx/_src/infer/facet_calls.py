@@ -36,7 +36,7 @@ def check_element_types(context: NodeInferenceContext, plan: InferencePlan) -> N
     might accept them."""
     dtypes = [type_.dtype if isinstance(type_, TensorType) else None for type_ in context.inputs]
     if why := find_type_mismatch(plan.schema, dtypes):
-        context.fail(why)
+        context.fail(why, about="element type")
 
 
 def is_of_known_size(type_: Type | None, is_given: bool) -> bool:

@@ -40,7 +40,13 @@ class RejectionRecorder:
         return types
 
     def on_declared_type(
-        self, value: Value, producer: Node, declared: Type, inferred: Type, error: InferenceError | None
+        self,
+        contexts: ContextFactory,
+        value: Value,
+        producer: Node,
+        declared: Type,
+        inferred: Type,
+        error: InferenceError | None,
     ) -> None:
         """Ignored: a wrong declaration does not mean that the operator rejects its node."""
 

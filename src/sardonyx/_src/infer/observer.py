@@ -14,7 +14,13 @@ from sardonyx._src.ops.inference import DimPair
 
 
 class ContextFactory(Protocol):
-    """Builds the context that the operator of a node is called with, and tells what its call required."""
+    """Builds the context that the operator of a node is called with, and tells what its call required.
+
+    is_certain: whether a run of the model may not pass the node by, as one in a branch.
+    """
+
+    @property
+    def is_certain(self) -> bool: ...
 
     def new_context(self, node: Node, plan: InferencePlan) -> NodeInferenceContext: ...
 
@@ -42,7 +48,13 @@ class InferenceObserver(Protocol):
         ...
 
     def on_declared_type(
-        self, value: Value, producer: Node, declared: Type, inferred: Type, error: InferenceError | None
+        self,
+        contexts: ContextFactory,
+        value: Value,
+        producer: Node,
+        declared: Type,
+        inferred: Type,
+        error: InferenceError | None,
     ) -> None:
         """Reports a value with a declared type and the type inferred for it; `error` if they contradict each
         other."""

@@ -7,7 +7,7 @@ calls.
 from __future__ import annotations
 
 from collections.abc import Generator, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from sardonyx._src.errors import InferenceError, InvalidModel, UnsupportedOperator
@@ -40,13 +40,15 @@ NodeWalk: TypeAlias = "Generator[Walk, None, Sequence[Type | None]]"
 class InferenceScope:
     """The environment of nodes: operator set imports and, in a function, the attributes of the call.
 
-    scopes: the defining scope of each subgraph passed as an attribute.
+    scopes: the defining scope of each subgraph passed as an attribute.  is_certain: whether a run of the model may not
+    pass the nodes by: those of a branch and of the functions that it calls need not agree with operators.
     """
 
     state: InferenceState
     imports: Mapping[str, int]
     bindings: Bindings = field(default_factory=dict)
     scopes: Mapping[Graph, InferenceScope] = field(default_factory=dict)
+    is_certain: bool = True
 
     def graph(self, graph: Graph) -> Walk:
         """Types the values of a graph whose inputs are typed.
@@ -113,7 +115,7 @@ class InferenceScope:
         except (InferenceError, InvalidModel) as error:
             about = error.about if isinstance(error, InferenceError) else ""
             failure = InferenceError(error.why, location=error.location or location(node), about=about)
-            self.state.report(failure)
+            self.report(failure, is_certain=self.is_certain or isinstance(error, InvalidModel))
         if self.state.observer is not None:
             types = self.state.observer.on_node(self, node, plan, types, failure)
         self.set_types(node, types)
@@ -146,9 +148,16 @@ class InferenceScope:
             failure = at_location(error, f"{node.name or node.op_type!r} output {value.name!r}")
             value.type = inferred
         if state.observer is not None:
-            state.observer.on_declared_type(value, node, declared, inferred, failure)
+            state.observer.on_declared_type(self, value, node, declared, inferred, failure)
         if failure is not None:
-            state.report(failure)
+            self.report(failure, is_certain=self.is_certain)
+
+    def report(self, error: InferenceError, *, is_certain: bool) -> None:
+        """Reports an error, or counts it if a run may pass the node by, and values could fit it: element types never do."""
+        if is_certain or error.about == "element type":
+            self.state.report(error)
+        else:
+            self.state.uncertain_errors += 1
 
     # --- operators ----------------------------------------------------------------------------
 
@@ -220,7 +229,10 @@ class InferenceScope:
         if not state.may_enter(function.body):
             return ()
         inner = InferenceScope(
-            state, function.opset_imports, bind_parameters(function, bound_attributes(node, self.bindings))
+            state,
+            function.opset_imports,
+            bind_parameters(function, bound_attributes(node, self.bindings)),
+            is_certain=self.is_certain,
         )
         with state.trial() as errors:
             for i, value in enumerate(function.body.inputs):
@@ -322,7 +334,11 @@ class InferenceScope:
             self.bind_formal(
                 value, types[i] if i < len(types) else None, known[i] if i < len(known) else None
             )
-        yield self.scopes.get(request.graph, self).graph(request.graph)
+        scope = self.scopes.get(request.graph, self)
+        is_certain = self.is_certain and request.is_certain
+        yield (scope if is_certain == scope.is_certain else replace(scope, is_certain=is_certain)).graph(
+            request.graph
+        )
 
     def bind_formal(self, value: Value, actual: Type | None, known: Known | None) -> None:
         """Types a formal parameter of a subgraph or function, and stores its elements."""
@@ -361,7 +377,7 @@ class InferenceScope:
         return (function, *inputs)
 
     def error_count(self) -> int:
-        return len(self.state.errors or ()) + len(self.state.given_up)
+        return len(self.state.errors or ()) + len(self.state.given_up) + self.state.uncertain_errors
 
     def walk_call(self, node: Node, function: Function) -> Generator[Walk, None, CallResult | None]:
         """The result of walking the body of a function for a call; None where the budget is exhausted."""
@@ -372,7 +388,7 @@ class InferenceScope:
         bindings = bind_parameters(function, arguments)
         subgraphs = [graph for attribute in arguments.values() for graph in attribute.graphs]
         scopes = {graph: self.scopes.get(graph, self) for graph in subgraphs}
-        inner = InferenceScope(state, function.opset_imports, bindings, scopes)
+        inner = InferenceScope(state, function.opset_imports, bindings, scopes, self.is_certain)
         for i, value in enumerate(body.inputs):
             actual = node.inputs[i] if i < len(node.inputs) else None
             inner.bind_formal(value, None if actual is None else actual.type, state.elements.get(actual))

@@ -53,6 +53,7 @@ class InferenceState:
     walked: set[Graph] = field(default_factory=set)
     repeated_nodes: int = 0
     reported: set[str] = field(default_factory=set)  # texts of the errors in `errors`
+    uncertain_errors: int = 0  # of nodes that a run may pass by
     trial_depth: int = 0
     iterated_nodes: int = 0
     given_up: set[Graph] = field(default_factory=set)

@@ -40,7 +40,7 @@ def infer(model: ModelSource, *, observer: InferenceObserver | None = None) -> M
 
     Raises InferenceError, naming the node, where declared or inferred types contradict each other or an operator, or
     where a node cannot be called, and leaves the model unchanged then.  `sx.tools.infer_partially` lists such errors
-    instead.
+    instead.  What a branch of If contradicts is no error unless the branch is known to be taken, or element types are wrong.
 
     Output types of operators are cached for later models of the process (`infer.memo_cache`).
     """

@@ -151,9 +151,17 @@ class Inference:
         return self.fresh() if self.fresh is not None else None
 
     def subgraph(
-        self, name: str, inputs: Sequence[Type | None], known: Sequence[Known | None] = ()
+        self,
+        name: str,
+        inputs: Sequence[Type | None],
+        known: Sequence[Known | None] = (),
+        *,
+        is_certain: bool = True,
     ) -> list[Type | None] | None:
-        """The output types of a graph attribute for inputs of these types; None if they are not known."""
+        """The output types of a graph attribute for inputs of these types; None if they are not known.
+
+        is_certain: whether a run of the node runs the graph, or else what contradicts it may never come about.
+        """
         graph = self.attributes.get(name)
         if self.infer_graph is None or not isinstance(graph, Graph):
             return None
@@ -186,7 +194,7 @@ class Inference:
         """The output whose elements a value facet is to compute; facets that do not call this compute output 0."""
         return 0
 
-    def fail(self, why: str, *, about: Literal["", "axis", "broadcast"] = "") -> NoReturn:
+    def fail(self, why: str, *, about: Literal["", "axis", "broadcast", "element type"] = "") -> NoReturn:
         """Raises InferenceError at this node."""
         raise InferenceError(f"{self.op_type}: {why}", location=self.where, about=about)
 

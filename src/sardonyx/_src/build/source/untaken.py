@@ -32,7 +32,13 @@ class Visits:
         return types
 
     def on_declared_type(
-        self, value: Value, producer: Node, declared: Type, inferred: Type, error: InferenceError | None
+        self,
+        contexts: ContextFactory,
+        value: Value,
+        producer: Node,
+        declared: Type,
+        inferred: Type,
+        error: InferenceError | None,
     ) -> None:
         pass
 

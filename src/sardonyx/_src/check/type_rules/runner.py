@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias, cast
 
-from sardonyx._src.check.engine.api import Finding, Rule
+from sardonyx._src.check.engine.api import Finding, Rule, Severity
 from sardonyx._src.check.engine.context import RecordPath
 from sardonyx._src.check.engine.document import Document
 from sardonyx._src.check.engine.findings import LocatedFinding, steps_of
@@ -30,7 +30,7 @@ from sardonyx._src.infer.walk import infer_partially
 from sardonyx._src.io.external import ExternalFiles
 from sardonyx._src.io.serde import from_proto
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.large_graphs import dismantle
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.types import Type
@@ -39,6 +39,8 @@ from sardonyx._src.proto import messages as m
 
 RulesBySubject = Mapping[Subject, Sequence[Rule]]
 ModelObserver: TypeAlias = Callable[[Model], None]
+# No size or element makes up for them, and other runtimes refuse them in branches that no run takes, too.
+ELEMENT_TYPE_RULES = {"SX703", "SX704", "SX705", "SX710"}
 AnySubject = TypedNode | RefusedCall | OutputDeclaration | TypedModel
 
 
@@ -98,6 +100,7 @@ class TypedRuleRunner:
     findings: dict[tuple[Node, str, str], tuple[Rule, Finding]] = field(default_factory=dict)
     declarations: list[OutputDeclaration] = field(default_factory=list)
     equal_sizes: list[tuple[Node, Dim, Dim]] = field(default_factory=list)
+    uncertain: set[Graph] = field(default_factory=set)
 
     def on_node(
         self,
@@ -108,6 +111,8 @@ class TypedRuleRunner:
         error: InferenceError | None,
     ) -> Sequence[Type | None]:
         """Runs the rules on a node; after a violation its output types are unknown, to avoid findings that follow."""
+        if not contexts.is_certain and node.graph is not None:
+            self.uncertain.add(node.graph)
         if not node.op_type:
             return ()
         key = (id(plan), id(types))
@@ -137,12 +142,18 @@ class TypedRuleRunner:
             typed_node = TypedNode(node, plan.schema, inference, types, error)
             if error is None:
                 self.equal_sizes += [(node, *pair) for pair in contexts.equal_dims(node)]
-            return self.collect(node, typed_node)
+            return self.collect(node, typed_node, is_certain=contexts.is_certain)
         assert error is not None, "a node without inference context was refused"
-        return self.collect(node, RefusedCall(node, error))
+        return self.collect(node, RefusedCall(node, error), is_certain=contexts.is_certain)
 
     def on_declared_type(
-        self, value: Value, producer: Node, declared: Type, inferred: Type, error: InferenceError | None
+        self,
+        contexts: ContextFactory,
+        value: Value,
+        producer: Node,
+        declared: Type,
+        inferred: Type,
+        error: InferenceError | None,
     ) -> None:
         if error is None and declared == inferred:
             return
@@ -150,15 +161,23 @@ class TypedRuleRunner:
         if error is None:
             self.declarations.append(declaration)
         else:
-            self.collect(producer, declaration)
+            self.collect(producer, declaration, is_certain=contexts.is_certain)
 
-    def collect(self, node: Node, subject: TypedNode | RefusedCall | OutputDeclaration) -> bool:
-        """Collects the findings of the rules about a subject, once for each location; whether there are any."""
+    def collect(
+        self, node: Node, subject: TypedNode | RefusedCall | OutputDeclaration, *, is_certain: bool
+    ) -> bool:
+        """Collects the findings of the rules about a subject, once for each location; whether there are any.
+
+        is_certain: whether a run may not pass the node by.  Otherwise errors are warnings, but those about element types.
+        """
         has_findings = False
         for rule in self.rules[type(subject)]:
             for finding in type_rule_function(rule)(subject):
                 key = (node, rule.code, finding.path)
-                self.findings.setdefault(key, (rule, describe_call(node, finding)))
+                if not is_certain and not is_about_element_types(rule, subject.error):
+                    finding = replace(finding, severity=finding.severity or mild(rule.severity))
+                if key not in self.findings or (is_certain and self.findings[key][1].severity == "warning"):
+                    self.findings[key] = (rule, describe_call(node, finding))
                 has_findings = True
         return has_findings
 
@@ -171,12 +190,21 @@ class TypedRuleRunner:
             for (node, *_), (rule, finding) in self.findings.items()
             if (path := paths.of(node))
         ]
-        typed_model = TypedModel(model, self.declarations, self.equal_sizes, paths.of)
+        typed_model = TypedModel(model, self.declarations, self.equal_sizes, paths.of, self.uncertain)
         for rule in self.rules[TypedModel]:
             pairs += [(rule, finding) for finding in type_rule_function(rule)(typed_model)]
         for rule, finding in pairs:
             steps = steps_of(m.ModelProto, finding.path)
             yield LocatedFinding(rule, finding, steps, RecordPath(record))
+
+
+def is_about_element_types(rule: Rule, error: InferenceError | None) -> bool:
+    return rule.code in ELEMENT_TYPE_RULES or (error is not None and error.about == "element type")
+
+
+def mild(severity: Severity) -> Severity:
+    """The severity of what is wrong only if a branch is taken."""
+    return "warning" if severity == "error" else severity
 
 
 def type_rule_function(rule: Rule) -> Callable[[AnySubject], Iterator[Finding]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
@@ -10,7 +10,7 @@ from sardonyx._src.check.engine.api import Finding, Severity, rule
 from sardonyx._src.errors import InferenceError
 from sardonyx._src.infer.context import NodeInferenceContext
 from sardonyx._src.ir.dims import Dim
-from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.model import Function, Model
 from sardonyx._src.ir.types import Type
 from sardonyx._src.schema import OpSchema
@@ -72,12 +72,14 @@ class TypedModel:
     declarations: those that differ from the inferred type without contradicting it.
     equal_sizes: pairs of sizes that an operator requires to be equal.
     path: from the model to a node's record.
+    uncertain: the graphs that a run may pass by, as branches.
     """
 
     model: Model
     declarations: Sequence[OutputDeclaration]
     equal_sizes: Sequence[tuple[Node, Dim, Dim]]
     path: Callable[[Node], str]
+    uncertain: Collection[Graph]
 
 
 Subject: TypeAlias = type[TypedNode] | type[RefusedCall] | type[OutputDeclaration] | type[TypedModel]

@@ -82,7 +82,7 @@ def branch_types(inference: Inference) -> list[list[Type | None]] | None:
     for name in BRANCHES:
         if name not in names:
             inference.infer_unused_subgraph(name)
-    types_by_branch = [inference.subgraph(name, ()) for name in names]
+    types_by_branch = [inference.subgraph(name, (), is_certain=len(names) == 1) for name in names]
     results = [types for types in types_by_branch if types is not None]
     if len(results) < len(types_by_branch):
         return None

@@ -40,7 +40,7 @@ def join(inference: Inference, a: Type | None, b: Type | None, what: str) -> Typ
         case (OpaqueType(), OpaqueType()) if (merged := merge_opaque_types(a, b)) is not None:
             return merged
     if a != b:
-        inference.fail(f"{what} must be of one type; got {a} and {b}")
+        inference.fail(f"{what} must be of one type; got {a} and {b}", about="element type")
     return a
 
 

@@ -3,7 +3,7 @@
 Clause: IR.md, "Static tensor shapes"
 Catalogue: SHP-02
 Why:    a variable is one size throughout a model.  A branch or body must agree with the graphs that enclose it, but not
-        with its siblings, which may not run together.  Up to IR version 3 each declaration has its own variables.
+        with its siblings, which may not run together; a contradiction in a branch is a warning.  Up to IR version 3 each declaration has its own variables.
 Bad:    g (float[2] x, float[3] z) => (float[N] y, float[N] w) { y = Abs (x) w = Abs (z) }
 Good:   g (float[2] x, float[3] z) => (float[N] y, float[M] w) { y = Abs (x) w = Abs (z) }
 """
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import itemgetter
 
-from sardonyx._src.check.engine.api import Finding
+from sardonyx._src.check.engine.api import Finding, Severity
 from sardonyx._src.check.type_rules.equations import Equations
 from sardonyx._src.check.type_rules.subjects import OutputDeclaration, TypedModel, function_of, type_rule
 from sardonyx._src.ir.dims import Dim
@@ -52,7 +52,8 @@ def check_dimension_variable_contradicted(typed_model: TypedModel) -> Iterator[F
             )
             path = f"{node_path}.{equation.path}" if equation.path else node_path
             help_ = "declare the sizes that the operators produce, or use other variables"
-            yield Finding(path, message, help_, dedup_key=str(equation.left))
+            severity: Severity | None = "warning" if graph in typed_model.uncertain else None
+            yield Finding(path, message, help_, severity, dedup_key=str(equation.left))
 
 
 def size_equations(typed_model: TypedModel) -> Iterator[tuple[int, SizeEquation]]:

@@ -74,4 +74,7 @@ def test_the_bad_document_violates_only_its_requirement_and_the_twin_none(case: 
     diagnostics = diagnose(case.bad, tmp_path / "bad")
     assert {d.severity for d in diagnostics} == {case.severity}, "\n".join(map(str, diagnostics))
     (rule,) = {d.rule for d in diagnostics}
+    if case.severity == "error":  # what is reported on request only are warnings
+        path, kind = write(case.bad, tmp_path)
+        assert check(path, kind=kind).of("error")  # type: ignore[arg-type]
     assert set(case.requirements) & set(page(rule).catalogue), "\n".join(map(str, diagnostics))

@@ -3,7 +3,7 @@
 Clause: IR.md, "Graphs", value_info
 Catalogue: GRA-16 FUN-20
 Why:    the entry is useless, or its name is misspelled and the intended value has no type.  In a function it is an
-        error, since onnx.proto restricts the entries to the function's own values.
+        error, since onnx.proto restricts the entries to the function's own values; in a graph, it is reported on request.
 Bad:    g (float[2] x) => (float[2] y) <float[2] b> { a = Abs(x) y = Neg(a) }
 Good:   g (float[2] x) => (float[2] y) <float[2] a> { a = Abs(x) y = Neg(a) }
 """
@@ -12,18 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sardonyx._src.check.engine.api import Finding, Severity, rule
+from sardonyx._src.check.engine.api import Finding, RuleGroup, Severity, rule
 from sardonyx._src.check.engine.body import output_names
 from sardonyx._src.check.engine.context import RuleContext
 from sardonyx._src.proto.messages import FunctionProto, GraphProto
 from sardonyx._src.proto.record import brief
 
 
-@rule("SX109", "warning", visits=(GraphProto, FunctionProto), needs="value_info", group="strict")
+@rule("SX109", "warning", visits=(GraphProto, FunctionProto), needs="value_info")
 def check_value_info_of_nothing(graph: GraphProto | FunctionProto, context: RuleContext) -> Iterator[Finding]:
     body = context.body
     assert body is not None, "a graph or function has a body"
     severity: Severity = "error" if isinstance(graph, FunctionProto) else "warning"
+    group: RuleGroup | None = None if severity == "error" else "strict"
     reported = {
         *output_names(graph),
         *(n for i, _, n in body.unresolved_reads if not body.is_visible(n, i)),
@@ -31,4 +32,6 @@ def check_value_info_of_nothing(graph: GraphProto | FunctionProto, context: Rule
     for i, value in enumerate(graph.value_info):
         if body.definition(value.name) is None and value.name not in reported:
             message = f"nothing here defines {brief(value.name)}{context.near(value.name, body.producers)}"
-            yield Finding(f"value_info[{i}]", message, "correct the name, or drop the entry", severity)
+            yield Finding(
+                f"value_info[{i}]", message, "correct the name, or drop the entry", severity, group=group
+            )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import sardonyx as sx
 from models import load_record, only, parse_function, parse_model, parse_record
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InvalidModel
@@ -430,3 +431,38 @@ def test_a_segment_that_is_not_the_whole_tensor_is_noted() -> None:
         tensor.segment = m.TensorProtoSegment(begin=0, end=end)
         messages = [note.message for note in load_record(record).notes]
         assert [message.partition(":")[0] for message in messages] == expected
+
+
+def test_a_value_info_of_nothing_is_kept() -> None:
+    """Some tools write them for the values of functions."""
+    record = parse_record("g (float[2] x) => (float[2] y) <float[2] a> { a = Abs(x)  y = Neg(a) }")
+    assert record.graph is not None
+    shape = m.TensorShapeProto(dim=[m.TensorShapeProtoDimension(dim_param="N")])
+    type_ = m.TypeProto(tensor_type=m.TypeProtoTensor(elem_type=1, shape=shape))
+    of_nothing = m.ValueInfoProto(name="l::f/t", type=type_, doc_string="inner")
+    record.graph.value_info = [of_nothing, *record.graph.value_info]
+    model = load_record(record)
+    assert "value_info 'l::f/t' names no value of the graph: kept, without effect" in notes(model)
+    for kept in (model, model.copy(), sx.convert(model, opset=22)):
+        written = to_proto.model(kept).graph
+        assert written is not None
+        assert [info.name for info in written.value_info] == ["l::f/t", "a"]
+        assert written.value_info[0] == of_nothing
+
+
+def test_an_invalid_value_info_of_nothing_is_ignored() -> None:
+    record = parse_record("g (float[2] x) => (float[2] y) { y = Abs(x) }")
+    assert record.graph is not None
+    type_ = m.TypeProto(tensor_type=m.TypeProtoTensor(elem_type=99))
+    record.graph.value_info = [m.ValueInfoProto(name="t", type=type_)]
+    model = load_record(record)
+    assert "value_info 't' names no value of the graph: ignored, the element type must be" in notes(model)
+    written = to_proto.model(model).graph
+    assert written is not None and written.value_info == []
+
+
+def test_a_value_that_takes_the_name_of_a_value_info_of_nothing_has_its_own_type() -> None:
+    model = parse_model("g (float[2] x) => (float[2] y) <int64[7] t> { a = Abs(x)  y = Neg(a) }")
+    model.graph.value("a").name = "t"
+    written = to_proto.model(model).graph
+    assert written is not None and written.value_info == []

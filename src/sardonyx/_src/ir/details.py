@@ -64,6 +64,7 @@ class Declarations(NamedTuple):
     """The value_info of a graph as its file lists it; entries follow names.
 
     order: the names of all entries.
+    of_nothing: entries of names that the graph does not define, as tools write them for values of functions.
     restated: entries of value_info that differ from the declaration of their value, by name.
     inputs, outputs: entries that differ from the declaration of their value, by position.
     """
@@ -72,6 +73,7 @@ class Declarations(NamedTuple):
     restated: dict[str, Restatement]
     inputs: dict[int, Restatement]
     outputs: dict[int, Restatement]
+    of_nothing: dict[str, Value]
 
     def rename(self, names: Mapping[str, str]) -> Declarations:
         """The declarations after values have been renamed; names that the map lacks stay."""
@@ -81,6 +83,7 @@ class Declarations(NamedTuple):
             {renamed[name]: other for name, other in self.restated.items()},
             {i: other._replace(name=names.get(other.name, other.name)) for i, other in self.inputs.items()},
             {i: other._replace(name=names.get(other.name, other.name)) for i, other in self.outputs.items()},
+            self.of_nothing,
         )
 
 

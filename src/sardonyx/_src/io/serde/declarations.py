@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
+from sardonyx._src.errors import InvalidModel
 from sardonyx._src.io.serde.details import has_lost_fields, own_details, restore, whole
 from sardonyx._src.io.serde.metadata import metadata_details, metadata_from, metadata_to
 from sardonyx._src.io.serde.types import FIRST_IR_WITHOUT_STARS, is_plain, type_details, type_from, type_to
@@ -74,13 +75,12 @@ def read_declarations(
     notes: list[Note],
     where: str,
 ) -> None:
-    """Sets the declarations of a graph that has been read; notes entries that have no effect.
+    """Sets the declarations of a graph that has been read; notes entries that have no effect, which are kept.
 
     infos: the entries of value_info.
     """
     order = [info.name for info in infos]
-    for name in set(order) - names.keys():
-        notes.append(Note(where, f"value_info {name!r} names no value of the graph: ignored"))
+    of_nothing = read_entries_of_nothing([info for info in infos if info.name not in names], notes, where)
     if len(set(order)) != len(order):
         for name in sorted(name for name, count in Counter(order).items() if count > 1):
             notes.append(Note(where, f"value_info lists {name!r} several times: the last entry applies"))
@@ -91,7 +91,20 @@ def read_declarations(
     )
     outputs = read_ports(graph.outputs, record.output)
     if order or inputs or outputs:
-        graph.declarations = Declarations(tuple(order), restated, inputs, outputs)
+        graph.declarations = Declarations(tuple(order), restated, inputs, outputs, of_nothing)
+
+
+def read_entries_of_nothing(infos: Sequence[ValueInfo], notes: list[Note], where: str) -> dict[str, Value]:
+    """Entries of names that the graph does not define, which are kept if they are valid."""
+    result: dict[str, Value] = {}
+    for info in infos:
+        fate = "kept, without effect"
+        try:
+            result[info.name] = stated_value(info)
+        except InvalidModel as error:
+            fate = f"ignored, {error.why}"
+        notes.append(Note(where, f"value_info {info.name!r} names no value of the graph: {fate}"))
+    return result
 
 
 def read_ports(ports: Sequence[Value], infos: Sequence[m.ValueInfoProto | None]) -> dict[int, Restatement]:
@@ -129,9 +142,14 @@ def read_restated(
 
 
 def restatement(value: Value, info: ValueInfo) -> Restatement:
+    return Restatement(value.name, stated_value(info), value.type)
+
+
+def stated_value(info: ValueInfo) -> Value:
+    """A value that belongs to no graph, as an entry declares it."""
     stated = Value(info.name)
     describe(stated, info, [], "", FIRST_IR_WITHOUT_STARS)
-    return Restatement(value.name, stated, value.type)
+    return stated
 
 
 # --- to records ------------------------------------------------------------------------------
@@ -187,7 +205,7 @@ def value_infos(graph: Graph) -> list[m.ValueInfoProto]:
 
 
 def declared_infos(graph: Graph) -> dict[str, m.ValueInfoProto]:
-    """The entries that the file has, by name, of values that still exist."""
+    """The entries that the file has, by name, of values that still exist or never did."""
     if graph.declarations is None or not graph.declarations.order:
         return {}
     named = {value.name: value for value in values(graph)}
@@ -195,6 +213,8 @@ def declared_infos(graph: Graph) -> dict[str, m.ValueInfoProto]:
     result = {}
     for name in graph.declarations.order:
         if (value := named.get(name)) is None:
+            if nothing := graph.declarations.of_nothing.get(name):
+                result[name] = value_info(nothing)
             continue
         if other := graph.declarations.restated.get(name):
             result[name] = restated_info(value, other)

@@ -148,9 +148,12 @@ def convert_mapping(value: object, type: MapType, name: str) -> RuntimeValue:
 def convert_tensor(value: object, dtype: DataType | None, name: str, cast: Cast = "no") -> Array:
     """An array of the element type: arrays must have it, or one that `cast` converts; Python numbers and lists are converted.
 
-    It is a read-only view: feeds are never written to.
+    It is a read-only view: feeds are never written to.  Arrays in the other byte order are converted: kernels read memory as
+    the machine orders it.
     """
     array = as_array(value, dtype, name).view()
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
     if dtype is DataType.STRING or (dtype is None and array.dtype.kind in "OSU"):
         array = convert_strings(array, name)
     elif dtype is not None and array.dtype != dtype.numpy and not is_castable(array, dtype, cast):

@@ -86,3 +86,22 @@ def test_a_broadcast_argument_is_summed() -> None:
     model = model_of("e = Sigmoid(x) m = Mul(x, e) y = Mul(m, z)", "double[1,4] x, double[3,4] z")
     values = feeds("x", "z") | {"x": np.asarray(feeds()["x"])[:1]}
     assert_gradients(weighted_loss(model), values, ["x", "z"])
+
+
+@pytest.mark.parametrize("keepdims", [0, 1])
+@pytest.mark.parametrize(("dtype", "numpy"), [("float16", "f2"), ("float", "f4"), ("double", "f8")])
+@pytest.mark.parametrize("axes", ["", "a = Constant<value_ints = [1]>()"])
+def test_a_norm_has_the_subgradient_0_at_rows_of_zeros(
+    axes: str, dtype: str, numpy: str, keepdims: int
+) -> None:
+    operands = "x, a" if axes else "x"
+    body = f"{axes} n = ReduceL2<keepdims = {keepdims}>({operands}) y = ReduceSum<keepdims = 0>(n)"
+    model = sx.gradient(model_of(body, f"{dtype}[2,3] x", f"{dtype} y"), of="y", wrt="x")
+    rows = np.array([[0, 0, 0], [3, 0, 4]], numpy)
+    for engine in ("reference", "native"):
+        outputs = sx.Session(model, engine=engine).run({"x": rows})
+        (slope,) = (value for name, value in outputs.items() if name != "y")
+        np.testing.assert_allclose(slope, np.array([[0, 0, 0], [0.6, 0, 0.8]]), rtol=1e-3)
+        zeros = sx.Session(model, engine=engine).run({"x": np.zeros_like(rows)})
+        (slope,) = (value for name, value in zeros.items() if name != "y")
+        assert slope.tolist() == [[0] * 3] * 2

@@ -49,6 +49,15 @@ def reduce_mean(step: BackwardStep) -> Gradients:
     return step.Div(spread(step, step.gradient()), step.CastLike(count, x))
 
 
+@operator("ReduceL2").gradient(18)
+def reduce_l2(step: BackwardStep) -> Gradients:
+    """dy * x / y; rows of zeros have the subgradient 0."""
+    y = step.output()
+    is_zero = step.Equal(y, step.scalar(0))
+    factor = step.Div(step.gradient(), step.Where(is_zero, step.scalar(1), y))
+    return step.Mul(step.input(0), spread(step, factor))
+
+
 @operator("ReduceMax").gradient(20)
 @operator("ReduceMin").gradient(20)
 def reduce_extremum(step: BackwardStep) -> Gradients:

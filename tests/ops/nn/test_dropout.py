@@ -2,6 +2,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import sardonyx as sx
 from cases import Case, assert_case, model_of
 from ops.tensor.operator_facets import FLOAT, N, assert_refused, f32, floats, infer_types, make_inference
 from sardonyx._src.dtypes import DataType
@@ -109,3 +110,19 @@ def test_the_mask_is_bool_from_10_on() -> None:
     ]
     assert infer_types(make_inference("Dropout", 22, [None], outputs=2)) == [None, TensorType(DataType.BOOL)]
     assert infer_types(make_inference("Dropout", 22, [TensorType(FLOAT)])) == [TensorType(FLOAT)]
+
+
+@pytest.mark.parametrize("target", [11, 9, 6])
+def test_the_mask_of_inference_is_computed_below_version_12(target: int) -> None:
+    """Versions 7 and 10 do not say what the mask is: a conversion must not leave it to the runtime."""
+    model = sx.from_text("""<ir_version: 7, opset_import: ["" : 13]> g (float[3] x) => (float[3] y, bool[3] k) {
+      y, k = Dropout(x) }""")
+    converted = sx.convert(model, opset=target)
+    assert all(
+        node.op_type != "Dropout" or not any(v.name for v in node.outputs[1:])
+        for node in converted.graph.nodes
+    )
+    x = np.array([0, 1, np.nan], np.float32)
+    results = sx.Session(converted, engine="reference").run({"x": x})
+    assert results["k"].tolist() == [True] * 3
+    np.testing.assert_array_equal(results["y"], x)

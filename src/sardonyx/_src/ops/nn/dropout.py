@@ -59,11 +59,13 @@ def to_6(adapter: Adapter) -> AdaptedNode:
     """Version 6 has no mask in inference; compute one that is 1 everywhere."""
     if not adapter.has_output(1):
         return adapter.same(is_test=1)
+    return [adapter.Identity(adapter.input(0)), cast(adapter, add_full_mask(adapter), adapter.dtype(0))]
+
+
+def add_full_mask(adapter: Adapter) -> Value:
+    """A bool mask of the data that is true everywhere."""
     data = cast(adapter, adapter.input(0), DataType.BOOL)
-    return [
-        adapter.Identity(adapter.input(0)),
-        cast(adapter, adapter.Or(data, adapter.Not(data)), adapter.dtype(0)),
-    ]
+    return adapter.Or(data, adapter.Not(data))
 
 
 @op.convert((7, 10), (10, 7))
@@ -84,11 +86,16 @@ def to_12(adapter: Adapter) -> AdaptedNode:
 
 @op.convert((12, 10))
 def to_10(adapter: Adapter) -> AdaptedNode:
-    """Express training as in `to_7`; a training_mode known only at run time multiplies the ratio, 0 in inference."""
+    """Express training as in `to_7`; a training_mode known only at run time multiplies the ratio, 0 in inference.
+
+    The mask of inference is computed: the texts of versions 7 and 10 do not say what it is.
+    """
     training = adapter.inference.constant(2)
     if training is not None and training.size != 1:
         adapter.refuse(f"training_mode must be a scalar; got shape {list(training.shape)}")
     if adapter.optional(2) is None or (training is not None and not read_flag(training)):
+        if adapter.has_output(1):
+            return [adapter.Identity(adapter.input(0)), add_full_mask(adapter)]
         return adapter.same([adapter.input(0)], drop=("seed",))
     ratio = adapter.optional(1)
     ratio = adapter.constant(0.5, DataType.FLOAT) if ratio is None else cast(adapter, ratio, DataType.FLOAT)

@@ -2,7 +2,9 @@
 
 import io
 import re
+import sys
 from collections.abc import Callable, Iterator
+from types import ModuleType
 from typing import NoReturn
 
 import numpy as np
@@ -154,3 +156,10 @@ def test_masked_elements_are_refused_with_a_cure(engine: str) -> None:
         session.run({"x": x.filled(0)})
     whole = np.ma.MaskedArray(np.ones(2, np.float32))
     np.testing.assert_array_equal(np.asarray(session.run({"x": whole})["y"]), -np.ones(2))
+
+
+def test_runs_while_another_thread_imports_numpy_ma(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The module is in sys.modules from the beginning of its import, its class only at the end."""
+    monkeypatch.setitem(sys.modules, "numpy.ma", ModuleType("numpy.ma"))
+    session = sx.Session(parse_model("g (float[2] x) => (float[2] y) { y = Neg(x) }"))
+    np.testing.assert_array_equal(session.run({"x": np.ones(2, np.float32)})["y"], -np.ones(2))

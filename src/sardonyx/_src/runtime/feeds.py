@@ -199,10 +199,10 @@ def has_masked_elements(value: object) -> bool:
     """Whether a value is a masked array with an element masked.
 
     `numpy.ma` is looked up, not imported: without it there are no such arrays, and a fork during an import leaves the
-    module's import lock held in the child.
+    module's import lock held in the child.  It lacks the class while another thread imports it.
     """
-    masked = sys.modules.get("numpy.ma")
-    return masked is not None and isinstance(value, masked.MaskedArray) and bool(masked.is_masked(value))
+    masked_array = getattr(sys.modules.get("numpy.ma"), "MaskedArray", ())
+    return isinstance(value, masked_array) and bool(np.any(value.mask))
 
 
 def as_array(value: object, dtype: DataType | None, name: str) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -15,6 +16,7 @@ from models import parse_record
 from sardonyx._src.errors import EvaluationError, InputError, OutputError
 from sardonyx._src.runtime.arrays import matches_layout
 from sardonyx._src.runtime.engine import NativeEngine
+from sardonyx._src.runtime.feeds import convert_tensor
 from sardonyx._src.runtime.native_program import NativeProgram
 
 F = np.float32
@@ -78,6 +80,26 @@ def test_feeds_of_the_fast_path_may_be_in_any_order_and_read_only() -> None:
     session, fed = make_warm_session(), feeds(2)
     fed["x"].flags.writeable = False
     assert is_right(fed, session.run({"b": fed["b"], "x": fed["x"]}))
+
+
+def arrays_of_equal_types(x: Floats) -> list[Floats]:
+    """The same numbers in arrays whose dtype is equal to the native one, but another object."""
+    described = np.dtype(F, metadata={"unit": "m"})
+    return [pickle.loads(pickle.dumps(x)), x.view(x.dtype.newbyteorder("=")), x.view(described)]
+
+
+def test_feeds_whose_dtype_is_another_object_take_the_fast_path() -> None:
+    session, fed = make_warm_session(), feeds(2)
+    for x in arrays_of_equal_types(fed["x"]):
+        assert x.dtype == fed["x"].dtype and x.dtype is not fed["x"].dtype
+        before, fed_x = session.stats.fast_path_runs, {"x": x, "b": fed["b"]}
+        assert is_right(fed, session.run(fed_x))
+        assert session.stats.fast_path_runs == before + 1
+
+
+def test_kernels_read_the_declared_dtype_object() -> None:
+    value = convert_tensor(pickle.loads(pickle.dumps(np.zeros(2, F))), sx.DataType.FLOAT, "x")
+    assert value.dtype is sx.DataType.FLOAT.numpy
 
 
 def unusual_arrays(x: Floats) -> list[object]:
@@ -189,5 +211,6 @@ def test_many_threads_may_run_one_session(threads: int) -> None:
 def test_fields_of_arrays_are_read_from_memory() -> None:
     for array in (np.zeros(()), np.zeros((0, 4), np.int8), np.zeros((4, 5), F)[:, ::2], np.zeros((2, 3)).T):
         assert matches_layout(array)
+    assert all(map(matches_layout, arrays_of_equal_types(np.zeros(1, F))))
     storage = np.zeros(9, np.uint8)
     assert matches_layout(storage[1:].view(F))

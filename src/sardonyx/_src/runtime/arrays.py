@@ -94,7 +94,15 @@ def matches_layout(array: NDArray[np.generic]) -> bool:
         and memory[FIELDS.dtype] == id(array.dtype)
         and tuple(dims) == array.shape
         and (flags == fast_entry.REQUIRED_FLAGS) == (array.flags.c_contiguous and array.flags.aligned)
+        and matches_element(array.dtype)
     )
+
+
+def matches_element(dtype: np.dtype[np.generic]) -> bool:
+    """Whether what the memory of a dtype says of the elements equals its attributes."""
+    memory = ctypes.string_at(id(dtype) + FIELDS.element * SLOT_BYTES, SLOT_BYTES)
+    described = dtype.kind + dtype.char + dtype.byteorder
+    return memory[:3] == described.encode() and int.from_bytes(memory[4:], sys.byteorder) == dtype.num
 
 
 @cache

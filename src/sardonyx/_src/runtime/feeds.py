@@ -162,6 +162,8 @@ def convert_tensor(value: object, dtype: DataType | None, name: str, cast: Cast 
         raise InputError(f"input {name!r} must be {dtype.text}; got {array.dtype}: {cure}", name=name)
     elif dtype is not None and array.dtype != dtype.numpy:
         array = array.astype(dtype.numpy)
+    elif dtype is not None and array.dtype is not dtype.numpy:
+        array = array.view(dtype.numpy)  # equal types may be several objects; kernels compare this one
     array.flags.writeable = False
     return array
 

@@ -4,7 +4,7 @@
 
 is a CPython function (METH_FASTCALL).  `self` is a NumPy array of i64 slots, the *frame*; `args` are the fed arrays, then new arrays
 for the outputs.  It checks each fed array against the frame: a NumPy array, C-contiguous and aligned, of the same element
-type and dims.  It then writes the addresses of the arrays' elements into the slots of the program (relocations), and
+type and dims.  Equal element types may be several objects: that of an array that was pickled is one of its own.  It then writes the addresses of the arrays' elements into the slots of the program (relocations), and
 runs the tape on one thread.  It returns a Python int: `DONE`; `MISMATCH` (nothing has happened); `FAULT` (kernels
 set the fault slot); or `READY`: the slots are patched, and the caller runs the tape from the record in the status block,
 because the frame has no runner, or because a signal interval has passed.
@@ -43,6 +43,8 @@ CLEARED_STATUS = (
     status.LONG_UNITS,
 )
 REQUIRED_FLAGS = 0x1 | 0x100  # array flags: C-contiguous and aligned
+# Of the kind, character, byte order, flags and number of a dtype: all but the flags, and the bit that '<' and '=' differ in.
+ELEMENT_BITS = 0xFFFFFFFF_00FEFFFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,11 @@ class ArrayFields:
     dims: int
     dtype: int
     flags: int
+
+    @property
+    def element(self) -> int:
+        """Of a dtype, an object like the array: after its scalar type, what `ELEMENT_BITS` are of."""
+        return self.type_object + 2
 
 
 def fast_entry_module(target: Target, fields: ArrayFields) -> str:
@@ -101,12 +108,24 @@ class FastEntryBuilder(RuntimeFunctionBuilder):
         """Checks a fed array against the frame; returns `MISMATCH` from the function if it differs."""
         fields, array = self.fields, self.load_slot_pointer("%args", index)
         self.mismatch_if(self.load_slot(array, fields.type_object).ne(self.load_slot(self.frame, ARRAY_TYPE)))
-        self.mismatch_if(self.load_slot(array, fields.dtype).ne(self.next_slot()))
+        self.check_dtype(array)
         self.mismatch_if((self.load_c_int(array, fields.flags) & REQUIRED_FLAGS).ne(REQUIRED_FLAGS))
         rank, dims = self.next_slot(), self.load_slot_pointer(array, fields.dims)
         self.mismatch_if(self.load_c_int(array, fields.rank).ne(rank))
         with self.loop(self.constant(0, I64), rank, name="dim") as i:
             self.mismatch_if(self.load_slot(dims, i).ne(self.next_slot()))
+
+    def check_dtype(self, array: str) -> None:
+        """Checks an array's element type against the next slot of the frame: the object, or else what it describes."""
+        index = self.load(self.cursor)
+        is_other = self.load_slot(array, self.fields.dtype).ne(self.next_slot())
+        with self.if_then(is_other):
+            dtypes = (
+                self.load_slot_pointer(array, self.fields.dtype),
+                self.load_slot_pointer(self.frame, index),
+            )
+            fed, expected = (self.load_slot(dtype, self.fields.element) for dtype in dtypes)
+            self.mismatch_if(((fed ^ expected) & ELEMENT_BITS).ne(0))
 
     def patch_pointer(self) -> None:
         """Applies the next relocation of the frame: writes the address of an array's elements into a slot."""

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.loading.load import ModelSource
 from sardonyx._src.runtime.cpus import available_cpus
@@ -30,8 +29,8 @@ from sardonyx._src.score.scoring import JobSettings, Report, ScoringJob
 from sardonyx._src.score.sinks import FileSink, Sink, StreamSink, TableSink
 from sardonyx._src.score.sources import Source
 from sardonyx._src.score.table_models import TableModel, open_model
-from sardonyx._src.score.tensors import ARROW_TYPES, is_text
 from sardonyx._src.score.text_tables import TextTable
+from sardonyx._src.score.text_types import fed_type
 from sardonyx._src.train.fit.run_identity import digest_of
 
 PathLike = str | os.PathLike[str]
@@ -145,19 +144,18 @@ def require_folder(sink: PathLike | None) -> None:
 
 
 def text_types(model: TableModel, source: TextTable, options: ScoreOptions) -> dict[str, pa.DataType]:
-    """The types of columns of text files that the inputs know better than the first rows.
-
-    A text that is no number is that of a bad row; integers may be followed by other numbers, unless the column is kept.
-    """
-    types: dict[str, pa.DataType] = {}
-    for plan in plan_inputs(model, source.schema, options.columns):
-        for column in plan.columns:
-            kind = source.schema.field(column).type
-            if plan.dtype is not DataType.STRING and is_text(kind):
-                types[column] = ARROW_TYPES.get(plan.dtype, pa.float32())
-            elif plan.dtype.is_float and pa.types.is_integer(kind) and column not in options.keep:
-                types[column] = pa.float64()
-    return types
+    """The types of columns of text files, which the inputs that they feed decide; integers, if there are several."""
+    plans = plan_inputs(model, source.schema, options.columns)
+    return {
+        column: fed_type(
+            source.schema.field(column).type,
+            plan.dtype,
+            is_untyped=source.is_untyped(column),
+            is_kept=column in options.keep,
+        )
+        for plan in sorted(plans, key=lambda plan: plan.dtype.is_integer)
+        for column in plan.columns
+    }
 
 
 def open_sink(files: JobFiles, identify: Callable[[], dict[str, object]]) -> Sink:

@@ -96,35 +96,26 @@ def open_text_files(paths: list[str], kind: str) -> TextTable:
     ]
     schema = infer_schema(next(text_files[0].open(), b""), kind)
     for name in partitions[0]:
-        kind_of_values = pa.infer_type([partition.get(name) for partition in partitions])
-        schema = schema.append(pa.field(name, kind_of_values))
+        schema = schema.append(pa.field(name, partition_type([values.get(name) for values in partitions])))
     return TextTable(text_files, kind, schema, [place.identity() for place, _ in files])
 
 
-def hive_partitions(paths: list[str]) -> list[dict[str, object]]:
-    """The values that the folders of each path name, as `country=fr/year=2024`.
-
-    Those of a column are integers if all of them are such, as in Arrow; otherwise texts.
-    """
-    partitions = [
+def hive_partitions(paths: list[str]) -> list[dict[str, str | None]]:
+    """The values that the folders of each path name, as `country=fr/year=2024`."""
+    return [
         {unquote(name): None if value == NULL_NAME else unquote(value) for name, value in pairs}
         for pairs in (
             [folder.split("=", 1) for folder in path.split("/")[:-1] if "=" in folder] for path in paths
         )
     ]
-    texts = {
-        name
-        for partition in partitions
-        for name, value in partition.items()
-        if value is not None and not INTEGER.fullmatch(value)
-    }
-    return [
-        {name: value if value is None or name in texts else int(value) for name, value in partition.items()}
-        for partition in partitions
-    ]
 
 
-def open_text_file(place: FilePlace, partition: dict[str, object]) -> TextFile:
+def partition_type(values: list[str | None]) -> pa.DataType:
+    """Integers if all values are such, as in Arrow; otherwise texts."""
+    return pa.int64() if all(value is None or INTEGER.fullmatch(value) for value in values) else pa.string()
+
+
+def open_text_file(place: FilePlace, partition: dict[str, str | None]) -> TextFile:
     """A file of lines; parts of a compressed one cannot be read."""
     if place.name.endswith(COMPRESSIONS):
         return TextFile(partial(open_lines, place), partition)

@@ -9,26 +9,29 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import BinaryIO
 
+from sardonyx._src.errors import InputError
 from sardonyx._src.score.arrow import csv, json, pa
 from sardonyx._src.score.bad_rows import find_failures
 from sardonyx._src.score.formats import CSV
 from sardonyx._src.score.sources import MAX_READ_ROWS, Identity, SourceBatch, UnreadableRow
+from sardonyx._src.score.text_types import take_line, with_integers_as
 
 BLOCK_BYTES = 2 << 20
 LINE_BYTES = 4096  # to look for the end of a line
 MAX_SHOWN = 1000  # characters of a rejected line
+WHOLE_NUMBER = pa.decimal128(38, 0)  # reads 1.0 and 1e3 without rounding, and refuses 1.5
 
 
 @dataclass(frozen=True)
 class TextFile:
     """A file of lines.
 
-    open: the blocks of its lines.  partition: columns with one value for the whole file.  size: the bytes of a file of which parts can be
+    open: the blocks of its lines.  partition: columns with one value for the whole file, as text.  size: the bytes of a file of which parts can be
     read, None for others.  open_range: the blocks of those lines that begin at the bytes from the first to before the second number.
     """
 
     open: Callable[[], Iterator[bytes]]
-    partition: Mapping[str, object]
+    partition: Mapping[str, str | None]
     size: int | None = None
     open_range: Callable[[int, int], Iterator[bytes]] | None = None
 
@@ -46,6 +49,10 @@ class TextTable:
     def has_ranges(self) -> bool:
         """Whether parts of all files can be read."""
         return all(file.size is not None for file in self.files)
+
+    def is_untyped(self, name: str) -> bool:
+        """Whether the numbers and texts of a column are written alike: in CSV, and in names of folders."""
+        return self.format == CSV or name in self.files[0].partition
 
     def set_types(self, types: Mapping[str, pa.DataType]) -> None:
         """Read these columns as these types, which their first rows need not have."""
@@ -101,7 +108,7 @@ class TextTable:
         max_rows: int,
     ) -> Iterator[SourceBatch]:
         """The rows of blocks of a file, of which the first has the number `first`."""
-        parser = BlockParser(self.schema, header, file.partition, self.format)
+        parser = BlockParser(self.schema, header, file.partition, self.format, columns)
         for block in blocks:
             table, unreadable = parser.parse(block)
             selected = table.select(list(columns)).combine_chunks()
@@ -115,15 +122,28 @@ class TextTable:
 
 
 class BlockParser:
-    """Parses blocks of lines.  header: the names of the columns of a CSV file."""
+    """Parses blocks of lines.  header: the names of the columns of a CSV file.  columns: those to read, of the schema."""
 
     def __init__(
-        self, schema: pa.Schema, header: Sequence[str], partition: Mapping[str, object], format: str
+        self,
+        schema: pa.Schema,
+        header: Sequence[str],
+        partition: Mapping[str, str | None],
+        format: str,
+        columns: Sequence[str],
     ) -> None:
-        self.header, self.partition, self.format = header, partition, format
-        self.schema = pa.schema([field for field in schema if field.name not in partition])
+        self.header, self.format = header, format
+        own = [field for field in schema if field.name not in partition]
+        self.schema = pa.schema([field for field in own if field.name in columns] or own)
+        self.exact_schema = with_integers_as(self.schema, WHOLE_NUMBER)
+        for name in self.schema.names if header else ():
+            if name not in header:
+                raise InputError(
+                    f"every CSV file of the source must have the column {name!r}; one has {', '.join(header)}",
+                    name=name,
+                )
         self.constants = {
-            name: pa.scalar(value).cast(schema.field(name).type) for name, value in partition.items()
+            name: constant(name, text, schema.field(name).type) for name, text in partition.items()
         }
 
     def parse(self, block: bytes) -> tuple[pa.Table, list[UnreadableRow]]:
@@ -150,21 +170,49 @@ class BlockParser:
 
     def table_of(self, block: bytes) -> pa.Table:
         """The rows of a block.  Raises ArrowInvalid for text that is not of the columns' types."""
-        if not block or block.isspace():
-            table = self.schema.empty_table()
-        elif self.format == CSV:
-            types = {field.name: field.type for field in self.schema}
-            table = csv.read_csv(
-                io.BytesIO(block),
-                csv.ReadOptions(column_names=self.header, block_size=len(block) + 1),
-                convert_options=csv.ConvertOptions(column_types=types),
-            )
-        else:
-            options = json.ParseOptions(explicit_schema=self.schema, unexpected_field_behavior="ignore")
-            table = json.read_json(io.BytesIO(block), json.ReadOptions(block_size=len(block) + 1), options)
+        table = self.schema.empty_table() if not block or block.isspace() else self.numbers_of(block)
         for name, value in self.constants.items():
             table = table.append_column(name, pa.repeat(value, table.num_rows))
         return table
+
+    def numbers_of(self, block: bytes) -> pa.Table:
+        """The rows of a block, whose integers may be written as 1.0 or 1e3."""
+        try:
+            return self.read(block, self.schema)
+        except pa.ArrowInvalid as error:
+            if self.exact_schema.equals(self.schema):
+                raise
+            try:
+                self.refuse_texts(block)
+                return self.read(block, self.exact_schema).select(self.schema.names).cast(self.schema)
+            except pa.ArrowInvalid:
+                raise error from None
+
+    def refuse_texts(self, block: bytes) -> None:
+        """Raises ArrowInvalid for JSON with texts in the place of numbers, which Arrow accepts as decimals."""
+        if self.format != CSV:
+            self.read(block, with_integers_as(self.schema, pa.float64()))
+
+    def read(self, block: bytes, schema: pa.Schema) -> pa.Table:
+        """The rows of a block as the types of a schema."""
+        if self.format == CSV:
+            return csv.read_csv(
+                io.BytesIO(block),
+                csv.ReadOptions(column_names=self.header, block_size=len(block) + 1),
+                convert_options=csv.ConvertOptions(column_types=schema, include_columns=schema.names),
+            )
+        options = json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
+        return json.read_json(io.BytesIO(block), json.ReadOptions(block_size=len(block) + 1), options)
+
+
+def constant(name: str, text: str | None, kind: pa.DataType) -> pa.Scalar:
+    """The value of a partition; raises InputError for a text that is not of the column's type."""
+    try:
+        return pa.scalar(text, pa.string()).cast(kind)
+    except pa.ArrowInvalid as error:
+        raise InputError(
+            f"column {name!r}, which folders of the source name, must hold {kind}: {error}", name=name
+        ) from None
 
 
 def line_blocks(stream: BinaryIO, count: int | None = None) -> Iterator[bytes]:
@@ -207,8 +255,8 @@ def line_start(stream: BinaryIO, position: int) -> int:
 
 def split_header(block: bytes) -> tuple[list[str], bytes]:
     """The names of the columns of a CSV file, and the rows after them."""
-    line, _, rows = block.lstrip(b"\r\n").partition(b"\n")
-    return list(csv.read_csv(io.BytesIO(line + b"\n")).column_names), rows
+    line, rows = take_line(block)
+    return list(csv.read_csv(io.BytesIO(line.rstrip(b"\n") + b"\n")).column_names), rows
 
 
 def rows_after(part: SourceBatch, first: int) -> SourceBatch:

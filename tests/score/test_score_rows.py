@@ -6,8 +6,10 @@ import datetime
 import decimal
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import sardonyx as sx
@@ -18,6 +20,7 @@ from sardonyx._src.score.options import ScoreOptions
 from sardonyx._src.score.tensors import feeds_of
 
 UTC = datetime.UTC
+PAIRS = [[1.0, 2.0], [3.0, 4.0]]
 
 
 def feed(column: pa.Array, type: str, **options: object) -> object:
@@ -46,6 +49,14 @@ def feed(column: pa.Array, type: str, **options: object) -> object:
         (pa.array([1_500], pa.timestamp("ms")), "double[N]", [1.5]),
         (pa.array([datetime.date(1970, 1, 3)]), "int64[N]", [2]),
         (pa.array([datetime.date(1970, 1, 3)]), "float[N]", [172_800.0]),
+        (pa.array([datetime.date(1970, 1, 3)], pa.date64()), "int64[N]", [2]),
+        (pa.array([datetime.date(1970, 1, 3)], pa.date64()), "int32[N,1]", [2]),
+        (pa.array([datetime.date(1970, 1, 3)], pa.date64()), "double[N]", [172_800.0]),
+        (pc.run_end_encode(pa.array([1.5, 1.5, 2.5, 2.5, 3.5])).slice(1, 3), "float[N]", [1.5, 2.5, 2.5]),
+        (pc.run_end_encode(pa.array(["a", "a", "b"])), "string[N]", ["a", "a", "b"]),
+        (pa.array([[9.0], [1.0, 2.0], [3.0, 4.0]], pa.list_view(pa.float64())).slice(1), "float[N,2]", PAIRS),
+        (pa.array([[1.0, 2.0], [3.0, 4.0]], pa.large_list_view(pa.float32())), "float[N,2]", PAIRS),
+        (pa.array(["a", "b"], pa.string_view()), "string[N]", ["a", "b"]),
         (pa.array([[1.0, 2.0], [3.0, 4.0]]), "float[N,2]", [[1.0, 2.0], [3.0, 4.0]]),
         (pa.array([[1, 2, 3, 4]], pa.list_(pa.int16(), 4)), "float[N,2,2]", [[[1.0, 2.0], [3.0, 4.0]]]),
         (pa.array([[[1.0], [2.0]]]), "float[N,2,1]", [[[1.0], [2.0]]]),
@@ -71,6 +82,8 @@ def test_elements_convert(column: pa.Array, type: str, expected: object) -> None
         (pa.array([[1.0], [None]]), "float[N,1]", "row 1: column 'x' has a null in its list"),
         (pa.array([1.0]), "string[N]", "column 'x' must hold string; got double"),
         (pa.array(["1"]), "float[N]", "column 'x' must hold float; got string"),
+        (pa.array([1, 86_400_000]).view(pa.date64()), "int64[N]", "row 0: column 'x': .*would lose data"),
+        (pa.array([None, 300]), "uint8[N]", "row 0: column 'x' is null"),
     ],
     ids=str,
 )
@@ -89,6 +102,35 @@ def test_nulls_become_what_the_caller_chose() -> None:
         feed(column, "int64[N]", nulls="nan")
     with pytest.raises(sx.InputError, match="the default of column 'x' must be int64; got 'text'"):
         feed(column, "int64[N]", defaults={"x": "text"})
+
+
+@pytest.mark.parametrize("options", [{}, {"nulls": "nan"}, {"defaults": {"x": "2"}}], ids=str)
+def test_texts_are_no_numbers_whatever_becomes_of_nulls(options: dict[str, object]) -> None:
+    with pytest.raises(sx.InputError, match="column 'x' must hold float; got string"):
+        feed(pa.array(["1", None]), "float[N]", **options)
+
+
+def test_sparse_columns_of_data_frames_are_read() -> None:
+    """A stand-in for pandas: Arrow refuses sparse columns, whose types have `fill_value` and `subtype`."""
+
+    class Frame:
+        def __init__(self, dtypes: dict[str, object]) -> None:
+            self.dtypes = dtypes
+
+        def astype(self, types: dict[str, object]) -> Frame:
+            return Frame({**self.dtypes, **types})
+
+        def __arrow_c_stream__(self, schema: object = None) -> object:
+            if any(not isinstance(kind, str) for kind in self.dtypes.values()):
+                raise TypeError("Sparse pandas data (column x) not supported.")
+            return pa.table({"x": [0.0, 1.5]}).__arrow_c_stream__(schema)
+
+    model = parse_model("g (float[N] x) => (float[N] y) { y = Identity(x) }")
+    sparse = SimpleNamespace(fill_value=0.0, subtype="float64")
+    table = sx.score(sx.Session(model, engine="reference"), Frame({"x": sparse, "z": "int64"})).table
+    assert table is not None and table["y"].to_pylist() == [0.0, 1.5]
+    with pytest.raises(sx.InputError, match=r"got Frame: Sparse pandas data \(column x\) not supported"):
+        sx.score(sx.Session(model, engine="reference"), Frame({"x": object()}))
 
 
 def rejected(path: Path) -> list[tuple[int, str]]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 from sardonyx._src.score.arrow import pa, pc
+
+T = TypeVar("T")
 
 
 class BadRows(Exception):
@@ -22,17 +25,20 @@ def refuse_rows(mask: pa.Array, reason: str) -> None:
         raise BadRows(dict.fromkeys(rows, reason))
 
 
-def find_bad_rows(column: pa.Array, name: str, target: pa.DataType) -> dict[int, str]:
-    """The rows whose element an element type cannot hold."""
+def convert_rows(column: pa.Array, name: str, conversion: Callable[[pa.Array], T]) -> T:
+    """A column after a conversion, element by element; raises BadRows for the rows whose element does not convert."""
 
-    def cast(first: int, count: int) -> str | None:
+    def failure_of(first: int, count: int) -> str | None:
         try:
-            column.slice(first, count).cast(target)
+            conversion(column.slice(first, count))
         except pa.ArrowInvalid as error:
             return f"column {name!r}: {error}"
         return None
 
-    return find_failures(len(column), cast)
+    try:
+        return conversion(column)
+    except pa.ArrowInvalid:
+        raise BadRows(find_failures(len(column), failure_of)) from None
 
 
 def find_failures(rows: int, reason_of: Callable[[int, int], str | None]) -> dict[int, str]:

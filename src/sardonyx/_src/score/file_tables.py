@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sardonyx._src.score.arrow import dataset, pa
+from sardonyx._src.score.encodings import plain_schema
 from sardonyx._src.score.formats import PARQUET
 from sardonyx._src.score.sources import Identity, SourceBatch, number_batches, read_rows, readable
 
@@ -15,7 +16,7 @@ class FileTable:
     """The rows of binary files, file by file in the order of their paths."""
 
     def __init__(self, files: dataset.FileSystemDataset, format: str) -> None:
-        self.schema, self.is_parquet = files.schema, format == PARQUET
+        self.schema, self.is_parquet = plain_schema(files.schema), format == PARQUET
         self.fragments = sorted(files.get_fragments(), key=lambda fragment: str(fragment.path))
         self.counts = [int(fragment.count_rows()) for fragment in self.fragments]
         self.rows: int | None = sum(self.counts)

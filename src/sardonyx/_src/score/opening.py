@@ -15,6 +15,7 @@ from urllib.parse import unquote
 
 from sardonyx._src.errors import InputError
 from sardonyx._src.score.arrow import dataset, ipc, pa
+from sardonyx._src.score.encodings import dense_frame
 from sardonyx._src.score.file_tables import FileTable
 from sardonyx._src.score.formats import COMPRESSIONS, CSV, IPC, IPC_STREAM, JSON, STANDARD_STREAM, format_of
 from sardonyx._src.score.partitions import NULL_NAME
@@ -166,6 +167,17 @@ class TemporaryFileTable(FileTable):
             os.remove(self.temporary)
 
 
+def table_of_frame(frame: object) -> pa.Table:
+    """The table of a data frame; raises InputError for columns that Arrow has no type for."""
+    try:
+        return pa.table(dense_frame(frame))
+    except Exception as error:  # another library may raise anything
+        raise InputError(
+            f"the source must be a table that Arrow can read; got {type(frame).__name__}: {error}",
+            name="source",
+        ) from error
+
+
 def open_table(source: object) -> Source:
     """A table of pyarrow, pandas or polars, or a reader of record batches."""
     if isinstance(source, pa.RecordBatch):
@@ -175,7 +187,7 @@ def open_table(source: object) -> Source:
     if isinstance(source, pa.RecordBatchReader):
         return BatchStream(source)
     if hasattr(source, "__arrow_c_stream__"):
-        return MemoryTable(pa.table(source))
+        return MemoryTable(table_of_frame(source))
     raise InputError(
         "the source must be a path, a list of paths, or a table of pyarrow, pandas or polars; "
         f"got {type(source).__name__}",

@@ -11,6 +11,7 @@ from sardonyx._src.io.loading.load import ModelSource
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.runtime.session import Engine, Session
 from sardonyx._src.score.bad_rows import BadRows
+from sardonyx._src.score.encodings import plain_batch
 from sardonyx._src.score.inputs import plan_inputs
 from sardonyx._src.score.opening import open_table
 from sardonyx._src.score.options import ScoreOptions
@@ -55,7 +56,7 @@ class TablePredictor:
         columns = list(dict.fromkeys(name for plan in plans for name in plan.columns))
         for part in source.read(0, columns, MAX_READ_ROWS):
             try:
-                yield feeds_of(part.batch, plans, self.options)
+                yield feeds_of(plain_batch(part.batch), plans, self.options)
             except BadRows as bad:
                 row, reason = min(bad.reasons.items())
                 raise InputError(f"row {part.first + row}: {reason}", name="rows") from None

@@ -13,11 +13,12 @@ from sardonyx._src.runtime.session import Session
 from sardonyx._src.score.arrow import pa, pc
 from sardonyx._src.score.bad_rows import BadRows, find_failures
 from sardonyx._src.score.columns import columns_of, probability_structs
+from sardonyx._src.score.encodings import empty_batch, is_list, plain_batch, python_values
 from sardonyx._src.score.inputs import InputColumns, plan_inputs, require_columns
 from sardonyx._src.score.options import ScoreOptions
 from sardonyx._src.score.sources import SourceBatch
 from sardonyx._src.score.table_models import TableModel
-from sardonyx._src.score.tensors import feeds_of, is_list
+from sardonyx._src.score.tensors import feeds_of
 from sardonyx._src.suggestions import suggest
 
 
@@ -90,6 +91,7 @@ class BatchScorer:
 
     def score(self, batch: pa.RecordBatch, first: int = 0) -> ScoredBatch:
         """The results of a batch; first: the number of its first row in the source."""
+        batch = plain_batch(batch)
         rest, places = batch, np.arange(batch.num_rows)
         reasons: dict[int, str] = {}
         while rest.num_rows:
@@ -126,14 +128,18 @@ class BatchScorer:
     def score_empty(self, schema: pa.Schema) -> pa.RecordBatch | None:
         """The result of no rows of a table; None if the model cannot run without rows."""
         try:
-            return self.score_rows(pa.RecordBatch.from_pylist([], schema), 0)
+            return self.score_rows(empty_batch(schema), 0)
         except SardonyxError:
             return None
 
     def list_rejects(self, batch: pa.RecordBatch, reasons: dict[int, str], first: int) -> tuple[Reject, ...]:
         columns = self.columns
         return tuple(
-            Reject(first + row, reasons[row], batch.slice(row, 1).select(columns).to_pylist()[0])
+            Reject(
+                first + row,
+                reasons[row],
+                {name: python_values(batch.column(name).slice(row, 1))[0] for name in columns},
+            )
             for row in sorted(reasons)
         )
 

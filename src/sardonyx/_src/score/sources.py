@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 
 from sardonyx._src.errors import InputError
 from sardonyx._src.score.arrow import pa
+from sardonyx._src.score.encodings import plain_schema
 
 READ_BYTES = 8 << 20  # of a batch, about
 MAX_READ_ROWS = 1 << 16
@@ -89,7 +90,7 @@ class MemoryTable:
     identity: Identity = []  # noqa: RUF012  # none
 
     def __init__(self, table: pa.Table) -> None:
-        self.table, self.schema = table, table.schema
+        self.table, self.schema = table, plain_schema(table.schema)
         self.rows: int | None = int(table.num_rows)
 
     def read(self, first: int, columns: Sequence[str], max_rows: int | None) -> Iterator[SourceBatch]:
@@ -106,7 +107,7 @@ class BatchStream:
     rows: int | None = None
 
     def __init__(self, reader: pa.RecordBatchReader) -> None:
-        self.reader, self.schema = reader, reader.schema
+        self.reader, self.schema = reader, plain_schema(reader.schema)
 
     def read(self, first: int, columns: Sequence[str], max_rows: int | None) -> Iterator[SourceBatch]:
         batches = readable(iter(self.reader), "the stream")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sardonyx._src.io.loading.load import ModelSource
 from sardonyx._src.runtime.session import Engine, Session
 from sardonyx._src.score.arrow import pa
+from sardonyx._src.score.encodings import empty_batch, plain_schema
 from sardonyx._src.score.opening import open_table
 from sardonyx._src.score.options import ScoreOptions
 from sardonyx._src.score.scorer import BatchScorer
@@ -29,8 +30,9 @@ class TableScorer:
 
     def score_batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The results of a batch; an empty batch without columns if the model cannot run without rows."""
-        scorer = self.scorer_for(batch.schema)
-        result = scorer.score(batch).batch if batch.num_rows else scorer.score_empty(batch.schema)
+        schema = plain_schema(batch.schema)
+        scorer = self.scorer_for(schema)
+        result = scorer.score(batch).batch if batch.num_rows else scorer.score_empty(schema)
         return pa.RecordBatch.from_pylist([], pa.schema([])) if result is None else result
 
     def score_table(self, table: object) -> pa.Table:
@@ -38,6 +40,4 @@ class TableScorer:
         source = open_table(table)
         columns = self.scorer_for(source.schema).columns
         parts = [self.score_batch(part.batch) for part in source.read(0, columns, MAX_READ_ROWS)]
-        return pa.Table.from_batches(
-            parts or [self.score_batch(pa.RecordBatch.from_pylist([], source.schema))]
-        )
+        return pa.Table.from_batches(parts or [self.score_batch(empty_batch(source.schema))])

@@ -15,8 +15,9 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.score.arrow import pa, pc
-from sardonyx._src.score.bad_rows import BadRows, find_bad_rows, refuse_rows
-from sardonyx._src.score.inputs import InputColumns
+from sardonyx._src.score.bad_rows import BadRows, convert_rows, refuse_rows
+from sardonyx._src.score.encodings import is_list
+from sardonyx._src.score.inputs import InputColumns, is_numeric
 from sardonyx._src.score.options import ScoreOptions
 
 ARROW_TYPES = {
@@ -74,7 +75,36 @@ def column_values(column: pa.Array, name: str, plan: InputColumns, options: Scor
     column = plain(column)
     if is_list(column.type):
         return list_values(column, name, plan, options)
+    require_type(column, name, plan.dtype)
+    if is_text(element_type(column)):
+        column = valid_texts(column, name)
     return convert(fill_nulls(column, name, plan.dtype, options), name, plan)
+
+
+def element_type(column: pa.Array) -> pa.DataType:
+    return column.type.value_type if isinstance(column, pa.DictionaryArray) else column.type
+
+
+def require_type(column: pa.Array, name: str, dtype: DataType) -> None:
+    """Raises InputError for a column whose elements inputs of an element type never take."""
+    kind, types = element_type(column), pa.types
+    if dtype is DataType.STRING:
+        fits = is_text(kind)
+    else:
+        is_time = types.is_temporal(kind) and not types.is_interval(kind)
+        fits = (is_numeric(kind) or is_time) and (dtype in ARROW_TYPES or dtype.is_float)
+    if not fits and not types.is_null(kind):
+        raise InputError(f"column {name!r} must hold {dtype.text}; got {kind}", name=name)
+
+
+def valid_texts(column: pa.Array, name: str) -> pa.Array:
+    """A column of texts, which Arrow does not check as it reads files; raises BadRows for those that are not UTF-8."""
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        column = column.dictionary_decode() if isinstance(column, pa.DictionaryArray) else column
+        convert_rows(column, name, lambda part: part.validate(full=True))
+    return column
 
 
 def plain(column: pa.Array) -> pa.Array:
@@ -85,11 +115,6 @@ def plain(column: pa.Array) -> pa.Array:
         can_stay = is_text(texts.type) and not has_nulls and len(texts) <= len(column)
         return column if can_stay else column.dictionary_decode()
     return column.storage if isinstance(column, pa.ExtensionArray) else column
-
-
-def is_list(type: pa.DataType) -> bool:
-    types = pa.types
-    return any(is_kind(type) for is_kind in (types.is_list, types.is_large_list, types.is_fixed_size_list))
 
 
 def list_values(column: pa.Array, name: str, plan: InputColumns, options: ScoreOptions) -> Array:
@@ -140,14 +165,15 @@ def fill_nulls(column: pa.Array, name: str, dtype: DataType, options: ScoreOptio
         kind = ARROW_TYPES.get(dtype, pa.float32()) if pa.types.is_null(column.type) else column.type
         try:
             return pc.fill_null(column.cast(kind), pa.scalar(options.defaults[name]).cast(kind))
-        except (pa.ArrowException, TypeError) as error:
+        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
             raise InputError(
                 f"the default of column {name!r} must be {kind}; got {options.defaults[name]!r}: {error}",
                 name=name,
             ) from None
     if options.nulls == "nan" and dtype.is_float:
         kind = column.type if pa.types.is_floating(column.type) else pa.float64()
-        return pc.fill_null(numbers_of(column, dtype).cast(kind), math.nan)
+        numbers = convert_rows(column, name, lambda part: numbers_of(part, dtype).cast(kind))
+        return pc.fill_null(numbers, math.nan)
     refuse_rows(pc.is_null(column), f"column {name!r} is null")
     return column  # without rows
 
@@ -160,23 +186,22 @@ def convert(column: pa.Array, name: str, plan: InputColumns) -> Array:
     """
     dtype = plan.dtype
     target = ARROW_TYPES.get(dtype)
-    kind = column.type.value_type if isinstance(column, pa.DictionaryArray) else column.type
-    if (target is None and not dtype.is_float) or is_text(kind) != (dtype is DataType.STRING):
-        raise InputError(f"column {name!r} must hold {dtype.text}; got {kind}", name=name)
     if dtype is DataType.STRING:
         return strings_of(column) if plan.vocabulary is None else codes_of(column, plan.vocabulary)
     if column.type == target and not pa.types.is_boolean(column.type):
         values: Array = column.to_numpy(zero_copy_only=False)
         return values
-    numbers = numbers_of(column, dtype)
-    rounds = pa.types.is_integer(numbers.type) and dtype.is_float
+
+    def cast(part: pa.Array) -> pa.Array:
+        numbers = numbers_of(part, dtype)
+        rounds = pa.types.is_integer(numbers.type) and dtype.is_float
+        return numbers.cast(target or pa.float32(), safe=not rounds)
+
     try:
-        cast = numbers.cast(target or pa.float32(), safe=not rounds)
-    except pa.ArrowInvalid:
-        raise BadRows(find_bad_rows(numbers, name, target or pa.float32())) from None
+        numbers = convert_rows(column, name, cast)
     except pa.ArrowNotImplementedError:
         raise InputError(f"column {name!r} must hold {dtype.text}; got {column.type}", name=name) from None
-    values = cast.to_numpy(zero_copy_only=False)
+    values = numbers.to_numpy(zero_copy_only=False)
     return values if target is not None else values.astype(dtype.numpy)
 
 
@@ -185,10 +210,9 @@ def numbers_of(column: pa.Array, dtype: DataType) -> pa.Array:
     types, kind = pa.types, column.type
     if types.is_boolean(kind):
         return column.cast(pa.uint8())
-    if types.is_date32(kind):
-        column = column.cast(pa.timestamp("s")) if dtype.is_float else column.cast(pa.int32())
-    if types.is_date64(kind):
-        column = column.cast(pa.timestamp("ms"))
+    if types.is_date(kind):
+        days = column.cast(pa.date32())
+        column = days.cast(pa.timestamp("s")) if dtype.is_float else days.cast(pa.int32())
     if not types.is_temporal(column.type):
         return column
     counts = column.view(pa.int64()) if column.type.bit_width == 64 else column.view(pa.int32())
@@ -225,4 +249,4 @@ def object_array(values: Sequence[object]) -> Array:
 
 def is_text(type: pa.DataType) -> bool:
     types = pa.types
-    return any(is_kind(type) for is_kind in (types.is_string, types.is_large_string, types.is_string_view))
+    return any(is_kind(type) for is_kind in (types.is_string, types.is_large_string))

@@ -12,6 +12,7 @@ from typing import BinaryIO
 from sardonyx._src.errors import InputError
 from sardonyx._src.score.arrow import csv, json, pa
 from sardonyx._src.score.bad_rows import find_failures
+from sardonyx._src.score.encodings import empty_batch
 from sardonyx._src.score.formats import CSV
 from sardonyx._src.score.sources import MAX_READ_ROWS, Identity, SourceBatch, UnreadableRow
 from sardonyx._src.score.text_types import take_line, with_integers_as
@@ -272,4 +273,4 @@ def rows_after(part: SourceBatch, first: int) -> SourceBatch:
 def one_batch(table: pa.Table) -> pa.RecordBatch:
     """A table in one chunk as a batch."""
     batches = table.to_batches()
-    return batches[0] if batches else pa.RecordBatch.from_pylist([], table.schema)
+    return batches[0] if batches else empty_batch(table.schema)

@@ -81,7 +81,8 @@ def score(
     processors, which read the source and open the model under the same paths.  The source must be files of Parquet, Arrow IPC, or CSV and JSON lines without compression.  This process
     writes the results, which are those without Ray.  True is the cluster that the process has joined, that of RAY_ADDRESS, or a local one.
 
-    Raises InputError, what `Session` and its runs raise, and MissingPackage without pyarrow, or without ray.
+    Raises InputError, what `Session` and its runs raise, OSError for files that cannot be read or written, as on a full disk, and
+    MissingPackage without pyarrow, or without ray.
     """
     options = make_options(columns, outputs, keep, vectors, nulls, defaults)
     require_integer("batch_rows", batch_rows, 1, 1 << 31, optional=True)

@@ -22,11 +22,20 @@ def columns_of(
 
     A tensor [rows] or [rows, 1] is a column; one of more elements a row is a column of lists or, with vectors "columns", a
     column for each element, `name_0`, `name_1`, ...; a sequence of maps is a column of structs.  Raises OutputError for results
-    that have another number of rows.
+    that have another number of rows, elements that Arrow has no type for, or maps of different keys.
     """
     if isinstance(value, np.ndarray):
-        yield from tensor_columns(output, value, rows, vectors)
+        try:
+            yield from tensor_columns(output, value, rows, vectors)
+        except (pa.ArrowException, UnicodeEncodeError) as error:
+            raise OutputError(
+                f"output {output.name!r} must hold elements that Arrow has a type for; got {value.dtype}: {error}; select the others "
+                "by `outputs`",
+                name=output.name,
+            ) from error
     elif isinstance(value, list) and len(value) == rows and all(isinstance(row, dict) for row in value):
+        if any(row.keys() != value[0].keys() for row in value):
+            raise OutputError(f"output {output.name!r} must have maps of equal keys", name=output.name)
         yield output.name, struct_column(value)
     else:
         got = f"a list of {len(value)}" if isinstance(value, list) else type(value).__name__
@@ -62,13 +71,15 @@ def has_open_row(output: SessionValue) -> bool:
 
 
 def flat_array(value: Array) -> pa.Array:
-    """A tensor's elements in order; element types that Arrow lacks become float32."""
+    """A tensor's elements in order; types of real numbers that Arrow lacks become float32."""
     flat = value.reshape(-1)
     if flat.dtype == object:
         return pa.array(flat.tolist(), pa.string())
     try:
         return pa.array(flat)
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        if flat.dtype.kind == "c":
+            raise
         return pa.array(flat.astype(np.float32))
 
 
@@ -88,7 +99,7 @@ def nested_array(value: Array, is_open: bool) -> pa.Array:
 def struct_column(maps: Sequence[Mapping[object, object]]) -> pa.Array:
     """Maps with equal keys as structs, whose fields have the keys as names."""
     keys = list(maps[0]) if maps else []
-    fields = [flat_array(np.asarray([row.get(key) for row in maps])) for key in keys]
+    fields = [flat_array(np.asarray([row[key] for row in maps])) for key in keys]
     return pa.StructArray.from_arrays(fields, [str(key) for key in keys])
 
 

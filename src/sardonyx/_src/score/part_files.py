@@ -39,7 +39,7 @@ class PartFile:
 
     def __init__(self, place: FilePlace, format: str) -> None:
         self.file = PendingFile(place)
-        self.output = StreamOutput(self.file.stream, format)
+        self.output = StreamOutput(lambda: self.file.stream, format, place.path)
 
     def write(self, batch: pa.RecordBatch) -> None:
         self.output.write(batch)

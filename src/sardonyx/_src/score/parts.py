@@ -185,11 +185,10 @@ class FolderSink:
     def join_rejects(self, place: FilePlace) -> None:
         """Write the rejects of all parts to one file."""
         names = {file.name for file in self.records.children()}
-        file = PendingFile(place)
-        for number in range(self.number):
-            if rejects_name(number) in names:
-                file.stream.write(self.records.child(rejects_name(number)).read_bytes())
-        file.commit()
+        with PendingFile(place).completed() as stream:
+            for number in range(self.number):
+                if rejects_name(number) in names:
+                    stream.write(self.records.child(rejects_name(number)).read_bytes())
 
     def discard(self) -> None:
         if self.output is not None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cached_property
 from typing import BinaryIO
 
 from sardonyx._src.errors import InputError
@@ -106,20 +109,33 @@ class FilePlace:
 
     def write_bytes(self, data: bytes) -> None:
         """Write a file that is never seen half written."""
-        file = PendingFile(self)
-        file.stream.write(data)
-        file.commit()
+        with PendingFile(self).completed() as stream:
+            stream.write(data)
 
 
 class PendingFile:
-    """A file under another name until `commit`, so that whoever finds it finds it complete."""
+    """A file under another name until `commit`, so that whoever finds it finds it complete; nothing before `stream` is used."""
 
     def __init__(self, place: FilePlace) -> None:
         self.place, self.temporary = place, place.sibling(f".{place.name}{PENDING}")
         if place.is_folder():
             raise InputError(f"{place.path} must be a file; got a folder", name=place.path)
-        place.sibling("").create_folder()
-        self.stream: BinaryIO = place.filesystem.open_output_stream(self.temporary.path, compression=None)
+
+    @cached_property
+    def stream(self) -> BinaryIO:
+        self.place.sibling("").create_folder()
+        stream: BinaryIO = self.place.filesystem.open_output_stream(self.temporary.path, compression=None)
+        return stream
+
+    @contextmanager
+    def completed(self) -> Iterator[BinaryIO]:
+        """The stream of a file that is complete, or removed, after the block."""
+        try:
+            yield self.stream
+            self.commit()
+        except BaseException:
+            self.discard()
+            raise
 
     def commit(self) -> None:
         """Make the file appear, on local disks after its bytes have reached the disk."""
@@ -130,6 +146,10 @@ class PendingFile:
         self.place.filesystem.move(self.temporary.path, self.place.path)
 
     def discard(self) -> None:
-        self.stream.close()
+        """Remove the file; a disk that is full does not take what is left to write."""
+        if "stream" not in self.__dict__:
+            return
+        with suppress(OSError, pa.ArrowException):
+            self.stream.close()
         if self.temporary.exists():
             self.temporary.remove()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeAlias, cast
 
+from sardonyx._src.errors import InputError
 from sardonyx._src.score.arrow import pa
 from sardonyx._src.score.places import FilePlace, PendingFile
 from sardonyx._src.score.scorer import Reject, ScoredBatch
@@ -60,27 +62,47 @@ class TableOutput(Protocol):
 
 
 class StreamOutput:
-    """A table written to a stream; its schema is that of the first batch."""
+    """A table written to a stream, which `open` returns; its schema is that of the first batch.  name: the place of the stream.
 
-    def __init__(self, stream: BinaryIO, format: str) -> None:
-        self.stream, self.format = stream, format
+    Raises InputError for columns that the format has no type for, and OSError, with the place, for what cannot be written.
+    """
+
+    def __init__(self, open: Callable[[], BinaryIO], format: str, name: str) -> None:
+        self.open, self.format, self.name = open, format, name
         self.writer: TableWriter | None = None
 
     def write(self, batch: pa.RecordBatch) -> None:
         batch = flat_batch(batch) if self.format == "csv" else batch
-        if self.writer is None:
-            self.writer = open_writer(self.stream, batch.schema, self.format)
-        self.writer.write(batch)
+        with self.typed_errors():
+            if self.writer is None:
+                self.writer = open_writer(self.open(), batch.schema, self.format)
+            self.writer.write(batch)
 
     def finish(self, empty: EmptyResult) -> None:
         if self.writer is None and (batch := empty()) is not None:
             self.write(batch)
         if self.writer is not None:
-            self.writer.close()
+            with self.typed_errors():
+                self.writer.close()
 
     def discard(self) -> None:
         if self.writer is not None:
-            self.writer.close()
+            with suppress(OSError, pa.ArrowException):  # as of a disk that is full
+                self.writer.close()
+
+    @contextmanager
+    def typed_errors(self) -> Iterator[None]:
+        """The errors of Arrow in the block as those of this package."""
+        try:
+            yield
+        except OSError as error:
+            raise OSError(error.errno, error.strerror or str(error), self.name) from error
+        except pa.ArrowException as error:
+            raise InputError(
+                f"the columns of {self.name} must be such that {self.format} can hold them: {error}; leave the column out of keep "
+                "(--keep), or write another format",
+                name="sink",
+            ) from error
 
 
 class BatchList:
@@ -106,6 +128,11 @@ class RejectsFile:
     def __init__(self, path: str | os.PathLike[str] | None) -> None:
         self.file = None if path is None else PendingFile(FilePlace.of(path))
 
+    def start(self) -> None:
+        """Open the file, so that one that cannot be written ends the job at its beginning."""
+        if self.file is not None:
+            self.file.stream.flush()
+
     def write(self, rejects: tuple[Reject, ...]) -> None:
         if self.file is not None and rejects:
             self.file.stream.write(reject_lines(rejects))
@@ -120,7 +147,7 @@ class RejectsFile:
 
 
 def reject_lines(rejects: tuple[Reject, ...]) -> bytes:
-    return "".join(json_line(asdict(reject)) for reject in rejects).encode()
+    return "".join(json_line(asdict(reject)) for reject in rejects).encode(errors="backslashreplace")
 
 
 class SingleSink:
@@ -130,6 +157,7 @@ class SingleSink:
         self.output, self.rejects = output, RejectsFile(rejects)
 
     def start(self) -> Progress:
+        self.rejects.start()
         return Progress()
 
     def write(self, scored: ScoredBatch) -> None:
@@ -151,7 +179,11 @@ class FileSink(SingleSink):
 
     def __init__(self, path: str, format: str, rejects: str | os.PathLike[str] | None) -> None:
         self.file = PendingFile(FilePlace.of(path))
-        super().__init__(StreamOutput(self.file.stream, format), rejects)
+        super().__init__(StreamOutput(lambda: self.file.stream, format, path), rejects)
+
+    def start(self) -> Progress:
+        self.file.stream.flush()
+        return super().start()
 
     def finish(self, empty: EmptyResult) -> None:
         super().finish(empty)
@@ -185,7 +217,9 @@ class StreamSink(SingleSink):
 
     def __init__(self, stream: BinaryIO, format: str, rejects: str | os.PathLike[str] | None) -> None:
         self.stream, self.closable = stream, ClosableStream(stream)
-        super().__init__(StreamOutput(cast(BinaryIO, self.closable), format), rejects)
+        super().__init__(
+            StreamOutput(lambda: cast(BinaryIO, self.closable), format, "standard output"), rejects
+        )
 
     def finish(self, empty: EmptyResult) -> None:
         super().finish(empty)

@@ -9,6 +9,7 @@ from typing import BinaryIO, Protocol
 
 from sardonyx._src.errors import InputError
 from sardonyx._src.score.arrow import csv, ipc, pa, parquet
+from sardonyx._src.score.encodings import python_values
 from sardonyx._src.score.formats import CSV, IPC, IPC_STREAM, JSON, PARQUET
 
 SUFFIX_OF = {PARQUET: ".parquet", CSV: ".csv", JSON: ".jsonl", IPC: ".arrow", IPC_STREAM: ".arrows"}
@@ -73,7 +74,9 @@ class JsonLinesWriter:
         self.file = file
 
     def write(self, batch: pa.RecordBatch) -> None:
-        self.file.write("".join(json_line(row) for row in batch.to_pylist()).encode())
+        columns = [python_values(column) for column in batch.columns]
+        rows = (dict(zip(batch.schema.names, row, strict=True)) for row in zip(*columns, strict=True))
+        self.file.write("".join(map(json_line, rows)).encode())
 
     def close(self) -> None:
         """Nothing is pending."""

@@ -92,6 +92,27 @@ def test_one_output_of_a_node_may_be_given_while_another_is_computed() -> None:
     assert np.asarray(result).tolist() == [8, 17]
 
 
+@pytest.mark.parametrize(
+    ("text", "inputs"),
+    [
+        (
+            "g (float[4] x) => (float[2] z) <int64[1] k = {2}> { v, i = TopK(x, k) c = Cast<to = 1>(i) z = Add(v, c) }",
+            "x v",
+        ),
+        (
+            "g (float[6] x) => (float[2] z) { v, b, c = Split<axis = 0, num_outputs = 3>(x) d = Add(v, b) z = Add(d, c) }",
+            "x v",
+        ),
+    ],
+)
+def test_outputs_that_are_given_instead_keep_a_name_on_their_node(text: str, inputs: str) -> None:
+    part = extract(parse_model(text), inputs=inputs.split(), outputs=["z"])
+    node = part.graph.nodes[0]
+    assert all(output.name for output in node.outputs) and "v" not in [output.name for output in node.outputs]
+    assert str(node.outputs[0].type) == "float[2]"
+    assert sx.check(part).ok
+
+
 def test_an_initializer_that_is_named_becomes_an_input() -> None:
     part = extract(parse_model(CHAIN), inputs=["b", "k"], outputs=["y"])
     assert [v.name for v in part.graph.inputs] == ["b", "k"]

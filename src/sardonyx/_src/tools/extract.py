@@ -63,7 +63,7 @@ def extract_main(model: Model, inputs: Sequence[str] | None, outputs: Sequence[s
     unused = [v.name for v in sources if v not in needed.values]
     used_sources = [v for v in sources if inputs is not None or v in needed.values]
     drop_training(result, needed)
-    restrict_graph(graph, used_sources, targets, needed)
+    restrict_graph(graph, used_sources, targets, needed, FreshNames.of_graphs(main_graphs(result)))
     keep_inputs_visible(result)
     if inputs is not None:
         result.notes += [Note("graph.input", f"{name!r} reaches none of the outputs") for name in unused]
@@ -89,13 +89,13 @@ def type_borders(model: Model, borders: Sequence[Value]) -> None:
 
 
 def restrict_graph(
-    graph: Graph, sources: Sequence[Value], targets: Sequence[Value], needed: BackwardSlice
+    graph: Graph, sources: Sequence[Value], targets: Sequence[Value], needed: BackwardSlice, names: FreshNames
 ) -> None:
-    """Reduce the graph to the computation of `targets` from `sources`."""
+    """Reduce the graph to the computation of `targets` from `sources`; names: for outputs that nodes have but nothing reads."""
     before = graph.inputs
     graph.outputs = list(targets)
     for value in sources:
-        detach(graph, value, keeps_default=value in before)
+        detach(graph, value, names, keeps_default=value in before)
     for node in reversed(list(graph.nodes)):
         if node not in needed.nodes:
             graph.remove(node)
@@ -122,10 +122,15 @@ def keep_inputs_visible(model: Model) -> None:
         relabel_values(main_graphs(model), {v: names.fresh(v.name) for v in hiding})
 
 
-def detach(graph: Graph, value: Value, *, keeps_default: bool) -> None:
-    """Detach a value from its producer or initializer; its uses and other references stay."""
+def detach(graph: Graph, value: Value, names: FreshNames, *, keeps_default: bool) -> None:
+    """Detach a value from its producer or initializer; its uses and other references stay.
+
+    The producer gets another output in its place, with a name: it may be required.
+    """
     if value.producer is not None:
-        Node("", (), [Value("")]).take_output(0, value)  # leaves an unnamed output on the producer
+        producer, index = value.producer, value.index
+        Node("", (), [Value("")]).take_output(0, value)
+        producer.outputs[index].name, producer.outputs[index].type = names.fresh(value.name), value.type
         value.producer, value.index = None, 0
     elif value.initializer is not None and not keeps_default:
         graph.remove_initializer(value)

@@ -239,11 +239,12 @@ def test_old_data_files_under_other_names_stay(tmp_path: Path) -> None:
 
 def test_links_are_replaced_and_not_written_through(tmp_path: Path) -> None:
     (tmp_path / "blobs").mkdir()
+    save(model_of(Tensor.of(TWOS)), tmp_path / "blobs" / "m.onnx", external="w")
+    precious = content(tmp_path / "blobs")
     for name in ("m.onnx", "w"):
-        (tmp_path / "blobs" / name).write_bytes(b"precious")
         (tmp_path / name).symlink_to(f"blobs/{name}")
     save(model_of(Tensor.of(ONES)), tmp_path / "m.onnx", external="w")
-    assert content(tmp_path / "blobs") == {"m.onnx": b"precious", "w": b"precious"}
+    assert content(tmp_path / "blobs") == precious
     assert not (tmp_path / "m.onnx").is_symlink()
     assert not (tmp_path / "w").is_symlink()
     assert numbers(load(tmp_path / "m.onnx")).tolist() == ONES.tolist()
@@ -256,10 +257,10 @@ def test_dangling_links_are_replaced_too(tmp_path: Path) -> None:
 
 
 def test_other_names_of_a_file_keep_its_content(tmp_path: Path) -> None:
-    (tmp_path / "precious").write_bytes(b"precious")
-    (tmp_path / "w").hardlink_to(tmp_path / "precious")
+    save(model_of(Tensor.of(TWOS)), tmp_path / "m.onnx", external="w")
+    (tmp_path / "precious").hardlink_to(tmp_path / "w")
     save(model_of(Tensor.of(ONES)), tmp_path / "m.onnx", external="w")
-    assert (tmp_path / "precious").read_bytes() == b"precious"
+    assert (tmp_path / "precious").read_bytes() == TWOS.tobytes()
     assert (tmp_path / "w").stat().st_nlink == 1
 
 
@@ -288,3 +289,36 @@ def test_the_umask_decides_who_may_read(tmp_path: Path) -> None:
     finally:
         os.umask(old)
     assert [(tmp_path / name).stat().st_mode & 0o777 for name in ("m.onnx", "w")] == [0o640, 0o640]
+
+
+@pytest.mark.parametrize("shard_size", [None, 1])
+def test_data_files_of_other_models_are_not_replaced(shard_size: int | None, tmp_path: Path) -> None:
+    def save_as(name: str, elements: Array, external: str | bool) -> None:
+        tensors = Tensor.of(elements), Tensor.of(elements + 1)
+        save(model_of(*tensors), tmp_path / name, external=external, shard_size=shard_size)
+
+    save_as("a.onnx", ONES, "w.bin")
+    before = content(tmp_path)
+    for name, external in (("b.onnx", "w.bin"), ("b.onnx", "./w.bin")):
+        with pytest.raises(
+            ExternalDataError, match=r"w[-\w]*\.bin' must be new, or one that 'b\.onnx' refers to so far"
+        ):
+            save_as(name, TWOS, external)
+    assert content(tmp_path) == before
+    save_as("a.onnx", TWOS, "w.bin")  # its own
+    assert numbers(load(tmp_path / "a.onnx")).tolist() == TWOS.tolist()
+
+
+def test_a_data_file_stays_that_of_a_model_under_another_name(tmp_path: Path) -> None:
+    save(model_of(Tensor.of(ONES)), tmp_path / "m.onnx", external=True)
+    (tmp_path / "m.onnx").rename(tmp_path / "old.onnx")
+    with pytest.raises(ExternalDataError, match="choose another name, or remove the file first"):
+        save(model_of(Tensor.of(TWOS)), tmp_path / "m.onnx", external=True)
+    assert numbers(load(tmp_path / "old.onnx")).tolist() == ONES.tolist()
+
+
+def test_a_model_is_not_replaced_by_data(tmp_path: Path) -> None:
+    for name in ("a.onnx", "b.onnx"):
+        save(model_of(Tensor.of(ONES)), tmp_path / name)
+    with pytest.raises(ExternalDataError, match=r"the data file 'a\.onnx' must be new"):
+        save(model_of(Tensor.of(TWOS)), tmp_path / "b.onnx", external="a.onnx")

@@ -53,6 +53,17 @@ def test_each_tensor_can_have_a_file(tmp_path: Path) -> None:
     assert result["two"] == ("m.onnx-00002-of-00002.data", 0)
 
 
+def test_the_data_of_another_model_stay(tmp_path: Path) -> None:
+    externalise(weighted_model(), tmp_path / "a.onnx", location="w.bin")
+    before = (tmp_path / "w.bin").read_bytes()
+    with pytest.raises(
+        sx.ExternalDataError, match=r"'w\.bin' must be new, or one that 'b\.onnx' refers to so far"
+    ):
+        externalise(weighted_model(), tmp_path / "b.onnx", location="w.bin", align=1)
+    assert (tmp_path / "w.bin").read_bytes() == before
+    externalise(weighted_model(), tmp_path / "a.onnx", location="w.bin", align=1)
+
+
 def test_what_went_out_comes_back(tmp_path: Path) -> None:
     externalise(weighted_model(), tmp_path / "m.onnx")
     internalise(sx.load(tmp_path / "m.onnx"), tmp_path / "whole.onnx")

@@ -22,6 +22,7 @@ from sardonyx._src.io.external import ExternalStorage, components, verify_checks
 from sardonyx._src.io.loading.load import ModelSource, resolve_model
 from sardonyx._src.io.mapped_files import MappedFile, mapped_file_behind
 from sardonyx._src.io.memory_release import iter_releasing
+from sardonyx._src.io.saving.data_file_owners import refuse_foreign_files
 from sardonyx._src.io.saving.file_writer import BinaryWriter, write_all
 from sardonyx._src.io.saving.layout import DataFileLayout, ExternalDataLayout, pack_tensor
 from sardonyx._src.io.saving.staging import StagedFile, Staging
@@ -75,11 +76,11 @@ def save(
     Files are replaced after all of them are complete on disk, data before the model; a failure before that leaves the
     old files unchanged.  A model can therefore be saved over the files from which it is mapped (except on Windows,
     which does not replace open files).  A symbolic link at the target is replaced, not followed.  File modes follow
-    the umask.  Old data files with other names are not removed.  `external_data` keys that ONNX does not define are
-    dropped, since they may refer to the old file.
+    the umask.  A data file that exists is replaced only if the model at the target refers to it; old ones with other
+    names stay.  `external_data` keys that ONNX does not define are dropped, since they may refer to the old file.
 
-    Raises ExternalDataError for a location that is not allowed and for data that cannot be read or do not have their
-    stated checksum, FileChanged for data in a mapped file that was changed, OSError for system errors, InputError for
+    Raises ExternalDataError for a location that is not allowed or is that of another file, and for data that cannot be
+    read or do not have their stated checksum, FileChanged for data in a mapped file that was changed, OSError for system errors, InputError for
     contradictory options, JsonError for unknown fields in JSON, and TypeError for arguments of other types.
     """
     if isinstance(model, Record):
@@ -157,6 +158,7 @@ def save_to_path(
             record = model
             if isinstance(model, Model):
                 record = to_proto.model(model, layout.place)
+                refuse_foreign_files(path, (data_file_components(n, name) for n in layout.names()))
                 write_data(staging, layout, name, checksum=checksum)
                 # Final names and checksums are known only now.
                 if len(layout.files) > 1 or any(file.checksum for file in layout.files):

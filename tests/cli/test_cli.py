@@ -51,6 +51,28 @@ def test_an_unknown_verb_is_wrong_use(capsys: Streams) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("words", "close"),
+    [
+        (["score", "--kepe", "id"], "--keep"),  # before the missing model and source
+        (["run", "m.onnx", "--egine=native"], "--engine"),
+        (["check", "m.onnx", "--jsno"], "--json"),
+        (["--verson"], "--version"),
+    ],
+)
+def test_an_unknown_option_suggests_the_nearest(words: list[str], close: str, capsys: Streams) -> None:
+    assert main(words) == 2
+    assert capsys.readouterr().err.endswith(f"; did you mean '{close}'?\n")
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_options_may_be_between_inputs(place: int, path: Path, capsys: Streams) -> None:
+    words = [str(path), "x=[[1, 2]]"]
+    words[place:place] = ["--engine", "reference"]
+    assert main(["run", *words]) == 0
+    assert capsys.readouterr().out
+
+
 def test_the_version_is_printed(capsys: Streams) -> None:
     assert call("--version") == 0
     assert capsys.readouterr().out == f"sardonyx {sx.__version__}\n"

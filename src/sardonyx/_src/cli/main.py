@@ -13,6 +13,7 @@ import os
 import pkgutil
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
@@ -138,21 +139,40 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def parse(words: Sequence[str], chosen: str | None) -> argparse.Namespace:
-    """The arguments of a command line; an unknown option is an error that suggests a known one."""
+    """The arguments of a command line, in any order; an unknown option is an error that suggests a known one."""
     if chosen is None:
-        return parser(None).parse_args(words)
-    top, verbs = top_parser()
-    chosen_parser = add_verb(verbs, chosen)
-    args, unknown = top.parse_known_args(words)
+        top = parser(None)
+        refuse_unknown_options(top, words)
+        return top.parse_args(words)
+    chosen_parser = verb_parser(chosen)
+    refuse_unknown_options(chosen_parser, words[1:])
+    args, unknown = chosen_parser.parse_known_intermixed_args(words[1:])
+    args.verb, args.version = chosen, False
     if unknown:
-        options = [flag for action in chosen_parser._actions for flag in action.option_strings]
-        close = did_you_mean(unknown[0].partition("=")[0], options) if unknown[0].startswith("-") else ""
-        chosen_parser.error(f"unrecognized arguments: {printable_words(unknown)}{close}")
+        chosen_parser.error(f"unrecognized arguments: {printable_words(unknown)}")
     try:
         check_streams(chosen_parser, args)
     except InputError as error:
         raise SystemExit(report_error(str(error), EXIT_USAGE)) from None
     return args
+
+
+def refuse_unknown_options(of: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    """Ends with the error that argparse would report after others, such as a missing argument, with the closest option."""
+    options = [flag for action in of._actions for flag in action.option_strings]
+    for word in takewhile("--".__ne__, words):
+        name = word.partition("=")[0]
+        is_option = len(word) > 1 and word[0] == "-" and " " not in word and not is_number(word)
+        if is_option and name not in options and not (word[1] != "-" and word[:2] in options):
+            of.error(f"unrecognized arguments: {streams.printable(word)}{did_you_mean(name, options)}")
+
+
+def is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 def printable_words(words: Sequence[str]) -> str:

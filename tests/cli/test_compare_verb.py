@@ -54,6 +54,21 @@ def test_feeds_are_used(capsys: Streams) -> None:
     assert (first["name"], first["max_abs"], first["error"]) == ("b", 8.0, 2.0)
 
 
+@pytest.mark.parametrize(
+    "words", [["b.onnx", "INPUT"], ["b.onnx", "--full", "INPUT"], ["INPUT", "--against", "reference"]]
+)
+@pytest.mark.parametrize("kind", ["literal", "file", "archive"])
+def test_inputs_are_words_as_of_run(words: list[str], kind: str, capsys: Streams) -> None:
+    zeros = np.zeros((1, 4), np.float32)
+    np.save("zeros.npy", zeros)
+    np.savez("zeros.npz", x=zeros)
+    given = {"literal": "x=[[0, 0, 0, 0]]", "file": "x=zeros.npy", "archive": "zeros.npz"}[kind]
+    code = main(["compare", "a.onnx", "--json", *(given if word == "INPUT" else word for word in words)])
+    facts = json.loads(capsys.readouterr().out)
+    assert code == (0 if "--against" in words else 1)
+    assert facts["first"] is None or (facts["first"]["name"], facts["first"]["max_abs"]) == ("b", 8.0)
+
+
 def test_wrong_use(capsys: Streams) -> None:
     assert main(["compare", "a.onnx"]) == 2
     assert "a second model or --against" in capsys.readouterr().err

@@ -2,7 +2,8 @@
 
 sardonyx compare a.onnx b.onnx
 sardonyx compare m.onnx --against onnxruntime
-sardonyx compare m.onnx --engine native --against reference --feed x=input.npy
+sardonyx compare m.onnx --engine native --against reference x=input.npy
+sardonyx compare a.onnx b.onnx inputs.npz
 sardonyx compare a.onnx b.onnx --dim N=8 --tolerance 1e-3 --json
 
 The values that both models name are compared in the order of the first model; `*` marks those that differ.  Where they do
@@ -16,6 +17,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 
 from sardonyx._src.cli.inputs.arguments import parse_dims
 from sardonyx._src.cli.inputs.feeds import read_feeds
@@ -37,7 +40,13 @@ HELP = "find the first value in which two models or engines differ"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
-    parser.add_argument("other", nargs="?", help="model file to compare with (default: the same model)")
+    parser.add_argument(
+        "other",
+        nargs="*",
+        metavar="OTHER INPUT",
+        help="the model file to compare with (default: the same model), and input values as for `sardonyx run`: NAME=VALUE, a .npz "
+        "file or a directory; missing inputs are random",
+    )
     parser.add_argument(
         "--against",
         metavar="ENGINE",
@@ -51,7 +60,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="INPUT",
-        help="input values, as for `sardonyx run`; missing inputs are random; may be repeated",
+        help="input values, also a .json file with all inputs; may be repeated",
     )
     parser.add_argument("--seed", type=int, default=0, help="seed for the random inputs (%(default)s)")
     parser.add_argument(
@@ -78,6 +87,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser, "the comparison")
 
 
+def split_words(words: Sequence[str]) -> tuple[str | None, list[str]]:
+    """The second model, which is the first word unless that names inputs, and the inputs."""
+    if words and not is_input(words[0]):
+        return words[0], list(words[1:])
+    return None, list(words)
+
+
+def is_input(word: str) -> bool:
+    """Whether a word names inputs: NAME=VALUE, a .npz file or a directory."""
+    path = Path(word)
+    return path.is_dir() or path.suffix == ".npz" or ("=" in word and not path.exists())
+
+
 def run(args: argparse.Namespace) -> int:
     for option, name in (("--engine", args.engine), ("--against", args.against or args.engine)):
         if name not in engine_names():
@@ -85,11 +107,12 @@ def run(args: argparse.Namespace) -> int:
             raise InputError(what, name=option)
         if name not in ENGINES:
             require_engine(name)
-    if args.other is None and args.against is None:
+    other, inputs = split_words(args.other)
+    if other is None and args.against is None:
         raise InputError("compare requires a second model or --against; got neither", name="--against")
     first = load_model(args)
-    second = None if args.other is None else load_second(args, args.other)
-    given = read_feeds(args.feed, ports_of(first))
+    second = None if other is None else load_second(args, other)
+    given = read_feeds([*inputs, *args.feed], ports_of(first))
     feeds, random = choose_feeds(first, given, args.seed, parse_dims(args.dim))
     with progress(1, "comparing"), sizes_reported(random):
         result = compare(

@@ -19,7 +19,7 @@ class ServiceLimits:
     held: of the bodies of all requests that are in progress.
     connections: at one time; the one that has been idle for longest is closed for a new one.
     header_seconds: from the connection, or the first byte of a request, to the end of its headers.
-    header: of the request line and the headers.  body_seconds: from there to the end of the body.
+    header: of the request line, the headers, sizes of chunks and trailers.  body_seconds: from there to the end of the body.
     idle_seconds: between requests of a connection.  write_seconds: that a response may wait for its client to read.
     """
 

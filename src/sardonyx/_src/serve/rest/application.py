@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from sardonyx._src.serve.failures import FailureKind, RequestFailure
 from sardonyx._src.serve.held_bytes import HeldBytes
 from sardonyx._src.serve.repository import ModelRepository
-from sardonyx._src.serve.rest.bodies import BodyReader, ClientGone
+from sardonyx._src.serve.rest.bodies import BodyReader, ClientGone, header_value
 from sardonyx._src.serve.rest.direct_inference import DirectInference
 from sardonyx._src.serve.rest.inference import InferenceEndpoint
 from sardonyx._src.serve.rest.metadata import MetadataEndpoints, RepositoryEndpoints
@@ -97,8 +97,8 @@ class RestApplication:
             await send_response(send, error_response(500, why))
 
     def _authorize(self, scope: Scope) -> None:
-        """Raises RequestFailure for a request without the token."""
-        given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+        """Raises RequestFailure for a request without the token, and for one that states two."""
+        given = header_value(scope["headers"], b"authorization") or b""
         if not hmac.compare_digest(given, self._expected):
             raise RequestFailure(
                 FailureKind.UNAUTHENTICATED, "the token of this service is required (Authorization: Bearer)"

@@ -71,6 +71,18 @@ class BodyReader:
         return body
 
 
+def header_value(headers: Headers, name: bytes) -> bytes | None:
+    """The value of a header that may occur once, None without it; RequestFailure if it is repeated.
+
+    Parts of a service, and proxies in front of it, could otherwise each go by another one (RFC 9110, 5.3).
+    """
+    values = [value for key, value in headers if key == name]
+    if len(values) > 1:
+        why = f"the header {name.decode().title()} must occur once; got {len(values)}"
+        raise BodyRefused(FailureKind.INVALID, why)
+    return values[0] if values else None
+
+
 def check_headers(headers: Headers, limit: int) -> None:
     """Raises BodyRefused for a body that the headers state to be too large or compressed."""
     for name, value in headers:

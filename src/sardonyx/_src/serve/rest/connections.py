@@ -1,7 +1,9 @@
-"""Connections of the HTTP server, with limits on their number, their headers and their time.
+"""Connections of the HTTP server, with limits on their number, their framing and their time.
 
 A client that sends or reads slowly, or not at all, holds a connection for a limited time; when all connections are in use,
 the one that has waited for a request for longest is closed for a new one.
+
+Framing is what a client sends besides bodies: request lines, headers, sizes and extensions of chunks, trailers.
 """
 
 from __future__ import annotations
@@ -11,11 +13,14 @@ from collections import OrderedDict
 from typing import Any
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from sardonyx._src.serve.rest.direct_inference import DirectInference
 from sardonyx._src.serve.settings import ServiceLimits
 
+MAX_PIPELINED = 64  # requests of a connection that wait for the response to an earlier one
+BODY_PER_FRAMING = 8  # bytes of a body for each of which, past the limit, there may be one of framing: chunks of 64 bytes, say
 TOO_LARGE_HEADER = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
     b"content-type: application/json\r\ncontent-length: 43\r\nconnection: close\r\n\r\n"
@@ -68,13 +73,19 @@ class LimitedHttpProtocol(HttpToolsProtocol):
     """uvicorn's connection, which also knows what it waits for, and since when.
 
     phase: what comes next: the headers of a request, its body, the response, or another request ("idle").
+    framing, body_bytes: what has arrived of the request that is being read.
+    has_headers: whether its headers are complete, so that later ones are trailers.
+    running: the last request that the application has begun.
     """
 
     config: ServiceConfig
     phase = "header"
     since = 0.0  # when the phase began
     stalled_since: float | None = None  # when the client stopped reading
-    header_bytes = 0  # of what has arrived in the phase "header"
+    framing = 0
+    body_bytes = 0
+    has_headers = False
+    running: RequestResponseCycle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         super().connection_made(transport)
@@ -85,14 +96,20 @@ class LimitedHttpProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.config.table.remove(self)
+        if self.running is not None:  # uvicorn tells the last request alone, which may wait for this one
+            self.running.disconnected = True
+            self.running.message_event.set()
         super().connection_lost(exc)
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self.running = cycle
+        super()._start_asgi_task(cycle, app)
 
     def begin(self, phase: str) -> None:
         """Enters a phase."""
         self.phase, self.since = phase, self.loop.time()
         waiting = self.config.table.waiting
         if phase in ("header", "idle"):
-            self.header_bytes = 0
             waiting[self] = None
             waiting.move_to_end(self)
         else:
@@ -101,18 +118,58 @@ class LimitedHttpProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self.phase == "idle":
             self.begin("header")
+        self.framing += len(data)  # from which the parser's callbacks take what is of a body
         super().data_received(data)
-        if self.phase == "header":
-            self.header_bytes += len(data)
-            if self.header_bytes > self.config.table.limits.header and not self.transport.is_closing():
-                self.transport.write(TOO_LARGE_HEADER)
-                self.transport.close()
+        if self.framing > self.config.table.limits.header + self.body_bytes // BODY_PER_FRAMING:
+            self.refuse_framing()
+
+    def refuse_framing(self) -> None:
+        """Ends a connection whose framing exceeds its limit, with a response unless another one is under way."""
+        if self.transport.is_closing():
+            return
+        if self.cycle is None or self.cycle.response_complete or self.is_response_open:
+            self.transport.write(TOO_LARGE_HEADER)
+            self.transport.close()
+            if self.cycle is not None:
+                self.cycle.disconnected = True  # it sends nothing any more
+        else:
+            self.abort()
+
+    @property
+    def is_response_open(self) -> bool:
+        """Whether the request that is being read is next in order, and nothing of its response has been sent."""
+        return self.phase == "body" and not self.pipeline and not self.cycle.response_started
+
+    def on_message_begin(self) -> None:
+        self.has_headers, self.body_bytes = False, 0
+        super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if (
+            not self.has_headers
+        ):  # trailers must not be taken for headers (RFC 9110, 6.5.1), and nothing reads them
+            super().on_header(name, value)
+
+    def on_body(self, body: bytes) -> None:
+        self.count_body(body)
+        super().on_body(body)
+
+    def count_body(self, body: bytes) -> None:
+        self.framing -= len(body)
+        self.body_bytes += len(body)
 
     def on_headers_complete(self) -> None:
-        self.begin("body")
-        super().on_headers_complete()
+        self.has_headers = True
+        if len(self.pipeline) >= MAX_PIPELINED:
+            self.abort()
+        if not self.transport.is_closing():
+            self.begin("body")
+            super().on_headers_complete()
 
     def on_message_complete(self) -> None:
+        self.framing = (
+            0  # what has arrived of the next request with this one is not counted: it is part of one read
+        )
         self.begin(
             "idle" if self.cycle.response_complete else "response"
         )  # a refusal does not wait for the body

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
 from sardonyx._src.serve.failures import RequestFailure
 from sardonyx._src.serve.rest.connections import LimitedHttpProtocol
 from sardonyx._src.serve.rest.direct_inference import DirectInference, DirectRequest
@@ -35,7 +37,7 @@ class DirectHttpProtocol(LimitedHttpProtocol):
 
     def on_headers_complete(self) -> None:
         if self.is_next() and (request := self.inference.accept(self.url, self.headers)) is not None:
-            self.direct, self.phase = request, "body"
+            self.direct, self.phase, self.has_headers = request, "body", True
         else:
             super().on_headers_complete()
 
@@ -43,6 +45,7 @@ class DirectHttpProtocol(LimitedHttpProtocol):
         if self.direct is None:
             super().on_body(body)
         else:
+            self.count_body(body)
             self.direct.parts.append(body)
 
     def on_message_complete(self) -> None:
@@ -50,6 +53,7 @@ class DirectHttpProtocol(LimitedHttpProtocol):
         if request is None:
             super().on_message_complete()
             return
+        self.framing = 0
         self.release(request)
         response = self.inference.answer(request)
         if response is None:
@@ -92,7 +96,7 @@ class DirectHttpProtocol(LimitedHttpProtocol):
         self.direct = None
         super().on_headers_complete()
         for part in request.parts:
-            super().on_body(part)
+            HttpToolsProtocol.on_body(self, part)  # they have been counted
 
     def release(self, request: DirectRequest | None) -> None:
         if request is not None and request.is_held:
@@ -103,6 +107,6 @@ class DirectHttpProtocol(LimitedHttpProtocol):
         self.server_state.total_requests += 1
         self.inference.writer.write(self.transport, response, self.server_state.default_headers)
         if is_waiting:
-            self.phase, self.header_bytes = "idle", 0
+            self.phase = "idle"
         else:
             self.begin("idle")

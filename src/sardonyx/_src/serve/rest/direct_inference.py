@@ -6,6 +6,7 @@ Connections ask here first (`DirectHttpProtocol`); what is declined goes to the 
 
 from __future__ import annotations
 
+import hmac
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -30,6 +31,7 @@ MAX_BODY = 1 << 20  # bytes of a body; larger ones take long to parse
 MAX_ROUTES = 1024
 # Headers of requests that the application answers.
 DECLINED = frozenset({b"transfer-encoding", b"content-encoding", b"expect", b"upgrade"})
+REPEATED = b"\0"  # in place of the values of a header that must occur once, and is no value of a header
 Headers = Sequence[tuple[bytes, bytes]]
 
 
@@ -79,18 +81,22 @@ class DirectInference:
         route = self._find_route(path)
         if route is None or not route.model.executor.has_quick_runs:
             return None
-        length, has_binary, is_authorized = -1, False, not self._authorization
+        length, has_binary = -1, 0
+        given: bytes | None = None
         for name, value in headers:
             if name == b"content-length":
                 length = int(value) if len(value) <= 18 else -1
             elif name in DECLINED:
                 return None
             elif name == HEADER_LENGTH:
-                has_binary = True
+                has_binary += 1
             elif name == b"authorization":
-                is_authorized = value == self._authorization or not self._authorization
+                given = value if given is None else REPEATED
+        is_authorized = not self._authorization or hmac.compare_digest(given or b"", self._authorization)
         is_bounded = 0 <= length <= self._max_body and self.held.count + length <= self.held.limit
-        return DirectRequest(route, headers, length, has_binary) if is_authorized and is_bounded else None
+        if not is_authorized or not is_bounded or has_binary > 1:
+            return None
+        return DirectRequest(route, headers, length, bool(has_binary))
 
     def answer(self, request: DirectRequest) -> HttpResponse | None:
         """The response to a request whose body is complete; None for one that is not quick."""

@@ -11,7 +11,7 @@ from sardonyx._src.arguments import shown
 from sardonyx._src.serve.failures import FailureKind, RequestFailure
 from sardonyx._src.serve.repository import ModelRepository
 from sardonyx._src.serve.requests import InferenceRequest, InferenceResponse
-from sardonyx._src.serve.rest.bodies import BodyReader, ClientGone
+from sardonyx._src.serve.rest.bodies import BodyReader, ClientGone, header_value
 from sardonyx._src.serve.rest.inference_messages import format_response, parse_request
 from sardonyx._src.serve.rest.responses import inference_response, send_response
 from sardonyx._src.serve.served_model import ServedModel
@@ -51,13 +51,12 @@ def json_length(headers: Iterable[tuple[bytes, bytes]], body: int, limit: int) -
 
     body, limit: the bytes of the body, and those that its JSON may have.
     """
-    length = None
-    for name, value in headers:
-        if name == HEADER_LENGTH:
-            if not value.isdigit() or len(value) > 18:
-                why = f"Inference-Header-Content-Length must be a number; got {shown(value)}"
-                raise RequestFailure(FailureKind.INVALID, why)
-            length = int(value)
+    length, value = None, header_value(headers, HEADER_LENGTH)
+    if value is not None:
+        if not value.isdigit() or len(value) > 18:
+            why = f"Inference-Header-Content-Length must be a number; got {shown(value)}"
+            raise RequestFailure(FailureKind.INVALID, why)
+        length = int(value)
     if (json := body if length is None else length) > limit:
         why = f"the JSON of a request must have at most {limit} bytes; got {json}; send binary data"
         raise RequestFailure(FailureKind.TOO_LARGE, why)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from sardonyx._src.serve.failures import FailureKind, RequestFailure
 
 RETRY_SECONDS = 1.0
 
 
 class HeldBytes:
-    """Counts the bytes that requests hold, and refuses more than a limit."""
+    """Counts the bytes that requests hold, and refuses more than a limit.  All methods are called on the event loop."""
 
     __slots__ = ("count", "limit")
 
@@ -24,3 +27,12 @@ class HeldBytes:
 
     def remove(self, nbytes: int) -> None:
         self.count -= nbytes
+
+    @contextmanager
+    def holding(self, nbytes: int) -> Iterator[None]:
+        """Counts bytes in a block."""
+        self.add(nbytes)
+        try:
+            yield
+        finally:
+            self.remove(nbytes)

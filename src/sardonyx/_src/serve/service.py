@@ -237,7 +237,14 @@ def open_grpc(service: Service, token: str, tracer: RequestTracer | None) -> Grp
     methods = GrpcInferenceService(
         service.repository, version("sardonyx"), allows_control=settings.allows_control
     )
-    return GrpcServer(methods, settings.limits, token=token, tracer=tracer, access_log=settings.access_log)
+    return GrpcServer(
+        methods,
+        settings.limits,
+        service.application.held,
+        token=token,
+        tracer=tracer,
+        access_log=settings.access_log,
+    )
 
 
 def listen(host: str, port: int, *, shares_port: bool = False) -> socket.socket:

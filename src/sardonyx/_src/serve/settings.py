@@ -17,6 +17,7 @@ class ServiceLimits:
 
     body: of one request.  json: the part of a request that is JSON, whose objects take up to 20 times as much memory.
     held: of the bodies of all requests that are in progress.
+    streams: of gRPC at one time, each of which may be receiving a message.
     connections: at one time; the one that has been idle for longest is closed for a new one.
     header_seconds: from the connection, or the first byte of a request, to the end of its headers.
     header: of the request line, the headers, sizes of chunks and trailers.  body_seconds: from there to the end of the body.
@@ -26,6 +27,7 @@ class ServiceLimits:
     body: int = 64 << 20
     json: int = 16 << 20
     held: int = 1 << 30
+    streams: int = 64
     connections: int = 10_000
     header: int = 64 << 10
     header_seconds: float = 10.0

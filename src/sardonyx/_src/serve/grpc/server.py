@@ -15,10 +15,11 @@ import grpc
 import grpc.aio
 
 from sardonyx._src.serve.failures import FailureKind, RequestFailure
+from sardonyx._src.serve.grpc.message_reader import MessageReader
 from sardonyx._src.serve.grpc.messages import ModelInferRequest, ModelStreamInferResponse
 from sardonyx._src.serve.grpc.service import GrpcInferenceService, parse
 from sardonyx._src.serve.grpc.wire_codec import encode
-from sardonyx._src.serve.held_bytes import HeldBytes
+from sardonyx._src.serve.held_bytes import RETRY_SECONDS, HeldBytes
 from sardonyx._src.serve.operation.tracing import RequestTracer
 from sardonyx._src.serve.settings import ServiceLimits
 
@@ -53,12 +54,13 @@ STATUS = {
 PUSHBACK = "grpc-retry-pushback-ms"  # gRPC's Retry-After, which its clients respect
 MAX_METADATA = 64 << 10
 Method = Callable[[bytes, float | None], Awaitable[bytes]]
+Handler = Callable[[object, grpc.aio.ServicerContext], Awaitable[None]]
 
 
 class GrpcServer:
     """A server of the Open Inference Protocol over gRPC, on the event loop that starts it.
 
-    token: required of every call but probes, as metadata `authorization: Bearer ...`; "": none is required.
+    held: of all transports.  token: required of every call but probes, as metadata `authorization: Bearer ...`; "": none is required.
     tracer: traces calls other than probes.  access_log: whether each call is a line of the log.
     """
 
@@ -66,6 +68,7 @@ class GrpcServer:
         self,
         service: GrpcInferenceService,
         limits: ServiceLimits | None = None,
+        held: HeldBytes | None = None,
         *,
         token: str = "",
         tracer: RequestTracer | None = None,
@@ -74,7 +77,9 @@ class GrpcServer:
         self._tracer, self._access_log = tracer, access_log
         self._service, self._limits = service, limits or ServiceLimits()
         self._expected = f"Bearer {token}" if token else ""
-        self._held = HeldBytes(self._limits.held)
+        self._held = held or HeldBytes(self._limits.held)
+        self._reader = MessageReader(self._limits)
+        self._streams = 0
         self._server: grpc.aio.Server | None = None
 
     async def start(
@@ -94,6 +99,8 @@ class GrpcServer:
             options=[
                 ("grpc.max_receive_message_length", self._limits.body),
                 ("grpc.max_send_message_length", -1),
+                # Inflated messages would not be counted; as over HTTP, compressed ones are refused.
+                ("grpc.compression_enabled_algorithms_bitset", 1 << grpc.Compression.NoCompression.value),
                 ("grpc.max_metadata_size", MAX_METADATA),
                 ("grpc.so_reuseport", int(shares_port)),
             ],
@@ -120,26 +127,22 @@ class GrpcServer:
             await self._server.stop(grace)
 
     def _handlers(self) -> dict[str, grpc.RpcMethodHandler]:
+        """The methods, all as streams: their handlers then begin before messages are received, and end when responses are sent."""
         handlers = {
-            name: grpc.unary_unary_rpc_method_handler(self._unary(name, getattr(self._service, name)))
+            name: grpc.stream_stream_rpc_method_handler(self._unary(name, getattr(self._service, name)))
             for name in METHODS
         }
         return {**handlers, "ModelStreamInfer": grpc.stream_stream_rpc_method_handler(self._stream)}
 
-    def _unary(
-        self, name: str, method: Method
-    ) -> Callable[[bytes, grpc.aio.ServicerContext], Awaitable[bytes]]:
-        async def handle(data: bytes, context: grpc.aio.ServicerContext) -> bytes:
+    def _unary(self, name: str, method: Method) -> Handler:
+        async def handle(requests: object, context: grpc.aio.ServicerContext) -> None:
             begin = time.perf_counter()
             try:
                 if name not in OPEN_METHODS:
                     self._authorize(context)
-                self._held.add(len(data))
-                try:
-                    with self._span(name, context):
-                        return await method(data, context.time_remaining())
-                finally:
-                    self._held.remove(len(data))
+                data = await self._reader.read(context)
+                with self._held.holding(len(data)), self._span(name, context):
+                    await self._send(context, await method(data, context.time_remaining()))
             except RequestFailure as failure:
                 await abort(context, name, failure)
             except (asyncio.CancelledError, grpc.aio.AbortError):
@@ -156,24 +159,45 @@ class GrpcServer:
 
         return handle
 
-    async def _stream(
-        self, requests: AsyncIterator[bytes], context: grpc.aio.ServicerContext
-    ) -> AsyncIterator[bytes]:
+    async def _send(self, context: grpc.aio.ServicerContext, data: bytes) -> None:
+        """Sends a response, whose bytes count until its client has read them."""
+        with self._held.holding(len(data)):
+            try:
+                async with asyncio.timeout(self._limits.write_seconds):
+                    await context.write(data)
+            except TimeoutError:
+                raise RequestFailure(FailureKind.SLOW_CLIENT, "the response is read too slowly") from None
+
+    async def _stream(self, requests: AsyncIterator[bytes], context: grpc.aio.ServicerContext) -> None:
         """ModelStreamInfer: a response for each request, in order; failures are messages and do not end the stream."""
         try:
             self._authorize(context)
+            self._check_streams()
         except RequestFailure as failure:
             await abort(context, "ModelStreamInfer", failure)
-        async for data in requests:
-            try:
-                self._held.add(len(data))
-                try:
-                    response = await self._service.infer(parse(ModelInferRequest, data), None)
-                finally:
-                    self._held.remove(len(data))
-                yield encode(ModelStreamInferResponse("", response))
-            except RequestFailure as failure:
-                yield encode(ModelStreamInferResponse(failure.why))
+        self._streams += 1
+        try:
+            async for data in requests:
+                await self._send(context, await self._stream_response(data))
+        except RequestFailure as failure:
+            await abort(context, "ModelStreamInfer", failure)
+        finally:
+            self._streams -= 1
+
+    def _check_streams(self) -> None:
+        """Raises RequestFailure if no further stream may begin."""
+        if self._streams >= self._limits.streams:
+            why = f"{self._streams} streams are in progress, as many as there may be"
+            raise RequestFailure(FailureKind.BUSY, why, retry_after=RETRY_SECONDS)
+
+    async def _stream_response(self, data: bytes) -> bytes:
+        """The message that answers one request of a stream."""
+        try:
+            with self._held.holding(len(data)):
+                response = await self._service.infer(parse(ModelInferRequest, data), None)
+                return encode(ModelStreamInferResponse("", response))
+        except RequestFailure as failure:
+            return encode(ModelStreamInferResponse(failure.why))
 
     def _span(self, name: str, context: grpc.aio.ServicerContext) -> AbstractContextManager[object]:
         if self._tracer is None or name in OPEN_METHODS:
@@ -186,9 +210,12 @@ class GrpcServer:
         """Raises RequestFailure for a call without the token."""
         if not self._expected:
             return
-        metadata = dict(context.invocation_metadata() or ())
-        given = metadata.get("authorization", "")
-        if not isinstance(given, str) or not hmac.compare_digest(given.encode(), self._expected.encode()):
+        values = [value for name, value in context.invocation_metadata() or () if name == "authorization"]
+        if len(values) > 1:
+            why = f"the metadata authorization must occur once; got {len(values)}"
+            raise RequestFailure(FailureKind.INVALID, why)
+        given = values[0].encode() if values and isinstance(values[0], str) else b""
+        if not hmac.compare_digest(given, self._expected.encode()):
             why = "the token of this service is required (authorization: Bearer)"
             raise RequestFailure(FailureKind.UNAUTHENTICATED, why)
 

@@ -33,7 +33,7 @@ class RestApplication:
 
     token: required of every request but health probes, as `Authorization: Bearer ...`; "": none is required.
     more_routes: endpoints that other parts of the service add, as metrics.
-    direct: what answers requests without the application, which then neither logs nor traces them.
+    held: what counts the bytes of requests.  direct: what answers requests without the application, which then neither logs nor traces them.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class RestApplication:
         more_routes: Sequence[Route] = (),
     ) -> None:
         limits = limits or ServiceLimits()
-        held = HeldBytes(limits.held)
+        held = self.held = HeldBytes(limits.held)
         bodies = BodyReader(limits.body, held)
         self._expected = f"Bearer {token}".encode() if token else b""
         self.direct = DirectInference(repository, limits, held, self._expected)

@@ -24,7 +24,7 @@ from serve.repositories import write_scale
 PATH = "/v2/models/a/infer"
 ITEM = {"name": "x", "datatype": "FP32", "shape": [1, 2], "data": [1, 2]}
 MESSAGE = {"inputs": [ITEM]}
-BINARY = {
+BINARY: dict[str, list[dict[str, object]]] = {
     "inputs": [{"name": "x", "datatype": "FP32", "shape": [1, 2], "parameters": {"binary_data_size": 8}}]
 }
 FLOATS = struct.pack("<2f", 1.5, -2)
@@ -138,11 +138,14 @@ DIRECT = {
     "version": http(MESSAGE, "/v2/models/a/versions/1/infer"),
     "binary": binary(),
     "binary both ways": binary(BINARY | {"parameters": {"binary_data_output": True}}),
-    "large binary": http(
+    "large binary": binary(
         {
-            "inputs": [ITEM | {"shape": [20000, 2], "data": [1, 2] * 20000}],
+            "inputs": [
+                BINARY["inputs"][0] | {"shape": [20000, 2], "parameters": {"binary_data_size": 160_000}}
+            ],
             "parameters": {"binary_data_output": True},
-        }
+        },
+        FLOATS * 20_000,
     ),
     "strings": http(
         {"inputs": [ITEM | {"datatype": "BYTES", "shape": [1], "data": ["é"]}]}, "/v2/models/s/infer"

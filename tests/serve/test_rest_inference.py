@@ -295,8 +295,10 @@ def test_header_length_beyond_the_body(app: RestApplication) -> None:
 
 
 def test_bodies_past_the_limits_are_refused(app: RestApplication) -> None:
-    assert_refused(infer(app, "FP32", b" " * 10_001), 413, "10000 bytes")
-    assert_refused(infer(app, "FP32", b" " * 20_001), 413, "20000 bytes")
+    assert_refused(infer(app, "FP32", b" " * 10_001), 413, "10000 bytes", "send binary data")
+    binary = {"Inference-Header-Content-Length": "10001"}
+    assert_refused(infer(app, "FP32", b" " * 10_001, binary), 413, "10000 bytes", "send binary data")
+    assert_refused(infer(app, "FP32", b" " * 20_001, binary), 413, "20000 bytes")
     response = infer(app, "FP32", b"", {"Content-Length": "99999999999999999999"})
     assert_refused(response, 413)
     assert response.headers["connection"] == "close"

@@ -16,33 +16,44 @@ from sardonyx._src.dtypes.strings import string_data
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.serve.datatypes import ELEMENT_TYPES
 from sardonyx._src.serve.failures import FailureKind, RequestFailure
+from sardonyx._src.serve.held_bytes import Allowance
 from sardonyx._src.serve.tensor_shapes import check_count
 
 LENGTH = struct.Struct("<I")
+STRING_BYTES = 64  # that a string of an array takes besides its text
 
 
-def decode_tensor(name: str, datatype: str, shape: tuple[int, ...], data: memoryview) -> Array:
+def decode_tensor(
+    name: str, datatype: str, shape: tuple[int, ...], data: memoryview, allowance: Allowance | None = None
+) -> Array:
     """The tensor of an input, a view of `data` where it is aligned.
 
+    allowance: counts the bytes of tensors that are not; None: of few bytes.
     Raises RequestFailure unless the data are exactly the elements of the shape.
     """
     element_type = ELEMENT_TYPES[datatype]
     if element_type is DataType.STRING:
-        return decode_strings(name, shape, data)
+        return decode_strings(name, shape, data, allowance)
     dtype = element_type.numpy
     if (expected := math.prod(shape) * dtype.itemsize) != len(data):
         why = f"must have {expected} bytes for shape {list(shape)} of {datatype}; got {len(data)}"
         raise invalid(name, why)
-    if dtype == np.bool_ and data.tobytes().translate(None, b"\0\1"):
+    if dtype == np.bool_ and len(data) and np.frombuffer(data, np.uint8).max() > 1:
         raise invalid(name, "must have bytes 0 and 1 for BOOL; got others")
     array = np.frombuffer(data, dtype).reshape(shape)
-    return array if array.flags.aligned else array.copy()
+    if array.flags.aligned:
+        return array
+    if allowance is not None:
+        allowance.add(len(data))
+    return array.copy()
 
 
-def decode_strings(name: str, shape: tuple[int, ...], data: memoryview) -> Array:
+def decode_strings(name: str, shape: tuple[int, ...], data: memoryview, allowance: Allowance | None) -> Array:
     """BYTES: each element is its length in 4 bytes, and its bytes."""
     if (count := math.prod(shape)) * LENGTH.size > len(data):
         raise invalid(name, f"must have {count} strings for shape {list(shape)}; got {len(data)} bytes")
+    if allowance is not None:
+        allowance.add(count * STRING_BYTES + len(data))
     elements = list(iterate_strings(name, data))
     check_count(name, shape, len(elements))
     strings = np.empty(len(elements), object)

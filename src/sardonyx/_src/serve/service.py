@@ -136,6 +136,7 @@ class Service:
                 await asyncio.gather(*tasks, return_exceptions=True)
                 await self._end_transports()
                 await self.repository.close()
+                self.application.threads.close()
 
     async def _start_grpc(self) -> None:
         settings = self.settings

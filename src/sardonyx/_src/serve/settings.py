@@ -15,8 +15,9 @@ from sardonyx._src.serve.model_config import ModelConfig
 class ServiceLimits:
     """What clients may use.  Sizes are in bytes, times in seconds.
 
-    body: of one request.  json: the part of a request that is JSON, whose objects take up to 20 times as much memory.
-    held: of the bodies of all requests that are in progress.
+    body: of one request.  json: the part of a request that is JSON.
+    decoded: of the tensors of one request that are not views of its body: those of JSON, strings, numbers of gRPC in fields.
+    held: of the bodies, decoded tensors and responses of all requests that are in progress.
     streams: of gRPC at one time, each of which may be receiving a message.
     connections: at one time; the one that has been idle for longest is closed for a new one.
     header_seconds: from the connection, or the first byte of a request, to the end of its headers.
@@ -26,6 +27,7 @@ class ServiceLimits:
 
     body: int = 64 << 20
     json: int = 16 << 20
+    decoded: int = 128 << 20
     held: int = 1 << 30
     streams: int = 64
     connections: int = 10_000

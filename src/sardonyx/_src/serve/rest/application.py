@@ -11,12 +11,14 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from sardonyx._src.serve.codec_threads import CodecThreads
 from sardonyx._src.serve.failures import FailureKind, RequestFailure
 from sardonyx._src.serve.held_bytes import HeldBytes
 from sardonyx._src.serve.repository import ModelRepository
 from sardonyx._src.serve.rest.bodies import BodyReader, ClientGone, header_value
 from sardonyx._src.serve.rest.direct_inference import DirectInference
 from sardonyx._src.serve.rest.inference import InferenceEndpoint
+from sardonyx._src.serve.rest.json_slices import MAX_FIELDS
 from sardonyx._src.serve.rest.metadata import MetadataEndpoints, RepositoryEndpoints
 from sardonyx._src.serve.rest.responses import error_response, failure_response, send_response
 from sardonyx._src.serve.settings import ServiceLimits
@@ -33,7 +35,7 @@ class RestApplication:
 
     token: required of every request but health probes, as `Authorization: Bearer ...`; "": none is required.
     more_routes: endpoints that other parts of the service add, as metrics.
-    held: what counts the bytes of requests.  direct: what answers requests without the application, which then neither logs nor traces them.
+    held: what counts the bytes of requests.  threads: where long ones are decoded.  direct: what answers requests without the application, which then neither logs nor traces them.
     """
 
     def __init__(
@@ -49,11 +51,12 @@ class RestApplication:
     ) -> None:
         limits = limits or ServiceLimits()
         held = self.held = HeldBytes(limits.held)
-        bodies = BodyReader(limits.body, held)
+        self.threads = CodecThreads()
+        bodies = BodyReader(min(limits.body, MAX_FIELDS), held)
         self._expected = f"Bearer {token}".encode() if token else b""
         self.direct = DirectInference(repository, limits, held, self._expected)
         self._access_log = access_log
-        infer = InferenceEndpoint(repository, bodies, limits.json)
+        infer = InferenceEndpoint(repository, limits, held, self.threads)
         metadata = MetadataEndpoints(repository, version)
         control = RepositoryEndpoints(repository, bodies, allows_control=allows_control)
         routes = [

@@ -32,38 +32,48 @@ class BodyReader:
     def __init__(self, limit: int, held: HeldBytes) -> None:
         self._limit, self._held = limit, held
 
-    async def read(self, headers: Headers, receive: Receive) -> bytes:
+    async def read(
+        self, headers: Headers, receive: Receive, max_json: int | None = None
+    ) -> bytes | bytearray:
         """The body of a request; the caller releases its bytes.
 
-        Raises BodyRefused, and ClientGone.
+        max_json: the bytes of a body that is JSON alone; None: it may have binary data.  Raises BodyRefused, and ClientGone.
         """
-        check_headers(headers, self._limit)
+        limit = self._limit if max_json is None else min(max_json, self._limit)
+        try:
+            return await self._read(headers, receive, limit)
+        except BodyRefused as refusal:
+            if limit < self._limit and refusal.kind is FailureKind.TOO_LARGE:
+                refusal.why = f"{refusal.why} of JSON; send binary data"
+            raise
+
+    async def _read(self, headers: Headers, receive: Receive, limit: int) -> bytes | bytearray:
+        check_headers(headers, limit)
         message = await receive()
-        body = self._part(message, 0)
+        first = self._part(message, 0, limit)
         if not message.get("more_body", False):
-            return body
-        parts, size = [body], len(body)
+            return first
+        body = bytearray(first)  # which grows without a copy of all parts at the end
         try:
             while message.get("more_body", False):
                 message = await receive()
-                parts.append(self._part(message, size))
-                size += len(parts[-1])
+                body += self._part(message, len(body), limit)
         except BaseException:
-            self._held.remove(size)
+            self._held.remove(len(body))
             raise
-        return b"".join(parts)
+        return body
 
-    def release(self, body: bytes) -> None:
+    def release(self, body: bytes | bytearray) -> None:
         """Ends the count of the bytes of a body."""
         self._held.remove(len(body))
 
-    def _part(self, message: Message, size: int) -> bytes:
+    def _part(self, message: Message, size: int, limit: int) -> bytes:
         """The next part of a body that has `size` bytes so far; its bytes are counted."""
         if message["type"] != "http.request":
             raise ClientGone
         body: bytes = message.get("body", b"")
-        if size + len(body) > self._limit:
-            raise too_large(self._limit, f"{size + len(body)} or more")
+        if size + len(body) > limit:
+            raise too_large(limit, f"{size + len(body)} or more")
         try:
             self._held.add(len(body))
         except RequestFailure as failure:

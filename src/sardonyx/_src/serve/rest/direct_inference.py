@@ -15,7 +15,7 @@ from sardonyx._src.serve.failures import FailureKind, RequestFailure
 from sardonyx._src.serve.held_bytes import HeldBytes
 from sardonyx._src.serve.repository import ModelRepository
 from sardonyx._src.serve.rest.inference import HEADER_LENGTH, json_length
-from sardonyx._src.serve.rest.inference_messages import format_response, parse_request
+from sardonyx._src.serve.rest.inference_messages import format_response, is_short, parse_request
 from sardonyx._src.serve.rest.responses import (
     HttpResponse,
     ResponseWriter,
@@ -103,6 +103,8 @@ class DirectInference:
         route, body = request.route, request.body
         try:
             length = json_length(request.headers if request.has_binary else (), len(body), self._max_json)
+            if not is_short(body, length):
+                return None
             message, form = parse_request(route.name, route.version, body, length)
             response = route.model.try_infer(message)
             return None if response is None else inference_response(*format_response(response, form))

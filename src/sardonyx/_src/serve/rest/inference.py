@@ -8,42 +8,64 @@ from collections.abc import Iterable
 from starlette.types import Receive, Scope, Send
 
 from sardonyx._src.arguments import shown
+from sardonyx._src.serve.codec_threads import CodecThreads
 from sardonyx._src.serve.failures import FailureKind, RequestFailure
+from sardonyx._src.serve.held_bytes import Allowance, HeldBytes
 from sardonyx._src.serve.repository import ModelRepository
 from sardonyx._src.serve.requests import InferenceRequest, InferenceResponse
 from sardonyx._src.serve.rest.bodies import BodyReader, ClientGone, header_value
-from sardonyx._src.serve.rest.inference_messages import format_response, parse_request
+from sardonyx._src.serve.rest.inference_messages import (
+    RequestedForm,
+    format_response,
+    is_short,
+    parse_request,
+)
 from sardonyx._src.serve.rest.responses import inference_response, send_response
 from sardonyx._src.serve.served_model import ServedModel
+from sardonyx._src.serve.settings import ServiceLimits
 
+DECODED = "limits.decoded: the tensors of a request that are not binary numbers"
 HEADER_LENGTH = b"inference-header-content-length"
 
 
 class InferenceEndpoint:
     """POST /v2/models/{model}[/versions/{version}]/infer, as an ASGI application.
 
-    max_json: bytes of the JSON of a request.
+    held: what counts the bytes of requests.  threads: where long ones are decoded.
     """
 
-    def __init__(self, repository: ModelRepository, bodies: BodyReader, max_json: int) -> None:
-        self._repository, self._bodies, self._max_json = repository, bodies, max_json
+    def __init__(
+        self, repository: ModelRepository, limits: ServiceLimits, held: HeldBytes, threads: CodecThreads
+    ) -> None:
+        self._repository, self._limits, self._held, self._threads = repository, limits, held, threads
+        self._bodies = BodyReader(limits.body, held)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope["path_params"]
         name, version = path["model"], path.get("version", "")
         self._repository.find(name, version)  # a body for no model is not read
-        body = await self._bodies.read(scope["headers"], receive)
+        is_json = header_value(scope["headers"], HEADER_LENGTH) is None
+        body = await self._bodies.read(scope["headers"], receive, self._limits.json if is_json else None)
         try:
             model = self._repository.find(name, version)  # it may have been replaced meanwhile
-            with model.lease():
-                length = json_length(scope["headers"], len(body), self._max_json)
-                request, form = parse_request(name, version, body, length)
+            with model.lease(), self._held.allowance(self._limits.decoded, DECODED) as decoded:
+                request, form = await self._parse(scope, body, decoded)
                 response = model.try_infer(request)
                 if response is None:
                     response = await infer_for_client(model, request, receive)
-            await send_response(send, inference_response(*format_response(response, form)))
+                await send_response(send, inference_response(*format_response(response, form)))
         finally:
             self._bodies.release(body)
+
+    async def _parse(
+        self, scope: Scope, body: bytes | bytearray, decoded: Allowance
+    ) -> tuple[InferenceRequest, RequestedForm]:
+        path = scope["path_params"]
+        name, version = path["model"], path.get("version", "")
+        length = json_length(scope["headers"], len(body), self._limits.json)
+        if is_short(body, length):
+            return parse_request(name, version, body, length)
+        return await self._threads.run(parse_request, name, version, body, length, decoded)
 
 
 def json_length(headers: Iterable[tuple[bytes, bytes]], body: int, limit: int) -> int | None:

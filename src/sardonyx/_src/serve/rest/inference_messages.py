@@ -13,14 +13,18 @@ from sardonyx._src.ir.tensors import Array
 from sardonyx._src.serve.binary_data import decode_tensor, encode_tensor
 from sardonyx._src.serve.datatypes import ELEMENT_TYPES, datatype_of
 from sardonyx._src.serve.failures import FailureKind, RequestFailure
+from sardonyx._src.serve.held_bytes import Allowance
 from sardonyx._src.serve.request_parameters import deadline_of, integer_of, parse_parameters
 from sardonyx._src.serve.requests import InferenceRequest, InferenceResponse
 from sardonyx._src.serve.rest.json_data import MAX_TYPE_CHECKS, json_elements, parse_data
+from sardonyx._src.serve.rest.json_slices import SlicedList, parse_long_object, parse_sliced
 from sardonyx._src.serve.rest.json_text import format_object, parse_object
 from sardonyx._src.serve.tensor_shapes import check_shape
 from sardonyx._src.suggestions import did_you_mean
 
 MAX_INPUTS = 10_000
+SHORT = 64 << 10  # bytes of a body that is decoded on the event loop
+SHORT_BINARY = 1 << 20  # of one whose data are binary, and are not copied
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +42,15 @@ ALL_JSON = RequestedForm({})
 
 
 def parse_request(
-    model: str, version: str, body: bytes, json_length: int | None
+    model: str,
+    version: str,
+    body: bytes | bytearray,
+    json_length: int | None,
+    allowance: Allowance | None = None,
 ) -> tuple[InferenceRequest, RequestedForm]:
     """The request in a body whose first `json_length` bytes are JSON; None: all of it.
 
+    allowance: counts the bytes of tensors, and has a long text decoded in slices; None: for a short body, see `is_short`.
     Raises RequestFailure.
     """
     view = memoryview(body)
@@ -50,8 +59,11 @@ def parse_request(
         raise invalid(
             f"Inference-Header-Content-Length must be at most the {len(body)} bytes of the body; got {length}"
         )
-    message = parse_object(body if json_length is None else view[:length])
-    inputs = parse_inputs(message.get("inputs"), view[length:])
+    if allowance is None:
+        message = parse_object(body if json_length is None else view[:length])
+    else:
+        message = parse_long_object(body, length)
+    inputs = parse_inputs(message.get("inputs"), view[length:], allowance)
     parameters = parse_parameters("the request", message.get("parameters"))
     names, form = parse_outputs(message.get("outputs"), parameters.get("binary_data_output") is True)
     request = InferenceRequest(
@@ -67,7 +79,17 @@ def parse_request(
     return request, form
 
 
-def parse_inputs(value: object, binary: memoryview) -> dict[str, Array]:
+def is_short(body: bytes | bytearray, json_length: int | None) -> bool:
+    """Whether a body takes no more than a few milliseconds to decode, so that it may be decoded on the event loop."""
+    if len(body) <= SHORT:
+        return True
+    if json_length is None or json_length > SHORT or len(body) > SHORT_BINARY:
+        return False
+    text = body[:json_length]
+    return b"BYTES" not in text and b"\\" not in text  # escapes could spell it otherwise
+
+
+def parse_inputs(value: object, binary: memoryview, allowance: Allowance | None = None) -> dict[str, Array]:
     """The inputs, of which those with `binary_data_size` have their data in `binary`, in order."""
     if not isinstance(value, list) or not 0 < len(value) <= MAX_INPUTS:
         raise invalid(f"inputs must be a list of 1 to {MAX_INPUTS} tensors; got {shown(value)}")
@@ -80,7 +102,8 @@ def parse_inputs(value: object, binary: memoryview) -> dict[str, Array]:
         if name in inputs:
             raise invalid(f"an input must occur once; got {name!r} twice")
         size = binary_size(name, item)
-        inputs[name] = parse_input(name, item, None if size is None else binary[offset : offset + size])
+        data = None if size is None else binary[offset : offset + size]
+        inputs[name] = parse_input(name, item, data, allowance)
         offset += size or 0
     if offset != len(binary):
         raise invalid(
@@ -89,7 +112,9 @@ def parse_inputs(value: object, binary: memoryview) -> dict[str, Array]:
     return inputs
 
 
-def parse_input(name: str, item: Mapping[str, object], binary: memoryview | None) -> Array:
+def parse_input(
+    name: str, item: Mapping[str, object], binary: memoryview | None, allowance: Allowance | None
+) -> Array:
     """One input, from its JSON object and its binary data, if it has these."""
     datatype = item.get("datatype")
     if not isinstance(datatype, str) or datatype not in ELEMENT_TYPES:
@@ -98,8 +123,12 @@ def parse_input(name: str, item: Mapping[str, object], binary: memoryview | None
         raise invalid(f"datatype of input {name!r} must be one of {known}; got {shown(datatype)}{cure}")
     shape = check_shape(name, item.get("shape"))
     if binary is not None:
-        return decode_tensor(name, datatype, shape, binary)
-    return parse_data(name, datatype, shape, item.get("data"))
+        return decode_tensor(name, datatype, shape, binary, allowance)
+    data = item.get("data")
+    if isinstance(data, SlicedList):
+        assert allowance is not None, "long texts are decoded with an allowance"
+        return parse_sliced(name, datatype, shape, data, allowance)
+    return parse_data(name, datatype, shape, data)
 
 
 def binary_size(name: str, item: Mapping[str, object]) -> int | None:

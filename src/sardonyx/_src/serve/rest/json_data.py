@@ -61,33 +61,36 @@ def flatten(name: str, shape: tuple[int, ...], data: list[object]) -> list[objec
     return level
 
 
-def elements_array(name: str, datatype: str, elements: list[object]) -> Array:
-    """The elements as an array; every one must be representable, floats up to rounding."""
+def elements_array(name: str, datatype: str, elements: list[object], offset: int = 0) -> Array:
+    """The elements as an array; every one must be representable, floats up to rounding.
+
+    offset: the number of the first element, for messages.
+    """
     if datatype in PACK_CODES:
         try:
-            return number_array(name, datatype, elements)
+            return number_array(name, datatype, elements, offset)
         except UNREPRESENTABLE:
             kind, text = "numbers" if is_float(datatype) else "integers", ELEMENT_TYPES[datatype].text
-            why = f"must have {kind} that {text} can represent; got {misfit(datatype, elements)}"
+            why = f"must have {kind} that {text} can represent; got {misfit(datatype, elements, offset)}"
             raise invalid(name, why) from None
     if datatype == "BOOL":
-        require_types(name, elements, {bool}, "true or false")
+        require_types(name, elements, {bool}, "true or false", offset)
         return np.array(elements, bool)
-    require_types(name, elements, {str}, "strings")
+    require_types(name, elements, {str}, "strings", offset)
     strings = np.empty(len(elements), object)
     strings[:] = elements
     return strings
 
 
-def number_array(name: str, datatype: str, elements: Sequence[object]) -> Array:
+def number_array(name: str, datatype: str, elements: Sequence[object], offset: int = 0) -> Array:
     """Numbers as an array; RequestFailure for booleans, and UNREPRESENTABLE for what the datatype cannot represent."""
     packed = packing(PACK_CODES[datatype], len(elements))(*elements)
     numbers: Array = np.frombuffer(packed, PACKED_DTYPES[datatype])
     if may_have_booleans(elements, numbers):
         if is_float(datatype):
-            require_types(name, elements, {int, float}, "numbers")
+            require_types(name, elements, {int, float}, "numbers", offset)
         else:
-            require_types(name, elements, {int}, "integers")
+            require_types(name, elements, {int}, "integers", offset)
     if datatype != "BF16":
         return numbers
     with np.errstate(over="raise"):
@@ -112,22 +115,30 @@ def may_have_booleans(elements: Sequence[object], numbers: Array) -> bool:
     return bool(np.count_nonzero(numbers) < count or np.count_nonzero(numbers != 1) < count)
 
 
-def misfit(datatype: str, elements: Sequence[object]) -> str:
+def misfit(datatype: str, elements: Sequence[object], offset: int) -> str:
     """The first element that the datatype cannot represent, as a message names it."""
-    kinds = (int, float) if is_float(datatype) else (int,)
-    for index, element in enumerate(elements):
-        if type(element) not in kinds:
-            return f"{shown(element)} (element {index})"
-        try:
-            number_array("", datatype, [element])
-        except UNREPRESENTABLE:
-            return f"{shown(element)} (element {index})"
-    return "others"
+    while len(elements) > 1:
+        first = elements[: len(elements) // 2]
+        if is_representable(datatype, first):
+            elements, offset = elements[len(first) :], offset + len(first)
+        else:
+            elements = first
+    return f"{shown(elements[0])} (element {offset})"
 
 
-def require_types(name: str, elements: Sequence[object], kinds: set[type], expected: str) -> None:
+def is_representable(datatype: str, elements: Sequence[object]) -> bool:
+    try:
+        number_array("", datatype, elements)
+    except (*UNREPRESENTABLE, RequestFailure):
+        return False
+    return True
+
+
+def require_types(
+    name: str, elements: Sequence[object], kinds: set[type], expected: str, offset: int
+) -> None:
     if not set(map(type, elements)) <= kinds:
-        index, element = next((i, e) for i, e in enumerate(elements) if type(e) not in kinds)
+        index, element = next((i, e) for i, e in enumerate(elements, offset) if type(e) not in kinds)
         raise invalid(name, f"must have {expected}; got {shown(element)} (element {index})")
 
 

@@ -13,15 +13,20 @@ NON_FINITE = (b"NaN", b"Infinity")
 
 def parse_object(data: bytes | memoryview) -> dict[str, object]:
     """The object that a JSON text is; RequestFailure for anything else."""
-    try:
-        value = orjson.loads(data)
-    except ValueError as error:
-        value = parse_non_finite(bytes(data), error)
+    value = parse_json(data)
     if type(value) is not dict:
         raise RequestFailure(
             FailureKind.INVALID, f"the request must be a JSON object; got {type(value).__name__}"
         )
     return value
+
+
+def parse_json(data: bytes | memoryview) -> object:
+    """The value of a JSON text, which may have NaN and infinities; RequestFailure for anything else."""
+    try:
+        return orjson.loads(data)
+    except ValueError as error:
+        return parse_non_finite(bytes(data), error)
 
 
 def parse_non_finite(data: bytes, error: ValueError) -> object:

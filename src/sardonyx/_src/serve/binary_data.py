@@ -20,6 +20,8 @@ from sardonyx._src.serve.held_bytes import Allowance
 from sardonyx._src.serve.tensor_shapes import check_count
 
 LENGTH = struct.Struct("<I")
+PIECE = 1 << 20
+PIECE_STRINGS = 1 << 12
 STRING_BYTES = 64  # that a string of an array takes besides its text
 
 
@@ -75,12 +77,16 @@ def iterate_strings(name: str, data: memoryview) -> Iterator[str]:
         offset += length
 
 
-def encode_tensor(tensor: Array) -> memoryview:
-    """The bytes of an output."""
+def encode_pieces(tensor: Array) -> Iterator[memoryview]:
+    """The bytes of an output, in pieces of about a megabyte; those of numbers are views."""
     if tensor.dtype.kind in "OUT":
-        return memoryview(b"".join(LENGTH.pack(len(item)) + item for item in string_data(tensor)))
-    contiguous = np.ascontiguousarray(tensor)
-    return contiguous.reshape(-1).view(np.uint8).data
+        flat = tensor.reshape(-1)
+        for begin in range(0, flat.size, PIECE_STRINGS):
+            items = string_data(flat[begin : begin + PIECE_STRINGS])
+            yield memoryview(b"".join(LENGTH.pack(len(item)) + item for item in items))
+        return
+    data = np.ascontiguousarray(tensor).reshape(-1).view(np.uint8).data
+    yield from (data[begin : begin + PIECE] for begin in range(0, len(data), PIECE))
 
 
 def invalid(name: str, why: str) -> RequestFailure:

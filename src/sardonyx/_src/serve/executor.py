@@ -79,6 +79,10 @@ class Executor:
             return None
         return self._run_briefly(request)
 
+    def pause_quick_runs(self) -> None:
+        """Has all runs be made in workers for some time."""
+        self._pause_end = time.monotonic() + PAUSE_SECONDS
+
     async def execute(self, request: InferenceRequest) -> Mapping[str, RunResult]:
         """The outputs by name; cancelling the task that awaits them takes the request out of the queue, or ends its run.
 
@@ -112,7 +116,7 @@ class Executor:
         except LimitError as error:
             if error.limit != "timeout" or remaining <= MAX_LOOP_SECONDS:
                 raise
-        self._pause_end = time.monotonic() + PAUSE_SECONDS
+        self.pause_quick_runs()
         return None
 
     def _run(

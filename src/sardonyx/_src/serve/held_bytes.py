@@ -61,7 +61,7 @@ class Allowance:
     __slots__ = ("_held", "_is_open", "_limit", "_lock", "_what", "count")
 
     def __init__(self, held: HeldBytes, limit: int, what: str) -> None:
-        """what: the limit and its subject, for messages, as "`response`: the response"."""
+        """what: the limit and its subject, for messages, as "limits.response: a response"."""
         self._held, self._limit, self._what = held, limit, what
         self.count, self._is_open = 0, True
         self._lock = threading.Lock()
@@ -71,11 +71,15 @@ class Allowance:
         with self._lock:
             if not self._is_open:
                 raise RequestFailure(FailureKind.CANCELLED, "the request has ended")
-            if self.count + nbytes > self._limit:
-                why = f"{self._what} must take at most {self._limit} bytes; got {self.count + nbytes} or more"
-                raise RequestFailure(FailureKind.TOO_LARGE, why)
+            self.check(nbytes)
             self._held.add(nbytes)
             self.count += nbytes
+
+    def check(self, nbytes: int) -> None:
+        """Raises RequestFailure (TOO_LARGE) if `nbytes` more exceed the limit of the request."""
+        if self.count + nbytes > self._limit:
+            why = f"{self._what} must take at most {self._limit} bytes; got {self.count + nbytes} or more"
+            raise RequestFailure(FailureKind.TOO_LARGE, why)
 
     def close(self) -> None:
         """Removes the bytes; a codec that still works for the request, which has been cancelled, ends with its next count."""

@@ -236,7 +236,12 @@ def open_grpc(service: Service, token: str, tracer: RequestTracer | None) -> Grp
 
     settings = service.settings
     methods = GrpcInferenceService(
-        service.repository, version("sardonyx"), allows_control=settings.allows_control
+        service.repository,
+        version("sardonyx"),
+        settings.limits,
+        service.application.held,
+        service.application.threads,
+        allows_control=settings.allows_control,
     )
     return GrpcServer(
         methods,

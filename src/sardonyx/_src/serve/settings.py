@@ -17,6 +17,7 @@ class ServiceLimits:
 
     body: of one request.  json: the part of a request that is JSON.
     decoded: of the tensors of one request that are not views of its body: those of JSON, strings, numbers of gRPC in fields.
+    response: of one request, in JSON and binary data.
     held: of the bodies, decoded tensors and responses of all requests that are in progress.
     streams: of gRPC at one time, each of which may be receiving a message.
     connections: at one time; the one that has been idle for longest is closed for a new one.
@@ -28,6 +29,7 @@ class ServiceLimits:
     body: int = 64 << 20
     json: int = 16 << 20
     decoded: int = 128 << 20
+    response: int = 256 << 20
     held: int = 1 << 30
     streams: int = 64
     connections: int = 10_000

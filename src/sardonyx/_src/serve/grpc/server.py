@@ -16,8 +16,8 @@ import grpc.aio
 
 from sardonyx._src.serve.failures import FailureKind, RequestFailure
 from sardonyx._src.serve.grpc.message_reader import MessageReader
-from sardonyx._src.serve.grpc.messages import ModelInferRequest, ModelStreamInferResponse
-from sardonyx._src.serve.grpc.service import GrpcInferenceService, parse
+from sardonyx._src.serve.grpc.messages import ModelStreamInferResponse
+from sardonyx._src.serve.grpc.service import GrpcInferenceService
 from sardonyx._src.serve.grpc.wire_codec import encode
 from sardonyx._src.serve.held_bytes import RETRY_SECONDS, HeldBytes
 from sardonyx._src.serve.operation.tracing import RequestTracer
@@ -194,8 +194,7 @@ class GrpcServer:
         """The message that answers one request of a stream."""
         try:
             with self._held.holding(len(data)):
-                response = await self._service.infer(parse(ModelInferRequest, data), None)
-                return encode(ModelStreamInferResponse("", response))
+                return await self._service.infer(data, None, is_streamed=True)
         except RequestFailure as failure:
             return encode(ModelStreamInferResponse(failure.why))
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
-from sardonyx._src.serve.binary_data import encode_tensor
+from sardonyx._src.serve.binary_data import encode_pieces
+from sardonyx._src.serve.codec_threads import CodecThreads
 from sardonyx._src.serve.datatypes import DATATYPES
 from sardonyx._src.serve.failures import FailureKind, RequestFailure, failure_of
 from sardonyx._src.serve.grpc.messages import (
@@ -23,6 +24,7 @@ from sardonyx._src.serve.grpc.messages import (
     ModelInferRequest,
     ModelInferResponse,
     ModelMetadataResponse,
+    ModelStreamInferResponse,
     ModelVersionRequest,
     RepositoryIndexRequest,
     RepositoryIndexResponse,
@@ -31,23 +33,42 @@ from sardonyx._src.serve.grpc.messages import (
     TensorMetadataMessage,
 )
 from sardonyx._src.serve.grpc.tensors import decode_inputs
-from sardonyx._src.serve.grpc.wire_codec import decode, encode
+from sardonyx._src.serve.grpc.wire_codec import MAX_FIELDS, decode, encode
+from sardonyx._src.serve.held_bytes import Allowance, HeldBytes
 from sardonyx._src.serve.metadata import EXTENSIONS, PLATFORM, TensorMetadata
 from sardonyx._src.serve.repository import ModelRepository
 from sardonyx._src.serve.request_parameters import deadline_of, integer_of, parse_parameters
 from sardonyx._src.serve.requests import InferenceRequest, InferenceResponse
+from sardonyx._src.serve.settings import ServiceLimits
 
 M = TypeVar("M")
+SHORT = 64 << 10  # bytes of a message that is decoded or encoded on the event loop
+SHORT_FIELDS = 1000  # of such a message
+DECODED = "limits.decoded: the tensors of a request that are not raw numbers"
+RESPONSE = "limits.response: a response"
 
 
 class GrpcInferenceService:
     """Every method takes the bytes of a request, and the seconds in which its client expects the response (None: any time).
 
     version: of the server.  allows_control: whether clients may load and unload models.
+    held: what counts the bytes of requests.  threads: where long messages are decoded and encoded.
     """
 
-    def __init__(self, repository: ModelRepository, version: str, *, allows_control: bool) -> None:
+    def __init__(
+        self,
+        repository: ModelRepository,
+        version: str,
+        limits: ServiceLimits | None = None,
+        held: HeldBytes | None = None,
+        threads: CodecThreads | None = None,
+        *,
+        allows_control: bool,
+    ) -> None:
         self._repository, self._version, self._allows_control = repository, version, allows_control
+        self._limits = limits or ServiceLimits()
+        self._held = held or HeldBytes(self._limits.held)
+        self._threads = threads or CodecThreads()
 
     async def ServerLive(self, data: bytes, seconds: float | None) -> bytes:
         return encode(FlagResponse(True))
@@ -76,7 +97,7 @@ class GrpcInferenceService:
         return encode(ModelMetadataResponse(model.name, versions, PLATFORM, inputs, outputs))
 
     async def ModelInfer(self, data: bytes, seconds: float | None) -> bytes:
-        return encode(await self.infer(parse(ModelInferRequest, data), seconds))
+        return await self.infer(data, seconds)
 
     async def RepositoryIndex(self, data: bytes, seconds: float | None) -> bytes:
         request = parse(RepositoryIndexRequest, data)
@@ -97,15 +118,42 @@ class GrpcInferenceService:
         await self._repository.unload(self._parse_control(data).model_name)
         return encode(EmptyMessage())
 
-    async def infer(self, message: ModelInferRequest, seconds: float | None) -> ModelInferResponse:
-        """The response to a request of inference."""
-        model = self._repository.find(message.model_name, message.model_version)
-        with model.lease():
-            request = inference_request(message, seconds)
-            response = model.try_infer(request)
-            if response is None:
-                response = await model.infer(request)
-        return format_response(response)
+    async def infer(self, data: bytes, seconds: float | None, *, is_streamed: bool = False) -> bytes:
+        """The response to a request of inference.  is_streamed: as a message of a stream."""
+        with self._held.allowance(self._limits.decoded, DECODED) as decoded:
+            message, request = await self._read(data, seconds, decoded)
+            model = self._repository.find(message.model_name, message.model_version)
+            with model.lease():
+                response = model.try_infer(request)
+                if response is None:
+                    response = await model.infer(request)
+                return await self._write(response, is_streamed)
+
+    async def _read(
+        self, data: bytes, seconds: float | None, decoded: Allowance
+    ) -> tuple[ModelInferRequest, InferenceRequest]:
+        """The message in `data`, and its request.  A message for no model, or of wrong tensors, is refused."""
+        if len(data) > SHORT:
+            message = await self._threads.run(parse, ModelInferRequest, data, MAX_FIELDS, decoded)
+        else:
+            try:
+                message = parse(ModelInferRequest, data, SHORT_FIELDS)
+            except RequestFailure:  # also of more fields, of which there may be more in a thread
+                message = await self._threads.run(parse, ModelInferRequest, data, MAX_FIELDS, decoded)
+        self._repository.find(message.model_name, message.model_version)
+        if len(data) > SHORT:
+            return message, await self._threads.run(inference_request, message, seconds, decoded)
+        return message, inference_request(message, seconds, decoded)
+
+    async def _write(self, response: InferenceResponse, is_streamed: bool) -> bytes:
+        """The encoding of a response, whose bytes are counted while it is made."""
+        with self._held.allowance(self._limits.response, RESPONSE) as allowance:
+            if (
+                sum(array.nbytes if array.dtype != object else SHORT for array in response.outputs.values())
+                < SHORT
+            ):
+                return encode_response(response, is_streamed, allowance)
+            return await self._threads.run(encode_response, response, is_streamed, allowance)
 
     def _parse_control(self, data: bytes) -> RepositoryModelRequest:
         request = parse(RepositoryModelRequest, data)
@@ -115,15 +163,22 @@ class GrpcInferenceService:
         return request
 
 
-def parse(message: type[M], data: bytes) -> M:
-    """The message that `data` encodes; RequestFailure for malformed data."""
+def parse(
+    message: type[M], data: bytes, max_fields: int = SHORT_FIELDS, allowance: Allowance | None = None
+) -> M:
+    """The message that `data` encodes; RequestFailure for malformed data, and for more fields.
+
+    allowance: counts the bytes of decoded numbers; None: they are few.
+    """
     try:
-        return decode(message, data)
+        return decode(message, data, max_fields, None if allowance is None else allowance.add)
     except InputError as error:
         raise failure_of(error) from None
 
 
-def inference_request(message: ModelInferRequest, seconds: float | None) -> InferenceRequest:
+def inference_request(
+    message: ModelInferRequest, seconds: float | None, allowance: Allowance | None = None
+) -> InferenceRequest:
     """The request of a message whose client waits for `seconds`.  Raises RequestFailure."""
     parameters = parse_parameters("the request", message.parameters)
     deadline = deadline_of(parameters)
@@ -132,7 +187,7 @@ def inference_request(message: ModelInferRequest, seconds: float | None) -> Infe
         deadline = client_deadline if deadline is None else min(deadline, client_deadline)
     return InferenceRequest(
         message.model_name,
-        decode_inputs(message.inputs, message.raw_input_contents),
+        decode_inputs(message.inputs, message.raw_input_contents, allowance),
         message.model_version,
         message.id,
         output_names(message.outputs),
@@ -152,19 +207,29 @@ def output_names(outputs: Sequence[InferRequestedOutputTensor]) -> tuple[str, ..
     return names or None
 
 
-def format_response(response: InferenceResponse) -> ModelInferResponse:
+def encode_response(response: InferenceResponse, is_streamed: bool, allowance: Allowance) -> bytes:
+    """The message of a response.  allowance: counts its bytes before they are joined."""
+    contents: list[list[bytes]] = []  # bytes, which are joined without keeping the interpreter
+    for array in response.outputs.values():
+        if array.dtype.kind not in "OUT":
+            allowance.check(array.nbytes)
+        contents.append([])
+        for piece in encode_pieces(array):
+            allowance.add(len(piece))
+            contents[-1].append(bytes(piece))
     outputs = [
         InferOutputTensor(name, DATATYPES[DataType.of(array.dtype)], list(array.shape))
         for name, array in response.outputs.items()
     ]
-    return ModelInferResponse(
+    message = ModelInferResponse(
         response.model,
         response.version,
         response.id,
         dict(response.parameters),
         outputs,
-        [encode_tensor(array) for array in response.outputs.values()],
+        cast(list[bytes | memoryview], contents),
     )
+    return encode(ModelStreamInferResponse("", message) if is_streamed else message)
 
 
 def describe(tensors: Sequence[TensorMetadata]) -> list[TensorMetadataMessage]:

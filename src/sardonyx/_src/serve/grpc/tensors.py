@@ -9,10 +9,11 @@ import numpy as np
 from sardonyx._src.arguments import shown
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.serve.binary_data import decode_tensor
+from sardonyx._src.serve.binary_data import STRING_BYTES, decode_tensor
 from sardonyx._src.serve.datatypes import ELEMENT_TYPES
 from sardonyx._src.serve.failures import FailureKind, RequestFailure
 from sardonyx._src.serve.grpc.messages import InferInputTensor, InferTensorContents
+from sardonyx._src.serve.held_bytes import Allowance
 from sardonyx._src.serve.tensor_shapes import check_count, check_shape
 from sardonyx._src.suggestions import did_you_mean
 
@@ -33,8 +34,13 @@ CONTENTS = {
 }
 
 
-def decode_inputs(tensors: Sequence[InferInputTensor], raw: Sequence[memoryview]) -> dict[str, Array]:
-    """The inputs of a request, all with raw contents or none.  Raises RequestFailure."""
+def decode_inputs(
+    tensors: Sequence[InferInputTensor], raw: Sequence[memoryview], allowance: Allowance | None = None
+) -> dict[str, Array]:
+    """The inputs of a request, all with raw contents or none.  Raises RequestFailure.
+
+    allowance: counts the bytes of tensors that are no views; None: they are few.
+    """
     if raw and len(raw) != len(tensors):
         why = f"raw_input_contents must have one entry for each of {len(tensors)} inputs; got {len(raw)}"
         raise invalid(why)
@@ -42,11 +48,11 @@ def decode_inputs(tensors: Sequence[InferInputTensor], raw: Sequence[memoryview]
     for i, tensor in enumerate(tensors):
         if tensor.name in inputs:
             raise invalid(f"an input must occur once; got {tensor.name!r} twice")
-        inputs[tensor.name] = decode_input(tensor, raw[i] if raw else None)
+        inputs[tensor.name] = decode_input(tensor, raw[i] if raw else None, allowance)
     return inputs
 
 
-def decode_input(tensor: InferInputTensor, raw: memoryview | None) -> Array:
+def decode_input(tensor: InferInputTensor, raw: memoryview | None, allowance: Allowance | None) -> Array:
     name, datatype = tensor.name, tensor.datatype
     if datatype not in ELEMENT_TYPES:
         cure = did_you_mean(datatype, ELEMENT_TYPES)
@@ -56,11 +62,17 @@ def decode_input(tensor: InferInputTensor, raw: memoryview | None) -> Array:
     if raw is not None:
         if tensor.contents is not None:
             raise invalid(f"input {name!r} must have contents or raw contents; got both")
-        return decode_tensor(name, datatype, shape, raw)
-    return decode_contents(name, datatype, shape, tensor.contents or InferTensorContents())
+        return decode_tensor(name, datatype, shape, raw, allowance)
+    return decode_contents(name, datatype, shape, tensor.contents or InferTensorContents(), allowance)
 
 
-def decode_contents(name: str, datatype: str, shape: tuple[int, ...], contents: InferTensorContents) -> Array:
+def decode_contents(
+    name: str,
+    datatype: str,
+    shape: tuple[int, ...],
+    contents: InferTensorContents,
+    allowance: Allowance | None,
+) -> Array:
     """The tensor of an input whose elements are in the field of its datatype."""
     field = CONTENTS.get(datatype)
     if field is None:
@@ -71,11 +83,16 @@ def decode_contents(name: str, datatype: str, shape: tuple[int, ...], contents: 
     element_type = ELEMENT_TYPES[datatype]
     if element_type is DataType.STRING:
         check_count(name, shape, len(parts))
+        if allowance is not None:
+            allowance.add(sum(map(len, parts)) + STRING_BYTES * len(parts))
         strings = np.empty(len(parts), object)
         strings[:] = [str(part, "utf-8", "surrogateescape") for part in parts]
         return strings.reshape(shape)
+    count = sum(map(len, parts))
+    check_count(name, shape, count)
+    if allowance is not None:
+        allowance.add(count * (element_type.numpy.itemsize + 8))  # joined, and converted
     elements = np.concatenate(parts) if parts else np.zeros(0, element_type.numpy)
-    check_count(name, shape, len(elements))
     array = elements.astype(element_type.numpy)
     if elements.dtype != array.dtype and (misfits := np.flatnonzero(array != elements)).size:
         index = int(misfits[0])

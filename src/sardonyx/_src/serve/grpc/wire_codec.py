@@ -28,6 +28,7 @@ OneofTable: TypeAlias = "dict[int, Scalar]"
 M = TypeVar("M")
 VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
 MAX_FIELDS = 200_000  # of one message, those of messages in it included
+PACKED_SLICE = 1 << 14  # bytes of packed numbers that become an array at once
 MAX_PACKED = 4096  # bytes of packed numbers that become Python numbers
 ARRAY_TYPES: dict[Scalar, str] = {
     "bool": "?",
@@ -97,21 +98,29 @@ def wire_fields(message: Hashable) -> dict[int, WireField]:
     return result
 
 
-def decode(message: type[M], data: bytes | memoryview) -> M:
-    """The message that `data` encodes; raises InputError for malformed data."""
+def decode(
+    message: type[M],
+    data: bytes | memoryview,
+    max_fields: int = MAX_FIELDS,
+    count_bytes: Callable[[int], None] = lambda nbytes: None,
+) -> M:
+    """The message that `data` encodes; raises InputError for malformed data, and for more fields.
+
+    count_bytes: called with the bytes of an array before it is made of packed numbers; what it raises ends the decoding.
+    """
     try:
-        return MessageDecoder().decode(message, memoryview(data))
+        return MessageDecoder(max_fields, count_bytes).decode(message, memoryview(data))
     except (IndexError, ValueError, struct.error) as error:
         raise InputError(f"the message must be a {message.__name__}; got {error}", name="message") from None
 
 
 class MessageDecoder:
-    """The decoder of one message, which counts its fields."""
+    """The decoder of one message, which counts its fields, and the bytes of its arrays."""
 
-    __slots__ = ("fields",)
+    __slots__ = ("count_bytes", "fields", "max_fields")
 
-    def __init__(self) -> None:
-        self.fields = 0
+    def __init__(self, max_fields: int, count_bytes: Callable[[int], None]) -> None:
+        self.fields, self.max_fields, self.count_bytes = 0, max_fields, count_bytes
 
     def decode(self, message: type[M], view: memoryview) -> M:
         """Raises ValueError, IndexError and struct.error for malformed data."""
@@ -119,8 +128,8 @@ class MessageDecoder:
         table = wire_fields(cast(Hashable, message))
         for number, wire_type, value in raw_fields(view):
             self.fields += 1
-            if self.fields > MAX_FIELDS:
-                raise ValueError(f"more than {MAX_FIELDS} fields; send tensors as raw contents")
+            if self.fields > self.max_fields:
+                raise ValueError(f"more than {self.max_fields} fields; send tensors as raw contents")
             wire = table.get(number)
             if wire is not None:
                 self.decode_field(result, wire, wire_type, value)
@@ -133,11 +142,23 @@ class MessageDecoder:
         elif isinstance(wire.kind, type):
             append_or_set(message, wire, self.decode(cast("type[object]", wire.kind), as_view(value)))
         elif wire.is_array:
-            getattr(message, wire.name).append(array_of(cast(Scalar, wire.kind), wire_type, value))
+            getattr(message, wire.name).append(self.array_of(cast(Scalar, wire.kind), wire_type, value))
         elif wire.is_repeated and wire_type == LENGTH and wire.kind not in ("string", "bytes"):
             getattr(message, wire.name).extend(unpack(cast(Scalar, wire.kind), as_view(value)))
         else:
             append_or_set(message, wire, convert(cast(Scalar, wire.kind), wire_type, value))
+
+    def array_of(self, kind: Scalar, wire_type: int, value: int | memoryview) -> Array:
+        """The numbers of a packed field, or the one of another field, as an array."""
+        if wire_type != LENGTH:
+            return np.array([convert(kind, wire_type, value)], ARRAY_TYPES[kind])
+        view = as_view(value)
+        if kind not in FIXED:
+            self.count_bytes(len(view) * np.dtype(ARRAY_TYPES[kind]).itemsize)
+            return unpack_varints(view, ARRAY_TYPES[kind])
+        if len(view) % FIXED[kind].size:
+            raise ValueError(f"{len(view)} bytes of packed numbers of {FIXED[kind].size} bytes")
+        return np.frombuffer(view, ARRAY_TYPES[kind])
 
 
 def append_or_set(message: object, wire: WireField, value: object) -> None:
@@ -249,26 +270,26 @@ def unpack(kind: Scalar, view: memoryview) -> list[int | bool]:
     return result
 
 
-def array_of(kind: Scalar, wire_type: int, value: int | memoryview) -> Array:
-    """The numbers of a packed field, or the one of another field, as an array."""
-    if wire_type != LENGTH:
-        return np.array([convert(kind, wire_type, value)], ARRAY_TYPES[kind])
-    view = as_view(value)
-    if kind not in FIXED:
-        return unpack_varints(view).astype(ARRAY_TYPES[kind])
-    if len(view) % FIXED[kind].size:
-        raise ValueError(f"{len(view)} bytes of packed numbers of {FIXED[kind].size} bytes")
-    return np.frombuffer(view, ARRAY_TYPES[kind])
-
-
-def unpack_varints(view: memoryview) -> NDArray[np.uint64]:
-    """Packed numbers as their 64 bits."""
+def unpack_varints(view: memoryview, dtype: str) -> Array:
+    """Packed numbers as an array, in slices: what is computed of each takes many times its bytes."""
     data = np.frombuffer(view, np.uint8)
-    ends = np.flatnonzero(data < 0x80)
-    if not len(data):
-        return np.zeros(0, np.uint64)
-    if not len(ends) or ends[-1] != len(data) - 1:
+    result = np.empty(np.count_nonzero(data < 0x80), dtype)
+    if len(data) and data[-1] >= 0x80:
         raise ValueError("a packed number without an end")
+    begin = count = 0
+    while begin < len(data):
+        ends = np.flatnonzero(data[begin : begin + PACKED_SLICE] < 0x80)
+        if not len(ends):
+            raise ValueError("a number of more than ten bytes")
+        result[count : count + len(ends)] = join_groups(data[begin : begin + ends[-1] + 1], ends).astype(
+            dtype
+        )
+        begin, count = begin + int(ends[-1]) + 1, count + len(ends)
+    return result
+
+
+def join_groups(data: NDArray[np.uint8], ends: NDArray[np.intp]) -> NDArray[np.uint64]:
+    """Numbers of 64 bits from their groups of 7.  ends: the places of their last groups."""
     starts = np.concatenate(([0], ends[:-1] + 1))
     lengths = ends - starts + 1
     if lengths.max() > 10:
@@ -280,9 +301,14 @@ def unpack_varints(view: memoryview) -> NDArray[np.uint64]:
 
 def encode(message: object) -> bytes:
     """The encoding of a message; fields with the defaults of proto3 are left out."""
+    return b"".join(encode_parts(message))
+
+
+def encode_parts(message: object) -> list[bytes | memoryview]:
+    """The encoding of a message in parts; fields of bytes may be lists of parts, which are not joined."""
     parts: list[bytes | memoryview] = []
     encode_message(message, parts.append)
-    return b"".join(parts)
+    return parts
 
 
 Write: TypeAlias = Callable[["bytes | memoryview"], None]
@@ -301,7 +327,7 @@ def encode_message(message: object, write: Write) -> None:
                 )
         elif isinstance(wire.kind, type):
             for inner in value if wire.is_repeated else () if value is None else (value,):
-                write_bytes(2 + 8 * wire.number, encode(inner), write)
+                write_bytes(2 + 8 * wire.number, encode_parts(inner), write)
         elif not wire.is_repeated:
             if value:
                 encode_scalar(wire.number, cast(Scalar, wire.kind), value, write)
@@ -328,16 +354,18 @@ def encode_scalar(number: int, kind: Scalar, value: object, write: Write) -> Non
     if kind == "string":
         write_bytes(2 + 8 * number, cast(str, value).encode(), write)
     elif kind == "bytes":
-        write_bytes(2 + 8 * number, cast(bytes, value), write)
+        write_bytes(2 + 8 * number, cast("bytes | list[bytes | memoryview]", value), write)
     elif kind in FIXED:
         write(encode_varint((FIXED32 if kind == "float" else FIXED64) + 8 * number) + FIXED[kind].pack(value))
     else:
         write(encode_varint(8 * number) + encode_varint(cast(int, value)))
 
 
-def write_bytes(tag: int, data: bytes | memoryview, write: Write) -> None:
-    write(encode_varint(tag) + encode_varint(len(data)))
-    write(data)
+def write_bytes(tag: int, data: bytes | memoryview | list[bytes | memoryview], write: Write) -> None:
+    parts = data if isinstance(data, list) else [data]
+    write(encode_varint(tag) + encode_varint(sum(map(len, parts))))
+    for part in parts:
+        write(part)
 
 
 def sized(data: bytes) -> bytes:

@@ -84,7 +84,7 @@ class BodyReader:
 def header_value(headers: Headers, name: bytes) -> bytes | None:
     """The value of a header that may occur once, None without it; RequestFailure if it is repeated.
 
-    Parts of a service, and proxies in front of it, could otherwise each go by another one (RFC 9110, 5.3).
+    Parts of a service, and proxies in front of it, could otherwise each use another one (RFC 9110, 5.3).
     """
     values = [value for key, value in headers if key == name]
     if len(values) > 1:

@@ -15,7 +15,8 @@ from sardonyx._src.serve.failures import FailureKind, RequestFailure
 from sardonyx._src.serve.held_bytes import HeldBytes
 from sardonyx._src.serve.repository import ModelRepository
 from sardonyx._src.serve.rest.inference import HEADER_LENGTH, json_length
-from sardonyx._src.serve.rest.inference_messages import format_response, is_short, parse_request
+from sardonyx._src.serve.rest.inference_messages import is_short, parse_request
+from sardonyx._src.serve.rest.response_messages import format_response, is_short_response
 from sardonyx._src.serve.rest.responses import (
     HttpResponse,
     ResponseWriter,
@@ -107,7 +108,12 @@ class DirectInference:
                 return None
             message, form = parse_request(route.name, route.version, body, length)
             response = route.model.try_infer(message)
-            return None if response is None else inference_response(*format_response(response, form))
+            if response is None:
+                return None
+            if not is_short_response(response, form):
+                route.model.executor.pause_quick_runs()  # the application runs it again, and requests like it at once
+                return None
+            return inference_response(*format_response(response, form))
         except RequestFailure as failure:
             if failure.kind is FailureKind.INTERNAL:
                 LOG.error("POST %s: %s", route.name, failure.why, exc_info=failure.__cause__)

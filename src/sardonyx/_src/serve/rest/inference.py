@@ -16,15 +16,20 @@ from sardonyx._src.serve.requests import InferenceRequest, InferenceResponse
 from sardonyx._src.serve.rest.bodies import BodyReader, ClientGone, header_value
 from sardonyx._src.serve.rest.inference_messages import (
     RequestedForm,
-    format_response,
     is_short,
     parse_request,
+)
+from sardonyx._src.serve.rest.response_messages import (
+    format_in_slices,
+    format_response,
+    is_short_response,
 )
 from sardonyx._src.serve.rest.responses import inference_response, send_response
 from sardonyx._src.serve.served_model import ServedModel
 from sardonyx._src.serve.settings import ServiceLimits
 
 DECODED = "limits.decoded: the tensors of a request that are not binary numbers"
+RESPONSE = "limits.response: a response"
 HEADER_LENGTH = b"inference-header-content-length"
 
 
@@ -53,7 +58,7 @@ class InferenceEndpoint:
                 response = model.try_infer(request)
                 if response is None:
                     response = await infer_for_client(model, request, receive)
-                await send_response(send, inference_response(*format_response(response, form)))
+                await self._respond(send, response, form)
         finally:
             self._bodies.release(body)
 
@@ -66,6 +71,14 @@ class InferenceEndpoint:
         if is_short(body, length):
             return parse_request(name, version, body, length)
         return await self._threads.run(parse_request, name, version, body, length, decoded)
+
+    async def _respond(self, send: Send, response: InferenceResponse, form: RequestedForm) -> None:
+        if is_short_response(response, form):
+            await send_response(send, inference_response(*format_response(response, form)))
+            return
+        with self._held.allowance(self._limits.response, RESPONSE) as allowance:
+            parts = await self._threads.run(format_in_slices, response, form, allowance)
+            await send_response(send, inference_response(*parts))
 
 
 def json_length(headers: Iterable[tuple[bytes, bytes]], body: int, limit: int) -> int | None:

@@ -1,6 +1,6 @@
-"""Inference requests and responses as HTTP bodies: JSON, followed by binary tensor data where these are asked for.
+"""Inference requests as HTTP bodies: JSON, which binary tensor data may follow.
 
-Spec: Open Inference Protocol v2, Inference Request and Response JSON Object; Binary Tensor Data Extension.
+Spec: Open Inference Protocol v2, Inference Request JSON Object; Binary Tensor Data Extension.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from dataclasses import dataclass
 
 from sardonyx._src.arguments import shown
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.serve.binary_data import decode_tensor, encode_tensor
-from sardonyx._src.serve.datatypes import ELEMENT_TYPES, datatype_of
+from sardonyx._src.serve.binary_data import decode_tensor
+from sardonyx._src.serve.datatypes import ELEMENT_TYPES
 from sardonyx._src.serve.failures import FailureKind, RequestFailure
 from sardonyx._src.serve.held_bytes import Allowance
 from sardonyx._src.serve.request_parameters import deadline_of, integer_of, parse_parameters
-from sardonyx._src.serve.requests import InferenceRequest, InferenceResponse
-from sardonyx._src.serve.rest.json_data import MAX_TYPE_CHECKS, json_elements, parse_data
+from sardonyx._src.serve.requests import InferenceRequest
+from sardonyx._src.serve.rest.json_data import parse_data
 from sardonyx._src.serve.rest.json_slices import SlicedList, parse_long_object, parse_sliced
-from sardonyx._src.serve.rest.json_text import format_object, parse_object
+from sardonyx._src.serve.rest.json_text import parse_object
 from sardonyx._src.serve.tensor_shapes import check_shape
 from sardonyx._src.suggestions import did_you_mean
 
@@ -170,36 +170,6 @@ def text_of(what: str, value: object) -> str:
     if not value.isascii() and value.encode("utf-8", "replace") != value.encode("utf-8", "surrogatepass"):
         raise invalid(f"{what} must be a text that UTF-8 can encode; got {shown(value)}")
     return value
-
-
-def format_response(response: InferenceResponse, form: RequestedForm) -> tuple[bytes, list[memoryview]]:
-    """The JSON of a response, and the binary data that follow it.
-
-    Raises RequestFailure for outputs that JSON cannot express.
-    """
-    outputs: list[dict[str, object]] = []
-    binary: list[memoryview] = []
-    is_finite, has_few_floats = True, False
-    for name, tensor in response.outputs.items():
-        output: dict[str, object] = {"name": name, "datatype": datatype_of(tensor), "shape": tensor.shape}
-        if form.is_binary(name):
-            binary.append(encode_tensor(tensor))
-            output["parameters"] = {"binary_data_size": len(binary[-1])}
-        else:
-            elements = output["data"] = json_elements(name, tensor)
-            is_finite = is_finite and not (isinstance(elements, list) and tensor.dtype.kind not in "OUT")
-            has_few_floats = has_few_floats or tensor.size <= MAX_TYPE_CHECKS
-        outputs.append(output)
-    message: dict[str, object] = {"model_name": response.model, "model_version": response.version}
-    if response.id:
-        message["id"] = response.id
-    if response.parameters:
-        message["parameters"] = response.parameters
-    message["outputs"] = outputs
-    text = format_object(message, is_finite=is_finite)
-    if is_finite and has_few_floats and b"null" in text:  # perhaps what orjson makes of NaN and infinities
-        text = format_object(message, is_finite=False)
-    return text, binary
 
 
 def invalid(why: str) -> RequestFailure:

@@ -147,7 +147,7 @@ def invalid(name: str, why: str) -> RequestFailure:
 
 
 def json_elements(name: str, tensor: Array) -> Array | list[object]:
-    """The elements of an output in C order, in a form that the encoder takes; of a few floats, some may not be finite.
+    """The elements of an output in C order, in a form that the encoder takes.
 
     Raises RequestFailure for strings that are not UTF-8.
     """
@@ -162,6 +162,4 @@ def json_elements(name: str, tensor: Array) -> Array | list[object]:
         return strings
     if flat.dtype.isbuiltin != 1:  # bfloat16, which the encoder does not know
         flat = flat.astype(np.float32)
-    if flat.dtype.kind == "f" and flat.size > MAX_TYPE_CHECKS and not np.isfinite(flat).all():
-        return flat.tolist()
     return flat if flat.flags.c_contiguous else np.ascontiguousarray(flat)

@@ -1,4 +1,4 @@
-"""JSON text of requests and responses, by orjson; NaN and infinities by the standard library, which has tokens for them."""
+"""JSON text of requests and responses, by orjson; NaN and infinities are read by the standard library, which has tokens for them."""
 
 from __future__ import annotations
 
@@ -39,13 +39,6 @@ def parse_non_finite(data: bytes, error: ValueError) -> object:
     raise RequestFailure(FailureKind.INVALID, f"the request must be JSON: {error}") from None
 
 
-def format_object(value: object, *, is_finite: bool = True) -> bytes:
-    """JSON text of a value, which may contain NumPy arrays if it is finite."""
-    if is_finite:
-        return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=list_of).encode()
-
-
-def list_of(array: object) -> object:
-    """An array as a list, for the standard library's encoder."""
-    return array.tolist()  # type: ignore[attr-defined]  # of arrays alone
+def format_json(value: object) -> bytes:
+    """JSON text of a value, which may contain NumPy arrays; NaN and infinities are null."""
+    return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)

@@ -12,7 +12,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from sardonyx._src.serve.failures import FailureKind, RequestFailure
 from sardonyx._src.serve.rest.bodies import BodyRefused
-from sardonyx._src.serve.rest.json_text import format_object
+from sardonyx._src.serve.rest.json_text import format_json
 
 STATUS = {
     FailureKind.NOT_FOUND: 404,
@@ -31,7 +31,9 @@ JSON_TYPE = (b"content-type", b"application/json")
 JSON_HEADERS = (JSON_TYPE,)
 BINARY_TYPE = (b"content-type", b"application/octet-stream")
 MAX_JOINED = 64 << 10  # bytes of a response that are sent as one message
+MAX_ERROR = 8000  # characters of a message, as over gRPC
 Header = tuple[bytes, bytes]
+Part = bytes | memoryview
 
 
 @dataclass(slots=True)
@@ -40,13 +42,15 @@ class HttpResponse:
 
     status: int
     headers: Sequence[Header]
-    parts: Sequence[bytes | memoryview]
+    parts: Sequence[Part]
 
 
 def error_response(status: int, why: str, headers: Sequence[Header] = ()) -> HttpResponse:
     """A status and its reason."""
-    text = why.encode("utf-8", "replace").decode()  # surrogates of decoded paths, which JSON cannot have
-    return HttpResponse(status, (JSON_TYPE, *headers), (format_object({"error": text}),))
+    text = (
+        why[:MAX_ERROR].encode("utf-8", "replace").decode()
+    )  # surrogates of decoded paths, which JSON cannot have
+    return HttpResponse(status, (JSON_TYPE, *headers), (format_json({"error": text}),))
 
 
 def failure_response(failure: RequestFailure) -> HttpResponse:
@@ -61,16 +65,16 @@ def failure_response(failure: RequestFailure) -> HttpResponse:
     return error_response(STATUS[failure.kind], failure.why, headers)
 
 
-def inference_response(text: bytes, binary: Sequence[memoryview]) -> HttpResponse:
+def inference_response(text: Sequence[Part], binary: Sequence[Part]) -> HttpResponse:
     """The outputs of a run: JSON, and the binary data of tensors after it."""
     if not binary:
-        return HttpResponse(200, JSON_HEADERS, (text,))
-    headers = (BINARY_TYPE, (b"inference-header-content-length", b"%d" % len(text)))
-    return HttpResponse(200, headers, (text, *binary))
+        return HttpResponse(200, JSON_HEADERS, text)
+    headers = (BINARY_TYPE, (b"inference-header-content-length", b"%d" % sum(map(len, text))))
+    return HttpResponse(200, headers, (*text, *binary))
 
 
 async def send_json(send: Send, value: object, status: int = 200, headers: Sequence[Header] = ()) -> None:
-    await send_response(send, HttpResponse(status, (JSON_TYPE, *headers), (format_object(value),)))
+    await send_response(send, HttpResponse(status, (JSON_TYPE, *headers), (format_json(value),)))
 
 
 async def send_response(send: Send, response: HttpResponse) -> None:

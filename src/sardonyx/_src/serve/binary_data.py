@@ -8,12 +8,14 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Iterator
+from itertools import count
 
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.dtypes.strings import string_data
 from sardonyx._src.ir.tensors import Array
+from sardonyx._src.serve.codec_threads import yield_interpreter
 from sardonyx._src.serve.datatypes import ELEMENT_TYPES
 from sardonyx._src.serve.failures import FailureKind, RequestFailure
 from sardonyx._src.serve.held_bytes import Allowance
@@ -21,7 +23,7 @@ from sardonyx._src.serve.tensor_shapes import check_count
 
 LENGTH = struct.Struct("<I")
 PIECE = 1 << 20
-PIECE_STRINGS = 1 << 12
+PIECE_STRINGS = 1 << 10
 STRING_BYTES = 64  # that a string of an array takes besides its text
 
 
@@ -52,10 +54,10 @@ def decode_tensor(
 
 def decode_strings(name: str, shape: tuple[int, ...], data: memoryview, allowance: Allowance | None) -> Array:
     """BYTES: each element is its length in 4 bytes, and its bytes."""
-    if (count := math.prod(shape)) * LENGTH.size > len(data):
-        raise invalid(name, f"must have {count} strings for shape {list(shape)}; got {len(data)} bytes")
+    if (expected := math.prod(shape)) * LENGTH.size > len(data):
+        raise invalid(name, f"must have {expected} strings for shape {list(shape)}; got {len(data)} bytes")
     if allowance is not None:
-        allowance.add(count * STRING_BYTES + len(data))
+        allowance.add(expected * STRING_BYTES + len(data))
     elements = list(iterate_strings(name, data))
     check_count(name, shape, len(elements))
     strings = np.empty(len(elements), object)
@@ -66,7 +68,11 @@ def decode_strings(name: str, shape: tuple[int, ...], data: memoryview, allowanc
 def iterate_strings(name: str, data: memoryview) -> Iterator[str]:
     """The strings; bytes that are not UTF-8 become surrogate escapes, as in string tensors everywhere."""
     offset = 0
-    while offset < len(data):
+    for number in count():
+        if offset == len(data):
+            return
+        if number % PIECE_STRINGS == 0:
+            yield_interpreter()
         if offset + LENGTH.size > len(data):
             raise invalid(name, f"end within the length of a string, at byte {offset}")
         (length,) = LENGTH.unpack_from(data, offset)

@@ -28,7 +28,7 @@ class ServiceLimits:
 
     body: int = 64 << 20
     json: int = 16 << 20
-    decoded: int = 128 << 20
+    decoded: int = 64 << 20
     response: int = 256 << 20
     held: int = 1 << 30
     streams: int = 64

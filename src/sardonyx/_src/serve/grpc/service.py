@@ -12,7 +12,7 @@ from typing import TypeVar, cast
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 from sardonyx._src.serve.binary_data import encode_pieces
-from sardonyx._src.serve.codec_threads import CodecThreads
+from sardonyx._src.serve.codec_threads import CodecThreads, yield_interpreter
 from sardonyx._src.serve.datatypes import DATATYPES
 from sardonyx._src.serve.failures import FailureKind, RequestFailure, failure_of
 from sardonyx._src.serve.grpc.messages import (
@@ -217,6 +217,7 @@ def encode_response(response: InferenceResponse, is_streamed: bool, allowance: A
         for piece in encode_pieces(array):
             allowance.add(len(piece))
             contents[-1].append(bytes(piece))
+            yield_interpreter()
     outputs = [
         InferOutputTensor(name, DATATYPES[DataType.of(array.dtype)], list(array.shape))
         for name, array in response.outputs.items()

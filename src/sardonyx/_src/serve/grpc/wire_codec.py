@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from sardonyx._src.errors import InputError
 from sardonyx._src.ir.tensors import Array
+from sardonyx._src.serve.codec_threads import yield_interpreter
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -29,6 +30,7 @@ M = TypeVar("M")
 VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
 MAX_FIELDS = 200_000  # of one message, those of messages in it included
 PACKED_SLICE = 1 << 14  # bytes of packed numbers that become an array at once
+YIELD_FIELDS = 256
 MAX_PACKED = 4096  # bytes of packed numbers that become Python numbers
 ARRAY_TYPES: dict[Scalar, str] = {
     "bool": "?",
@@ -128,6 +130,8 @@ class MessageDecoder:
         table = wire_fields(cast(Hashable, message))
         for number, wire_type, value in raw_fields(view):
             self.fields += 1
+            if self.fields % YIELD_FIELDS == 0:
+                yield_interpreter()
             if self.fields > self.max_fields:
                 raise ValueError(f"more than {self.max_fields} fields; send tensors as raw contents")
             wire = table.get(number)
@@ -278,6 +282,7 @@ def unpack_varints(view: memoryview, dtype: str) -> Array:
         raise ValueError("a packed number without an end")
     begin = count = 0
     while begin < len(data):
+        yield_interpreter()
         ends = np.flatnonzero(data[begin : begin + PACKED_SLICE] < 0x80)
         if not len(ends):
             raise ValueError("a number of more than ten bytes")

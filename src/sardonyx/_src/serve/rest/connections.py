@@ -20,6 +20,7 @@ from sardonyx._src.serve.rest.direct_inference import DirectInference
 from sardonyx._src.serve.settings import ServiceLimits
 
 MAX_PIPELINED = 64  # requests of a connection that wait for the response to an earlier one
+PARSED = 16 << 10  # bytes after which the limit is compared
 BODY_PER_FRAMING = 8  # bytes of a body for each of which, past the limit, there may be one of framing: chunks of 64 bytes, say
 TOO_LARGE_HEADER = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
@@ -118,10 +119,14 @@ class LimitedHttpProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self.phase == "idle":
             self.begin("header")
-        self.framing += len(data)  # from which the parser's callbacks take what is of a body
-        super().data_received(data)
-        if self.framing > self.config.table.limits.header + self.body_bytes // BODY_PER_FRAMING:
-            self.refuse_framing()
+        for begin in range(0, len(data), PARSED):  # each of a few bytes may be a callback
+            part = data if len(data) <= PARSED else data[begin : begin + PARSED]
+            self.framing += len(part)  # from which the parser's callbacks take what is of a body
+            super().data_received(part)
+            if self.framing > self.config.table.limits.header + self.body_bytes // BODY_PER_FRAMING:
+                self.refuse_framing()
+            if self.transport.is_closing():
+                return
 
     def refuse_framing(self) -> None:
         """Ends a connection whose framing exceeds its limit, with a response unless another one is under way."""

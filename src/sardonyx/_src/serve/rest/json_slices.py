@@ -18,6 +18,7 @@ from itertools import chain
 import numpy as np
 
 from sardonyx._src.ir.tensors import Array
+from sardonyx._src.serve.codec_threads import yield_interpreter
 from sardonyx._src.serve.datatypes import ELEMENT_TYPES
 from sardonyx._src.serve.failures import FailureKind, RequestFailure
 from sardonyx._src.serve.held_bytes import Allowance
@@ -60,6 +61,7 @@ class SlicedList:
     def values(self) -> Iterator[tuple[Slice, list[object]]]:
         """The slices, and their values within the lists around them.  Raises RequestFailure for what is not JSON."""
         for piece in self.slices:
+            yield_interpreter()
             text = bytes(self.text[piece.begin : piece.end]).strip(SPACE)
             if (piece.depth and text[:1] == b"]") or (piece.open_depth and text[-1:] in (b"[", b"")):
                 raise malformed("a comma must be between two values")
@@ -113,6 +115,7 @@ def cut_list(text: bytes | bytearray, begin: int, end: int) -> list[Slice]:
     slices: list[Slice] = []
     depth, size = 0, FIRST_SLICE
     while True:
+        yield_interpreter()
         cut = find_cut(bytes(text[begin : min(begin + size, end)]), depth)
         if cut is None:
             if begin + size >= end:

@@ -13,6 +13,7 @@ import numpy as np
 
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.serve.binary_data import encode_pieces
+from sardonyx._src.serve.codec_threads import yield_interpreter
 from sardonyx._src.serve.datatypes import datatype_of
 from sardonyx._src.serve.held_bytes import Allowance
 from sardonyx._src.serve.requests import InferenceResponse
@@ -114,6 +115,7 @@ def add_parts(parts: list[Part], more: Iterator[Part], allowance: Allowance | No
         if allowance is not None:
             allowance.add(len(part))
         parts.append(part)
+        yield_interpreter()
         size += len(part)
     return size
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SpanExporter
     from opentelemetry.trace import Span
 
+MAX_PATH = 200  # characters of a path in a span, many of which wait to be exported
 UNTRACED = ("/v2/health/", "/metrics")  # what is polled would be most of the traces
 
 
@@ -80,8 +81,9 @@ class TracedApplication:
             await self._app(scope, receive, send)
             return
         headers = {key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]}
-        attributes = {"http.request.method": scope["method"], "url.path": scope["path"]}
-        with self._tracer.span(f"{scope['method']} {scope['path']}", headers, attributes) as span:
+        path = scope["path"][:MAX_PATH]
+        attributes = {"http.request.method": scope["method"], "url.path": path}
+        with self._tracer.span(f"{scope['method']} {path}", headers, attributes) as span:
 
             async def send_status(message: Message) -> None:
                 if message["type"] == "http.response.start":

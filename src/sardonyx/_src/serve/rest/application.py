@@ -25,6 +25,7 @@ from sardonyx._src.serve.settings import ServiceLimits
 
 LOG = logging.getLogger("sardonyx.serve")
 ACCESS_LOG = logging.getLogger("sardonyx.serve.access")
+MAX_PATH = 200  # characters of a path that is shown
 MODEL = "/v2/models/{model}"
 VERSION = MODEL + "/versions/{version}"
 OPEN_PATHS = ("/v2/health/live", "/v2/health/ready")  # probes have no token
@@ -95,7 +96,7 @@ class RestApplication:
         except ClientGone:
             pass
         except Exception:
-            LOG.exception("%s %s failed", scope["method"], scope["path"])
+            LOG.exception("%s %s failed", scope["method"], shown_path(scope))
             why = "internal error; the log of the service has its cause"
             await send_response(send, error_response(500, why))
 
@@ -124,13 +125,19 @@ def route(path: str, app: ASGIApp, method: str = "GET") -> Route:
 
 
 async def refuse_path(scope: Scope, receive: Receive, send: Send) -> None:
-    raise RequestFailure(FailureKind.NOT_FOUND, f"there is nothing under the path {scope['path'][:200]!r}")
+    raise RequestFailure(FailureKind.NOT_FOUND, f"there is nothing under the path {shown_path(scope)!r}")
+
+
+def shown_path(scope: Scope) -> str:
+    """The path of a request in logs and messages."""
+    path: str = scope["path"]
+    return path[:MAX_PATH]
 
 
 def log_failure(scope: Scope, failure: RequestFailure) -> None:
     """Logs failures that are not the client's."""
     if failure.kind is FailureKind.INTERNAL:
-        LOG.error("%s %s: %s", scope["method"], scope["path"], failure.why, exc_info=failure.__cause__)
+        LOG.error("%s %s: %s", scope["method"], shown_path(scope), failure.why, exc_info=failure.__cause__)
 
 
 def log_response(scope: Scope, send: Send) -> Send:
@@ -140,7 +147,7 @@ def log_response(scope: Scope, send: Send) -> Send:
     async def logging_send(message: Message) -> None:
         await send(message)
         if message["type"] == "http.response.start":
-            fields = {"method": scope["method"], "path": scope["path"], "status": message["status"]}
+            fields = {"method": scope["method"], "path": shown_path(scope), "status": message["status"]}
             milliseconds = round((time.perf_counter() - begin) * 1000, 3)
             ACCESS_LOG.info("request", extra={"fields": {**fields, "milliseconds": milliseconds}})
 

@@ -54,13 +54,14 @@ class DirectHttpProtocol(LimitedHttpProtocol):
             super().on_message_complete()
             return
         self.framing = 0
+        is_waiting = not request.is_held
         self.release(request)
         response = self.inference.answer(request)
         if response is None:
             self.hand_over(request)
             super().on_message_complete()
         else:
-            self.respond(response, is_waiting=not request.is_held)
+            self.respond(response, is_waiting=is_waiting)
 
     def shutdown(self) -> None:
         """Lets a request whose body has not arrived complete, as the application's do."""
@@ -99,8 +100,10 @@ class DirectHttpProtocol(LimitedHttpProtocol):
             HttpToolsProtocol.on_body(self, part)  # they have been counted
 
     def release(self, request: DirectRequest | None) -> None:
+        """Ends the count of a request's bytes, if they are counted."""
         if request is not None and request.is_held:
             self.inference.held.remove(request.length)
+            request.is_held = False
 
     def respond(self, response: HttpResponse, *, is_waiting: bool) -> None:
         """Sends a response.  is_waiting: whether the connection still is among those that wait for a request."""

@@ -211,8 +211,13 @@ def test_the_memory_report_is_consistent() -> None:
 
 def test_a_memory_report_needs_the_dims_of_the_inputs() -> None:
     session = sx.Session(parse_record(CHAIN), engine="native")
-    with pytest.raises(InputError, match="no length for dimension 'N'"):
+    with pytest.raises(InputError, match=r"got none for 'N': pass .* session\.plan\(\{'N': 1\}\)"):
         session.plan()
+    text = "g (float[N,?] x, float[M] y) => (float[N,?] z) { n = ReduceSum<keepdims = 0>(y)  z = Add(x, n) }"
+    several = sx.Session(parse_model(text), engine="native")
+    with pytest.raises(InputError, match=r"none for 'x\.1', 'M': .*\.plan\(\{'N': 3, 'x\.1': 1, 'M': 1\}\)"):
+        several.plan({"N": 3})
+    assert several.plan({"N": 3, "x.1": 1, "M": 1}).peak >= 0
     with pytest.raises(InputError, match="no dimension 'M'; it has 'N'"):
         session.plan({"M": 2})
     with pytest.raises(InputError, match="must be at least 0; got -1"):

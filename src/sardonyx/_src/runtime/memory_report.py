@@ -108,7 +108,10 @@ def check_lengths(program: Program, lengths: Mapping[str, int]) -> dict[str, int
             raise InputError(f"dimension {name!r} must be at least 0; got {length}", name=name)
     missing = [name for name in program.sizes if name not in lengths]
     if missing:
-        raise InputError(f"no length for dimension {missing[0]!r}", name=missing[0])
+        names = ", ".join(map(repr, missing))
+        example = ", ".join(f"{name!r}: {lengths.get(name, 1)}" for name in program.sizes)
+        why = f"lengths must have every dimension of the inputs that is not a number; got none for {names}"
+        raise InputError(f"{why}: pass them by name, as session.plan({{{example}}})", name=missing[0])
     return {name: int(lengths.get(name, 0)) for name in symbols}
 
 

@@ -124,9 +124,17 @@ def test_an_overridden_initializer_is_a_guard() -> None:
     assert compiled.stats.runs == 2
 
 
-def test_fallback_nodes_are_counted() -> None:
-    assert session(FALLBACK).stats.fallback_nodes == 1
+def test_fallback_nodes_are_counted_and_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "sardonyx")
     assert session(SUM).stats.fallback_nodes == 0
+    assert not caplog.records
+    compiled = session(FALLBACK)
+    assert compiled.stats.fallback_nodes == 1
+    for _ in range(3):
+        compiled.run(ones(2))
+    (record,) = caplog.records
+    assert (record.levelname, record.name.split(".")[0]) == ("INFO", "sardonyx")
+    assert "reference engine: 1 " in record.getMessage()
 
 
 def test_the_reference_engine_counts_its_runs() -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import logging
 import os
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 from sardonyx._src.compile.program.defects import typed_defects
 from sardonyx._src.compile.program.precision import EXACT
+from sardonyx._src.compile.program.program import Action, FallbackOp
 from sardonyx._src.errors import CompilationError, LimitError, MissingPackage, SardonyxError
 from sardonyx._src.grad.runnable import without_gradient_nodes
 from sardonyx._src.interp.interpreter import Interpreter
@@ -50,6 +53,8 @@ class SessionOpener:
     def open(self, source: ModelSource, saved: Path | None) -> OpenedModel:
         """The engine for a model, which verifies its runs if that is asked for.  saved: the path of a compiled program, if the source is one."""
         opened = self.open_engine(source, saved)
+        if isinstance(opened.runner, NativeEngine):
+            log_fallback_ops(opened.runner.native.program.actions)
         if self.origin.verify != "off" and isinstance(opened.runner, NativeEngine):
             from sardonyx._src.runtime.verification.verified_programs import (
                 verify_runs,  # lazy: few sessions verify
@@ -147,3 +152,14 @@ class SessionOpener:
         else:
             level = logging.WARNING if isinstance(error, MissingPackage) else logging.INFO
             log.log(level, "the reference engine runs the model: %s", error)
+
+
+def log_fallback_ops(actions: Iterable[Action]) -> None:
+    """Says which nodes of a program run as reference kernels, if some do."""
+    types = Counter(action.node.op_type for action in actions if isinstance(action, FallbackOp))
+    if types:
+        names = ", ".join(f"{count} {name}" for name, count in types.most_common())
+        message = (
+            "nodes that have no native kernel run on the reference engine: %s (session.stats.fallback_nodes)"
+        )
+        log.info(message, names)

@@ -84,7 +84,7 @@ def test_framing_of_a_request_behind_one_that_runs_has_a_limit(tmp_path: Path) -
     async def scenario(service: Service) -> None:
         executor = service.repository.find("a").executor
         executor.try_execute = lambda request: None  # type: ignore[method-assign]
-        executor.execute = lambda request: asyncio.Event().wait()  # type: ignore[assignment,method-assign]
+        executor.execute = lambda request: asyncio.Event().wait()  # type: ignore[assignment,method-assign,return-value]
         answer, sent = await send_without_end(service, PLAIN + b"GET / HTTP/1.1\r\n", b"a: b\r\n" * 100)
         assert (answer, sent < MAX_SENT) == (b"", True)
         answer, sent = await send_without_end(service, PLAIN * (MAX_PIPELINED + 2), b"\r\n")

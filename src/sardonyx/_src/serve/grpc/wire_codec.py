@@ -104,11 +104,11 @@ def decode(
     message: type[M],
     data: bytes | memoryview,
     max_fields: int = MAX_FIELDS,
-    count_bytes: Callable[[int], None] = lambda nbytes: None,
+    count_bytes: Callable[[int], None] | None = None,
 ) -> M:
     """The message that `data` encodes; raises InputError for malformed data, and for more fields.
 
-    count_bytes: called with the bytes of an array before it is made of packed numbers; what it raises ends the decoding.
+    count_bytes: called with the bytes of an array before it is made of packed numbers; what it raises ends the decoding.  None: nothing counts.
     """
     try:
         return MessageDecoder(max_fields, count_bytes).decode(message, memoryview(data))
@@ -121,7 +121,7 @@ class MessageDecoder:
 
     __slots__ = ("count_bytes", "fields", "max_fields")
 
-    def __init__(self, max_fields: int, count_bytes: Callable[[int], None]) -> None:
+    def __init__(self, max_fields: int, count_bytes: Callable[[int], None] | None) -> None:
         self.fields, self.max_fields, self.count_bytes = 0, max_fields, count_bytes
 
     def decode(self, message: type[M], view: memoryview) -> M:
@@ -158,7 +158,8 @@ class MessageDecoder:
             return np.array([convert(kind, wire_type, value)], ARRAY_TYPES[kind])
         view = as_view(value)
         if kind not in FIXED:
-            self.count_bytes(len(view) * np.dtype(ARRAY_TYPES[kind]).itemsize)
+            if self.count_bytes is not None:
+                self.count_bytes(len(view) * np.dtype(ARRAY_TYPES[kind]).itemsize)
             return unpack_varints(view, ARRAY_TYPES[kind])
         if len(view) % FIXED[kind].size:
             raise ValueError(f"{len(view)} bytes of packed numbers of {FIXED[kind].size} bytes")

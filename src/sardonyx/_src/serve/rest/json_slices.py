@@ -87,9 +87,9 @@ def parse_long_object(text: bytes | bytearray, end: int) -> dict[str, object]:
     return message
 
 
-def cut_lists(text: bytes | bytearray, end: int) -> tuple[list[bytes], dict[int, SlicedList]]:
+def cut_lists(text: bytes | bytearray, end: int) -> tuple[list[bytes | bytearray], dict[int, SlicedList]]:
     """The parts of a text, with placeholders for lists of `data`, and these lists by number."""
-    parts: list[bytes] = []
+    parts: list[bytes | bytearray] = []
     lists: dict[int, SlicedList] = {}
     begin = position = 0  # of the part, and from where a key is looked for
     left = MAX_FIELDS

@@ -11,7 +11,7 @@ from sardonyx._src.serve.failures import FailureKind, RequestFailure
 NON_FINITE = (b"NaN", b"Infinity")
 
 
-def parse_object(data: bytes | memoryview) -> dict[str, object]:
+def parse_object(data: bytes | bytearray | memoryview) -> dict[str, object]:
     """The object that a JSON text is; RequestFailure for anything else."""
     value = parse_json(data)
     if type(value) is not dict:
@@ -21,7 +21,7 @@ def parse_object(data: bytes | memoryview) -> dict[str, object]:
     return value
 
 
-def parse_json(data: bytes | memoryview) -> object:
+def parse_json(data: bytes | bytearray | memoryview) -> object:
     """The value of a JSON text, which may have NaN and infinities; RequestFailure for anything else."""
     try:
         return orjson.loads(data)

@@ -133,6 +133,19 @@ def test_bad_models_and_names_raise_the_same_class(ort: ModuleType, path: str, t
 
 
 @MODULES
+@pytest.mark.filterwarnings("ignore::sardonyx.errors.ShapeWarning")
+def test_a_dimension_variable_may_have_two_lengths(ort: ModuleType, tmp_path: Path) -> None:
+    """As in the decoders that Optimum merges, whose first run has an empty cache; numbers are compared."""
+    text = """<ir_version: 8, opset_import: ["": 17]>
+    g (float[N] a, float[N,2] b) => (float[?] y, float[?] z) { y = Neg(a)  z = ReduceSum(b) }"""
+    session = ort.InferenceSession(write_model(tmp_path, text))
+    y, z = session.run(None, {"a": np.ones(3, np.float32), "b": np.ones((0, 2), np.float32)})
+    assert (y.tolist(), z.tolist()) == ([-1, -1, -1], [[0]])
+    with pytest.raises(ort.capi.onnxruntime_pybind11_state.InvalidArgument):
+        session.run(None, {"a": np.ones(3, np.float32), "b": np.ones((3, 1), np.float32)})
+
+
+@MODULES
 def test_lists_and_ort_values_are_feeds(ort: ModuleType, path: str) -> None:
     session = ort.InferenceSession(path)
     (z,) = session.run(["z"], {"x": X.tolist(), "k": [4, 5]})

@@ -20,7 +20,6 @@ from test_wrong_arguments import WRONG, error_of, is_deliberate
 
 X = np.ones((1, 2), np.float32)
 BY_SESSIONS = {
-    "IOBinding",
     "IOBinding.store",
     "ModelMetadata",
     "NodeArg",
@@ -131,6 +130,7 @@ CALLS: dict[str, Callable[[], Call]] = {
     "InferenceSession.run_async": lambda: Call(
         session().run_async, {**FEEDS, "callback": callback, "user_data": None}
     ),
+    "IOBinding": lambda: Call(ort.IOBinding, {"session": session()}),
     "IOBinding.bind_cpu_input": lambda: Call(bound().bind_cpu_input, {"name": "x", "arr_on_cpu": X}),
     "IOBinding.bind_input": lambda: Call(
         bound().bind_input,

@@ -7,6 +7,7 @@ import logging
 import sys
 
 from sardonyx._src.compat.notices import note_once
+from sardonyx._src.compat.onnxruntime.missing import explain_missing_modules
 
 HOME = "sardonyx.compat"
 MODULES = (
@@ -15,6 +16,8 @@ MODULES = (
     "onnxruntime.capi._pybind_state",
     "onnxruntime.capi.onnxruntime_inference_collection",
     "onnxruntime.capi.onnxruntime_pybind11_state",
+    "onnxruntime.transformers",
+    "onnxruntime.transformers.io_binding_helper",
 )
 
 
@@ -31,3 +34,4 @@ def install() -> None:
             del sys.modules[name]
     for name in MODULES:
         sys.modules[name] = importlib.import_module(f"{HOME}.{name}")
+    explain_missing_modules()

@@ -29,6 +29,7 @@ from sardonyx._src.compat.onnxruntime.library import (
     set_global_thread_pool_sizes as set_global_thread_pool_sizes,
 )
 from sardonyx._src.compat.onnxruntime.library import set_seed as set_seed
+from sardonyx._src.compat.onnxruntime.missing import missing_name as _missing_name
 from sardonyx._src.compat.onnxruntime.node_args import NodeArg as NodeArg
 from sardonyx._src.compat.onnxruntime.options import RunOptions as RunOptions
 from sardonyx._src.compat.onnxruntime.options import SessionOptions as SessionOptions
@@ -38,6 +39,12 @@ from sardonyx._src.compat.onnxruntime.providers import get_all_providers as get_
 from sardonyx._src.compat.onnxruntime.providers import get_available_providers as get_available_providers
 
 from . import capi as capi
+from . import transformers as transformers
 
 SessionIOBinding = IOBinding
 __version__ = version = get_version_string()
+package_name, cuda_version = "onnxruntime", ""  # as in onnxruntime for the processor
+
+
+def __getattr__(name: str) -> object:
+    raise _missing_name(__name__, name)

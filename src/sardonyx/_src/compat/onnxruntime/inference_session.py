@@ -73,6 +73,10 @@ class InferenceSession:
         if sess_options is not None:
             require_type("sess_options", sess_options, SessionOptions, "a SessionOptions")
         self._options = SessionOptions() if sess_options is None else sess_options
+        is_path = isinstance(path_or_bytes, str | os.PathLike)
+        # Private in onnxruntime, and yet programs read them: Optimum and insightface.
+        self._model_path = os.fspath(path_or_bytes) if is_path else None
+        self._providers, self._provider_options = self.get_providers(), self.get_provider_options()
         for name in kwargs:
             note_once(f"InferenceSession({name}=) has no effect")
         note_hints(self._options)
@@ -90,6 +94,7 @@ class InferenceSession:
                 threads=threads if threads > 0 else None,
                 seed=default_seed(),
                 precision=chosen_precision(self._options),
+                shapes="warn",  # onnxruntime compares no variables: Optimum feeds T5 two lengths under one name
             )
         if self._profile is not None:
             self._profile.add("model_loading", start)
@@ -217,7 +222,7 @@ class InferenceSession:
         start_thread(threading.Thread(target=execute, name="sardonyx-run-async", daemon=True))
 
     def io_binding(self) -> IOBinding:
-        return IOBinding(lambda: [output.name for output in self._outputs])
+        return IOBinding(self)
 
     def _require_inputs(self, feeds: Mapping[str, object]) -> None:
         missing = sorted(self._required - feeds.keys())

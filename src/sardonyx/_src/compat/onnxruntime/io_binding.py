@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 
 from sardonyx._src.arguments import require_integer, require_text, require_type
 from sardonyx._src.compat.onnxruntime.exceptions import InvalidArgument, running_errors
+from sardonyx._src.compat.onnxruntime.node_args import NodeArg
 from sardonyx._src.compat.onnxruntime.ort_value import CPU, OrtValue, data_type_of, require_cpu, sizes_of
 from sardonyx._src.dtypes import Array
 from sardonyx._src.ops.api import RunResult, RuntimeValue
@@ -17,12 +19,20 @@ from sardonyx._src.ops.api import RunResult, RuntimeValue
 ADDRESSES = 1 << 47  # of a process
 
 
+class HasOutputs(Protocol):
+    """What has outputs, as a session does."""
+
+    def get_outputs(self) -> list[NodeArg]: ...
+
+
 class IOBinding:
     """The inputs and outputs of a run of `InferenceSession.run_with_iobinding`."""
 
-    def __init__(self, output_names: Callable[[], Sequence[str]]) -> None:
-        """output_names: the outputs of the session, for bindings that name none."""
-        self._output_names = output_names
+    def __init__(self, session: HasOutputs) -> None:
+        """session: an InferenceSession, whose outputs are those of bindings that name none."""
+        if not callable(getattr(session, "get_outputs", None)):
+            raise TypeError(f"session must be an InferenceSession; got {type(session).__name__}")
+        self._session = session
         self._inputs: dict[str, OrtValue] = {}
         self._outputs: dict[str, OrtValue | None] = {}  # None: a new tensor for each run
         self._results: list[OrtValue] = []
@@ -100,7 +110,7 @@ class IOBinding:
 
     def names(self) -> list[str]:
         """The bound outputs; all outputs if none is bound."""
-        return list(self._outputs) or list(self._output_names())
+        return list(self._outputs) or [output.name for output in self._session.get_outputs()]
 
     def store(self, results: Mapping[str, RuntimeValue]) -> None:
         """Keeps the outputs of a run, and copies those that are bound to memory."""

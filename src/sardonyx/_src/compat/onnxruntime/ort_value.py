@@ -102,6 +102,11 @@ class OrtValue:
         """The array of a tensor; not a copy."""
         return self._array()
 
+    @property
+    def _ortvalue(self) -> OrtValue:
+        """The native value of onnxruntime's wrapper, which programs ask for its array; here the same object."""
+        return self
+
     def value(self) -> RuntimeValue:
         """The value as a run takes it."""
         return self._value

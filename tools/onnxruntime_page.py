@@ -10,6 +10,7 @@ from types import ModuleType
 import onnxruntime
 
 import sardonyx.compat.onnxruntime as compat
+from onnxruntime_uses import USES
 
 PAGE = Path("docs/generated/onnxruntime.md")
 HEAD = """# Names of onnxruntime
@@ -29,6 +30,15 @@ CLASSES = (
     "ModelMetadata",
     "NodeArg",
 )
+USES_HEAD = """
+## Names that packages want
+
+How many of 82 public packages that import onnxruntime use each name; `transformers.optimizer` stands for the files of that
+package but its helper of bindings.
+
+| name | packages | in sardonyx.compat.onnxruntime |
+|---|---|---|
+"""
 EXCEPTIONS = "capi.onnxruntime_pybind11_state"
 
 
@@ -36,7 +46,9 @@ def files() -> dict[Path, str]:
     """Path from the project's root -> content."""
     rows = [*module_rows(), *class_rows(), *exception_rows()]
     lines = [f"| `{name}` | {'yes' if is_there else '**no**'} |\n" for name, is_there in rows]
-    return {PAGE: HEAD.format(version=onnxruntime.__version__) + "".join(lines)}
+    uses = [f"| `{name}` | {n} | {'yes' if is_here(name) else '**no**'} |\n" for name, n in USES.items()]
+    head = HEAD.format(version=onnxruntime.__version__)
+    return {PAGE: "".join([head, *lines, USES_HEAD, *uses])}
 
 
 def module_rows() -> Iterator[tuple[str, bool]]:
@@ -62,3 +74,14 @@ def exception_rows() -> Iterator[tuple[str, bool]]:
     for name, value in sorted(vars(theirs).items()):
         if isinstance(value, type) and issubclass(value, Exception) and not issubclass(value, enum.Enum):
             yield f"{EXCEPTIONS}.{name}", hasattr(ours, name)
+
+
+def is_here(name: str) -> bool:
+    """Whether a dotted name is that of something here, attributes of objects among them."""
+    owner: object = compat
+    for part in name.split("."):
+        of_objects = (*getattr(owner, "__slots__", ()), *getattr(owner, "__annotations__", ()))
+        if not hasattr(owner, part) and part not in of_objects:
+            return False
+        owner = getattr(owner, part, None)
+    return True

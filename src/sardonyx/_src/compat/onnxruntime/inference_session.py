@@ -59,6 +59,11 @@ class InferenceSession:
     cause; `session` is the underlying `sardonyx.Session`.
     """
 
+    # Private in onnxruntime, and yet programs read them: Optimum and insightface.
+    _model_path: str | None
+    _providers: list[str]
+    _provider_options: dict[str, dict[str, str]]
+
     def __init__(
         self,
         path_or_bytes: str | bytes | os.PathLike[str],
@@ -73,9 +78,7 @@ class InferenceSession:
         if sess_options is not None:
             require_type("sess_options", sess_options, SessionOptions, "a SessionOptions")
         self._options = SessionOptions() if sess_options is None else sess_options
-        is_path = isinstance(path_or_bytes, str | os.PathLike)
-        # Private in onnxruntime, and yet programs read them: Optimum and insightface.
-        self._model_path = os.fspath(path_or_bytes) if is_path else None
+        self._model_path = os.fspath(path_or_bytes) if isinstance(path_or_bytes, str | os.PathLike) else None
         self._providers, self._provider_options = self.get_providers(), self.get_provider_options()
         for name in kwargs:
             note_once(f"InferenceSession({name}=) has no effect")

@@ -1,0 +1,63 @@
+"""Which names of onnxruntime packages want: how many of 82 public repositories that import it use each.
+
+Counted in stored snapshots of packages for texts, pictures, speech, conversion, serving and quantization, in files that are no
+tests, examples or documentation, by the imports and attributes in their syntax trees.  A package that is missing here stands for
+all of its modules: `quantization`, `tools`, and, but for its helper of bindings, `transformers`.
+"""
+
+from __future__ import annotations
+
+USES = {
+    "InferenceSession": 78,
+    "SessionOptions": 55,
+    "get_available_providers": 39,
+    "GraphOptimizationLevel": 33,
+    "quantization": 16,
+    "InferenceSession.run_with_iobinding": 11,
+    "InferenceSession.io_binding": 10,
+    "set_default_logger_severity": 10,
+    "ExecutionMode": 9,
+    "get_device": 9,
+    "IOBinding": 6,
+    "RunOptions": 6,
+    "OrtValue": 5,
+    "transformers.optimizer": 5,
+    "InferenceSession.end_profiling": 4,
+    "get_all_providers": 4,
+    "tools": 4,
+    "OrtValue.update_inplace": 3,
+    "capi._pybind_state.Fail": 3,
+    "capi._pybind_state.InvalidArgument": 3,
+    "capi._pybind_state.RuntimeException": 3,
+    "InferenceSession._outputs_meta": 2,
+    "InferenceSession.run_with_ort_values": 2,
+    "capi._pybind_state.InvalidGraph": 2,
+    "capi._pybind_state.OrtDevice": 2,
+    "capi._pybind_state.OrtMemType": 2,
+    "capi._pybind_state.OrtValue": 2,
+    "capi._pybind_state.get_available_providers": 2,
+    "capi._pybind_state.quantize_matmul_4bits": 2,
+    "capi._pybind_state.quantize_matmul_8bits": 2,
+    "AdapterFormat": 1,
+    "InferenceSession._model_path": 1,
+    "InferenceSession._provider_options": 1,
+    "InferenceSession._providers": 1,
+    "InferenceSession.set_tuning_results": 1,
+    "OrtExecutionProviderDevicePolicy": 1,
+    "OrtHardwareDeviceType": 1,
+    "OrtValue._ortvalue": 1,
+    "SessionOptions.add_provider_for_devices": 1,
+    "SessionOptions.set_provider_selection_policy": 1,
+    "capi._pybind_state.GraphOptimizationLevel": 1,
+    "capi._pybind_state.NotImplemented": 1,
+    "capi._pybind_state.get_all_operator_schema": 1,
+    "capi._pybind_state.get_shape_inference_function": 1,
+    "capi._pybind_state.set_default_logger_severity": 1,
+    "disable_telemetry_events": 1,
+    "get_ep_devices": 1,
+    "get_version_string": 1,
+    "register_execution_provider_library": 1,
+    "set_seed": 1,
+    "transformers.io_binding_helper.TypeHelper": 1,
+    "unregister_execution_provider_library": 1,
+}

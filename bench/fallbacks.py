@@ -1,9 +1,9 @@
 """Which nodes run as reference kernels, and why: in the shared models, in exporters' models and in the official suite?
 
 The shared models are in ../shared/models, and those of exporters in .bench/exported (`bench/exported.py` makes them), with
-inputs.  Each is run a few times, so that its programs are specialised for the branches and ranks of the runs
-(docs/architecture/compiler.md); listed are the fallback operations of the program that ran last.  The cases of the official
-suite are compiled, not run.
+inputs.  Each is run a few times, as are the cases of the official suite, so that its programs are specialised for the
+branches, ranks and parameters of the runs (docs/architecture/compiler.md); listed are the fallback operations of the program
+that ran last.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ from shared_models import Feeds, feeds_of, model_names
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from conformance.official import official_cases
+from conformance.official import OfficialCase, official_cases
 
 PAGE = Path(__file__).parents[1] / "docs" / "generated" / "fallbacks.md"
 REASON_LENGTH = 160  # characters of a reason in the table of the suite
-RUNS = 3  # the second one is the first that can be specialised
+RUNS = 4  # the second one is specialised for branches and ranks, the third for elements of parameters
 INTRODUCTION = """# Fallback operations
 
 Written by `bench/fallbacks.py`: the nodes that run as reference kernels, and the reason. [operators.md](operators.md#operators-without-native-kernels) lists the operators that do so whatever their types.
 
 ## Shared models
 
-After three runs with the stored inputs: the nodes of each model, with their number. "assumes" is what the program is specialised for ([compiler.md](../architecture/compiler.md#regions))."""
+After four runs with the stored inputs: the nodes of each model, with their number. "assumes" is what the program is specialised for ([compiler.md](../architecture/compiler.md#regions))."""
 EXPORTERS = """## Models of exporters
 
-The small random models that the scripts of bench/exporters make, after three runs; those that are not listed are native. {native} of {models} are native."""
+The small random models that the scripts of bench/exporters make, after four runs; those that are not listed are native. {native} of {models} are native."""
 SUITE = """## Official suite
 
-By operator: the number of cases of the onnx wheel, {cases} in all, in which nodes of the operator are fallback operations, and the reason in the first of them. {native} cases are native."""
+By operator: the number of cases of the onnx wheel, {cases} in all, in which nodes of the operator are fallback operations after four runs with the stored inputs, and the reason in the first of them. {native} cases are native: {first} from their first run on, the others once a program is specialized for what runs tell."""
 COLUMNS = header("model", "nodes", "operators", "reason")
 
 
@@ -87,13 +87,14 @@ def suite_section() -> Iterator[str]:
     """Text and table: a row for each operator of which nodes fall back in cases of the official suite."""
     cases: Counter[str] = Counter()
     reasons: dict[str, str] = {}
-    native = 0
+    native = first = 0
     for case in official_cases():
-        operators = dict(case_fallbacks(case.load()))
-        native += not operators
-        cases.update(operators.keys())
-        reasons = {**operators, **reasons}
-    yield SUITE.format(cases=len(official_cases()), native=native)
+        at_first, at_last = case_fallbacks(case)
+        first += not at_first
+        native += not at_last
+        cases.update(at_last.keys())
+        reasons = {**at_last, **reasons}
+    yield SUITE.format(cases=len(official_cases()), native=native, first=first)
     rows = (
         line(operator, cases[operator], shorten(reasons[operator], REASON_LENGTH))
         for operator in sorted(cases)
@@ -101,16 +102,31 @@ def suite_section() -> Iterator[str]:
     yield "\n".join([header("operator", "cases", "reason in the first"), *rows])
 
 
-def case_fallbacks(model: sx.Model) -> Iterator[tuple[str, str]]:
-    """Operators and reasons of a model that is compiled and not run."""
+def case_fallbacks(case: OfficialCase) -> tuple[dict[str, str], dict[str, str]]:
+    """Operators and reasons in the general program of a case, and in the one that ran last."""
+    model = case.load()
     try:
         with warnings.catch_warnings(action="ignore"):
             session = sx.Session(model, engine="native", threads=1)
+            inputs, _ = next(case.data_sets(model))
+            names = [v.name for v in session.inputs if case.kind != "real" or not v.has_default]
+            for _ in range(RUNS):
+                session.run(dict(zip(names, inputs, strict=False)))
     except SardonyxError as error:
-        yield "(none: the case does not compile)", " ".join(str(error).split())
-        return
-    assert isinstance(session._runner, NativeEngine)
-    yield from fallbacks(session._runner.natives[0].program)
+        failed = {"(none: the case does not run)": " ".join(str(error).split())}
+        return failed, failed
+    engine = session._runner
+    assert isinstance(engine, NativeEngine)
+    return dict(fallbacks(engine.native.program)), dict(fallbacks(last_program(engine)))
+
+
+def last_program(engine: NativeEngine) -> Program:
+    """The program of the last run with all checks."""
+    return (
+        engine.native.program
+        if engine.specialized is None
+        else engine.specialized.last_program.native.program
+    )
 
 
 def rows_of(name: str, path: Path, feeds: Feeds) -> Iterator[str]:
@@ -127,7 +143,7 @@ def rows_of(name: str, path: Path, feeds: Feeds) -> Iterator[str]:
         yield line(name, "all", "", "the reference engine runs the model")
         return
     assumed = f"; assumes {engine.assumptions}" if engine.assumptions else ""
-    reasons = Counter(fallbacks(engine.natives[0].program))
+    reasons = Counter(fallbacks(last_program(engine)))
     for (operator, reason), count in sorted(reasons.items()):
         yield line(name, count, operator, reason + assumed)
     if not reasons:

@@ -121,6 +121,9 @@ class OperatorTraits:
     size_rule: which constants of a node hold sizes of its data, and change with them.
     sizes_input: the input whose integers may be such sizes, if nothing else tells.
 
+    Compilation
+    parameters: the inputs that say what to compute, such as axes, sizes and counts; the others are data.
+
     Checking
     enum_attributes: the values of string attributes that list them.
     stash_type_constraint: the type constraint that lists the types of intermediate results; None: any float type.
@@ -148,6 +151,7 @@ class OperatorTraits:
     replacement_accepts_more: bool = False
     size_rule: SizeRule | None = None
     sizes_input: int | None = None
+    parameters: tuple[int, ...] = ()
     enum_attributes: Mapping[str, EnumValues] = field(default_factory=dict)
     stash_type_constraint: str | None = None
     body_inputs: Callable[[int], int] | None = None

@@ -119,7 +119,7 @@ class NativeEngine:
     def specialize_runs(self, shared: Specializations, threads: int | None) -> None:
         """Prepares runs of the native program, and others that are specialised for what its runs tell, if they do."""
         self.programs = self.native
-        if self.native.observations:
+        if self.native.observations or self.native.program.parameters:
             self.programs = self.specialized = SpecializedPrograms(
                 self.native, shared, partial(compile_specialized, self.source, self.precision), threads
             )
@@ -173,8 +173,8 @@ class NativeEngine:
     @property
     def assumptions(self) -> str:
         """What the program that ran last assumes of its runs; "" for nothing."""
-        programs = () if self.specialized is None else self.specialized.programs
-        return format_assumptions(programs[0].assumptions) if programs else ""
+        latest = None if self.specialized is None else self.specialized.latest
+        return "" if latest is None else format_assumptions(latest.assumptions)
 
     def run_reference(
         self,

@@ -23,9 +23,10 @@ from typing import Protocol
 import numpy as np
 
 from sardonyx._src.compile.program.assumptions import (
-    Assumption,
     Assumptions,
     BranchTaken,
+    ElementsObserved,
+    elements_of,
     format_assumptions,
 )
 from sardonyx._src.compile.program.defects import typed_defects
@@ -38,13 +39,13 @@ from sardonyx._src.ops.api import RunLimits, RuntimeValue
 from sardonyx._src.runtime.async_compilation import async_compilation
 from sardonyx._src.runtime.native_program import NativeProgram
 from sardonyx._src.runtime.output_arrays import OutputArrays
+from sardonyx._src.runtime.parameter_watch import Observed, ParameterWatch, PendingRun, SpecializedProgram
 from sardonyx._src.runtime.run_limits import Bailout
 from sardonyx._src.runtime.stats import RunCounters
 
 MAX_PROGRAMS = 4  # specialised programs of a model
 MAX_ROUNDS = 8  # of observations: the branches inside a branch are observed when that one was inlined
 log = logging.getLogger(__name__)
-Observed = frozenset[Assumption]
 Compiler = Callable[[Assumptions], Executable]
 
 
@@ -159,19 +160,12 @@ class Specializations:
                 self.programs.move_to_end(assumptions)
 
 
-@dataclass(frozen=True, slots=True)
-class SpecializedProgram:
-    """A program that computes the right outputs if its assumptions hold."""
-
-    assumptions: Assumptions
-    native: NativeProgram
-
-
 class SpecializedPrograms:
     """The general program of an engine, and those that are specialised for observations of its runs.
 
-    programs: the most recently used one first; replaced as a whole, since several threads read it.  failed: observations for
-    which no program could be compiled.  pending: what the last run of the general program observed.
+    programs: in the order in which runs try them; replaced as a whole, since several threads read it.  latest: the program used
+    last, unless that is the general one; None before the first.  failed: observations for
+    which no program could be compiled.  pending: what the last run observed of what its program does not assume.
     """
 
     def __init__(
@@ -181,9 +175,11 @@ class SpecializedPrograms:
         self.general, self.shared, self.compiler, self.threads = general, shared, compiler, threads
         self.counters = general.counters
         self.programs: tuple[SpecializedProgram, ...] = ()
+        self.latest: SpecializedProgram | None = None
         self.version = 0  # of the shared programs
         self.failed: set[Observed] = set()
-        self.pending: Observed = frozenset()
+        self.pending: PendingRun | None = None
+        self.watch = ParameterWatch()
         self.lock = Lock()  # of what is replaced below
         LOCK_OWNERS.add(self)
         self.discarded_runs = 0  # on the fast path of a program whose assumptions did not hold
@@ -195,7 +191,9 @@ class SpecializedPrograms:
     @property
     def natives(self) -> list[NativeProgram]:
         """All programs, the most recently used one first, and the general one last."""
-        return [*(program.native for program in self.programs), self.general]
+        latest = () if self.latest is None else (self.latest.native,)
+        others = (program.native for program in self.programs if program is not self.latest)
+        return [*latest, *others, self.general]
 
     def try_run(
         self, feeds: object, control: RunControl | None = None, out: OutputArrays | None = None
@@ -205,7 +203,7 @@ class SpecializedPrograms:
         The general program has its turn only if none can be specialised, since its fast path observes nothing.
         """
         for program in self.programs:
-            outputs = program.native.try_run(feeds, control, out)
+            outputs = program.native.try_run(feeds, control, out) if program.accepts(feeds) else None
             if outputs is None:
                 continue
             if guard := take_conditions(program.native, outputs):
@@ -215,7 +213,8 @@ class SpecializedPrograms:
             else:
                 self.mark_used(program)
                 return outputs
-        return self.general.try_run(feeds, control, out) if self.failed else None
+        is_final = self.failed or (not self.general.observations and self.watch.is_over(()))
+        return self.general.try_run(feeds, control, out) if is_final else None
 
     def run(
         self,
@@ -226,18 +225,25 @@ class SpecializedPrograms:
     ) -> dict[str, RuntimeValue]:
         """The outputs by name; raises what `NativeProgram.run` raises."""
         self.adopt_shared()
-        if self.pending:
-            self.specialize(feeds, limits, control)
+        if self.pending is not None:
+            self.specialize(self.pending, feeds, limits, control)
         for program in self.programs:
+            if not program.accepts(feeds):
+                continue
             outputs = self.attempt(program.native, feeds, limits, random_source, control)
             if outputs is not None:
                 self.mark_used(program)
                 self.last_run.native = program.native
+                self.note(program.assumptions, self.watch.observe(program.assumptions, program.native, feeds))
                 return outputs
         self.last_run.native = self.general
         outputs = self.general.run(feeds, limits, random_source, control)
-        self.pending = self.general.observed
+        self.note((), self.general.observed | self.watch.observe((), self.general, feeds))
         return outputs
+
+    def note(self, assumptions: Assumptions, observed: Observed) -> None:
+        """Keeps what a run of the program with these assumptions observed for the next run."""
+        self.pending = PendingRun(assumptions, observed) if observed else None
 
     def attempt(
         self,
@@ -276,9 +282,10 @@ class SpecializedPrograms:
 
     def mark_used(self, program: SpecializedProgram) -> None:
         """Makes a program the most recently used one."""
-        if program is not self.programs[0]:
+        if program is not self.latest:
             with self.lock:
-                self.programs = (program, *(other for other in self.programs if other is not program))
+                self.latest = program
+                self.programs = arrange((program, *(p for p in self.programs if p is not program)))
             self.shared.mark_used(program.assumptions)
 
     # --- compiling ---------------------------------------------------------------------------
@@ -297,21 +304,29 @@ class SpecializedPrograms:
                 opened.get(assumptions) or self.open(assumptions, source)
                 for assumptions, source in reversed(sources.items())
             )
-            self.programs = tuple(program for program in programs if program is not None)
+            self.programs = arrange(program for program in programs if program is not None)
+            self.latest = self.latest if self.latest in self.programs else None
             self.version = version
 
     def open(self, assumptions: Assumptions, source: ProgramSource) -> SpecializedProgram | None:
         native = source.open(self.threads, self.counters)
-        return None if native is None else SpecializedProgram(assumptions, native)
+        elements = tuple(elements_of(assumptions))
+        return None if native is None else SpecializedProgram(assumptions, native, elements)
 
-    def specialize(self, feeds: Mapping[str, RuntimeValue], limits: RunLimits, control: RunControl) -> None:
-        """Compiles a program for what the last general run observed, unless another thread is compiling one."""
-        observed, self.pending = self.pending, frozenset()
-        if observed in self.failed or not self.shared.compiling.acquire(blocking=False):
+    def specialize(
+        self, pending: PendingRun, feeds: Mapping[str, RuntimeValue], limits: RunLimits, control: RunControl
+    ) -> None:
+        """Compiles a program for what the last run observed, unless another thread is compiling one.
+
+        Elements that this run changes are none of its assumptions.
+        """
+        self.pending = None
+        observed = relevant_assumptions(self.watch.repeated(pending, feeds))
+        if not observed or observed in self.failed or not self.shared.compiling.acquire(blocking=False):
             return
         try:
             if self.shared.is_due(observed):
-                self.compile_rounds(observed, feeds, limits, control)
+                self.compile_rounds(pending.assumptions, observed, feeds, limits, control)
         except SardonyxError as error:
             self.failed.add(observed)
             if isinstance(error, CompilationError):
@@ -324,13 +339,16 @@ class SpecializedPrograms:
 
     def compile_rounds(
         self,
+        assumptions: Assumptions,
         observed: Observed,
         feeds: Mapping[str, RuntimeValue],
         limits: RunLimits,
         control: RunControl,
     ) -> None:
-        """Compiles a program for observations, and again for what runs of it observe, until they observe nothing new."""
-        assumptions: Assumptions = ()
+        """Compiles a program for further observations of one with these assumptions, and again for what runs of it observe,
+        until they observe nothing new."""
+        if any(isinstance(a, ElementsObserved) for a in observed):
+            self.watch.attempts[assumptions] += 1
         while observed and len(assumptions) < MAX_ROUNDS:
             assumptions = (*assumptions, relevant_assumptions(observed))
             with typed_defects("specialize"), async_compilation():
@@ -344,9 +362,15 @@ class SpecializedPrograms:
         log.info("a program is specialised: %s", format_assumptions(assumptions))
 
 
+def arrange(programs: Iterable[SpecializedProgram]) -> tuple[SpecializedProgram, ...]:
+    """Programs, the most recently used one first, in the order of trial: those for elements before those for any elements."""
+    return tuple(sorted(programs, key=lambda program: not program.elements))
+
+
 def relevant_assumptions(observed: Observed) -> Observed:
-    """The branches, from which most ranks follow; or all observations if there are none."""
-    return frozenset(a for a in observed if isinstance(a, BranchTaken)) or observed
+    """The branches, from which most ranks follow; or the ranks, which serve all elements; or the elements."""
+    branches = frozenset(a for a in observed if isinstance(a, BranchTaken))
+    return branches or frozenset(a for a in observed if not isinstance(a, ElementsObserved)) or observed
 
 
 def observe(

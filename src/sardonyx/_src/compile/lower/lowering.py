@@ -19,6 +19,7 @@ from sardonyx._src.compile.layouts.laid_out import (
     SizeWrite,
 )
 from sardonyx._src.compile.llvm.loaded_kernels import compile_kernel_async
+from sardonyx._src.compile.lower.open_parameters import open_parameters
 from sardonyx._src.compile.lower.registry import lowering_of
 from sardonyx._src.compile.prepare.graph_info import has_room
 from sardonyx._src.compile.program.assumptions import Observation, observation_of
@@ -59,6 +60,7 @@ def lower(laid_out: LaidOutGraph, target: Target) -> Program:
         guards,
         scope.prepared.assumed_branches,
         find_observations(actions),
+        open_parameters(scope, (action.node for action in actions if isinstance(action, FallbackOp))),
         scope.prepared.precision,
     )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from sardonyx._src.compile.prepare.assumed_branches import assume_branches, drop_known_conditions
+from sardonyx._src.compile.prepare.assumed_elements import assume_elements
 from sardonyx._src.compile.prepare.class_numbers import number_classes
 from sardonyx._src.compile.prepare.data_dependent_sizes import DataDependentSizes
 from sardonyx._src.compile.prepare.decompose import decompose_nodes
@@ -19,7 +20,7 @@ from sardonyx._src.compile.prepare.required_sizes import replace_sizes, required
 from sardonyx._src.compile.prepare.seeded_random import fold_seeded_random
 from sardonyx._src.compile.prepare.size_guards import guard_sizes
 from sardonyx._src.compile.prepare.unsigned_activations import quantize_unsigned
-from sardonyx._src.compile.program.assumptions import Assumptions, BranchTaken, ranks_of
+from sardonyx._src.compile.program.assumptions import Assumptions, BranchTaken, elements_of, ranks_of
 from sardonyx._src.compile.program.defects import DEFECTS
 from sardonyx._src.compile.program.guards import Guard
 from sardonyx._src.compile.program.precision import EXACT, Precision
@@ -89,6 +90,7 @@ def prepare_model(
     outputs, the conditions of branches.
     """
     copy = strip_training_and_types(model)
+    assume_elements(copy, elements_of(assumptions))
     sizes = name_sizes(copy)
     guards = guard_sizes(copy, sizes)
     forget_types(copy)

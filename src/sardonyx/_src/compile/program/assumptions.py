@@ -1,18 +1,25 @@
-"""Assumptions about runs, for which a program is specialised: the branch that an If takes, and ranks of values.
+"""Assumptions about runs, for which a program is specialised: branches of Ifs, ranks of values, elements of parameters.
 
-Inference cannot tell the rank of what an If returns if its branches differ, nor that of an element of a sequence.  A run can.
+Inference cannot tell the rank of what an If returns if its branches differ, nor that of an element of a sequence, nor along
+which axes a fed tensor asks for a reduction.  A run can.
 A program that is compiled for assumptions computes the conditions that it takes for granted as additional outputs, and
 checks ranks where it binds sizes (`BindSizes`); a run for which an assumption does not hold is repeated by another program.
+Fed elements are compared before the program runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import numpy as np
+
 from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
+
+MAX_PARAMETER_ELEMENTS = 64
 
 THEN_BRANCH, ELSE_BRANCH = "then_branch", "else_branch"
 
@@ -39,7 +46,40 @@ class RankObserved:
         return f"rank of {self.value} == {self.rank}"
 
 
-Assumption: TypeAlias = "BranchTaken | RankObserved"
+@dataclass(frozen=True, slots=True, order=True)
+class ElementsObserved:
+    """The elements of an input of the model, which nodes read as a parameter.
+
+    dtype: NumPy's name of the element type.  data: the elements in row-major order, in the byte order of the machine.
+    """
+
+    input: str
+    dtype: str
+    shape: tuple[int, ...]
+    data: bytes
+
+    @staticmethod
+    def of(input: str, array: Array) -> ElementsObserved:
+        return ElementsObserved(input, array.dtype.name, array.shape, array.tobytes())
+
+    @property
+    def array(self) -> Array:
+        return np.frombuffer(self.data, np.dtype(self.dtype)).reshape(self.shape)
+
+    def is_true_of(self, value: object) -> bool:
+        """Whether a fed value is an array with these elements."""
+        return (
+            isinstance(value, np.ndarray)
+            and value.shape == self.shape
+            and value.dtype == self.dtype
+            and value.tobytes() == self.data
+        )
+
+    def __str__(self) -> str:
+        return f"{self.input} == {self.array.tolist()}"
+
+
+Assumption: TypeAlias = "BranchTaken | RankObserved | ElementsObserved"
 # Rounds: the assumptions of a round concern the model that is prepared for the rounds before it.
 Assumptions: TypeAlias = "tuple[frozenset[Assumption], ...]"
 
@@ -74,6 +114,23 @@ def has_static_shape(value: Value) -> bool:
 def ranks_of(assumptions: Iterable[frozenset[Assumption]]) -> dict[str, int]:
     """The assumed ranks, by the names of values."""
     return {a.value: a.rank for round_ in assumptions for a in round_ if isinstance(a, RankObserved)}
+
+
+def elements_of(assumptions: Iterable[frozenset[Assumption]]) -> list[ElementsObserved]:
+    """The assumed elements of inputs, sorted by their names."""
+    return sorted(a for round_ in assumptions for a in round_ if isinstance(a, ElementsObserved))
+
+
+def observe_elements(names: Iterable[str], feeds: Mapping[str, object]) -> Iterable[ElementsObserved]:
+    """What the feeds of a run tell of these inputs; nothing of those that are no small array of numbers."""
+    for name in names:
+        array = feeds.get(name)
+        if (
+            isinstance(array, np.ndarray)
+            and array.dtype.kind in "biuf"
+            and array.size <= MAX_PARAMETER_ELEMENTS
+        ):
+            yield ElementsObserved.of(name, array)
 
 
 def format_assumptions(assumptions: Sequence[frozenset[Assumption]]) -> str:

@@ -111,7 +111,8 @@ class Program:
     native steps read.  outputs: the tensor of each output, or None if a fallback op computes it.
     status: the status block.  guards: the relations between dims that every run checks.
     assumed_branches: the outputs that are conditions, by name, with the branches that they must choose.
-    observations: what runs can tell of fallback ops, for which a program could be specialised.
+    observations: what runs can tell of fallback ops, for which a program could be specialised.  parameters: the inputs of whose
+    elements fallback ops make such use that one could be specialised for them.
     precision: of the factors of float32 products.
     """
 
@@ -124,6 +125,7 @@ class Program:
     guards: tuple[Guard, ...] = ()
     assumed_branches: Mapping[str, BranchTaken] = field(default_factory=dict)
     observations: Mapping[Node, Observation] = field(default_factory=dict)
+    parameters: tuple[str, ...] = ()
     precision: Precision = EXACT
 
     @property

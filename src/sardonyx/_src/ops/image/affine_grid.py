@@ -18,7 +18,7 @@ from sardonyx._src.ops.support.arithmetic import compute_in_float32
 from sardonyx._src.ops.support.body_text import element_type, promoted_type, scalar, vector
 from sardonyx._src.ops.support.shapes import merge_dims
 
-op = Operator("AffineGrid", tolerance="rounding")
+op = Operator("AffineGrid", tolerance="rounding", parameters=(1,))
 
 
 @op.infer(20)

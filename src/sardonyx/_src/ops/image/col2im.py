@@ -26,7 +26,7 @@ from sardonyx._src.ops.nn.windows import (
 from sardonyx._src.ops.support.arithmetic import promote_to_float32, round_to_type
 from sardonyx._src.ops.support.shapes import element_count
 
-op = Operator("Col2Im", tolerance="rounding")
+op = Operator("Col2Im", tolerance="rounding", parameters=(1, 2))
 
 
 def check_axes(inference: Inference, image: Sequence[Dim] | None, block: Sequence[Dim] | None) -> None:

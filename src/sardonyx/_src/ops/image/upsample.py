@@ -23,6 +23,7 @@ from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 op = Operator(
     "Upsample",
     tolerance="rounding",
+    parameters=(1,),
     enum_attributes={"mode": enum_values_by_version({1: ("nearest", "bilinear"), 7: ("nearest", "linear")})},
 )
 

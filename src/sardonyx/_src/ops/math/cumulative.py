@@ -92,7 +92,11 @@ def make_value_facet(fold: Callable[[Dim, Dim], Dim], first: int) -> ValueFacet:
 
 
 cum_sum = Operator(
-    "CumSum", tolerance="rounding", about="running sums along an axis.", computes_in_float32=True
+    "CumSum",
+    tolerance="rounding",
+    about="running sums along an axis.",
+    computes_in_float32=True,
+    parameters=(1,),
 )
 cum_sum.convert((14, 11))(promote_input(NARROW_FLOATS))
 cum_sum.convert((11, 0))(decompose_to_scan("Add", 0))
@@ -101,7 +105,11 @@ cum_sum.value(11, 14)(make_value_facet(dim_add, 0))
 cum_sum.eval(11, 14)(make_kernel(lambda x, axis: np.cumsum(x, axis, dtype=x.dtype), 0))
 
 cum_prod = Operator(
-    "CumProd", tolerance="rounding", about="running products along an axis.", computes_in_float32=True
+    "CumProd",
+    tolerance="rounding",
+    about="running products along an axis.",
+    computes_in_float32=True,
+    parameters=(1,),
 )
 cum_prod.convert((26, 0))(decompose_to_scan("Mul", 1))
 cum_prod.infer(26)(infer)

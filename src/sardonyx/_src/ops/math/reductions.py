@@ -201,6 +201,7 @@ def define(reduction: ReductionSpec) -> None:
         tolerance=reduction.tolerance,
         about=REDUCTION_SUMMARIES[reduction.name],
         reduction=True,
+        parameters=(1,),
         computes_in_float32=True,
         exact_in_half=reduction.tolerance == "exact",
     )

@@ -23,7 +23,7 @@ from sardonyx._src.ops.support.promotion import NARROW_FLOATS, cast, promote_inp
 from sardonyx._src.ops.support.shapes import axis_of
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-op = Operator("TopK", exact_in_half=True, computes_in_float32=True)
+op = Operator("TopK", exact_in_half=True, computes_in_float32=True, parameters=(1,))
 OUT_OF_RANGE = 1e300  # beyond the range of float
 
 

@@ -21,7 +21,7 @@ from sardonyx._src.ops.support.promotion import cast
 from sardonyx._src.ops.support.shapes import check_one_element
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-op = Operator("Dropout", tolerance="random", moves_data=True)
+op = Operator("Dropout", tolerance="random", moves_data=True, parameters=(1, 2))
 
 
 @op.infer(1, 6, 7, 10, 12, 13, 22)

@@ -21,7 +21,7 @@ from sardonyx._src.ops.nn.windows import values_per_axis
 from sardonyx._src.ops.support.promotion import NARROW_FLOATS, promote_input
 from sardonyx._src.ops.support.shapes import merge_dims, merge_shapes
 
-op = Operator("MaxUnpool")
+op = Operator("MaxUnpool", parameters=(2,))
 op.convert((22, 11))(promote_input(NARROW_FLOATS))
 
 

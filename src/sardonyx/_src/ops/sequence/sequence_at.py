@@ -11,7 +11,7 @@ from sardonyx._src.ops.control.joins import name_dims
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.sequence.positions import position_of, sequence_element
 
-op = Operator("SequenceAt")
+op = Operator("SequenceAt", parameters=(1,))
 
 
 @op.infer(11)

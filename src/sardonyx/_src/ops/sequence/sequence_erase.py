@@ -14,7 +14,7 @@ from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.persistent_sequence import PersistentSequence
 from sardonyx._src.ops.sequence.positions import position_of, sequence_element
 
-op = Operator("SequenceErase")
+op = Operator("SequenceErase", parameters=(1,))
 
 
 @op.infer(11)

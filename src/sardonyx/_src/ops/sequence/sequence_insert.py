@@ -15,7 +15,7 @@ from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.persistent_sequence import PersistentSequence
 from sardonyx._src.ops.sequence.positions import check_same_element_type, position_of, sequence_element
 
-op = Operator("SequenceInsert")
+op = Operator("SequenceInsert", parameters=(2,))
 
 
 @op.infer(11)

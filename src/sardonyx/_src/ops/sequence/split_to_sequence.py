@@ -15,7 +15,7 @@ from sardonyx._src.ops.api import Operator, RuntimeValue
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.support.shapes import axis_of
 
-op = Operator("SplitToSequence")
+op = Operator("SplitToSequence", parameters=(1,))
 
 
 @op.infer(11, 24)

@@ -21,7 +21,7 @@ from sardonyx._src.ops.support.arithmetic import round_to_type
 from sardonyx._src.ops.support.shapes import axis_of
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-op = Operator("DFT", tolerance="rounding")
+op = Operator("DFT", tolerance="rounding", parameters=(1, 2))
 
 
 @op.eval(17)

@@ -24,7 +24,7 @@ from sardonyx._src.ops.signal.output_type import (
     read_scalar,
 )
 
-op = Operator("MelWeightMatrix", tolerance="rounding")
+op = Operator("MelWeightMatrix", tolerance="rounding", parameters=(0, 1, 2, 3, 4))
 
 
 @op.infer(17)

@@ -20,7 +20,7 @@ from sardonyx._src.ops.signal.output_type import known_integer, read_integer
 from sardonyx._src.ops.support.arithmetic import promote_to_float32
 from sardonyx._src.ops.support.shapes import merge_dims
 
-op = Operator("STFT", tolerance="rounding")
+op = Operator("STFT", tolerance="rounding", parameters=(1, 3))
 
 
 @op.eval(17)

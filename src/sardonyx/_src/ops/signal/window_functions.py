@@ -98,7 +98,7 @@ WINDOW_DESCRIPTIONS = {
     "BlackmanWindow": "a sum of two cosines, which falls to 0 at both ends more smoothly than one does.",
 }
 for name, coefficients in COEFFICIENTS.items():
-    op = Operator(name, tolerance="rounding", about=WINDOW_DESCRIPTIONS[name])
+    op = Operator(name, tolerance="rounding", about=WINDOW_DESCRIPTIONS[name], parameters=(0,))
     op.infer(17)(infer)
     op.eval(17)(window(coefficients))
     op.body(17, opset=13)(body(coefficients))

@@ -19,7 +19,7 @@ from sardonyx._src.ops.support.body_text import scalar, vector
 from sardonyx._src.ops.support.shapes import axes_of
 from sardonyx._src.ops.tensor.zeros import zero
 
-op = Operator("CenterCropPad")
+op = Operator("CenterCropPad", parameters=(1,))
 
 
 @op.infer(18)

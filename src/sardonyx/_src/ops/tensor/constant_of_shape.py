@@ -19,7 +19,7 @@ from sardonyx._src.ops.inference import Inference, Known, Result
 from sardonyx._src.ops.tensor.elements import MAX_KNOWN_ELEMENTS, numbers
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-op = Operator("ConstantOfShape", sizes_input=0)
+op = Operator("ConstantOfShape", sizes_input=0, parameters=(0,))
 CONSTANT_OF_SHAPE_VERSIONS = (9, 20, 21, 23, 24, 25)
 ZERO = np.zeros(1, np.float32)
 

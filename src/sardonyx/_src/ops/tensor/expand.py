@@ -26,7 +26,7 @@ from sardonyx._src.ops.tensor.elements import (
 from sardonyx._src.ops.tensor.zeros import zero
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-op = Operator("Expand", moves_data=True, size_rule="broadcast_shape", sizes_input=1)
+op = Operator("Expand", moves_data=True, size_rule="broadcast_shape", sizes_input=1, parameters=(1,))
 
 
 @op.convert((8, 0))

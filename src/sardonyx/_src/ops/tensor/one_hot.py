@@ -18,7 +18,7 @@ from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.support.shapes import axis_of, check_one_element
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-op = Operator("OneHot", moves_data=True)
+op = Operator("OneHot", moves_data=True, parameters=(1, 2))
 
 
 @op.infer(9, 11, 28)

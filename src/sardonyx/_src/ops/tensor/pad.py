@@ -31,6 +31,7 @@ op = Operator(
     "Pad",
     moves_data=True,
     under_permutation="pad",
+    parameters=(1, 2, 3),
     enum_attributes={"mode": enum_values_by_version(PAD_MODES)},
 )
 

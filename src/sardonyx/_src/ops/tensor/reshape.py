@@ -26,7 +26,9 @@ from sardonyx._src.ops.tensor.elements import numbers, reshape_value_facet
 from sardonyx._src.ops.tensor.zeros import zero
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-op = Operator("Reshape", moves_data=True, size_rule="target_shape", sizes_input=1, keeps_order="always")
+op = Operator(
+    "Reshape", moves_data=True, size_rule="target_shape", sizes_input=1, keeps_order="always", parameters=(1,)
+)
 RESHAPE_VERSIONS = (5, 13, 14, 19, 21, 23, 24, 25)
 
 

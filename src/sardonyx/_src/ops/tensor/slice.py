@@ -22,7 +22,14 @@ from sardonyx._src.ops.tensor.elements import elements, numbers, restore_element
 from sardonyx._src.ops.tensor.slicing import index_array, known_slice, slice_array, sliced_dim
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-op = Operator("Slice", moves_data=True, under_permutation="slice", size_rule="slice_ends", sizes_input=2)
+op = Operator(
+    "Slice",
+    moves_data=True,
+    under_permutation="slice",
+    size_rule="slice_ends",
+    sizes_input=2,
+    parameters=(1, 2, 3, 4),
+)
 Ranges = tuple[
     Sequence[Dim], Sequence[Dim], Sequence[int], Sequence[Dim]
 ]  # starts, ends, axes from the front, steps

@@ -23,7 +23,7 @@ from sardonyx._src.ops.support.shapes import axis_of
 from sardonyx._src.ops.tensor.elements import elements, numbers, restore_element_type
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-op = Operator("Split", moves_data=True, under_permutation="along_axis", sizes_input=1)
+op = Operator("Split", moves_data=True, under_permutation="along_axis", sizes_input=1, parameters=(1,))
 
 
 @op.eval(1)

@@ -19,7 +19,7 @@ from sardonyx._src.ops.support.axes import move_axes_to_attribute, move_axes_to_
 from sardonyx._src.ops.support.shapes import axes_of
 from sardonyx._src.ops.tensor.elements import numbers, reshape_value_facet
 
-op = Operator("Squeeze", moves_data=True, under_permutation="squeeze", keeps_order="always")
+op = Operator("Squeeze", moves_data=True, under_permutation="squeeze", keeps_order="always", parameters=(1,))
 
 
 @op.eval(1, 11)

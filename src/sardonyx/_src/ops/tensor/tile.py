@@ -23,7 +23,7 @@ from sardonyx._src.ops.tensor.elements import MAX_KNOWN_ELEMENTS, elements, numb
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
 BEYOND_ANY_AXIS = 1 << 62
-op = Operator("Tile", moves_data=True, sizes_input=1)
+op = Operator("Tile", moves_data=True, sizes_input=1, parameters=(1,))
 
 
 @op.eval(1)

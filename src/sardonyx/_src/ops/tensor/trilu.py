@@ -16,7 +16,7 @@ from sardonyx._src.ops.support.shapes import same_tensor
 from sardonyx._src.ops.tensor.zeros import zero
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-op = Operator("Trilu", moves_data=True)
+op = Operator("Trilu", moves_data=True, parameters=(1,))
 
 
 @op.convert((14, 0))

@@ -18,7 +18,7 @@ from sardonyx._src.ops.support.shapes import axes_of
 from sardonyx._src.ops.tensor.elements import numbers, reshape_value_facet
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-op = Operator("Unsqueeze", moves_data=True, keeps_order="always")
+op = Operator("Unsqueeze", moves_data=True, keeps_order="always", parameters=(1,))
 
 
 @op.eval(1, 11)

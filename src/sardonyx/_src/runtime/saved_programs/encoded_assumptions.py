@@ -1,16 +1,29 @@
 """Assumptions in the documents of saved programs: a list of rounds, each a list of pairs.
 
-A pair is the output of an If and whether it takes its then_branch, or a value and its rank.
+A pair is the output of an If and whether it takes its then_branch, a value and its rank, or an input and its elements: their
+type, their shape and their bytes in hexadecimal.
 """
 
 from __future__ import annotations
 
-from sardonyx._src.compile.program.assumptions import Assumption, Assumptions, BranchTaken, RankObserved
+import math
+
+import numpy as np
+
+from sardonyx._src.compile.program.assumptions import (
+    MAX_PARAMETER_ELEMENTS,
+    Assumption,
+    Assumptions,
+    BranchTaken,
+    ElementsObserved,
+    RankObserved,
+)
 from sardonyx._src.runtime.saved_programs.container import (
     Json,
     expect_integer,
     expect_list,
     expect_string,
+    require,
 )
 
 MAX_RANK = 64
@@ -26,6 +39,8 @@ def encode_assumption(assumption: Assumption) -> Json:
             return [output, is_then]
         case RankObserved(value, rank):
             return [value, rank]
+        case ElementsObserved(input, dtype, shape, data):
+            return [input, [dtype, list(shape), data.hex()]]
 
 
 def decode_assumptions(entry: Json) -> Assumptions:
@@ -33,8 +48,22 @@ def decode_assumptions(entry: Json) -> Assumptions:
     return tuple(frozenset(map(decode_assumption, expect_list(round_))) for round_ in expect_list(entry))
 
 
+def decode_elements(name: str, entry: Json) -> ElementsObserved:
+    dtype, shape, data = expect_list(entry, 3)
+    element_type = np.dtype(expect_string(dtype))
+    dims = tuple(expect_integer(dim, MAX_PARAMETER_ELEMENTS) for dim in expect_list(shape))
+    elements = bytes.fromhex(expect_string(data))
+    count = math.prod(dims)
+    require(
+        element_type.kind in "biuf" and len(elements) == count * element_type.itemsize, "elements are damaged"
+    )
+    return ElementsObserved(name, element_type.name, dims, elements)
+
+
 def decode_assumption(entry: Json) -> Assumption:
     name, assumed = expect_list(entry, 2)
     if isinstance(assumed, bool):
         return BranchTaken(expect_string(name), is_then=assumed)
+    if isinstance(assumed, list):
+        return decode_elements(expect_string(name), assumed)
     return RankObserved(expect_string(name), expect_integer(assumed, MAX_RANK))

@@ -247,6 +247,7 @@ class ImageReader:
             self.guards(),
             assumed_branches=self.assumed_branches({value.name for value in output_tensors}),
             observations=self.observations(),
+            parameters=tuple(map(expect_string, expect_list(self.document["parameters"]))),
             precision=self.precision(),
         )
 

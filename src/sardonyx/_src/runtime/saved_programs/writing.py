@@ -96,6 +96,7 @@ def encode_parts(
             ]
             for node, observation in program.observations.items()
         ],
+        "parameters": list(program.parameters),
         "assumed_branches": [
             [name, branch.output, branch.is_then] for name, branch in program.assumed_branches.items()
         ],

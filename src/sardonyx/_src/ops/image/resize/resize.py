@@ -48,6 +48,7 @@ op = Operator(
     tolerance="rounding",
     computes_in_float32=True,
     size_rule="lengths",
+    parameters=(1, 2, 3),
     enum_attributes={
         "coordinate_transformation_mode": enum_values_by_version(COORDINATE_MODES),
         "keep_aspect_ratio_policy": enum_values(*POLICIES),

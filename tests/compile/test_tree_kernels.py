@@ -311,6 +311,16 @@ def test_classes_without_votes_win_nothing() -> None:
     assert_equal_runs(model, random_rows(1, 50))
 
 
+@pytest.mark.parametrize("votes", [1, 40])
+@pytest.mark.parametrize("trees", [1, 9])
+def test_many_classes(votes: int, trees: int) -> None:
+    """Walks whose rows are finished together: votes as lists and as tables, blocks that are full and not."""
+    shape = TreeShape(trees=trees, leaves=600, votes=votes)
+    lists = RandomTrees(20, shape, 40).attributes("class") | {"classlabels_int64s": list(range(7, 47))}
+    model = tree_model("TreeEnsembleClassifier", 3, np.float32, lists, outputs=2)
+    assert_equal_runs(model, *(random_rows(n, n) for n in (1, 4, 5, 15, 16, 17, 31, 32, 33, 100)))
+
+
 # --- all widths of vectors -----------------------------------------------------------------------
 
 

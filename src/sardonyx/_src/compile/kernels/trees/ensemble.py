@@ -16,7 +16,13 @@ from sardonyx._src.compile.kernels.trees.layouts import BitTable, WalkTable, bit
 from sardonyx._src.compile.kernels.trees.levels import Levels, levels_of
 from sardonyx._src.compile.kernels.trees.splits import splits_of
 from sardonyx._src.compile.kernels.trees.variant import PARAMETERS, BitKind, ResultKind, TreeVariant
-from sardonyx._src.compile.kernels.trees.votes import Combine, VoteTable, vote_table
+from sardonyx._src.compile.kernels.trees.votes import (
+    MAX_DENSE_GROWTH,
+    MAX_DENSE_GROWTH_IN_LANES,
+    Combine,
+    VoteTable,
+    vote_table,
+)
 from sardonyx._src.compile.kernels.tuning import TreeTuning, tuning_for
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
@@ -74,12 +80,13 @@ def tables_of(ensemble: Ensemble, target: Target) -> TreeTables | None:
     walk = walk_table(splits, columns, levels, TreeTuning.chains)
     if walk is None:
         return None
-    combine = COMBINES[ensemble.function]
-    votes = vote_table(ensemble.forest, walk.leaves, levels, len(walk.roots), ensemble.targets, combine)
     bits = None
     if levels is not None and tuning_for(target).trees.vectors and target.lanes > 1:
         bits = bit_table(splits, columns, levels, 4 * block_lanes(target), TreeTuning.unroll_splits)
         bits = bits if is_faster(bits, levels, target) else None
+    growth = MAX_DENSE_GROWTH if bits is None else MAX_DENSE_GROWTH_IN_LANES
+    combine, trees = COMBINES[ensemble.function], len(walk.roots)
+    votes = vote_table(ensemble.forest, walk.leaves, levels, trees, ensemble.targets, combine, growth)
     return TreeTables(columns, walk, bits, votes, float(len(splits)) if levels is None else levels.steps)
 
 

@@ -27,10 +27,10 @@ def tree_module(name: str, target: Target, variant: TreeVariant) -> str:
         first = block * block_rows
         count = b.min(rows - first, block_rows)
         if variant.bits == "none":
-            walk_block(b, first, count)
+            walk_rows(b, first, count)
         else:
             with b.if_then(count <= TreeTuning.max_walked_rows):
-                walk_block(b, first, count)
+                walk_block(b, first, count, 1)
             lanes = block_lanes(target)
             with b.if_then((count > TreeTuning.max_walked_rows) & (count <= lanes // 2)):
                 evaluate_block(b, first, count, lanes // 2)
@@ -44,21 +44,39 @@ def votes_of(b: TreeKernelBuilder) -> Votes:
     return Votes(b, variant.votes, variant.combine, variant.weight, b.integer("num_targets"))
 
 
-def walk_block(b: TreeKernelBuilder, first: LLVMValue, count: LLVMValue) -> None:
-    """The rows of a block one by one, each through several trees at a time."""
+def walk_rows(b: TreeKernelBuilder, first: LLVMValue, count: LLVMValue) -> None:
+    """The rows of a block; where classes compete, many rows are finished together."""
+    lanes = b.target.lanes
+    if b.variant.result != "classes" or lanes == 1:
+        walk_block(b, first, count, 1)
+        return
+    with b.if_then(count <= TreeTuning.max_walked_rows):
+        walk_block(b, first, count, 1)
+    with b.if_then(count > TreeTuning.max_walked_rows):
+        walk_block(b, first, count, lanes)
+
+
+def walk_block(b: TreeKernelBuilder, first: LLVMValue, count: LLVMValue, lanes: int) -> None:
+    """The rows of a block one by one, each through several trees at a time.
+
+    lanes: the rows that are finished together; totals are [rows / lanes, targets, lanes].
+    """
     votes, targets, chains = votes_of(b), b.integer("num_targets"), TreeTuning.chains
     pack_rows(b, b.variant, first, count, None)
-    totals, row_size = b.totals, b.integer("columns") + 1
-    with b.loop(i64(b, 0), count * targets, name="total") as i:
-        store_at(b, totals, i, votes.start(1))
+    totals, row_size, shift = b.totals, b.integer("columns") + 1, lanes.bit_length() - 1
+    groups = (count + (lanes - 1)) >> shift
+    with b.loop(i64(b, 0), groups * targets, name="total") as i:
+        store_at(b, totals, i * lanes, votes.start(lanes))
     all_trees = b.integer("packed_trees")
     with b.loop(i64(b, 0), all_trees, chains, "tree") as tree, b.loop(i64(b, 0), count, name="row") as row:
-        own = b.gep(totals, row * targets, "double")
+        own = b.gep(totals, (row >> shift) * targets * lanes + (row & (lanes - 1)), "double")
         leaves = walk_trees(b, b.gep(b.scratch, row * row_size), tree, b.variant.column_bits)
         for chain, leaf in enumerate(leaves):
-            votes.add(leaf, tree + chain, own)
-    with b.loop(i64(b, 0), count, name="row") as row:
-        finish_rows(b, b.gep(totals, row * targets, "double"), first + row, i64(b, 1), 1)
+            votes.add(leaf, tree + chain, own, lanes)
+    with b.loop(i64(b, 0), groups, name="group") as group:
+        start = group * lanes
+        own = b.gep(totals, start * targets, "double")
+        finish_rows(b, own, first + start, b.min(count - start, lanes), lanes)
 
 
 def evaluate_block(b: TreeKernelBuilder, first: LLVMValue, count: LLVMValue, lanes: int) -> None:
@@ -69,7 +87,7 @@ def evaluate_block(b: TreeKernelBuilder, first: LLVMValue, count: LLVMValue, lan
     with b.loop(i64(b, 0), b.integer("num_targets"), name="total") as i:
         store_at(b, totals, i * lanes, votes.start(lanes))
     with b.loop(i64(b, 0), b.integer("trees"), name="tree") as tree:
-        votes.add(find_leaves(b, b.variant.bits, tree, lanes), tree, totals)
+        votes.add(find_leaves(b, b.variant.bits, tree, lanes), tree, totals, lanes)
     finish_rows(b, totals, first, count, lanes)
 
 

@@ -25,10 +25,8 @@ from sardonyx._src.ops.ml.forest import Forest, Ints
 VoteKind: TypeAlias = Literal["tree", "dense", "sparse"]
 Combine: TypeAlias = Literal["add", "min", "max"]
 DOUBLE = LLVMType("double")
-MAX_DENSE_ENTRIES, MAX_DENSE_GROWTH = (
-    1 << 16,
-    4,
-)  # of a table of all leaves and targets, the latter times the votes
+# Of a table of all leaves and targets, times the votes: where leaves are added one by one, or in many lanes at a time.
+MAX_DENSE_GROWTH, MAX_DENSE_GROWTH_IN_LANES = 4, 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,9 +45,18 @@ class VoteTable:
 
 
 def vote_table(
-    forest: Forest, leaves: Ints, levels: Levels | None, trees: int, targets: int, combine: Combine
+    forest: Forest,
+    leaves: Ints,
+    levels: Levels | None,
+    trees: int,
+    targets: int,
+    combine: Combine,
+    max_growth: int,
 ) -> VoteTable:
-    """leaves: the leaf of the forest of each number.  trees: their number, with those that pad the last chain."""
+    """leaves: the leaf of the forest of each number.  trees: their number, with those that pad the last chain.
+
+    max_growth: of a table of all leaves and targets, times the votes.
+    """
     counts = np.append(forest.starts[leaves + 1] - forest.starts[leaves], 0)
     starts = np.concatenate([[0], np.cumsum(counts)])
     votes = np.arange(starts[-1]) + np.repeat(np.append(forest.starts[leaves], 0) - starts[:-1], counts)
@@ -62,8 +69,8 @@ def vote_table(
         single[owner] = weight
         return VoteTable("tree", single, tree_targets, np.zeros(1, np.int32))
     places = owner * targets + target
-    is_small = len(counts) * targets <= max(MAX_DENSE_ENTRIES, MAX_DENSE_GROWTH * len(votes))
-    if is_small and len(counts) * targets < 1 << 31 and len(np.unique(places)) == len(places):
+    entries = len(counts) * targets
+    if entries <= max_growth * len(votes) and entries < 1 << 31 and len(np.unique(places)) == len(places):
         dense = np.full(len(counts) * targets, none)
         dense[places] = weight
         return VoteTable("dense", dense, np.zeros(1, np.int32), np.zeros(1, np.int32))
@@ -111,31 +118,31 @@ class Votes:
         """A total without votes."""
         return self.b.constant(-0.0 if self.combine == "add" else float("nan"), LLVMType("double", lanes))
 
-    def add(self, leaf: LLVMValue, tree: LLVMValue, totals: str) -> None:
-        """Adds the votes of a leaf in each lane, [lanes] i32."""
+    def add(self, leaf: LLVMValue, tree: LLVMValue, totals: str, step: int) -> None:
+        """Adds the votes of a leaf in each lane, [lanes] i32, to totals of targets that are `step` apart."""
         b, lanes = self.b, leaf.type.lanes
         weights = b.pointer("weights")
         if self.kind == "tree":
             target = load_at(b, b.pointer("targets"), tree, "i32").convert("sext", "i64")
-            self.update(b.gep(totals, target * lanes, "double"), load_lanes(b, weights, leaf, self.element))
+            self.update(b.gep(totals, target * step, "double"), load_lanes(b, weights, leaf, self.element))
         elif self.kind == "dense":
-            self.add_dense(leaf, weights, totals)
+            self.add_dense(leaf, weights, totals, step)
         elif lanes == 1:
-            self.add_list(leaf, totals, 1)
+            self.add_list(leaf, totals, step)
         else:
             numbers = b.new_slot("leaves", leaf.type)
             b.store(numbers, leaf)
             with b.loop(i64(b, 0), i64(b, lanes), name="lane") as lane:
                 own = load_at(b, numbers.name, lane, "i32")
-                self.add_list(own, b.gep(totals, lane, "double"), lanes)
+                self.add_list(own, b.gep(totals, lane, "double"), step)
 
-    def add_dense(self, leaf: LLVMValue, weights: str, totals: str) -> None:
+    def add_dense(self, leaf: LLVMValue, weights: str, totals: str, step: int) -> None:
         """Adds a row of the table of all leaves and targets."""
         b, lanes = self.b, leaf.type.lanes
         first = leaf * b.splat(self.num_targets.convert("trunc", "i32"), lanes)
         with b.loop(i64(b, 0), self.num_targets, name="target") as target:
             place = first + b.splat(target.convert("trunc", "i32"), lanes)
-            self.update(b.gep(totals, target * lanes, "double"), load_lanes(b, weights, place, self.element))
+            self.update(b.gep(totals, target * step, "double"), load_lanes(b, weights, place, self.element))
 
     def add_list(self, leaf: LLVMValue, totals: str, step: int) -> None:
         """Adds the votes of one leaf to totals that are `step` apart."""

@@ -1,0 +1,41 @@
+"""resolve-optionals: read a value where an optional that certainly holds it is asked for it.
+
+Spec:    OptionalGetElement-15 -18 -28, OptionalHasElement-15 -18 -28, Optional-15 -28
+Before:  g (float[2] x) => (float[2] y) { o = Optional(x)  e = OptionalGetElement(o)  y = Neg(e) }
+After:   g (float[2] x) => (float[2] y) { y = Neg(x) }
+Keeps:   optionals that inputs, loops or branches give; empty ones; results exactly.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir.tensors import Tensor
+from sardonyx._src.ir.types import OptionalType
+from sardonyx._src.rewrite.api import rewrite
+from sardonyx._src.rewrite.engine.edit import Edit
+
+
+@rewrite(root=("OptionalGetElement", "OptionalHasElement"), phase="simplify")
+def resolve_optionals(node: Node, edit: Edit) -> bool:
+    value = held_value(node.inputs[0] if node.inputs else None, edit)
+    if value is None:
+        return False
+    if edit.is_a(node, "OptionalHasElement"):
+        true = Tensor.of(np.array(True))
+        return edit.replace_with_constants(node, {node.outputs[0]: true})
+    if not edit.is_a(node, "OptionalGetElement") or not edit.replace_uses(node.outputs[0], value):
+        return False
+    edit.prune(node)
+    return True
+
+
+def held_value(value: Value | None, edit: Edit) -> Value | None:
+    """The value of an optional; the value itself where it is a tensor or a sequence, which some versions accept."""
+    if value is None or value.type is None:
+        return None
+    if not isinstance(value.type, OptionalType):
+        return value
+    node = edit.producer(value, "Optional")
+    return node.inputs[0] if node is not None and node.inputs else None

@@ -54,6 +54,7 @@ FILES_THAT_NAME_OPERATORS = {
     "compile/prepare/promote_half.py": "inserts Casts, and gives bounds to Clip",
     "grad/detection.py": "finds one operator, Gradient",
     "rewrite/support/attention.py": "the texts of one pattern, attention",
+    "rewrite/support/sequences.py": "follows the nodes that put a sequence together, each with its own meaning",
     "rewrite/support/splits.py": "emits Splits",
     "score/zip_maps.py": "removes one operator, ZipMap",
     "measure/products.py": "the table of the multiply-adds of products, one line each",

@@ -70,13 +70,13 @@ def emit_parts(node: Node, axis: int, sizes: Sequence[int], edit: Edit) -> list[
     assert operator is not None, "Split can be inserted"
     inputs, attributes = [node.inputs[0]], {"axis": axis}
     if operator.version < 13:
-        made = edit.make(
+        new = edit.make(
             "Split", inputs, {**attributes, "split": tuple(sizes)}, before=node, outputs=len(sizes)
         )
     else:
         lengths = edit.make_constant(np.array(sizes, np.int64), f"{node.name or 'split'}/sizes", before=node)
-        made = edit.make("Split", [*inputs, lengths], attributes, before=node, outputs=len(sizes))
-    return list(made.outputs)
+        split = edit.make("Split", [*inputs, lengths], attributes, before=node, outputs=len(sizes))
+    return list(split.outputs)
 
 
 def drop_axis(part: Value, axis: int, node: Node, edit: Edit) -> Value:

@@ -27,7 +27,7 @@ from sardonyx._src.ir.build import attribute
 from sardonyx._src.ir.clone import Copier
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.rewrite.api import rewrite
-from sardonyx._src.rewrite.engine.edit import Edit
+from sardonyx._src.rewrite.engine.edit import Edit, trim_inputs
 
 INSERTED = ("Gather", "Slice", "Concat", "Transpose", "Reshape")
 
@@ -121,7 +121,7 @@ def emit_loop(collection: Collection, edit: Edit) -> Node:
     body.outputs = [*body.outputs[: number + 1], *body.outputs[number + 2 :], row]
     body.remove(insert)
     body.remove_input(body.inputs[number + 2])
-    inputs = [*loop.inputs[: number + 2], *loop.inputs[number + 3 :]]
+    inputs = trim_inputs([*loop.inputs[: number + 2], *loop.inputs[number + 3 :]])
     names, collected = edit.names(outer(loop)), loop.outputs[number]
     kept = [value for value in loop.outputs if value is not collected]
     outputs = [Value(names.fresh(value.name) if value.name else "") for value in (*kept, collected)]

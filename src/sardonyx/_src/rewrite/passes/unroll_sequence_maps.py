@@ -39,8 +39,8 @@ def unroll_sequence_maps(node: Node, edit: Edit) -> bool:
         return False
     results = [edit.copy(body, row, before=node) for row in rows]
     columns = list(zip(*results, strict=True))
-    made = [edit.make("SequenceConstruct", column, before=node).outputs[0] for column in columns]
-    edit.transfer_outputs(node, made[: len(node.outputs)])
+    new = [edit.make("SequenceConstruct", column, before=node).outputs[0] for column in columns]
+    edit.transfer_outputs(node, new[: len(node.outputs)])
     return True
 
 

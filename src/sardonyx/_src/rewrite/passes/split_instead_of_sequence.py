@@ -70,7 +70,7 @@ def emit_parts(node: Node, axis: int, sizes: Sequence[int], edit: Edit) -> list[
     assert operator is not None, "Split can be inserted"
     inputs, attributes = [node.inputs[0]], {"axis": axis}
     if operator.version < 13:
-        new = edit.make(
+        split = edit.make(
             "Split", inputs, {**attributes, "split": tuple(sizes)}, before=node, outputs=len(sizes)
         )
     else:

@@ -37,10 +37,10 @@ def unroll_sequence_maps(node: Node, edit: Edit) -> bool:
         return False
     if len(rows) * sum(1 for _ in nodes(body)) > MAX_UNROLLED_NODES:
         return False
-    results = [edit.copy(body, row, before=node) for row in rows]
-    columns = list(zip(*results, strict=True))
-    new = [edit.make("SequenceConstruct", column, before=node).outputs[0] for column in columns]
-    edit.transfer_outputs(node, new[: len(node.outputs)])
+    bodies = [edit.copy(body, row, before=node) for row in rows]
+    columns = list(zip(*bodies, strict=True))
+    results = [edit.make("SequenceConstruct", column, before=node).outputs[0] for column in columns]
+    edit.transfer_outputs(node, results[: len(node.outputs)])
     return True
 
 

@@ -45,6 +45,14 @@ def test_an_element_is_read(position: int, element: str) -> None:
     )
 
 
+def test_an_input_that_is_an_output_is_copied() -> None:
+    assert_becomes(
+        f"{X} <int64 i = {{1}}> {{ s = SequenceConstruct(x, z) y = SequenceAt(s, i) }}",
+        f"{X} {{ y = Identity(z) }}",
+        PASS,
+    )
+
+
 def test_a_position_outside_is_kept() -> None:
     for position in (2, -3):
         text = f"{X} <int64 i = {{{position}}}> {{ s = SequenceConstruct(x, z) a = SequenceAt(s, i) y = Neg(a) }}"

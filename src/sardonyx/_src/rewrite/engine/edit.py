@@ -58,6 +58,14 @@ class Edit(View):
             self.touch(value.producer)
         return True
 
+    def forward(self, node: Node, value: Value) -> bool:
+        """Replace a node whose first output equals `value`, by an Identity where both have to keep their names."""
+        if self.replace_uses(node.outputs[0], value):
+            self.prune(node)
+            return True
+        is_insertable = node.graph is not None and self.can_insert("Identity", node.graph)
+        return is_insertable and self.replace(node, "Identity", [value])
+
     def transfer_output(self, value: Value, other: Value) -> bool:
         """Make a public value the output of the node that produces `other`, in place of `other`."""
         source_node, target_node = value.producer, other.producer

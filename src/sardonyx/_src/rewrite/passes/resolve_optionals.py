@@ -1,6 +1,7 @@
 """resolve-optionals: read a value where an optional that certainly holds it is asked for it.
 
-Spec:    OptionalGetElement-15 -18 -28, OptionalHasElement-15 -18 -28, Optional-15 -28
+Spec:    OptionalGetElement-15 -18 -28, OptionalHasElement-15 -18 -28, Optional-15 -28,
+         Identity-1 -13 -14 -16 -19 -21 -23 -24 -25
 Before:  g (float[2] x) => (float[2] y) { o = Optional(x)  e = OptionalGetElement(o)  y = Neg(e) }
 After:   g (float[2] x) => (float[2] y) { y = Neg(x) }
 Keeps:   optionals that inputs, loops or branches give; empty ones; results exactly.
@@ -25,10 +26,7 @@ def resolve_optionals(node: Node, edit: Edit) -> bool:
     if edit.is_a(node, "OptionalHasElement"):
         true = Tensor.of(np.array(True))
         return edit.replace_with_constants(node, {node.outputs[0]: true})
-    if not edit.is_a(node, "OptionalGetElement") or not edit.replace_uses(node.outputs[0], value):
-        return False
-    edit.prune(node)
-    return True
+    return edit.is_a(node, "OptionalGetElement") and edit.forward(node, value)
 
 
 def held_value(value: Value | None, edit: Edit) -> Value | None:

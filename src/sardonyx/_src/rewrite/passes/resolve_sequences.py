@@ -1,7 +1,8 @@
 """resolve-sequences: read tensors where a sequence with known elements holds them.
 
 Spec:    SequenceAt-11, SequenceLength-11, ConcatFromSequence-11, SequenceConstruct-11, SequenceEmpty-11,
-         SequenceInsert-11, SequenceErase-11, Concat-4 -11 -13, Unsqueeze-1 -11 -13 -21 -23 -24 -25
+         SequenceInsert-11, SequenceErase-11, Concat-4 -11 -13, Unsqueeze-1 -11 -13 -21 -23 -24 -25,
+         Identity-1 -13 -14 -16 -19 -21 -23 -24 -25
 Before:  g (float[2] x, float[3] z) => (float[] y) {
            s = SequenceConstruct(x, z)  y = ConcatFromSequence<axis = 0>(s)
          }
@@ -36,10 +37,7 @@ def resolve_sequences(node: Node, edit: Edit) -> bool:
 
 def take_element(node: Node, elements: list[Value], edit: Edit) -> bool:
     position = position_of(node, 1, 0, len(elements), edit)
-    if position is None or not edit.replace_uses(node.outputs[0], elements[position]):
-        return False
-    edit.prune(node)
-    return True
+    return position is not None and edit.forward(node, elements[position])
 
 
 def concatenate(node: Node, elements: list[Value], edit: Edit) -> bool:

@@ -110,18 +110,18 @@ def test_dequantize_of_quantize_reuses_the_rounded_float() -> None:
     [
         (
             "QuantizeLinear",
-            QUANTIZE | {"precision": DataType.FLOAT16.value},
+            QUANTIZE | {"precision": DataType.FLOAT8E5M2.value},
             [DataType.FLOAT, DataType.FLOAT],
         ),
         (
             "QuantizeLinear",
-            QUANTIZE | {"output_dtype": DataType.INT4.value},
+            QUANTIZE | {"output_dtype": DataType.UINT32.value},
             [DataType.FLOAT, DataType.FLOAT],
         ),
-        ("QuantizeLinear", QUANTIZE, [DataType.INT32, DataType.FLOAT]),
+        ("QuantizeLinear", QUANTIZE, [DataType.INT64, DataType.FLOAT]),
         (
             "DequantizeLinear",
-            DEQUANTIZE | {"output_dtype": DataType.FLOAT16.value},
+            DEQUANTIZE | {"output_dtype": DataType.DOUBLE.value},
             [DataType.INT8, DataType.FLOAT],
         ),
         ("DequantizeLinear", DEQUANTIZE, [DataType.UINT32, DataType.FLOAT]),

@@ -31,12 +31,23 @@ LLVM_ELEMENTS: Mapping[DataType, Element] = {
     DataType.UINT64: "u64",
 }
 
+# Types of a code in a byte, in memory and in registers: floats of at most 8 bits, whose conversions are in `minifloats`,
+# and integers of fewer than 8 bits, of which the low bits count.
+MINIFLOAT_TYPES = frozenset(t for t in DataType if t.is_float and t.bits <= 8)
+SHORT_INTEGERS = frozenset(t for t in DataType if t.is_integer and t.bits < 8)
+CODED_TYPES = MINIFLOAT_TYPES | SHORT_INTEGERS
+# The types of all tensors that elementwise kernels read and write.
+STORED_ELEMENTS: Mapping[DataType, Element] = {
+    **LLVM_ELEMENTS,
+    **dict[DataType, Element].fromkeys(CODED_TYPES, "u8"),
+}
+
 HALF_TYPES = frozenset({DataType.FLOAT16, DataType.BFLOAT16})  # computed in float32
 
 
 def memory_type(dtype: DataType) -> LLVMType:
     """The type of an element in memory."""
-    return LLVMType("u8" if dtype is DataType.BOOL else LLVM_ELEMENTS[dtype])
+    return LLVMType("u8" if dtype is DataType.BOOL else STORED_ELEMENTS[dtype])
 
 
 def from_memory(value: LLVMValue, dtype: DataType) -> LLVMValue:
@@ -46,7 +57,7 @@ def from_memory(value: LLVMValue, dtype: DataType) -> LLVMValue:
 
 def to_memory(value: LLVMValue, dtype: DataType) -> LLVMValue:
     """A value as its type in memory, to be stored."""
-    assert value.type.element == LLVM_ELEMENTS[dtype], f"stored value must be {dtype.text}; got {value}"
+    assert value.type.element == STORED_ELEMENTS[dtype], f"stored value must be {dtype.text}; got {value}"
     return value.convert("zext", "u8") if dtype is DataType.BOOL else value
 
 
@@ -98,10 +109,20 @@ def resize_integer(value: LLVMValue, element: Element) -> LLVMValue:
 
 def truncate_to_integer(builder: FunctionBuilder, value: LLVMValue, target: LLVMType) -> LLVMValue:
     """Floats rounded toward zero, as int32, or int64 if the target type needs it; out of range: the lowest integer."""
-    assert target.element != "u64", "target of floats must not be uint64"
+    if target.element == "u64":
+        return truncate_to_uint64(builder, value)
     is_long = target.bits == 64 or target.element == "u32"
     limit = 2.0 ** (63 if is_long else 31)
     integral = builder.call_intrinsic("trunc", value)
     in_range = (integral >= -limit) & (integral < limit)
     safe = builder.select(in_range, integral, builder.constant(-limit, value.type))
     return safe.convert("fptosi", "i64" if is_long else "i32")
+
+
+def truncate_to_uint64(builder: FunctionBuilder, value: LLVMValue) -> LLVMValue:
+    """Floats rounded toward zero as int64, without 2**63 where they are not below it, which then is the highest bit."""
+    signed = value.type.with_element("i64")
+    is_high = value >= 2.0**63
+    rest = builder.select(is_high, value - 2.0**63, value)
+    high = builder.select(is_high, -(2**63), builder.constant(0, signed))
+    return truncate_to_integer(builder, rest, signed) ^ high

@@ -32,6 +32,7 @@ from sardonyx._src.compile.codegen.integer_ops import (
 from sardonyx._src.compile.codegen.math.double_functions import DOUBLE_FUNCTIONS
 from sardonyx._src.compile.codegen.math.function import VectorFunction, VectorFunctionDefinitions
 from sardonyx._src.compile.codegen.math.table import VECTOR_FUNCTIONS
+from sardonyx._src.compile.codegen.minifloats import MINIFLOAT_CONVERSIONS
 
 INTRINSIC_NAMES = {"sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "round": "roundeven", "trunc": "trunc"}
 LoadLocal: TypeAlias = Callable[["Local"], LLVMValue]
@@ -240,6 +241,7 @@ UNARY_OPS: Mapping[str, Callable[[FunctionBuilder, LLVMValue], LLVMValue]] = {
     "isnan": lambda builder, x: x.ne(x),
     "isinf": emit_isinf,
     "not": emit_not,
+    **MINIFLOAT_CONVERSIONS,
 }
 BINARY_OPS: Mapping[str, Callable[[FunctionBuilder, LLVMValue, LLVMValue], LLVMValue]] = {
     "add": lambda builder, a, b: a + b,

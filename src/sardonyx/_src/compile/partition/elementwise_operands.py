@@ -29,6 +29,11 @@ def broadcast_shape(scope: Scope, node: Node, index: int, value: Value, whole: S
     shape = None if dims is None else align_dims(node, index, dims, whole)
     if shape is None or (node.op_type in QUANTIZATION and index > 0 and not has_one_shape(scope, node)):
         return None
+    if node.op_type in QUANTIZATION and index > 0 and quantization.is_blocked(node, dims or (), whole):
+        blocks = quantization.block_shape(node, whole)
+        if blocks is None or not all(map(scope.guard_required_equal, shape, blocks)):
+            return None
+        return tuple(1 if block == 1 else b for block, b in zip(blocks, whole, strict=True))
     if not all(scope.guard_broadcast(a, b) for a, b in zip(shape, whole, strict=True)):
         return None
     return tuple(1 if a == 1 else b for a, b in zip(shape, whole, strict=True))
@@ -47,9 +52,11 @@ def align_dims(node: Node, index: int, dims: Shape, whole: Shape) -> Shape | Non
 
 
 def has_one_shape(scope: Scope, node: Node) -> bool:
-    """Whether the scale and the zero point of a quantisation have the same shape."""
+    """Whether the scale and the zero point of a quantisation have the same shape, or one element each."""
     shapes = [scope.shape(value) for value in node.inputs[1:] if value is not None]
-    return all(shape is not None and shape == shapes[0] for shape in shapes)
+    return all(map(is_single_element, shapes)) or all(
+        shape is not None and shape == shapes[0] for shape in shapes
+    )
 
 
 def is_deferred_dequantize(scope: Scope, value: Value) -> bool:

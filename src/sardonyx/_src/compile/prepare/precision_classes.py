@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, TypeAlias
 
-from sardonyx._src.compile.codegen.element_types import HALF_TYPES, LLVM_ELEMENTS
+from sardonyx._src.compile.codegen.element_types import HALF_TYPES, STORED_ELEMENTS
 from sardonyx._src.compile.prepare.bound_node import is_typed
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.infer.incremental import IncrementalInference
@@ -138,4 +138,4 @@ def is_exact_in_half(node: Node) -> bool:
 
 def is_supported_cast(node: Node) -> bool:
     """Whether kernels support both element types of a Cast."""
-    return dtype_of(node.inputs[0]) in LLVM_ELEMENTS and dtype_of(node.outputs[0]) in LLVM_ELEMENTS
+    return dtype_of(node.inputs[0]) in STORED_ELEMENTS and dtype_of(node.outputs[0]) in STORED_ELEMENTS

@@ -34,6 +34,7 @@ from sardonyx._src.schema import lookup
 MAX_PROMOTED_ELEMENTS = (
     1 << 14
 )  # of a constant converted at compile time; kernels read larger ones in half precision
+CAST_RULES = frozenset({"saturate", "round_mode"})  # attributes that Cast and CastLike share
 
 
 def promote_half_precision(model: Model, facts: IncrementalInference, has_lowering: HasLowering) -> bool:
@@ -132,7 +133,10 @@ class PrecisionPromotion:
             self.replace(node, Node("Identity", [source], [Value("")], name=node.name))
             return
         if to not in HALF_TYPES:
-            self.replace(node, cast_node(source, Value(""), to, node.name))
+            cast = cast_node(source, Value(""), to, node.name)
+            for name in CAST_RULES & node.attributes.keys():
+                cast.set_attribute(node.attributes[name])
+            self.replace(node, cast)
             return
         self.round_result(y, source, node, exact=is_same_type)
         self.graph.remove(node)

@@ -1,11 +1,10 @@
-"""Arithmetic, comparison, cast and normalization operators as scalar expressions."""
+"""Arithmetic, comparison and normalization operators as scalar expressions."""
 
 from __future__ import annotations
 
 import math
 from functools import reduce
 
-from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS
 from sardonyx._src.compile.codegen.emit_expressions import is_untyped
 from sardonyx._src.compile.codegen.expressions import Apply, Cast, Number, Scalar
 from sardonyx._src.compile.kernels.elementwise.operator_call import OperatorCall, ScalarRule, apply
@@ -80,15 +79,6 @@ def where(call: OperatorCall) -> Scalar:
     if dtype is not None and is_untyped(x) and is_untyped(y):
         x = Cast(dtype, x)
     return Apply("where", (condition, x, y))
-
-
-def cast(call: OperatorCall) -> Scalar | None:
-    to = call.attributes["to"]
-    assert isinstance(to, int), f"attribute to of Cast must be an integer; got {to!r}"
-    dtype = DataType.from_number(to)
-    if dtype not in LLVM_ELEMENTS or (call.dtype.is_float and dtype is DataType.UINT64):
-        return None
-    return call.x if dtype is call.dtype else Cast(dtype, call.x)
 
 
 def identity(call: OperatorCall) -> Scalar:

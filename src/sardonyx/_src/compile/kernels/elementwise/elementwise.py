@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS
+from sardonyx._src.compile.codegen.element_types import STORED_ELEMENTS
 from sardonyx._src.compile.codegen.expressions import Apply, Scalar, topological_order
 from sardonyx._src.compile.kernels.elementwise.iteration_space import ElementwiseSpace, broadcast_space
 from sardonyx._src.compile.kernels.elementwise.loop_nest import CHEAP_OPERATIONS, elementwise_module
@@ -33,7 +33,7 @@ def elementwise_step(
     shape = outputs[0].shape
     assert all(o.shape == shape for o in outputs), f"outputs must have one shape; got {outputs}"
     tensors = (*outputs, *inputs)
-    assert all(t.dtype in LLVM_ELEMENTS for t in tensors), (
+    assert all(t.dtype in STORED_ELEMENTS for t in tensors), (
         f"element types must be those of kernels; got {tensors}"
     )
     space = broadcast_space(shape, tensors)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMValue
-from sardonyx._src.compile.codegen.element_types import HALF_TYPES, memory_type
+from sardonyx._src.compile.codegen.element_types import HALF_TYPES, MINIFLOAT_TYPES, memory_type
 from sardonyx._src.compile.codegen.emit_expressions import BINARY_OPS, INTRINSIC_NAMES, UNARY_OPS
 from sardonyx._src.compile.codegen.expressions import Apply, topological_order
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
@@ -168,8 +168,9 @@ def emit_row(
 
 
 def vector_lanes(variant: ElementwiseVariant, target: Target) -> int:
-    """The lanes of a vector of the widest operand; half precision is computed in float32."""
-    widest = max(4 if o.dtype in HALF_TYPES else element_bytes(o.dtype) for o in variant.operands)
+    """The lanes of a vector of the widest operand; floats of at most 16 bits are computed in float32."""
+    as_float32 = HALF_TYPES | MINIFLOAT_TYPES
+    widest = max(4 if o.dtype in as_float32 else element_bytes(o.dtype) for o in variant.operands)
     return max(target.lanes * 4 // widest, 1) if target.lanes > 1 else 1
 
 

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
-from sardonyx._src.compile.codegen.element_types import HALF_TYPES, LLVM_ELEMENTS
+from sardonyx._src.compile.codegen.element_types import CODED_TYPES, HALF_TYPES, LLVM_ELEMENTS
 from sardonyx._src.compile.codegen.expressions import Scalar
-from sardonyx._src.compile.kernels.elementwise import activations, arithmetic, quantization
+from sardonyx._src.compile.kernels.elementwise import activations, arithmetic, conversion, quantization
 from sardonyx._src.compile.kernels.elementwise.arithmetic import fold_rule, swapped_rule
 from sardonyx._src.compile.kernels.elementwise.operator_call import OperatorCall, ScalarRule, operation_rule
 from sardonyx._src.dtypes import DataType
@@ -26,7 +26,8 @@ NUMBERS: ElementTypes = FLOATS | INTEGERS
 SIGNED: ElementTypes = frozenset(t for t in NUMBERS if t.is_signed)
 BOOL: ElementTypes = frozenset({DataType.BOOL})
 ANY: ElementTypes = NUMBERS | BOOL
-CASTABLE: ElementTypes = ANY | HALF_TYPES
+CASTABLE: ElementTypes = ANY | HALF_TYPES | CODED_TYPES
+CONVERSIONS = ("Cast", "QuantizeLinear", "DequantizeLinear")  # operators that read and write every type
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +54,14 @@ SCALAR_OPERATORS: Mapping[str, ScalarOperator] = {
     "BitwiseNot": ScalarOperator(INTEGERS, operation_rule("not")),
     "BitwiseOr": ScalarOperator(INTEGERS, operation_rule("or")),
     "BitwiseXor": ScalarOperator(INTEGERS, operation_rule("xor")),
-    "Cast": ScalarOperator(CASTABLE, arithmetic.cast),
+    "Cast": ScalarOperator(CASTABLE, conversion.cast),
     "Ceil": ScalarOperator(FLOATS, operation_rule("ceil")),
     "Celu": ScalarOperator(FP32, activations.celu),
     "Clip": ScalarOperator(NUMBERS, activations.clip),
     "Cos": ScalarOperator(FP32, operation_rule("cos")),
     "Cosh": ScalarOperator(FP32, operation_rule("cosh")),
     "DequantizeLinear": ScalarOperator(
-        quantization.QUANTIZED_TYPES | {DataType.INT32}, quantization.dequantize_linear
+        quantization.QUANTIZED_TYPES | CODED_TYPES | {DataType.INT32}, quantization.dequantize_linear
     ),
     "Div": ScalarOperator(NUMBERS, arithmetic.div),
     "Elu": ScalarOperator(FP32, activations.elu),
@@ -91,7 +92,7 @@ SCALAR_OPERATORS: Mapping[str, ScalarOperator] = {
     "Or": ScalarOperator(BOOL, operation_rule("or")),
     "PRelu": ScalarOperator(NUMBERS, activations.prelu),
     "Pow": ScalarOperator(NUMBERS, arithmetic.pow),
-    "QuantizeLinear": ScalarOperator(FP32, quantization.quantize_linear),
+    "QuantizeLinear": ScalarOperator(FP32 | HALF_TYPES | {DataType.INT32}, quantization.quantize_linear),
     "Reciprocal": ScalarOperator(FLOATS, operation_rule("reciprocal")),
     "Relu": ScalarOperator(SIGNED, activations.relu),
     "Round": ScalarOperator(FLOATS, operation_rule("round")),
@@ -125,9 +126,8 @@ def scalar_expression(
     The other parameters are those of `OperatorCall`.
     """
     operator = SCALAR_OPERATORS.get(op_type)
-    has_supported_types = all(
-        t in ANY or (t in HALF_TYPES and op_type == "Cast") for t in types if t is not None
-    )
+    supported = CASTABLE if op_type in CONVERSIONS else ANY
+    has_supported_types = all(t in supported for t in types if t is not None)
     if operator is None or not has_supported_types or not types or types[0] not in operator.types:
         return None
     if any(isinstance(value, float) and not isfinite(value) for value in attributes.values()):

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from sardonyx._src.compile.codegen.element_types import CODED_TYPES, HALF_TYPES, MINIFLOAT_TYPES
 from sardonyx._src.compile.codegen.expressions import Apply, Cast, Number, Scalar
+from sardonyx._src.compile.kernels.elementwise.conversion import decode, encode
 from sardonyx._src.compile.kernels.elementwise.operator_call import OperatorCall, apply
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known
@@ -13,8 +17,7 @@ QUANTIZED_RANGES = {
     t: (-(1 << t.bits - 1), (1 << t.bits - 1) - 1) if t.is_signed else (0, (1 << t.bits) - 1)
     for t in QUANTIZED_TYPES
 }
-# Values of an attribute that names a type: 0, which means that of the scale, or float.
-DEFAULT_OR_FLOAT = (0, DataType.FLOAT.value)
+QUOTIENT_TYPES = (DataType.FLOAT, DataType.FLOAT16, DataType.BFLOAT16, DataType.DOUBLE)  # of `precision`
 Shape = tuple[Known, ...]
 
 
@@ -23,40 +26,106 @@ def quantize(x: Scalar, scale: Scalar, zero_point: Scalar | None, to: DataType) 
 
     zero_point: a float.
     """
-    quotient: Scalar = apply("round", apply("div", x, scale))
+    return saturate(apply("div", x, scale), zero_point, to)
+
+
+def saturate(quotient: Scalar, zero_point: Scalar | None, to: DataType) -> Cast:
+    """A quotient rounded to an integer type of at most 16 bits, as a number of at least 8."""
+    whole: Scalar = apply("round", quotient)
     if zero_point is not None and zero_point != Number(0):
-        quotient = apply("add", quotient, zero_point)
-    return Cast(to, apply("clamp", quotient, *QUANTIZED_RANGES[to]))
+        whole = apply("add", whole, zero_point)
+    high = (1 << to.bits - to.is_signed) - 1
+    byte = DataType.INT8 if to.is_signed else DataType.UINT8
+    return Cast(to if to.bits >= 8 else byte, apply("clamp", whole, -high - 1 if to.is_signed else 0, high))
 
 
 def quantize_linear(call: OperatorCall) -> Scalar | None:
-    """Of fp32 to integers of at most 16 bits, with fp32 scales."""
+    """To integers of at most 16 bits and floats of 8 and 4."""
     zero_point, output_dtype = call.optional_input(2), call.attributes.get("output_dtype", 0)
     to = call.types[2] if zero_point is not None else None
     if to is None:
         assert isinstance(output_dtype, int), f"output_dtype must be an integer; got {output_dtype!r}"
         to = DataType.from_number(output_dtype) if output_dtype else DataType.UINT8
-    if to not in QUANTIZED_TYPES or not has_float_scale(call, "precision"):
+    quotient = rounded_quotient(call)
+    if quotient is None or to not in QUANTIZED_TYPES | CODED_TYPES:
         return None
-    return quantize(call.x, call.inputs[1], None if zero_point is None else as_float(zero_point), to)
+    zero = None if zero_point is None else as_type(decode(zero_point, to), to, quotient.dtype)
+    if to.is_integer:
+        number = saturate(quotient.value, zero, to)
+        return number if to.bits >= 8 else encode(number, to)
+    shifted = quotient.value if zero in (None, Number(0)) else apply("add", quotient.value, zero)
+    return encode(shifted, to, saturate=bool(call.attributes.get("saturate", 1)))
+
+
+@dataclass(frozen=True, slots=True)
+class Quotient:
+    """x / y_scale, rounded to `precision`, as a float of the type."""
+
+    value: Scalar
+    dtype: DataType
+
+
+def rounded_quotient(call: OperatorCall) -> Quotient | None:
+    """The quotient in float32 if both operands and the precision are that, or are of one half-precision type; else in float64.
+
+    float32 has more than twice the bits of float16 and bfloat16: rounding its quotients again is harmless.
+    """
+    scale_dtype, precision = call.types[1], call.attributes.get("precision", 0)
+    assert isinstance(precision, int), f"precision must be an integer; got {precision!r}"
+    if scale_dtype is None or not (scale_dtype.is_float or scale_dtype is DataType.INT32):
+        return None
+    to = DataType.from_number(precision) if precision else None
+    if to is None and scale_dtype in QUOTIENT_TYPES:
+        to = scale_dtype
+    x, scale = decode(call.x, call.dtype), decode(call.inputs[1], scale_dtype)
+    is_wide = DataType.INT32 in (call.dtype, scale_dtype) or DataType.DOUBLE in (scale_dtype, to)
+    is_wide = is_wide or (to in HALF_TYPES and not call.dtype is scale_dtype is to)
+    dtype = DataType.DOUBLE if is_wide else DataType.FLOAT
+    if to not in (None, *QUOTIENT_TYPES):
+        return None
+    value: Scalar = apply("div", as_type(x, call.dtype, dtype), as_type(scale, scale_dtype, dtype))
+    if to in HALF_TYPES:
+        return Quotient(Cast(DataType.FLOAT, Cast(to, value)), DataType.FLOAT)
+    if to is DataType.FLOAT and is_wide:
+        return Quotient(Cast(DataType.FLOAT, value), DataType.FLOAT)
+    return Quotient(value, dtype)
 
 
 def dequantize_linear(call: OperatorCall) -> Scalar | None:
-    """Of integers of at most 16 bits, whose differences are exact in fp32, or of 32 bits without a zero point."""
-    zero_point = call.optional_input(2)
-    if not has_float_scale(call, "output_dtype"):
+    """(x - x_zero_point) * x_scale, of which the difference, the scale and the product are rounded to the result's type.
+
+    int32 only without a zero point, since its differences are not exact in float32.
+    """
+    zero_point, scale_dtype, to = call.optional_input(2), call.types[1], result_type(call)
+    has_zero = zero_point not in (None, Number(0))
+    if scale_dtype is None or to is None or (call.dtype is DataType.INT32 and has_zero):
         return None
-    if call.dtype not in QUANTIZED_TYPES and zero_point not in (None, Number(0)):
-        return None
-    x = as_float(call.x)
-    if zero_point is not None and zero_point != Number(0):
-        x = apply("sub", x, as_float(zero_point))
-    return apply("mul", x, call.inputs[1])
+    x = as_type(decode(call.x, call.dtype), call.dtype, DataType.FLOAT)
+    if zero_point is not None and has_zero:
+        x = apply("sub", x, as_type(decode(zero_point, call.dtype), call.dtype, DataType.FLOAT))
+    scale = decode(call.inputs[1], scale_dtype)
+    if to is DataType.FLOAT:
+        return apply("mul", x, as_type(scale, scale_dtype, to))
+    if scale_dtype is not to:
+        scale = Cast(to, scale)
+    factors = Cast(DataType.FLOAT, Cast(to, x)), Cast(DataType.FLOAT, scale)
+    return Cast(to, apply("mul", *factors))
 
 
-def has_float_scale(call: OperatorCall, attribute: str) -> bool:
-    """Whether the scale is fp32, and so is the type that the attribute names."""
-    return call.types[1] is DataType.FLOAT and call.attributes.get(attribute, 0) in DEFAULT_OR_FLOAT
+def result_type(call: OperatorCall) -> DataType | None:
+    """The type of a dequantized element; None for one that the operator does not have."""
+    named = call.attributes.get("output_dtype", 0)
+    assert isinstance(named, int), f"output_dtype must be an integer; got {named!r}"
+    to = DataType.from_number(named) if named else call.types[1]
+    return to if to is DataType.FLOAT or to in HALF_TYPES else None
+
+
+def as_type(number: Scalar, dtype: DataType, to: DataType) -> Scalar:
+    """A number that was decoded from an element of `dtype`, as float32 or float64."""
+    if to is DataType.FLOAT and dtype.is_integer:
+        return as_float(number)
+    is_same = dtype is to or (to is DataType.FLOAT and dtype in MINIFLOAT_TYPES)
+    return number if is_same or isinstance(number, Number) else Cast(to, number)
 
 
 def as_float(value: Scalar) -> Scalar:
@@ -89,16 +158,35 @@ def is_integral_zero_point(value: Scalar) -> bool:
 
 
 def align_to_axis(node: Node, shape: Shape, input_shape: Shape) -> Shape | None:
-    """The shape with which a scale or zero point broadcasts to the input: 1s after the axis; None if it is blocked."""
+    """The shape with which a scale or zero point broadcasts to the input: 1s after the axis; None if it has several blocks."""
     if all(dim == 1 for dim in shape):
         return ()
-    axis, blocks = (
-        integer_attribute(node, name, default) for name, default in (("axis", 1), ("block_size", 0))
-    )
-    if len(shape) != 1 or (blocks > 0 and len(input_shape) == 1):
+    if is_blocked(node, shape, input_shape):
+        return shape if block_shape(node, input_shape) is not None else None
+    axis = integer_attribute(node, "axis", 1)
+    if len(shape) != 1:
         return None
     axis = 0 if len(input_shape) == 1 else axis % len(input_shape)
     return (*shape, *(1 for _ in input_shape[axis + 1 :]))
+
+
+def is_blocked(node: Node, shape: Shape, input_shape: Shape) -> bool:
+    """Whether a scale or zero point of this shape has one element for each block."""
+    has_several = any(dim != 1 for dim in shape)
+    return has_several and len(shape) == len(input_shape) and integer_attribute(node, "block_size", 0) > 0
+
+
+def block_shape(node: Node, input_shape: Shape) -> Shape | None:
+    """The shape of a scale for blocks of one element, or for one block along the axis; None for other blocks."""
+    axis, size = (
+        integer_attribute(node, "axis", 1) % len(input_shape),
+        integer_attribute(node, "block_size", 0),
+    )
+    length = input_shape[axis]
+    if size == 1:
+        return input_shape
+    is_one_block = isinstance(length, int) and 0 < length <= size
+    return (*input_shape[:axis], 1, *input_shape[axis + 1 :]) if is_one_block else None
 
 
 def integer_attribute(node: Node, name: str, default: int) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen.blocks import StackSlot, alignment
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
-from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS, from_memory, memory_type, to_memory
+from sardonyx._src.compile.codegen.element_types import STORED_ELEMENTS, from_memory, memory_type, to_memory
 from sardonyx._src.compile.codegen.emit_expressions import LoadLocal
 from sardonyx._src.compile.codegen.expressions import Local
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
@@ -74,7 +74,7 @@ def emit_segment(b: KernelBuilder, segment: RowSegment, first: LLVMValue) -> Non
         [load_operand(b, segment, num_outputs + i, index) for i in range(len(variant.inputs))]
         for index in indices
     ]
-    types = [LLVMType(LLVM_ELEMENTS[o.dtype], segment.lanes) for o in variant.outputs]
+    types = [LLVMType(STORED_ELEMENTS[o.dtype], segment.lanes) for o in variant.outputs]
     results = b.emit_interleaved(variant.values, types, [operand_loader(vectors) for vectors in inputs])
     for index, values in zip(indices, results, strict=True):
         for i, (value, output) in enumerate(zip(values, variant.outputs, strict=True)):

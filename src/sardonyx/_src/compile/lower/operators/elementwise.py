@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS
+from sardonyx._src.compile.codegen.element_types import STORED_ELEMENTS
 from sardonyx._src.compile.codegen.expressions import Scalar
 from sardonyx._src.compile.kernels.elementwise.elementwise import elementwise_step
 from sardonyx._src.compile.kernels.elementwise.operators import SCALAR_OPERATORS
@@ -57,7 +57,7 @@ def match_single_node(op: BoundNode, scope: Scope) -> Region[Elementwise] | None
 
 def elementwise_region(scope: Scope, group: FusionGroup) -> Region[Elementwise] | None:
     """The region of a fusion group; None if an element type has no native representation."""
-    if any(scope.dtype_of(value) not in LLVM_ELEMENTS for value in (*group.results, *group.operands)):
+    if any(scope.dtype_of(value) not in STORED_ELEMENTS for value in (*group.results, *group.operands)):
         return None
     operands = zip(group.operands, group.shapes, strict=True)
     return Region(

@@ -90,6 +90,7 @@ def define(monkeypatch: pytest.MonkeyPatch) -> Define:
         ("Resize", "moves_data", False),
         ("CastLike", "casts", True),
         ("BitCast", "casts", False),
+        ("BitCast", "reads_bits", True),
         ("Size", "reads_shape", True),
         ("Conv", "computes_in_float32", True),
         ("MeanVarianceNormalization", "computes_in_float32", False),

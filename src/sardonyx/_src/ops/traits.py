@@ -103,6 +103,7 @@ class OperatorTraits:
     moves_data: the elements of the results are elements of the inputs, or constants; for a scatter, without a reduction.
     casts: converts the element type.
     reads_shape: reads the shape of its input, not the elements.
+    reads_bits: reads the bits of elements, which change with their type.
     computes_in_float32: half precision is computed in float32 and every result rounded once.  Elementwise operators always
     compute so.
     exact_in_half: results computed in float32 from half-precision inputs need no rounding: they are elements of the inputs
@@ -142,6 +143,7 @@ class OperatorTraits:
     moves_data: DataMovement = False
     casts: bool = False
     reads_shape: bool = False
+    reads_bits: bool = False
     computes_in_float32: bool = False
     exact_in_half: bool = False
     under_permutation: PermutationRule | None = None

@@ -67,7 +67,7 @@ class PropagationClasses:
             return "stays"
         if op.casts:
             return "casts" if is_supported_cast(node) else "stays"
-        if not accepts_float32(node, schema):
+        if op.reads_bits or not accepts_float32(node, schema):
             return "stays"
         if op.reads_shape:
             return "reads_shape"

@@ -15,7 +15,7 @@ from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.inference import Inference, Result
 
-op = Operator("BitCast", elementwise=True)
+op = Operator("BitCast", elementwise=True, reads_bits=True)
 
 
 def target(to: int, source: DataType | None) -> DataType:

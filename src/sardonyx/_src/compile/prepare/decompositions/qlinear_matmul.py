@@ -18,29 +18,40 @@ REQUANTIZE = """(a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero) => (y)
   scales = Mul(left, right)  factor = Div(scales, divisor)  scaled = Mul(wide, factor)  rounded = Round(scaled)
   zero = Cast <to = {double}> (y_zero)  shifted = Add(rounded, zero)
   low = Constant <value = double {{{low}}}> ()  high = Constant <value = double {{{high}}}> ()
-  raised = Max(shifted, low)  clipped = Min(raised, high)  y = Cast <to = {to}> (clipped) }}"""
+  raised = Max(shifted, low)  clipped = Min(raised, high)  {finite}  y = Cast <to = {to}> ({number}) }}"""
+# Scales that a run feeds may make NaN, which becomes the lowest number, as in the reference kernel.
+WITHOUT_NAN = "is_nan = IsNaN(clipped)  number = Where(is_nan, low, clipped)"
 
 
 def decompose(node: Node, edit: Edit) -> bool:
-    """Only for constant scales: the kernel of a constant right operand reads the others."""
+    """Only for scalar scales and zero points; the kernel of a constant right operand reads it with constant ones."""
     if edit.operator_of(node) is None or len(node.inputs) < 8:
         return False
     a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero = node.inputs[:8]
     types = [edit.type(value) for value in (a, a_zero, b, b_zero, y_zero)]
-    if b is None or b.initializer is not None or any(t is None or t.dtype not in LIMITS for t in types):
+    if all(value is not None and value.initializer is not None for value in node.inputs[1:8]):
+        return False
+    if any(t is None or t.dtype not in LIMITS for t in types):
         return False
     shape = edit.shape(a)
     terms = shape[-1] if shape else None
     if not isinstance(terms, int) or terms > MAX_TERMS:
         return False
-    if not all(is_usual_scale(value) for value in (a_scale, b_scale, y_scale)):
-        return False
-    if not all(is_scalar(edit, value) for value in (a_zero, b_zero, y_zero)):
+    scales = (a_scale, b_scale, y_scale)
+    if not all(is_scalar(edit, value) for value in (*scales, a_zero, b_zero, y_zero)):
         return False
     (result,) = types[-1:]
     assert result is not None, "the types have been checked"
     low, high = (float(limit) for limit in LIMITS[result.dtype])
-    text = REQUANTIZE.format(double=DataType.DOUBLE.value, to=result.dtype.value, low=low, high=high)
+    is_finite = all(map(is_usual_scale, scales))
+    text = REQUANTIZE.format(
+        double=DataType.DOUBLE.value,
+        to=result.dtype.value,
+        low=low,
+        high=high,
+        finite="" if is_finite else WITHOUT_NAN,
+        number="clipped" if is_finite else "number",
+    )
     inline_text(node, edit, text)
     return True
 

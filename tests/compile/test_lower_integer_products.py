@@ -167,6 +167,18 @@ def test_qlinear_matmul_rounds_once(dtype: str) -> None:
     assert_equal_to_reference(text, *({"x": random_bytes((n, m, 9), dtype)} for n, m in ((1, 1), (3, 20))))
 
 
+@pytest.mark.parametrize("terms", [15, 0])
+@pytest.mark.parametrize("columns", [3, 0])
+def test_products_of_empty_weights(terms: int, columns: int) -> None:
+    """Sums of no terms, and results without columns, of QLinearMatMul and between DequantizeLinear and QuantizeLinear."""
+    w, zero = np.zeros((terms, columns), "i1"), literal("wz", np.zeros(columns, "i1"))
+    text = f"""g (int8[N,{terms}] x) => (int8[N,{columns}] y, float[N,{columns}] v) {{
+      {literal("w", w)} {literal("ws", np.ones(columns, "f4"))} {zero} {literal("s", np.float32(0.5))}
+      {literal("z", np.array(3, "i1"))} y = QLinearMatMul(x, s, z, w, ws, wz, s, z)
+      d = DequantizeLinear(x, s, z)  u = DequantizeLinear <axis = 1> (w, ws, wz)  v = MatMul(d, u) }}"""
+    assert_equal_to_reference(text, {"x": random_bytes((2, terms), "i1")})
+
+
 # --- QDQ patterns ----------------------------------------------------------------------------
 
 SCALES = literal("s", np.float32(0.04)) + literal("z", np.array(117, "u1"))

@@ -161,5 +161,5 @@ def subtract_zeros(weights: Array, zeros: Array | None) -> Array:
 
 def fits_int32(weights: Array, added: Array | None = None) -> bool:
     """Whether int32 sums over each row of 8-bit values times weights [M, ...], plus `added`, cannot overflow."""
-    magnitudes = np.abs(weights.astype(np.int64)).reshape(len(weights), -1).sum(1) * MAX_BYTE
+    magnitudes = np.abs(weights.astype(np.int64)).sum(tuple(range(1, weights.ndim))) * MAX_BYTE
     return int((magnitudes if added is None else magnitudes + np.abs(added)).max(initial=0)) <= MAX_INT32

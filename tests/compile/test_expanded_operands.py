@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
+from compile.native_agreement import assert_engines_agree
 from models import parse_model
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
@@ -39,3 +40,12 @@ def test_a_kernel_over_channels_last_reads_them_too() -> None:
     y = sx.Session(model, engine="native").run({"x": x})["y"]
     c = np.einsum("nchw,mc->nmhw", x, np.arange(1, 7, dtype=np.float32).reshape(2, 3))
     np.testing.assert_allclose(y, c * c.mean((2, 3), keepdims=True), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "sizes", [((3, 4), (3, 4)), ((1, 4), (3, 4)), ((3, 1), (3, 4)), ((3, 4), (1, 1))], ids=str
+)
+def test_expand_to_the_shape_of_an_input(sizes: tuple[tuple[int, int], tuple[int, int]]) -> None:
+    text = "g (float[N,M] x, float[A,B] z) => (float[C,D] y) { k = Shape(z) e = Expand(x, k) t = Transpose(e) y = Neg(t) }"
+    x, z = (np.random.default_rng(1).normal(size=size).astype(np.float32) for size in sizes)
+    assert_engines_agree(text, {"x": x, "z": z})

@@ -106,14 +106,14 @@ def match_split(op: BoundNode, scope: Scope) -> Region[ViewConfig] | None:
 
 @matches("Expand", 13)
 def match_expand(op: BoundNode, scope: Scope) -> Region[ViewConfig] | None:
-    """Views with stride 0 along dims that are broadcast."""
+    """Views with stride 0 along dims that are broadcast, or in runs where they are."""
     value, shape = op.input(0), scope.shape(op.output)
     if value is None or shape is None or not scope.is_native(value):
         return None
     source = scope.known_shape(value)
     leading = len(shape) - len(source)
     old = (1,) * leading + source
-    if leading < 0 or not all(a == b or a == 1 for a, b in zip(old, shape, strict=True)):
+    if leading < 0 or not all(a == b or scope.guard_broadcast(a, b) for a, b in zip(old, shape, strict=True)):
         return None
     if not guard_target(scope, scope.vector(op.input(1)), shape):
         return None
@@ -121,10 +121,13 @@ def match_expand(op: BoundNode, scope: Scope) -> Region[ViewConfig] | None:
 
 
 def expand_view(tensor: TensorView, shape: Shape) -> TensorView:
-    """A view with leading dims, and dims of 1, expanded."""
+    """A view with leading dims, and dims of 1, expanded; a dim that may be 1 in a run gets a stride that is 0 in that case."""
     leading = len(shape) - tensor.rank
     old, strides = (1,) * leading + tensor.shape, (0,) * leading + tensor.strides
-    expanded = tuple(s if a == b else 0 for a, b, s in zip(old, shape, strides, strict=True))
+    expanded = tuple(
+        s if a == b else 0 if a == 1 else s * dim_min(1, a - 1)
+        for a, b, s in zip(old, shape, strides, strict=True)
+    )
     return replace(tensor, shape=shape, strides=expanded)
 
 

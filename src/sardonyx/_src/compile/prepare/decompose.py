@@ -23,9 +23,11 @@ from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.schema import latest
 
 PACKAGE = "sardonyx._src.compile.prepare.decompositions"
-DECOMPOSITIONS = {  # the module of each operator
+DECOMPOSITIONS = {  # the module of each operator of ai.onnx
     "AffineGrid": "function_body",
+    "Attention": "function_body",
     "BatchNormalization": "batch_normalization",
+    "Bernoulli": "draws",
     "BlackmanWindow": "function_body",
     "CausalConvWithState": "function_body",
     "CenterCropPad": "function_body",
@@ -33,12 +35,14 @@ DECOMPOSITIONS = {  # the module of each operator
     "Conv": "conv_3d",
     "ConvInteger": "conv_integer",
     "DequantizeLinear": "blocked_quantization",
+    "Dropout": "draws",
     "Einsum": "einsum",
     "EyeLike": "eye_like",
     "GridSample": "grid_sample",
     "HammingWindow": "function_body",
     "HannWindow": "function_body",
     "Hardmax": "rows",
+    "LinearAttention": "function_body",
     "Loop": "hoisted_products",
     "LpNormalization": "rows",
     "MaxPool": "dequantized_max_pool",
@@ -46,11 +50,18 @@ DECOMPOSITIONS = {  # the module of each operator
     "QLinearConv": "qlinear_conv",
     "QLinearMatMul": "qlinear_matmul",
     "QuantizeLinear": "blocked_quantization",
+    "RandomNormalLike": "draws",
+    "RandomUniformLike": "draws",
     "Scan": "hoisted_products",
     "Shrink": "function_body",
     "SoftmaxCrossEntropyLoss": "function_body",
     "SwiGLU": "function_body",
     "Transpose": "transposed_constant",
+}
+MODULES = {  # by domain
+    "": DECOMPOSITIONS,
+    "ai.onnx.preview": {"FlexAttention": "function_body"},
+    "ai.onnx.preview.training": {"Adagrad": "optimizers", "Adam": "optimizers", "Momentum": "optimizers"},
 }
 Decomposition = Callable[[Node, Edit], bool]
 
@@ -60,11 +71,9 @@ def decompose_nodes(model: Model, names: Set[str]) -> bool:
 
     names: of the sizes of inputs.
     """
-    if model.opset_imports.get("") != latest(""):
+    selected = [node for node in nodes(model.graph) if node.op_type in MODULES.get(node.domain, ())]
+    if not selected or model.opset_imports.setdefault("", latest("")) != latest(""):
         return False  # the nodes of decompositions are those of the newest operator set
-    selected = [node for node in nodes(model.graph) if not node.domain and node.op_type in DECOMPOSITIONS]
-    if not selected:
-        return False
     edit = Edit(model)
     return sum(can_lose(node, edit, names) and decomposition_of(node)(node, edit) for node in selected) > 0
 
@@ -110,5 +119,5 @@ def close_dims(type_: Type | None, new_symbol: Callable[[], Expr]) -> Type | Non
 
 
 def decomposition_of(node: Node) -> Decomposition:
-    decompose: Decomposition = import_module(f"{PACKAGE}.{DECOMPOSITIONS[node.op_type]}").decompose
+    decompose: Decomposition = import_module(f"{PACKAGE}.{MODULES[node.domain][node.op_type]}").decompose
     return decompose

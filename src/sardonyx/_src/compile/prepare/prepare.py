@@ -105,6 +105,7 @@ def prepare_model(
         drop_known_conditions(copy, branches)
     ranks = ranks_of(assumptions)
     if attempt(lambda: decompose_nodes(copy, sizes.keys()), "decompose", defects):
+        fold_seeded_random(copy, MAX_FOLDED_BYTES)
         copy = optimize_tolerantly(copy, defects)
     number_classes(copy)
     quantize_unsigned(copy)

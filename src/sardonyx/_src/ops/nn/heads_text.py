@@ -47,13 +47,12 @@ def matmul_text(left: str, right: str, result: str, *, is_grouped: bool) -> str:
       {result}_many = Shape <start = 1, end = 2> ({left})
       {result}_few = Shape <start = 1, end = 2> ({right})
       {result}_group = Div({result}_many, {result}_few)
-      {result}_matrix = Shape <start = 2> ({left})
-      {result}_by_group = Concat <axis = 0> ({result}_batch, {result}_few, {result}_group, {result}_matrix)
-      {result}_left = Reshape <allowzero = 1> ({left}, {result}_by_group)
-      {result}_axis = {vector([2])}
-      {result}_right = Unsqueeze({right}, {result}_axis)
-      {result}_groups = MatMul({result}_left, {result}_right)
       {result}_rows = Shape <start = 2, end = 3> ({left})
+      {result}_size = Shape <start = 3> ({left})
+      {result}_tall = Mul({result}_group, {result}_rows)
+      {result}_by_group = Concat <axis = 0> ({result}_batch, {result}_few, {result}_tall, {result}_size)
+      {result}_left = Reshape <allowzero = 1> ({left}, {result}_by_group)
+      {result}_groups = MatMul({result}_left, {right})
       {result}_columns = Shape <start = 3> ({right})
       {result}_by_head = Concat <axis = 0> ({result}_batch, {result}_many, {result}_rows, {result}_columns)
       {result} = Reshape <allowzero = 1> ({result}_groups, {result}_by_head)"""

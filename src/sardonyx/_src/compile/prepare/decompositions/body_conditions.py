@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.dims import Dim, Expr, known_ge
+from sardonyx._src.ir.dims import Dim, Expr, known_equal, known_ge
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.rewrite.engine.edit import Edit
 
@@ -67,6 +67,47 @@ def invalidate_negative_classes(node: Node, edit: Edit, dtype: DataType) -> None
     edit.update(node, inputs=[node.inputs[0], classes, *node.inputs[2:]])
 
 
+def has_precise_softmax(node: Node, edit: Edit) -> bool:
+    """Attention with a precision that its kernels do not have; inference compares the sizes, but not lengths and masks of few keys."""
+    precision = edit.attributes(node).get("softmax_precision")
+    q, mask, *others = (node.inputs[i] if i < len(node.inputs) else None for i in (0, 3, 4, 6))
+    type_ = edit.type(q)
+    if type_ is None or type_.dtype is DataType.DOUBLE or precision in (None, DataType.FLOAT):
+        return False
+    if any(value is not None for value in others) or any(
+        value is not None and edit.rank(value) is None for value in node.inputs
+    ):
+        return False
+    if mask is None or edit.rank(mask) == 0:
+        return True
+    keys, masked = edit.shape(node.inputs[1]), edit.shape(mask)
+    return bool(keys and masked and known_equal(masked[-1], keys[len(keys) - 2]))
+
+
+def has_known_widths(node: Node, edit: Edit) -> bool:
+    """LinearAttention: the sizes of rows are known; inference compares decay and beta with those of the heads."""
+    values = [*node.inputs[:3], *node.inputs[4:6]]
+    return all(value is None or is_known_width(edit, value) for value in values)
+
+
+def is_known_width(edit: Edit, value: Value) -> bool:
+    shape = edit.shape(value)
+    return shape is not None and len(shape) == 3 and isinstance(shape[2], int)
+
+
+def keeps_scores(node: Node, edit: Edit) -> bool:
+    """FlexAttention: all ranks are known, and subgraphs keep type and shape of what they receive; inference compares the sizes."""
+    if any(edit.rank(value) != 4 for value in node.inputs):
+        return False
+    for graph in node.subgraphs:
+        before, after = edit.type(graph.inputs[0]), edit.type(graph.outputs[0])
+        if before is None or after is None or before.dtype != after.dtype:
+            return False
+        if before.shape is None or after.shape is None or len(before.shape) != len(after.shape):
+            return False
+    return True
+
+
 def known_sizes(value: Value | None, edit: Edit) -> list[Dim] | None:
     """The elements of a tensor of sizes; None unless all are known not to be negative."""
     elements = edit.elements(value)
@@ -78,10 +119,13 @@ def known_sizes(value: Value | None, edit: Edit) -> list[Dim] | None:
 
 CONDITIONS: dict[str, Callable[[Node, Edit], bool]] = {
     "AffineGrid": has_grid_of_theta,
+    "Attention": has_precise_softmax,
     "BlackmanWindow": has_known_size,
     "CenterCropPad": has_known_sizes,
+    "FlexAttention": keeps_scores,
     "HammingWindow": has_known_size,
     "HannWindow": has_known_size,
+    "LinearAttention": has_known_widths,
     "NegativeLogLikelihoodLoss": has_classes,
     "SoftmaxCrossEntropyLoss": has_classes,
 }

@@ -1,4 +1,4 @@
-"""Products of float64 rows and small constant matrices, as models of scikit-learn have them; others fall back."""
+"""Products of float64 rows and small constant matrices, as models of scikit-learn and DFT have them; others fall back."""
 
 from __future__ import annotations
 
@@ -16,17 +16,22 @@ from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program.layout import DENSE
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.dims import dim_product
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.tensors import Array
 
 
 def match_double_product(op: BoundNode, scope: Scope) -> Region[DoubleProduct] | None:
-    """MatMul, or Gemm without scaling, of a float64 matrix and a constant one; its bias is a constant row or scalar."""
+    """MatMul, or Gemm without scaling, of float64 rows and a constant matrix; its bias is a constant row or scalar."""
     x, matrix = op.input(0), right_matrix(op, scope)
     if x is None or matrix is None or scope.dtype_of(x) is not DataType.DOUBLE or not scope.is_native(x):
         return None
     dims = scope.known_shape(x)
-    if len(dims) != 2 or scope.shape(op.output) != (dims[0], matrix.shape[1]):
+    if (
+        len(dims) < 2
+        or scope.shape(op.output) != (*dims[:-1], matrix.shape[1])
+        or not scope.guard_equal(dims[-1], len(matrix))
+    ):
         return None
     bias = bias_row(op.input(2), scope, matrix.shape[1])
     if bias is None:
@@ -57,4 +62,6 @@ def bias_row(value: Value | None, scope: Scope, columns: int) -> Array | None:
 
 @lowers("DoubleProduct")
 def lower_double_product(region: LaidOutRegion[DoubleProduct], lowering: Lowering) -> Step:
-    return double_matmul_step(region.operands[0], region.config, region.results[0])
+    (x,), (y,) = region.operands, region.results
+    rows = dim_product(x.shape[:-1])
+    return double_matmul_step(x.reshape((rows, x.shape[-1])), region.config, y.reshape((rows, y.shape[-1])))

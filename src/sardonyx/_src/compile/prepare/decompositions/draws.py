@@ -110,7 +110,7 @@ def drop_known_elements(
     wide = DataType.DOUBLE if dtype is DataType.DOUBLE else DataType.FLOAT
     mask = seeded_state(seed).random_sample(sizes) >= share
     factors = mask * wide.numpy.type(1 / (1 - share))
-    x, (y, *masks) = node.inputs[0], node.outputs
+    x, masks = node.inputs[0], node.outputs[1:]
     factor = edit.make_constant(factors, f"{node.name}/factors", before=node)
     if dtype is not wide:
         x = edit.make("Cast", [x], {"to": int(wide)}, before=node).outputs[0]

@@ -55,6 +55,7 @@ DECOMPOSITIONS = {  # the module of each operator of ai.onnx
     "RandomUniformLike": "draws",
     "Scan": "hoisted_products",
     "Shrink": "function_body",
+    "Resize": "resize",
     "STFT": "dft",
     "SoftmaxCrossEntropyLoss": "function_body",
     "SwiGLU": "function_body",

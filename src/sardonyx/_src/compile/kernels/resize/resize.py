@@ -97,14 +97,19 @@ def constant_tables(
     return (rows[0], columns[0], rows[1], columns[1]) if interpolates else (rows[0], columns[0])
 
 
-def axis_taps(axis: ResampledAxis, resample_mode: ResampleMode) -> tuple[Array, Array] | None:
-    """Indices and weights of the taps of an axis, [out, taps] each; None if a position is outside the input."""
+def axis_taps(
+    axis: ResampledAxis, resample_mode: ResampleMode, *, crops: bool = True
+) -> tuple[Array, Array] | None:
+    """Indices and weights of the taps of an axis, [out, taps] each.
+
+    None if the axis has no elements, or, with `crops`, a position is outside the input.
+    """
     if axis.is_whole or axis.out == 0:
         return np.arange(axis.out).reshape(-1, 1), np.ones((axis.out, 1), np.float32)
     if axis.size == 0:
         return None
     positions = resample_mode.coordinates(axis)
-    if resample_mode.crops and ((positions < 0) | (positions > axis.size - 1)).any():
+    if crops and resample_mode.crops and ((positions < 0) | (positions > axis.size - 1)).any():
         return None
     if resample_mode.mode == "nearest":
         indices = nearest(positions, axis, resample_mode.nearest_mode)

@@ -3,8 +3,8 @@
 - Nearest by integer factors: pixels are repeated, at any size.
 - Constant sizes: source indices and weights are computed at compile time (static taps), with the reference's own code.
 - Dynamic sizes, nearest or linear: indices and weights are computed by a step of the program (dynamic taps).
-Falls back for aspect ratio policies other than "stretch", resized batch or channel dims, and dynamic cubic or
-antialiased resizing.
+Falls back for dynamic cubic or antialiased resizing, and dynamic sizes by an aspect ratio policy; `prepare` decomposes
+constant sizes of other axes, of many taps, or with pixels outside of the image.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.operators.pooling import is_image
 from sardonyx._src.compile.lower.registry import lowers
 from sardonyx._src.compile.partition.epilogues import fuse_epilogue
-from sardonyx._src.compile.partition.region import Read, Region, fused_region
+from sardonyx._src.compile.partition.region import Read, Region, Shape, fused_region
 from sardonyx._src.compile.partition.registry import matches
 from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.partition.window_geometry import Pair, as_image, as_pair
@@ -68,13 +68,15 @@ def match_resize(op: BoundNode, scope: Scope) -> Region[object] | None:
     x = op.input(0)
     if x is None or not is_image(scope, x) or scope.shape(op.output) is None:
         return None
-    if op.attributes["keep_aspect_ratio_policy"] != "stretch":
-        return None
     target = resize_target(op, scope, x)
     if target is None:
         return None
-    config: Pair | StaticTaps | DynamicTaps | None = integer_factors(op, scope, x, target)
-    config = config or match_static_taps(op, scope, x, target) or match_dynamic_taps(op, scope, x, target)
+    config: Pair | StaticTaps | DynamicTaps | None
+    if op.attributes["keep_aspect_ratio_policy"] == "stretch":
+        config = integer_factors(op, scope, x, target)
+        config = config or match_static_taps(op, scope, x, target) or match_dynamic_taps(op, scope, x, target)
+    else:
+        config = match_static_taps(op, scope, x, target)
     if config is None:
         return None
     kind = {StaticTaps: "StaticResize", DynamicTaps: "DynamicResize"}.get(type(config), "Upsample")
@@ -177,17 +179,33 @@ def resampled_axes(op: BoundNode, scope: Scope, x: Value, target: ResizeTarget) 
     has_regions = op.attributes["coordinate_transformation_mode"] == "tf_crop_and_resize"
     count = len(target.axes)
     regions = regions_of(target.region, count) if has_regions else [(0.0, 1.0)] * count
-    resampled = [identity_axis(1)] * (4 - len(scope.known_shape(x)))
-    for axis, (size, out) in enumerate(zip(scope.known_shape(x), scope.known_shape(op.output), strict=True)):
+    shape, result = scope.known_shape(x), scope.known_shape(op.output)
+    policy = op.attribute("keep_aspect_ratio_policy", str)
+    if policy != "stretch" and any(shape[axis] != result[axis] for axis in target.axes if axis < 2):
+        raise UnsupportedResize
+    resampled = [identity_axis(1)] * (4 - len(shape))
+    for axis, (size, out) in enumerate(zip(shape, result, strict=True)):
         index = target.axes.index(axis) if axis in target.axes else None
         region = (0.0, 1.0) if index is None else regions[index]
         scale = None if index is None or target.scales is None else target.scales[index : index + 1]
         if axis < 2:
             if size != out or region != (0.0, 1.0) or (scale is not None and scale[0] != 1):
                 raise UnsupportedResize
-        else:
+        elif policy == "stretch" or index is None:
             resampled.append(resampled_axis(size, out, scale, region))
+        else:
+            resampled.append(resized_together(shape, target, regions, policy)[index])
     return resampled
+
+
+def resized_together(
+    shape: Shape, target: ResizeTarget, regions: Sequence[tuple[float, float]], policy: str
+) -> list[ResampledAxis]:
+    """The resized axes, whose scales are equal by an aspect ratio policy."""
+    sizes = [size for axis in target.axes if isinstance(size := shape[axis], int)]
+    if len(sizes) < len(target.axes) or (target.sizes is not None and target.sizes.dtype == object):
+        raise UnsupportedResize
+    return resolve_axes(sizes, target.scales, target.sizes, regions, policy)
 
 
 def resampled_axis(

@@ -26,3 +26,8 @@ def assert_engines_agree(text: str, *feeds: Mapping[str, Array], opset: int = 28
             assert_close(np.asarray(first[name]), np.asarray(value))
             assert np.asarray(first[name]).tobytes() == np.asarray(second[name]).tobytes()
     assert not sessions[0].stats.bailouts
+
+
+def open_dims(rank: int) -> str:
+    """The dims of a tensor in the text of a model: a symbol for each axis."""
+    return f"[{','.join('PQRSTU'[:rank])}]" if rank else ""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sardonyx as sx
-from compile.native_agreement import assert_engines_agree
+from compile.native_agreement import assert_engines_agree, open_dims
 from models import parse_model
 from sardonyx._src.ir.tensors import Array
 
@@ -115,6 +115,28 @@ def test_eye_like(dims: str, attributes: str) -> None:
     )
     text = f"g (float[{dims}] x) => ({to}[{dims}] y) {{ y = EyeLike <{attributes}> (x) }}".replace("<> ", "")
     assert_engines_agree(text, {"x": np.zeros((3, 5), F)}, opset=24)
+
+
+@pytest.mark.parametrize("dims", [("K", "K"), ("K", "K,5"), ("K", "2,K,5"), ("3,K", "K"), ("2,3,K", "K"), ("B,N,K", "K"), ("K", "B,K,M")])  # fmt: skip
+@pytest.mark.parametrize("tail", ["y = Identity(p)", "s = Add(p, one)  y = Relu(s)", "y = Mul(p, p)"])
+def test_products_of_vectors(dims: tuple[str, str], tail: str) -> None:
+    for k in (0, 1, 16, 17):
+        sizes = {"K": k, "B": 2, "N": 4, "M": 3}
+        shapes = [[sizes[d] if d in sizes else int(d) for d in each.split(",")] for each in dims]
+        text = f"g (float[{dims[0]}] a, float[{dims[1]}] b) => (float y) <float one = {{1}}> {{ p = MatMul(a, b)  {tail} }}"
+        a, b = (DRAW.standard_normal(shape).astype(F) for shape in shapes)
+        dims_of_y = open_dims((a @ b).ndim)
+        assert_engines_agree(text.replace("(float y)", f"(float{dims_of_y} y)"), {"a": a, "b": b}, opset=24)
+
+
+@pytest.mark.parametrize("dims", ["16", "N,16"])
+def test_products_of_vectors_and_constants(dims: str) -> None:
+    a = ROWS.reshape(-1)[:16] if dims == "16" else ROWS.reshape(-1)[:48].reshape(3, 16)
+    matrix, row = (", ".join(str(n % 5 - 2) for n in range(count)) for count in (48, 16))
+    text = f"g (float[{dims}] a) => (float{open_dims(a.ndim)} y) <float[16,3] w = {{{matrix}}}, float[3] c = {{1, 2, 3}}> {{ p = MatMul(a, w)  y = Add(p, c) }}"
+    assert_engines_agree(text, {"a": a})
+    text = f"g (float[{dims}] a) => (float{open_dims(a.ndim - 1)} y) <float[16] w = {{{row}}}> {{ y = MatMul(a, w) }}"
+    assert_engines_agree(text, {"a": a})
 
 
 BLOCKED = "g ({0}[{1}] x, float[{2}] s{3}) => (float[{1}] y) {{ y = DequantizeLinear <axis = {4}, block_size = {5}> (x, s{6}) }}"

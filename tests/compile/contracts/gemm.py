@@ -12,6 +12,7 @@ from compile.contracts.contract import Axes, Contract, around, vector_edges
 from compile.contracts.references import EPILOGUES, EpilogueKind, add_epilogue
 from compile.contracts.trial import Gap, Trial
 from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.gemm.double_gemm import Addend, double_gemm_steps
 from sardonyx._src.compile.kernels.gemm.double_matmul import DoubleProduct, double_matmul_step
 from sardonyx._src.compile.kernels.gemm.few_columns import FewColumns, few_columns_step, is_few_columns
 from sardonyx._src.compile.kernels.gemm.few_rows import few_rows_step, reads_in_place
@@ -221,6 +222,47 @@ def double_product_axes(target: Target) -> Axes:
     return {"rows": (*around(4), 63, 64, 65, 129), "columns": around(8)[1:], "k": around(4)}
 
 
+def double_gemm(
+    trial: Trial, rows: int, columns: int, k: int, layout: str, addend: tuple[int, int] | None, gap: Gap
+) -> Sequence[Step]:
+    """Factors with contiguous rows or columns; C has the dims of the result or 1; sums have up to three blocks of k."""
+    a, b = trial.integers(rows, k, dtype=np.float64), trial.integers(k, columns, dtype=np.float64)
+    left, right = (
+        transpose_matrix(trial.input(np.ascontiguousarray(x.T))) if layout[i] == "t" else trial.input(x, gap)
+        for i, x in enumerate((a, b))
+    )
+    y, added = 2 * (a @ b), None
+    if addend is not None:
+        c = trial.integers(
+            *(min(n, d) for n, d in zip(addend, (rows, columns), strict=True)), dtype=np.float64
+        )
+        y, added = y + 3 * c, Addend(trial.input(c), 3.0)
+    with patch.object(GemmTuning, "double_k_block", K_BLOCK):
+        return double_gemm_steps(left, right, trial.result(y, np.float64), trial.target, 2.0, added)
+
+
+def double_gemm_axes(target: Target) -> Axes:
+    return {
+        "rows": (*around(4), 127, 128, 129),
+        "columns": vector_edges(target),
+        "k": around(K_BLOCK),
+        "layout": ("nn", "nt", "tn", "tt"),
+        "addend": (None, (1, 1), (1, 999), (999, 1), (999, 999)),
+        "gap": (0, 3, None),
+    }
+
+
+def batched_double_gemm(
+    trial: Trial, shapes: tuple[tuple[int, ...], ...], rows: int, columns: int
+) -> Sequence[Step]:
+    """Batches that are broadcast to that of y."""
+    a_batch, b_batch, y_batch = shapes
+    a = trial.integers(*a_batch, rows, 5, dtype=np.float64)
+    b = trial.integers(*b_batch, 5, columns, dtype=np.float64)
+    y = trial.result(np.broadcast_to(a @ b, (*y_batch, rows, columns)), np.float64, gap=2)
+    return double_gemm_steps(trial.input(a), trial.input(b), y, trial.target)
+
+
 # --- integers and bfloat16 ---------------------------------------------------------------------
 
 
@@ -235,4 +277,6 @@ CONTRACTS = [
     Contract(transposed_left_product, transposed_left_axes),
     Contract(copied_left_operand, copied_left_axes),
     Contract(double_product, double_product_axes),
+    Contract(double_gemm, double_gemm_axes),
+    Contract(batched_double_gemm, batched_product_axes),
 ]

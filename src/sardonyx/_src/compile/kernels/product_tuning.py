@@ -47,7 +47,8 @@ class GemmTuning:
     max_few_columns, min_terms_per_column: columns of a product of dot products, and terms of a sum for each of them.
     few_columns_unit_rows: rows of a unit of work of such a product, whole groups.
     double_group_rows, double_unit_rows: rows of a register tile, and of a unit of work, of a product in float64.
-    max_double_elements: elements of a constant float64 matrix up to which NumPy is not faster.
+    max_double_elements: elements of a constant float64 matrix that is packed at compile time, for rows of any number.
+    double_panel_rows, double_k_block: rows of a unit of work, and terms, for which a panel of another float64 matrix is copied.
     """
 
     tile_rows: Mapping[int, int]
@@ -85,6 +86,8 @@ class GemmTuning:
     double_group_rows: ClassVar[int] = 4
     double_unit_rows: ClassVar[int] = 64
     max_double_elements: ClassVar[int] = 1 << 16
+    double_panel_rows: ClassVar[int] = 128
+    double_k_block: ClassVar[int] = 256
 
 
 @dataclass(frozen=True, slots=True)

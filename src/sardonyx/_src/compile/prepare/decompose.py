@@ -48,6 +48,7 @@ DECOMPOSITIONS = {  # the module of each operator of ai.onnx
     "Loop": "hoisted_products",
     "LpNormalization": "rows",
     "LpPool": "lp_pool",
+    "MatMul": "vector_product",
     "MaxPool": "dequantized_max_pool",
     "NegativeLogLikelihoodLoss": "function_body",
     "QLinearConv": "qlinear_conv",

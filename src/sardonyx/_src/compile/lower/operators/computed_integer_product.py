@@ -23,10 +23,10 @@ from sardonyx._src.compile.kernels.gemm.integer_matmul import integer_matmul_ste
 from sardonyx._src.compile.kernels.gemm.packed_int8 import pack_int8_constant
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.operators.matmul import is_broadcastable_batch
 from sardonyx._src.compile.lower.registry import lowers
 from sardonyx._src.compile.partition.int8_layouts import INT8X4_ROWS
 from sardonyx._src.compile.partition.integer_products import INT8_TYPES, SIGN_OFFSET
+from sardonyx._src.compile.partition.product_batches import is_broadcastable
 from sardonyx._src.compile.partition.region import Read, Region, Write
 from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
@@ -69,7 +69,7 @@ def match_computed_product(op: BoundNode, scope: Scope) -> Region[ComputedIntege
     k = left[-1]
     if not isinstance(k, int):
         return None
-    if not all(is_broadcastable_batch(scope, shape[:-2], result[:-2]) for shape in (left, right)):
+    if not all(is_broadcastable(scope, shape[:-2], result[:-2]) for shape in (left, right)):
         return None
     if not is_zero_point(scope, zeros[0], a, -2) or not is_zero_point(scope, zeros[1], b, -1):
         return None

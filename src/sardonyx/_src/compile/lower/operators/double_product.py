@@ -1,30 +1,56 @@
-"""Products of float64 rows and small constant matrices, as models of scikit-learn and DFT have them; others fall back."""
+"""Products of float64: of rows and small constant matrices, as models of scikit-learn and DFT have them, and of any matrices."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
 import numpy as np
 
+from sardonyx._src.compile.kernels.gemm.double_gemm import Addend, double_gemm_steps
 from sardonyx._src.compile.kernels.gemm.double_matmul import DoubleProduct, double_matmul_step
 from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers
 from sardonyx._src.compile.partition.gemm_bias import constant_row
+from sardonyx._src.compile.partition.product_batches import has_dynamic_batch, is_broadcastable
 from sardonyx._src.compile.partition.region import Read, Region, Write
 from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import DENSE
+from sardonyx._src.compile.program.layout import ANY, DENSE
 from sardonyx._src.compile.program.step import Step
-from sardonyx._src.dtypes import DataType
+from sardonyx._src.compile.program.tensor import TensorView, transpose_matrix
 from sardonyx._src.ir.dims import dim_product
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.tensors import Array
 
 
-def match_double_product(op: BoundNode, scope: Scope) -> Region[DoubleProduct] | None:
+@dataclass(frozen=True, slots=True)
+class DoubleGemm:
+    """alpha * a @ b + beta * c of float64 matrices that are no small constants.
+
+    transposed: whether each factor is read with its dims exchanged.
+    """
+
+    alpha: float = 1.0
+    beta: float = 1.0
+    transposed: tuple[bool, bool] = (False, False)
+
+
+DoubleRegion: TypeAlias = "Region[DoubleProduct] | Region[DoubleGemm]"
+
+
+def match_double_product(op: BoundNode, scope: Scope) -> DoubleRegion | None:
+    """MatMul or Gemm of float64."""
+    return match_small_constant(op, scope) or match_double_gemm(op, scope)
+
+
+def match_small_constant(op: BoundNode, scope: Scope) -> Region[DoubleProduct] | None:
     """MatMul, or Gemm without scaling, of float64 rows and a constant matrix; its bias is a constant row or scalar."""
     x, matrix = op.input(0), right_matrix(op, scope)
-    if x is None or matrix is None or scope.dtype_of(x) is not DataType.DOUBLE or not scope.is_native(x):
+    if x is None or matrix is None or not scope.is_native(x):
         return None
     dims = scope.known_shape(x)
     if (
@@ -58,6 +84,45 @@ def bias_row(value: Value | None, scope: Scope, columns: int) -> Array | None:
         return np.zeros(columns)
     elements = scope.constant(value)
     return None if elements is None else constant_row(elements, columns)
+
+
+def match_double_gemm(op: BoundNode, scope: Scope) -> Region[DoubleGemm] | None:
+    """Factors of any strides, whose batches broadcast; C broadcasts to the result."""
+    values, result = [value for value in op.node.inputs if value is not None], scope.shape(op.output)
+    if result is None or not all(map(scope.is_native, values)):
+        return None
+    left, right, *others = (scope.known_shape(value) for value in values)
+    if min(len(left), len(right)) < 2:
+        return None
+    if not all(is_broadcastable(scope, shape[:-2], result[:-2]) for shape in (left, right)):
+        return None
+    if others and not is_broadcastable(scope, others[0], result):
+        return None
+    is_dynamic = has_dynamic_batch(result)
+    if is_dynamic and right[:-2] not in ((), left[:-2]):
+        return None
+    is_gemm = op.op_type == "Gemm"
+    transposed = bool(is_gemm and op.attribute("transA", int)), bool(is_gemm and op.attribute("transB", int))
+    scales = (op.attribute("alpha", float), op.attribute("beta", float)) if is_gemm else (1.0, 1.0)
+    layouts = (DENSE if is_dynamic else ANY, ANY, DENSE)
+    reads = tuple(map(Read, values, layouts))
+    return Region(
+        "DoubleGemm", (op.node,), DoubleGemm(*scales, transposed), reads, (Write(op.output, DENSE),)
+    )
+
+
+@lowers("DoubleGemm")
+def lower_double_gemm(region: LaidOutRegion[DoubleGemm], lowering: Lowering) -> Sequence[Step]:
+    (a, b, *others), y, config = region.operands, region.results[0], region.config
+    a, b = (transpose_matrix(t) if is_t else t for t, is_t in zip((a, b), config.transposed, strict=True))
+    addend = Addend(as_matrix(others[0]), config.beta) if others else None
+    return double_gemm_steps(a, b, y, lowering.target, config.alpha, addend)
+
+
+def as_matrix(tensor: TensorView) -> TensorView:
+    """A tensor of at most two dims with leading dims of 1."""
+    missing = 2 - tensor.rank
+    return replace(tensor, shape=(1,) * missing + tensor.shape, strides=(0,) * missing + tensor.strides)
 
 
 @lowers("DoubleProduct")

@@ -1,6 +1,6 @@
 """MatMul and Gemm in float32: GEMM over packed panels of the right operand, with a fused epilogue.
 
-Constant right operands are packed at compile time.  Products of float64 are in `double_product`.  Attention and quantized products are patterns.  Falls back for vectors,
+Constant right operands are packed at compile time.  Products of float64 are in `double_product`.  Attention and quantized products are patterns.  Falls back for
 other element types and, with more than two dynamic batch dims, for a right operand that broadcasts along them.
 """
 
@@ -16,7 +16,6 @@ from sardonyx._src.compile.codegen.expressions import Apply, Local, Number, Scal
 from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue
 from sardonyx._src.compile.kernels.gemm.bf16 import pack_bf16_constant
 from sardonyx._src.compile.kernels.gemm.bf16_matmul import bf16_matmul_steps
-from sardonyx._src.compile.kernels.gemm.double_matmul import DoubleProduct
 from sardonyx._src.compile.kernels.gemm.few_columns import FewColumns, few_columns_step, is_few_columns
 from sardonyx._src.compile.kernels.gemm.few_rows import few_rows_step, reads_in_place
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import expand_row_vector, is_row_operand
@@ -31,11 +30,12 @@ from sardonyx._src.compile.kernels.gemm.transposed_left import (
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.constant_panels import constant_panels
 from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.operators.double_product import match_double_product
+from sardonyx._src.compile.lower.operators.double_product import DoubleRegion, match_double_product
 from sardonyx._src.compile.lower.registry import lowers
 from sardonyx._src.compile.partition.attention_operands import write_heads
 from sardonyx._src.compile.partition.epilogues import fuse_epilogue
 from sardonyx._src.compile.partition.gemm_bias import constant_bias
+from sardonyx._src.compile.partition.product_batches import has_dynamic_batch, is_broadcastable
 from sardonyx._src.compile.partition.region import FusedEpilogue, Read, Region, Shape, Write, fused_region
 from sardonyx._src.compile.partition.registry import matches
 from sardonyx._src.compile.partition.rounded_products import ROUNDED_ROWS, round_weights, rounds_product
@@ -66,10 +66,10 @@ class Product:
 
 
 @matches("MatMul", 13)
-def match_matmul(op: BoundNode, scope: Scope) -> Region[Product] | Region[DoubleProduct] | None:
+def match_matmul(op: BoundNode, scope: Scope) -> Region[Product] | DoubleRegion | None:
     a, b = op.input(0), op.input(1)
-    if (double := match_double_product(op, scope)) is not None:
-        return double
+    if scope.dtype_of(op.input(0)) is DataType.DOUBLE:
+        return match_double_product(op, scope)
     if a is None or b is None or not is_matrix_product(op, scope, a, b):
         return None
     is_dynamic = has_dynamic_batch(scope.known_shape(op.output))
@@ -86,11 +86,6 @@ def match_matmul(op: BoundNode, scope: Scope) -> Region[Product] | Region[Double
     return fused_region("MatMul", op.node, config, reads, epilogue, write.layout)
 
 
-def has_dynamic_batch(shape: Shape) -> bool:
-    """Whether there are more than two batch dims, some of them dynamic: operands must then be dense to be merged."""
-    return len(shape) > 4 and not all(isinstance(dim, int) for dim in shape[:-2])
-
-
 def is_matrix_product(op: BoundNode, scope: Scope, a: Value, b: Value) -> bool:
     """Whether both operands are float32 matrices, or batches of them, whose batches broadcast; guarded."""
     if not are_native_floats(scope, a, b) or scope.shape(op.output) is None:
@@ -98,7 +93,7 @@ def is_matrix_product(op: BoundNode, scope: Scope, a: Value, b: Value) -> bool:
     left, right, result = scope.known_shape(a), scope.known_shape(b), scope.known_shape(op.output)
     if min(len(left), len(right)) < 2:
         return False
-    return is_broadcastable_batch(scope, left[:-2], result[:-2]) and is_broadcastable_batch(
+    return is_broadcastable(scope, left[:-2], result[:-2]) and is_broadcastable(
         scope, right[:-2], result[:-2]
     )
 
@@ -107,16 +102,11 @@ def are_native_floats(scope: Scope, *values: Value) -> bool:
     return all(scope.dtype_of(value) is DataType.FLOAT and scope.is_native(value) for value in values)
 
 
-def is_broadcastable_batch(scope: Scope, shape: Shape, result: Shape) -> bool:
-    aligned = result[len(result) - len(shape) :]
-    return all(a == 1 or scope.guard_equal(a, b) for a, b in zip(shape, aligned, strict=True))
-
-
 @matches("Gemm", 13)
-def match_gemm(op: BoundNode, scope: Scope) -> Region[Product] | Region[DoubleProduct] | None:
+def match_gemm(op: BoundNode, scope: Scope) -> Region[Product] | DoubleRegion | None:
     """alpha * A' @ B' + beta * C, with C as initial accumulators if it is a constant row, otherwise in the epilogue."""
-    if (double := match_double_product(op, scope)) is not None:
-        return double
+    if scope.dtype_of(op.input(0)) is DataType.DOUBLE:
+        return match_double_product(op, scope)
     a, b, bias = op.input(0), op.input(1), constant_bias(op, scope)
     if a is None or b is None or not are_native_floats(scope, a, b) or scope.shape(op.output) is None:
         return None

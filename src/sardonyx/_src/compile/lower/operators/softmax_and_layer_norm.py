@@ -1,12 +1,12 @@
 """Softmax, LogSoftmax, LayerNormalization and RMSNormalization in float32, along dense rows; Softmax of rows in float64.
 
-A Softmax along the last axis also performs the half-precision rounding of its result.  Falls back to the reference kernel for normalizations
-with a used mean or inverse deviation output, and for scales that broadcast.
+A Softmax along the last axis also performs the half-precision rounding of its result.  Falls back to the reference kernel for scales that
+broadcast.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.reductions.layer_norm import NormParams, layer_norm_step
@@ -65,22 +65,29 @@ def is_float(scope: Scope, value: Value | None) -> bool:
     return value is not None and scope.is_native(value) and scope.dtype_of(value) is DataType.FLOAT
 
 
+STATISTICS = {1: "mean", 2: "inverse"}  # the outputs of LayerNormalization after the first
+
+
 @dataclass(frozen=True, slots=True)
 class LayerNorm:
-    """A normalization of the elements from an axis on; reads x, then the scale and the bias if there are any."""
+    """A normalization of the elements from an axis on; reads the scale and the bias if there are any, then x.
+
+    statistics: which of mean and inverse deviation it writes, after the result.
+    """
 
     axis: int
     epsilon: float
     centered: bool
     has_scale: bool
     has_bias: bool
+    statistics: tuple[str, ...] = ()
 
 
 @matches("LayerNormalization", 17)
 @matches("RMSNormalization", 23)
 def match_layer_normalization(op: BoundNode, scope: Scope) -> Region[LayerNorm] | None:
     x, scale, bias = op.input(0), op.input(1), op.input(2)
-    if x is None or not is_float(scope, x) or op.is_output_used(1) or op.is_output_used(2):
+    if x is None or not is_float(scope, x):
         return None
     shape = scope.known_shape(x)
     if op.attributes["stash_type"] != 1 or scope.shape(op.output) != shape or not shape:
@@ -92,10 +99,17 @@ def match_layer_normalization(op: BoundNode, scope: Scope) -> Region[LayerNorm] 
     is_last = axis == len(shape) - 1
     epilogue = fuse_epilogue(scope, op.output) if is_last else FusedEpilogue(Epilogue(), op.output)
     is_centered = op.op_type == "LayerNormalization"
-    config = LayerNorm(axis, op.attribute("epsilon", float), is_centered, scale is not None, bias is not None)
-    return fused_region(
+    used = [i for i in STATISTICS if op.is_output_used(i)]
+    statistics, outputs = tuple(STATISTICS[i] for i in used), [op.node.outputs[i] for i in used]
+    if any(scope.shape(value) is None or scope.dtype_of(value) is not DataType.FLOAT for value in outputs):
+        return None
+    config = LayerNorm(
+        axis, op.attribute("epsilon", float), is_centered, scale is not None, bias is not None, statistics
+    )
+    region = fused_region(
         "LayerNorm", op.node, config, tuple(Read(value) for value in (*parameters, x)), epilogue
     )
+    return replace(region, writes=(*region.writes, *map(Write, outputs)))
 
 
 @lowers("LayerNorm")
@@ -109,5 +123,6 @@ def lower_layer_norm(region: LaidOutRegion[LayerNorm], lowering: Lowering) -> St
         bias=next(columns) if config.has_bias else None,
         epilogue=region.epilogue,
         operands=region.epilogue_operands,
+        **dict(zip(config.statistics, region.results[1:], strict=True)),
     )
     return layer_norm_step(x, region.results[0], config.axis, variant)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import sardonyx as sx
+from compile.native_agreement import assert_engines_agree
 from compile.reference_comparison import assert_matches_reference, normal
+from models import parse_model
 
 CONV = "w = Constant <value = float[2,2,1,1] {1, 2, 3, -4}> ()  c = Conv(x, w)"
 SIZES = [(1, 2, 1, 1), (2, 2, 5, 7), (3, 2, 1, 17)]
@@ -47,6 +50,80 @@ def test_integer_and_double_reductions(operator: str, dtype: str) -> None:
     }}"""
     x = np.random.default_rng(0).integers(-9, 9, (4, 6)).astype({"double": "f8"}.get(dtype, dtype))
     assert_matches_reference(text, {"x": x})
+
+
+SMALL_TYPES = {"int8": "i1", "uint8": "u1", "uint32": "u4", "uint64": "u8", "bool": "?"}
+
+
+@pytest.mark.parametrize("dtype", SMALL_TYPES)
+@pytest.mark.parametrize("operator", ["Max", "Min", "Sum", "Prod"])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_reductions_of_small_and_unsigned_types(operator: str, dtype: str, axis: int) -> None:
+    if operator in ("Sum", "Prod") and dtype in ("int8", "uint8", "bool"):
+        return  # the specification does not have them
+    text = f"""g ({dtype}[A,B] x) => ({dtype}[C] y) {{
+      axes = Constant <value = int64[1] {{{axis}}}> ()
+      y = Reduce{operator} <keepdims = 0> (x, axes)
+    }}"""
+    draw = np.random.default_rng(0)
+    shapes = [(4, 6), (3, 1), (1, 100), (33, 17), (0, 3), (3, 0)]
+    arrays = [
+        draw.integers(0, 256, (*shape, 8), np.uint8).view("u8")[..., 0].astype(SMALL_TYPES[dtype])
+        for shape in shapes
+    ]
+    assert_matches_reference(
+        text, *({"x": x} for x in [*arrays, np.zeros_like(arrays[0]), np.ones_like(arrays[0])])
+    )
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("axes", ["", "int64[0] a"])
+@pytest.mark.parametrize("keepdims", [0, 1])
+def test_reductions_along_no_axes(operator: str, axes: str, keepdims: int) -> None:
+    constant, operand = (f"<{axes} = {{}}>", ", a") if axes else ("", "")
+    attributes = f"<keepdims = {keepdims}, noop_with_empty_axes = 1>"
+    text = (
+        f"g (float[A,B] x) => (float[A,B] y) {constant} {{ y = Reduce{operator} {attributes} (x{operand}) }}"
+    )
+    special = np.array([[np.nan, np.inf, -np.inf, 0.0, -0.0, 2.0]], np.float32)
+    results = assert_matches_reference(text, *({"x": x} for x in (normal(3, 5), normal(0, 2), special)))
+    assert results[2].shape == special.shape
+
+
+@pytest.mark.parametrize("operator", ["LogSum", "LogSumExp", "L1", "L2", "Mean"])
+@pytest.mark.parametrize("shape", [(3, 5), (4, 100), (2, 0), (17, 1)])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_logarithms_of_sums_of_float64(operator: str, shape: tuple[int, ...], axis: int) -> None:
+    text = f"g (double[A,B] x) => (double[C] y) <int64[1] a = {{{axis}}}> {{ y = Reduce{operator} <keepdims = 0> (x, a) }}"
+    x = np.abs(np.random.default_rng(1).normal(size=shape)) * 300
+    feeds = [{"x": x}]
+    if operator == "LogSumExp":
+        inf, nan = np.inf, np.nan
+        feeds += [{"x": np.array([[inf, 1], [-inf, -inf], [nan, 1], [800, 801], [-800, -900]])}]
+    assert_matches_reference(text, *feeds)
+
+
+def test_statistics_of_layer_normalization() -> None:
+    text = """g (float[A,B,6] x, float[6] s, float[6] b) => (float[A,B,6] z, float[A,B,1] m, float[A,B,1] i) {
+        y, m, i = LayerNormalization(x, s, b)  z = Relu(y) }"""
+    x, scale = normal(2, 5, 6), normal(6)
+    assert_engines_agree(
+        text, {"x": x, "s": scale, "b": scale}, {"x": x[:0], "s": scale, "b": scale}, opset=24
+    )
+    for outputs in ("y, m", "y, , i", "y, m, i"):
+        names = [f"float[A,1,1] {name}" for name in "mi" if name in outputs]
+        text = f"""g (float[A,5,6] x, float[5,6] s) => (float[A,5,6] y, {", ".join(names)}) {{
+            {outputs} = LayerNormalization <axis = 1, epsilon = 0.1> (x, s) }}"""
+        assert_engines_agree(text, {"x": x, "s": normal(5, 6)}, opset=24)
+    text = "g (float16[A,6] x, float16[6] s) => (float16[A,6] y, float[A,1] m) { y, m = LayerNormalization(x, s) }"
+    feeds = {"x": x[0].astype("f2"), "s": scale.astype("f2")}
+    native, reference = (
+        sx.Session(parse_model(text, opset=24), engine=name) for name in ("native", "reference")
+    )
+    assert native.stats.fallback_nodes == 0
+    expected = reference.run(feeds)
+    for name, result in native.run(feeds).items():
+        np.testing.assert_allclose(result, expected[name], rtol=2e-3)
 
 
 @pytest.mark.parametrize("size", [0, 1, 5])

@@ -33,19 +33,27 @@ REDUCTIONS: dict[str, Callable[..., Array]] = {
     "sum_square": lambda x, axes: (x * x).sum(axes, keepdims=True),
     "log_sum": lambda x, axes: np.log(x.sum(axes, keepdims=True)),
     "log_sum_exp": lambda x, axes: np.log(np.exp(x).sum(axes, keepdims=True)),
+    "any": lambda x, axes: x.any(axes, keepdims=True),
+    "all": lambda x, axes: x.all(axes, keepdims=True),
 }
+FLOATS = ("float32", "float64")
 EVERY_TYPE = ("sum", "max", "min", "prod", "sum_square")
 TYPES = ("float32", "float64", "int32", "int64")
+SMALL_TYPES = ("int8", "uint8", "uint32", "uint64", "bool")
 
 
 def reduction(
     trial: Trial, op: ReduceOp, shape: tuple[int, int], n: int, axes: tuple[int, ...], dtype: str, gap: Gap
 ) -> Sequence[Step] | None:
-    if dtype != "float32" and op not in EVERY_TYPE:
+    if (dtype == "bool") != (op in ("any", "all")) or (
+        dtype not in FLOATS and op not in (*EVERY_TYPE, "any", "all")
+    ):
         return None
-    x = trial.integers(*shape, n, low=1 if op == "log_sum" else -2, high=2, dtype=dtype)
+    low = 1 if op == "log_sum" else 0 if dtype[0] in "ub" else -2
+    x = trial.integers(*shape, n, low=low, high=1 if dtype == "bool" else 2, dtype=dtype)
     expected = REDUCTIONS[op](x.astype(np.float64) if x.dtype.kind == "f" else x, axes)
-    is_exact = op in ("sum", "max", "min", "l1", "sum_square") or x.dtype.kind == "i"
+    is_exact = op in ("sum", "max", "min", "l1", "sum_square") or x.dtype.kind in "iub"
+    expected = expected.astype(dtype) if x.dtype.kind in "iub" else expected  # sums of bytes wrap around
     y = trial.result(expected, dtype, gap, 0.0 if is_exact else CLOSE)
     return [reduce_step(op, trial.input(x, gap), y, axes)]
 
@@ -56,7 +64,7 @@ def reduction_axes(target: Target) -> Axes:
         "shape": ((1, 1), (2, 3), (5, 1), (7, 17), (3, 40), (270, 2), (4130, 1)),
         "n": row_lengths(target)[1:],
         "axes": [axes for count in (1, 2, 3) for axes in combinations(range(3), count)],
-        "dtype": TYPES,
+        "dtype": (*TYPES, *SMALL_TYPES),
         "gap": (0, 3, None),
     }
 

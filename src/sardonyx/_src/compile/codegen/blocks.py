@@ -45,6 +45,7 @@ class BlockBuilder(FunctionBuilder):
     def gep(self, base: str, index: LLVMValue, element: str = "float") -> str:
         """The name of the pointer to base[index], by `getelementptr`."""
         self._count += 1
+        element = element.replace("u", "i") if element in ("u8", "u16", "u32", "u64") else element
         name = f"%p{self._count}"
         self.lines.append(f" {name} = getelementptr {element}, ptr {base}, {index}")
         return name

@@ -1,4 +1,4 @@
-"""exp, expm1, tanh, sigmoid and softplus in double precision, within a few ulp, emitted in place.
+"""exp, expm1, log, tanh, sigmoid and softplus in double precision, within a few ulp, emitted in place.
 
 Range reduction is that of the functions of float32; the polynomials are Taylor series, of which the first term that is
 left out is below 2^-56 of the result.
@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 
 from sardonyx._src.compile.codegen.builder import FunctionBuilder, LLVMValue
+from sardonyx._src.compile.codegen.math import double_precision
 
 LOG2_E = 1.4426950408889634
 LN2_HIGH = 6.93147180369123816490e-01  # 33 bits: its product with n is exact
@@ -76,8 +77,16 @@ def softplus(builder: FunctionBuilder, x: LLVMValue) -> LLVMValue:
     return x.clamp_min(0) + builder.fma(square * tail, s, s) * 2
 
 
+def log(builder: FunctionBuilder, x: LLVMValue) -> LLVMValue:
+    """The natural logarithm; -inf at both zeros, NaN below, infinity and NaN are returned."""
+    result = builder.select(x < math.inf, double_precision.log(builder, x), x)
+    result = builder.select(x < 0, math.nan, result)
+    return builder.select(x.eq(0), -math.inf, result)
+
+
 DOUBLE_FUNCTIONS: Mapping[str, Callable[..., LLVMValue]] = {
     "exp": exp,
+    "log": log,
     "sigmoid": sigmoid,
     "softplus": softplus,
     "tanh": tanh,

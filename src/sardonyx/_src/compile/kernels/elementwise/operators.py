@@ -80,7 +80,7 @@ SCALAR_OPERATORS: Mapping[str, ScalarOperator] = {
     "LeakyRelu": ScalarOperator(FLOATS, activations.leaky_relu),
     "Less": ScalarOperator(NUMBERS, operation_rule("lt")),
     "LessOrEqual": ScalarOperator(NUMBERS, operation_rule("le")),
-    "Log": ScalarOperator(FP32, operation_rule("log")),
+    "Log": ScalarOperator(FLOATS, operation_rule("log")),
     "Max": ScalarOperator(NUMBERS, fold_rule("max")),
     "Mean": ScalarOperator(FLOATS, arithmetic.mean),
     "Min": ScalarOperator(NUMBERS, fold_rule("min")),

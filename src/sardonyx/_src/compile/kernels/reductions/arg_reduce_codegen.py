@@ -6,7 +6,6 @@ By rows: rows of the units -> vectors of the row, then the lanes are reduced to 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen.blocks import I64, StackSlot
@@ -22,7 +21,7 @@ from sardonyx._src.compile.kernels.data_movement.strided_loops import (
 )
 from sardonyx._src.compile.kernels.lanes import shuffle
 from sardonyx._src.compile.kernels.memory import load_lanes
-from sardonyx._src.compile.kernels.reductions.reducers import INTEGER_ELEMENTS, MIN_INTEGERS
+from sardonyx._src.compile.kernels.reductions.reducers import worst_value
 from sardonyx._src.compile.kernels.reductions.rows import (
     full_vector_type,
     lane_numbers,
@@ -55,10 +54,7 @@ class ArgVariant:
     @property
     def identity(self) -> float:
         """The initial value of an accumulator: no element is worse."""
-        if self.element in INTEGER_ELEMENTS:
-            lowest = MIN_INTEGERS[self.element]
-            return lowest if self.is_max else -lowest - 1
-        return -math.inf if self.is_max else math.inf
+        return worst_value(self.element, is_max=self.is_max)
 
 
 def arg_reduce_rows_module(

@@ -19,7 +19,7 @@ from sardonyx._src.compile.kernels.reductions.reduce_codegen import (
     reduce_columns_module,
     reduce_rows_module,
 )
-from sardonyx._src.compile.kernels.reductions.reducers import NUMERIC_ELEMENTS, ReduceOp, find_reducer
+from sardonyx._src.compile.kernels.reductions.reducers import REDUCED_ELEMENTS, ReduceOp, find_reducer
 from sardonyx._src.compile.kernels.reductions.rows import find_columns, num_units, rows_per_unit
 from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
@@ -33,9 +33,9 @@ def reduce_step(
     """y = the reduction of x along some axes, which are not negative.
 
     x, y: of one type; y has the dims of x with sizes of 1 for the axes, or without those.  epilogue: without operands,
-    for float32 only.  The operator has a reducer for the type (`find_reducer`).
+    for float32 only.  Without axes each element is a result.  The operator has a reducer for the type (`find_reducer`).
     """
-    element = NUMERIC_ELEMENTS[x.dtype]
+    element = REDUCED_ELEMENTS[x.dtype]
     reducer = find_reducer(op, element)
     assert reducer is not None, f"{op} must have a reducer for {x.dtype}"
     variant = ReduceVariant(op, element, reducer, epilogue)

@@ -249,8 +249,8 @@ def finish(
     number = count
     if value.type.is_float:
         number = count.convert("sitofp", variant.element)
-    elif variant.element == "i32":
-        number = b.constant(1, LLVMType("i32"))  # unused: means of integers have no kernel
+    elif variant.element != "i64":
+        number = b.constant(1, LLVMType(variant.element))  # unused: means of integers have no kernel
     value = variant.reducer.finish(b, value, b.splat(number, value.type.lanes))
     result = value if shift is None else value + shift
     return b.emit_expression(variant.epilogue.expression, result.type, lambda _: result)

@@ -23,20 +23,27 @@ from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.dtypes import DataType
 
 ReduceOp = Literal[
-    "sum", "mean", "max", "min", "prod", "l1", "l2", "sum_square", "log_sum", "log_sum_exp"
+    "sum", "mean", "max", "min", "prod", "l1", "l2", "sum_square", "log_sum", "log_sum_exp", "any", "all"
 ]  # fmt: skip
-# The element types that kernels of reductions, TopK and scatter reductions exist for.
+# The element types that kernels of TopK and scatter reductions exist for.
 NUMERIC_ELEMENTS: dict[DataType, Element] = {
     DataType.FLOAT: "float",
     DataType.DOUBLE: "double",
     DataType.INT32: "i32",
     DataType.INT64: "i64",
 }
-INTEGER_ELEMENTS = ("i32", "i64")
-INTEGER_OPS = ("sum", "max", "min", "prod", "sum_square")  # the only ones with integer kernels
-FLOAT32_OPS = ("log_sum", "log_sum_exp")  # with float32 kernels only
+# Those of reductions; bools are bytes of 0 and 1 in memory.
+REDUCED_ELEMENTS: dict[DataType, Element] = {
+    **NUMERIC_ELEMENTS,
+    DataType.UINT32: "u32",
+    DataType.UINT64: "u64",
+    DataType.INT8: "i8",
+    DataType.UINT8: "u8",
+    DataType.BOOL: "u8",
+}
+INTEGER_OPS = ("sum", "max", "min", "prod", "sum_square", "any", "all")  # the only ones with integer kernels
+OF_BOOLS: dict[ReduceOp, ReduceOp] = {"max": "any", "min": "all"}
 EXP_UNDERFLOW = -104.0  # below this, exp rounds to 0 in float32
-MIN_INTEGERS: dict[Element, int] = {"i32": -(2**31), "i64": -(2**63)}
 NEG_INFINITY = -math.inf
 Combine: TypeAlias = Callable[[KernelBuilder, LLVMValue, LLVMValue], LLVMValue]
 
@@ -58,7 +65,7 @@ class Reducer:
 
 def find_reducer(op: ReduceOp, element: Element) -> Reducer | None:
     """The reducer of an operator for an element type; None if there is no kernel."""
-    if (element in INTEGER_ELEMENTS and op not in INTEGER_OPS) or (element != "float" and op in FLOAT32_OPS):
+    if not LLVMType(element).is_float and op not in INTEGER_OPS:
         return None
     if op in ("max", "min"):
         return min_max_reducer(op, element)
@@ -67,15 +74,18 @@ def find_reducer(op: ReduceOp, element: Element) -> Reducer | None:
 
 def min_max_reducer(op: str, element: Element) -> Reducer:
     """The maximum or minimum, NaN if any element is NaN; of no elements the opposite bound of the type."""
-    is_max = op == "max"
-    if element in INTEGER_ELEMENTS:
-        lowest = MIN_INTEGERS[element]
-        intrinsic = "smax" if is_max else "smin"
-        identity: float = lowest if is_max else -lowest - 1
-    else:
-        intrinsic = "maximum" if is_max else "minimum"
-        identity = -math.inf if is_max else math.inf
-    return Reducer(identity, lambda b, x, y: b.call_intrinsic(intrinsic, x, y))
+    is_max, type_ = op == "max", LLVMType(element)
+    intrinsic = f"{op}imum" if type_.is_float else f"{'u' if type_.is_unsigned else 's'}{op}"
+    return Reducer(worst_value(element, is_max=is_max), lambda b, x, y: b.call_intrinsic(intrinsic, x, y))
+
+
+def worst_value(element: Element, *, is_max: bool) -> float:
+    """The value of an element type that is never greater than another one, or, if not `is_max`, never less."""
+    type_ = LLVMType(element)
+    if type_.is_float:
+        return -math.inf if is_max else math.inf
+    lowest = 0 if type_.is_unsigned else -(1 << type_.bits - 1)
+    return lowest if is_max else lowest + (1 << type_.bits) - 1
 
 
 # --- operations ------------------------------------------------------------------------------
@@ -125,6 +135,8 @@ REDUCERS: Mapping[str, Reducer] = {
     "sum_square": Reducer(0, add, square),
     "log_sum": Reducer(0, add, finish=emit_log),
     "log_sum_exp": Reducer(0, add, emit_exp, emit_log),  # of elements minus their maximum
+    "any": Reducer(0, lambda b, x, y: x | y),
+    "all": Reducer(1, lambda b, x, y: x & y),
 }
 
 

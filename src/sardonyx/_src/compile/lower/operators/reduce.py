@@ -12,7 +12,12 @@ import numpy as np
 
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.reductions.reduce import reduce_step
-from sardonyx._src.compile.kernels.reductions.reducers import NUMERIC_ELEMENTS, ReduceOp, find_reducer
+from sardonyx._src.compile.kernels.reductions.reducers import (
+    OF_BOOLS,
+    REDUCED_ELEMENTS,
+    ReduceOp,
+    find_reducer,
+)
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.operators.pooling import is_image
@@ -50,12 +55,14 @@ class Reduction:
 
 def match_reduction(op: BoundNode, scope: Scope) -> Region[object] | None:
     x, name = op.input(0), REDUCER_NAMES[op.op_type, op.version]
+    if scope.dtype_of(x) is DataType.BOOL:
+        name = OF_BOOLS[name]
     if x is None or not scope.is_native(x) or not has_reducer(name, scope.dtype(x)):
         return None
     axes, keeps_dims = known_axes(op, scope, x), bool(op.attributes["keepdims"])
-    if not axes or scope.shape(op.output) != reduced_shape(op, scope, x, axes):
+    if axes is None or scope.shape(op.output) != reduced_shape(op, scope, x, axes):
         return None
-    if name in ("mean", "max") and scope.is_channels_last(x) and reduces_all_pixels(scope, x, axes):
+    if axes and name in ("mean", "max") and scope.is_channels_last(x) and reduces_all_pixels(scope, x, axes):
         epilogue, layout = fuse_epilogue(scope, op.output, channels_last=keeps_dims), CHANNELS_LAST
         reads = (Read(x, CHANNELS_LAST),)
         return fused_region("GlobalPool", op.node, name, reads, epilogue, layout if keeps_dims else DENSE)
@@ -71,23 +78,23 @@ for operator, version in REDUCER_NAMES:
 
 
 def has_reducer(name: ReduceOp, dtype: DataType) -> bool:
-    return dtype in NUMERIC_ELEMENTS and find_reducer(name, NUMERIC_ELEMENTS[dtype]) is not None
+    return dtype in REDUCED_ELEMENTS and find_reducer(name, REDUCED_ELEMENTS[dtype]) is not None
 
 
-def known_axes(op: BoundNode, scope: Scope, x: Value) -> tuple[int, ...]:
-    """The non-negative axes in order; empty if they are not constant or contain duplicates, or nothing is reduced."""
+def known_axes(op: BoundNode, scope: Scope, x: Value) -> tuple[int, ...] | None:
+    """The non-negative axes in order; None if they are not constant, or contain duplicates."""
     rank = len(scope.known_shape(x))
     axes_value = op.input(1)
     axes_array = np.empty(0, np.int64) if axes_value is None else scope.constant(axes_value)
     if axes_array is None:
-        return ()
+        return None
     axes = [int(axis) for axis in axes_array.reshape(-1)]
     if not axes and not op.attributes["noop_with_empty_axes"]:
         axes = list(range(rank))
     if not all(-rank <= axis < rank for axis in axes):
-        return ()
+        return None
     normalized = sorted(axis % rank for axis in axes)
-    return tuple(normalized) if len(set(normalized)) == len(normalized) else ()
+    return tuple(normalized) if len(set(normalized)) == len(normalized) else None
 
 
 def reduced_shape(op: BoundNode, scope: Scope, x: Value, axes: tuple[int, ...]) -> Shape:

@@ -136,7 +136,7 @@ def sample_inputs(op: str, dtype: DataType) -> list[Array | None]:
     x = sample_numbers(dtype.numpy.str)
     if op in SPECIAL_INPUTS:
         return [x, *SPECIAL_INPUTS[op]]
-    if (op in ("Div", "Mod") and dtype.is_integer) or (op == "Pow" and dtype is not DataType.FLOAT):
+    if (op in ("Div", "Mod") and dtype.is_integer) or (op == "Pow" and dtype.is_integer):
         return [x, np.array(2, dtype.numpy)]
     schema = lookup("", op, OPSET)
     assert schema is not None
@@ -219,6 +219,42 @@ def test_remainders_of_floats_are_exact(fmod: int) -> None:
         assert_matches_reference("Mod", [x, y], {"fmod": fmod})
         multiples = np.clip(7 * y.astype(np.float64), -3e38, 3e38).astype(np.float32)
         assert_matches_reference("Mod", [multiples, y], {"fmod": fmod})
+
+
+@pytest.mark.parametrize("fmod", [0, 1])
+def test_remainders_of_float64_are_exact(fmod: int) -> None:
+    generator = np.random.default_rng(1)
+    ends = [0.0, -0.0, 1.0, -3.5, 5e-324, 1.7e308, -1.7e308, 2.2e-308, np.inf, -np.inf, np.nan, 2.0**53, 0.1]
+    a, b = (grid.reshape(-1) for grid in np.meshgrid(ends, ends))
+    assert_matches_reference("Mod", [a, b], {"fmod": fmod})
+    for spread in (2, 60, 1000):
+        numbers = generator.normal(size=(2, 2000)) * 2.0 ** generator.uniform(-spread, spread, (2, 2000))
+        x, y = numbers
+        assert_matches_reference("Mod", [x, y], {"fmod": fmod})
+        assert_matches_reference("Mod", [7 * y, y], {"fmod": fmod})
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", *INTEGERS])
+@pytest.mark.parametrize("base", ["f4", "f8"])
+def test_pow_of_mixed_types(base: str, dtype: str) -> None:
+    exponents = np.array(
+        [0, 1, 2, 3, 5, 17, 100]
+        + ([-1, -2, -7] if dtype[0] != "u" else [])
+        + [0.5, -2.25] * (dtype[0] == "f")
+    )
+    x = sample_numbers(base)
+    pairs = [np.repeat(x, exponents.size), np.tile(exponents.astype(dtype), x.size)]
+    assert_matches_reference("Pow", pairs)
+
+
+def test_pow_of_float64() -> None:
+    x, y = sample_pairs("f8")
+    assert_matches_reference("Pow", [x, y])
+    draw = np.random.default_rng(4)
+    x = np.concatenate([2.0 ** draw.uniform(-1070, 1023, 3000), draw.uniform(0.9, 1.1, 3000), [1 - 2.0**-53]])
+    y = draw.uniform(-1, 1, x.size) * 700 / np.maximum(np.abs(np.log(x)), 1e-14)
+    assert_matches_reference("Pow", [x, y])
+    assert_matches_reference("Pow", [-x[:100], np.arange(100.0) - 50])
 
 
 def test_division_by_a_possibly_zero_integer_is_unsupported() -> None:
@@ -326,8 +362,7 @@ def test_batch_normalization_with_channels_innermost() -> None:
     [
         ("Sin", [DataType.DOUBLE]),
         ("Add", [DataType.FLOAT16] * 2),
-        ("Mod", [DataType.DOUBLE] * 2),
-        ("Pow", [DataType.DOUBLE] * 2),
+        ("Pow", [DataType.INT64] * 2),
         ("Equal", [DataType.STRING] * 2),
         ("Softmax", [DataType.FLOAT]),
     ],

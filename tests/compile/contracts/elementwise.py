@@ -12,6 +12,7 @@ from compile.contracts.trial import Gap, Trial
 from sardonyx._src.compile.codegen.expressions import Apply, Cast, Local, Scalar
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.elementwise.elementwise import elementwise_step
+from sardonyx._src.compile.kernels.elementwise.nonzero_check import nonzero_check_step
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.dtypes import DataType
 
@@ -101,7 +102,20 @@ def conversion_axes(target: Target) -> Axes:
     return {"n": row_lengths(target), "source": names, "to": names}
 
 
+def check_of_zeros(trial: Trial, n: int, dtype: str) -> Sequence[Step]:
+    """No element is zero, and the status stays as it is."""
+    x = np.where(trial.integers(n, dtype=dtype) == 0, 1, 3).astype(dtype)
+    return [nonzero_check_step(trial.input(x), trial.status())]
+
+
 CONTRACTS = [
+    Contract(
+        check_of_zeros,
+        lambda target: {
+            "n": (*row_lengths(target), *AROUND_A_UNIT),
+            "dtype": (*TYPES[2:], "int16", "uint64", "bool"),
+        },
+    ),
     Contract(broadcast_sum, sum_axes),
     Contract(permuted_product, permuted_axes),
     Contract(

@@ -25,6 +25,7 @@ from sardonyx._src.compile.codegen.integer_ops import (
     emit_abs,
     emit_div,
     emit_fmod,
+    emit_ipow,
     emit_mod,
     emit_shl,
     emit_shr,
@@ -255,6 +256,7 @@ BINARY_OPS: Mapping[str, Callable[[FunctionBuilder, LLVMValue, LLVMValue], LLVMV
     "and": lambda builder, a, b: a & b,
     "or": lambda builder, a, b: a | b,
     "xor": lambda builder, a, b: a ^ b,
+    "ipow": emit_ipow,
     "shl": emit_shl,
     "shr": emit_shr,
 }

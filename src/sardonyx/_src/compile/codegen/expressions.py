@@ -32,7 +32,8 @@ class Apply:
     `max` and `min` propagate NaN; comparisons with NaN are false.  Integers wrap; their `div` rounds toward zero, `fmod`
     has the sign of the dividend, `mod` that of the divisor, and all three return 0 where the divisor is 0; `shl` and `shr`
     by a count that is negative or not below the number of bits move every bit out.  `and`, `or`,
-    `xor` and `not` are logical on bools, bitwise on integers.  `where(condition, a, b)` selects.  `fma` is a*b + c.
+    `xor` and `not` are logical on bools, bitwise on integers.  `ipow` is a power of integers, modulo 2 to their number of bits;
+    its exponent is unsigned.  `where(condition, a, b)` selects.  `fma` is a*b + c.
     `clamp(x, low, high)` returns low where x is NaN.  `decode_...` is the float32 of a minifloat's code, and `encode_...` the
     code of a number (`minifloats.py`).
     """

@@ -46,6 +46,16 @@ def safe_divisor(builder: FunctionBuilder, b: LLVMValue) -> LLVMValue:
     return builder.select(is_safe_divisor(b), b, builder.constant(1, b.type))
 
 
+def emit_ipow(builder: FunctionBuilder, a: LLVMValue, b: LLVMValue) -> LLVMValue:
+    """a to the power b, an unsigned number, modulo 2 to the number of bits: squares, for each bit of b that is set multiplied."""
+    result, square = builder.constant(1, a.type), a
+    for bit in range(a.type.bits):
+        is_set = (b & (1 << bit if bit < a.type.bits - 1 else -(1 << bit))).ne(0)
+        result = builder.select(is_set, result * square, result)
+        square = square * square
+    return result
+
+
 def emit_shl(builder: FunctionBuilder, a: LLVMValue, count: LLVMValue) -> LLVMValue:
     """a shifted to the left; 0 where no bit remains."""
     is_out = moves_every_bit(count)

@@ -1,4 +1,4 @@
-"""exp, expm1, log, tanh, sigmoid and softplus in double precision, within a few ulp, emitted in place.
+"""exp, expm1, log, pow, tanh, sigmoid and softplus in double precision, within a few ulp, emitted in place.
 
 Range reduction is that of the functions of float32; the polynomials are Taylor series, of which the first term that is
 left out is below 2^-56 of the result.
@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 
 from sardonyx._src.compile.codegen.builder import FunctionBuilder, LLVMValue
 from sardonyx._src.compile.codegen.math import double_precision
+from sardonyx._src.compile.codegen.math.power import apply_sign
 
 LOG2_E = 1.4426950408889634
 LN2_HIGH = 6.93147180369123816490e-01  # 33 bits: its product with n is exact
@@ -84,9 +85,49 @@ def log(builder: FunctionBuilder, x: LLVMValue) -> LLVMValue:
     return builder.select(x.eq(0), -math.inf, result)
 
 
+def split_log(builder: FunctionBuilder, x: LLVMValue) -> tuple[LLVMValue, LLVMValue]:
+    """The natural logarithm of x >= 0 as the sum of two numbers, the second one a correction below an ulp of the first.
+
+    With s = (m - 1) / (m + 1): n * ln(2) + 2s + s^3 * P(s^2), where the error of the division is computed, too.
+    """
+    is_small = x < double_precision.SMALLEST_EXACT
+    bits = builder.select(is_small, x * 2.0**double_precision.SCALE_BITS, x).bitcast()
+    exponent = (bits - double_precision.ROOT_HALF) >> 52
+    m = (bits - (exponent << 52)).bitcast()
+    scaled = exponent.convert("sitofp", "double")
+    n = builder.select(is_small, scaled - double_precision.SCALE_BITS, scaled)
+    f, divisor = m - 1, m + 1
+    s = f / divisor
+    missing = builder.fma(-s, m - (divisor - 1), builder.fma(-s, divisor, f)) / divisor
+    square, twice = s * s, s * 2
+    tail = builder.fma(s * square, builder.horner(square, double_precision.LOG_TERMS[1:]), missing * 2)
+    whole = n * LN2_HIGH
+    high = whole + twice
+    low = builder.fma(n, LN2_LOW, ((whole - high) + twice) + tail)
+    total = high + low
+    correction = (high - total) + low
+    total = builder.select(x < math.inf, total, x)
+    return builder.select(x.eq(0), -math.inf, total), correction
+
+
+def pow(builder: FunctionBuilder, x: LLVMValue, y: LLVMValue) -> LLVMValue:
+    """x to the power y, within some ulp; for signs, zeros, infinities and NaN as C's `pow` (C17, F.10.4.4)."""
+    magnitude = builder.fabs(x)
+    logarithm, correction = split_log(builder, magnitude)
+    exponent = y * logarithm
+    error = builder.fma(y, logarithm, -exponent) + y * correction
+    error = builder.select(builder.fabs(exponent) < OVERFLOW, error, builder.constant(0, x.type))
+    power = exp(builder, exponent)
+    power = builder.select(power < math.inf, builder.fma(power, error, power), power)
+    result = apply_sign(builder, power, x, y)
+    is_one = magnitude.eq(1) & builder.fabs(y).eq(math.inf)
+    return builder.select(x.eq(1) | y.eq(0) | is_one, 1, result)
+
+
 DOUBLE_FUNCTIONS: Mapping[str, Callable[..., LLVMValue]] = {
     "exp": exp,
     "log": log,
+    "pow": pow,
     "sigmoid": sigmoid,
     "softplus": softplus,
     "tanh": tanh,

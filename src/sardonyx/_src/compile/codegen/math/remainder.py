@@ -1,15 +1,25 @@
-"""Exact fmod and Python modulo of floats, in double precision: quotients below 2^28 in one step, others in a loop."""
+"""Exact fmod and Python modulo of floats: small quotients in one step, others in several.
+
+Of float32 in double precision, where the product of 28 bits of a quotient and 24 of the divisor is exact.  Of float64 the divisor is split
+into 26 high bits and the rest, whose products with 24 bits of a quotient are exact.
+"""
 
 from __future__ import annotations
+
+import math
 
 from sardonyx._src.compile.codegen.builder import FunctionBuilder, LLVMValue
 
 QUOTIENT_BITS = 28  # of a partial quotient: its product with the 24 bits of b is exact in double
 MAX_QUOTIENT_BITS = 280  # of a quotient of floats
+DOUBLE_QUOTIENT_BITS, MAX_DOUBLE_QUOTIENT_BITS = 24, 2112  # of float64: 2^1024 / 2^-1074, and whole steps
+LOW_BITS = 27  # of a divisor in float64
 
 
 def remainder(builder: FunctionBuilder, a: LLVMValue, b: LLVMValue) -> LLVMValue:
     """a - b * (a / b rounded toward zero), floats: has the sign of a; NaN where b is 0 or a infinite."""
+    if a.type.element == "double":
+        return double_remainder(builder, a, b)
     dividend, divisor = (x.convert("fpext", "double") for x in (a, b))
     dividend, divisor = builder.fabs(dividend), builder.fabs(divisor)
     near = reduce_once(builder, dividend, divisor)
@@ -25,6 +35,34 @@ def remainder(builder: FunctionBuilder, a: LLVMValue, b: LLVMValue) -> LLVMValue
     is_divisor_infinite = builder.fabs(b).eq(float("inf")) & (builder.fabs(a) < float("inf"))
     result = builder.select(is_divisor_infinite, a, result)
     return builder.copysign(result, a)
+
+
+def double_remainder(builder: FunctionBuilder, a: LLVMValue, b: LLVMValue) -> LLVMValue:
+    """`remainder` of float64."""
+    dividend, divisor = builder.fabs(a), builder.fabs(b)
+    near = reduce_double(builder, dividend, divisor)
+
+    def far() -> LLVMValue:
+        rest = dividend
+        last = MAX_DOUBLE_QUOTIENT_BITS - DOUBLE_QUOTIENT_BITS
+        for bits in range(last, -1, -DOUBLE_QUOTIENT_BITS):
+            part = 2.0 ** (bits // 3)  # a third: 2^bits itself has no float64
+            rest = reduce_double(builder, rest, divisor * part * part * 2.0 ** (bits - 2 * (bits // 3)))
+        return rest
+
+    is_far = (dividend >= divisor * 2.0**DOUBLE_QUOTIENT_BITS) & (dividend < math.inf)
+    result = builder.branch_if_any(is_far, far, near)
+    is_divisor_infinite = divisor.eq(math.inf) & (dividend < math.inf)
+    return builder.copysign(builder.select(is_divisor_infinite, a, result), a)
+
+
+def reduce_double(builder: FunctionBuilder, a: LLVMValue, b: LLVMValue) -> LLVMValue:
+    """`reduce_once` of float64: exact if the quotient is below 2^24."""
+    quotient = builder.call_intrinsic("floor", a / b)
+    high = (b.bitcast() & -(1 << LOW_BITS)).bitcast()
+    rest = (a - quotient * high) - quotient * (b - high)
+    rest = builder.select(rest < 0, rest + b, rest)
+    return builder.select(a < b, a, rest)
 
 
 def reduce_once(builder: FunctionBuilder, a: LLVMValue, b: LLVMValue) -> LLVMValue:

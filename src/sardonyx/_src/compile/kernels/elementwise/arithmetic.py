@@ -26,7 +26,7 @@ def mean(call: OperatorCall) -> Scalar | None:
 
 
 def div(call: OperatorCall) -> Scalar | None:
-    """Integers only by a nonzero constant: division by zero is an error, which kernels cannot raise."""
+    """Integers only by a nonzero constant: another divisor is checked by a step of its own (`integer_division`)."""
     is_unsafe = call.dtype.is_integer and not is_nonzero_constant(call.inputs[1])
     return None if is_unsafe else Apply("div", call.inputs)
 
@@ -48,14 +48,18 @@ def bit_shift(call: OperatorCall) -> Scalar | None:
 
 
 def pow(call: OperatorCall) -> Scalar | None:
-    """Small constant exponents become multiplications; other powers are a function of fp32."""
+    """Small constant exponents become multiplications; others are a function of the wider type of both, at least float32."""
     (x, y), dtype = call.inputs, call.dtype
     if isinstance(y, Number):
         product = constant_power(x, y.value, call)
         if product is not None or dtype.is_integer:
             return product
-    is_float = dtype is DataType.FLOAT and (isinstance(y, Number) or call.types[1] is DataType.FLOAT)
-    return apply("pow", x, y) if is_float else None
+    if dtype.is_integer:
+        return None
+    if isinstance(y, Number) or call.types[1] is dtype:
+        return apply("pow", x, y)
+    power = apply("pow", Cast(DataType.DOUBLE, x), Cast(DataType.DOUBLE, y))
+    return power if dtype is DataType.DOUBLE else Cast(dtype, power)
 
 
 def constant_power(x: Scalar, exponent: float, call: OperatorCall) -> Scalar | None:

@@ -85,7 +85,7 @@ SCALAR_OPERATORS: Mapping[str, ScalarOperator] = {
     "Mean": ScalarOperator(FLOATS, arithmetic.mean),
     "Min": ScalarOperator(NUMBERS, fold_rule("min")),
     "Mish": ScalarOperator(FP32, operation_rule("mish")),
-    "Mod": ScalarOperator(INTEGERS | FP32, arithmetic.mod),
+    "Mod": ScalarOperator(NUMBERS, arithmetic.mod),
     "Mul": ScalarOperator(NUMBERS, operation_rule("mul")),
     "Neg": ScalarOperator(SIGNED, operation_rule("neg")),
     "Not": ScalarOperator(BOOL, operation_rule("not")),

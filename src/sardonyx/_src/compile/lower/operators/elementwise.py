@@ -14,6 +14,7 @@ from sardonyx._src.compile.kernels.elementwise.operators import SCALAR_OPERATORS
 from sardonyx._src.compile.kernels.tuning import ElementwiseTuning
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
+from sardonyx._src.compile.lower.operators.integer_division import CheckedIntegers, match_integers
 from sardonyx._src.compile.lower.registry import lowers
 from sardonyx._src.compile.partition.fusion import fuse_from, group_single_node
 from sardonyx._src.compile.partition.group_builder import FusionGroup
@@ -40,8 +41,10 @@ class Elementwise:
     operand_shapes: tuple[Shape, ...]
 
 
-def match_elementwise(op: BoundNode, scope: Scope) -> Region[Elementwise] | None:
+def match_elementwise(op: BoundNode, scope: Scope) -> Region[Elementwise] | Region[CheckedIntegers] | None:
     group = fuse_from(scope, op.node)
+    if group is None and op.op_type in ("Div", "Mod", "Pow"):
+        return match_integers(op, scope)
     return None if group is None else elementwise_region(scope, group)
 
 

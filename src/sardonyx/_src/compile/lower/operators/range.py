@@ -1,21 +1,38 @@
-"""Range with a start, and a constant delta, determined by the sizes of inputs; falls back to the reference kernel for other operands."""
+"""Range: of integers that the sizes of inputs determine, and of any numbers that a run computes.
+
+A count that inference does not know is computed by a step, and binds the size of the result.  Falls back where the rank of an operand is unknown, and in
+subgraphs, where no sizes are bound.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS
+from sardonyx._src.compile.codegen.expressions import Apply, Cast, Local, Number, Scalar, Select
 from sardonyx._src.compile.kernels.data_movement.arange import ARANGE_ELEMENTS, arange_step
+from sardonyx._src.compile.kernels.elementwise.elementwise import elementwise_step
+from sardonyx._src.compile.kernels.elementwise.nonzero_check import nonzero_check_step
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers
-from sardonyx._src.compile.partition.region import Region, Write
+from sardonyx._src.compile.partition.counted_value import CountedValue, bind_count, counted_value
+from sardonyx._src.compile.partition.region import Read, Region, Write
 from sardonyx._src.compile.partition.registry import matches
 from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.compile.program.layout import DENSE
+from sardonyx._src.compile.program.program import Action
 from sardonyx._src.compile.program.step import Step
+from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Expr, Known
 from sardonyx._src.ir.graph import Value
+
+START, LIMIT, DELTA = Local("i0"), Local("i1"), Local("i2")
+LARGEST = 1 << 62  # of integer bounds: their difference does not overflow
+MAX_COUNT = 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,19 +43,100 @@ class Progression:
     delta: int
 
 
+@dataclass(frozen=True, slots=True)
+class ComputedProgression:
+    """A progression whose start, limit and delta are read.
+
+    dtype: that of the computation.  counted: the result, if its size is that of a run.
+    """
+
+    dtype: DataType
+    counted: CountedValue | None
+
+
 @matches("Range", 27)
-def match_range(op: BoundNode, scope: Scope) -> Region[Progression] | None:
+def match_range(op: BoundNode, scope: Scope) -> Region[Progression] | Region[ComputedProgression] | None:
     start, delta = (known_scalar(scope, op.input(i)) for i in (0, 2))
-    if start is None or not isinstance(delta, int) or scope.shape(op.output) is None:
+    shape, dtype = scope.shape(op.output), scope.dtype_of(op.output)
+    if shape is None or dtype is None:
         return None
-    if scope.dtype_of(op.output) not in ARANGE_ELEMENTS:
+    counted = counted_value(scope, op.output)
+    if counted is None and start is not None and isinstance(delta, int) and dtype in ARANGE_ELEMENTS:
+        return Region("Range", (op.node,), Progression(start, delta), (), (Write(op.output),))
+    return match_computed(op, scope, dtype, counted)
+
+
+def match_computed(
+    op: BoundNode, scope: Scope, dtype: DataType, counted: CountedValue | None
+) -> Region[ComputedProgression] | None:
+    values = [value for value in op.node.inputs if value is not None]
+    type_ = dtype if dtype.is_integer else computation_type(op, dtype)
+    if type_ is None or dtype not in LLVM_ELEMENTS or not all(map(scope.is_native, values)):
         return None
-    return Region("Range", (op.node,), Progression(start, delta), (), (Write(op.output),))
+    if any(dim != 1 for value in values for dim in scope.known_shape(value)):
+        return None
+    config = ComputedProgression(DataType.INT64 if dtype.is_integer else type_, counted)
+    reads, writes = tuple(Read(value, DENSE) for value in values), (Write(op.output),)
+    return Region("ComputedRange", (op.node,), config, reads, writes, binds_sizes=counted is not None)
+
+
+def computation_type(op: BoundNode, dtype: DataType) -> DataType | None:
+    """The type in which floats are computed; None if kernels have no arithmetic in it."""
+    if dtype in (DataType.FLOAT, DataType.DOUBLE):
+        return dtype
+    stash = op.attribute("stash_type", int)
+    return next((t for t in (DataType.FLOAT, DataType.DOUBLE) if t.value == stash), None)
 
 
 @lowers("Range")
 def lower_range(region: LaidOutRegion[Progression], lowering: Lowering) -> Step:
     return arange_step(region.results[0], region.config.start, region.config.delta)
+
+
+@lowers("ComputedRange")
+def lower_computed_range(region: LaidOutRegion[ComputedProgression], lowering: Lowering) -> Sequence[Action]:
+    (y,), dtype, counted = region.results, region.config.dtype, region.config.counted
+    operands = [operand.reshape((1,)) for operand in region.operands]
+    actions = list[Action]()
+    if counted is not None:
+        valid = lowering.temporary(DataType.BOOL, (1,), f"{region.name}.valid")
+        count = lowering.temporary(DataType.INT64, (1,), f"{region.name}.count")
+        number, is_valid = counting(dtype)
+        actions = [
+            elementwise_step((is_valid,), operands, valid),
+            nonzero_check_step(valid, lowering.status),
+            elementwise_step((number,), operands, count),
+            bind_count(counted, y.rank, count),
+        ]
+    places = lowering.temporary(DataType.INT64, y.shape, f"{region.name}.places")
+    terms = Apply("mul", (Cast(dtype, Local("i3")), Cast(dtype, DELTA)))
+    value = Cast(y.dtype, Apply("add", (Cast(dtype, START), terms)))
+    return *actions, arange_step(places, 0, 1), elementwise_step(value, [*operands, places], y)
+
+
+def counting(dtype: DataType) -> tuple[Scalar, Scalar]:
+    """The number of elements, and whether it is defined: it is 0 otherwise."""
+    start, limit, delta = (Cast(dtype, operand) for operand in (START, LIMIT, DELTA))
+    distance = Apply("sub", (limit, start))
+    quotient = Apply("div", (distance, delta))
+    if dtype is not DataType.INT64:
+        is_valid = Apply("lt", (Apply("abs", (quotient,)), Number(MAX_COUNT)))
+        steps = Apply("max", (Apply("ceil", (quotient,)), Number(0)))
+        return Cast(
+            DataType.INT64, Select("lt", Apply("abs", (quotient,)), Number(MAX_COUNT), steps, Number(0))
+        ), is_valid
+    rest = Apply("sub", (distance, Apply("mul", (quotient, delta))))
+    rounds_up = Apply("and", (is_nonzero(rest), Apply("le", (Number(0), Apply("xor", (rest, delta))))))
+    steps = Apply("add", (quotient, Cast(DataType.INT64, rounds_up)))
+    is_small = [
+        Apply("lt", (Apply("abs", (Apply("div", (x, Number(2))),)), Number(LARGEST >> 1)))
+        for x in (start, limit)
+    ]
+    return Apply("max", (steps, Number(0))), Apply("and", (is_nonzero(delta), Apply("and", tuple(is_small))))
+
+
+def is_nonzero(value: Scalar) -> Scalar:
+    return Apply("not", (Apply("eq", (value, Number(0))),))
 
 
 def known_scalar(scope: Scope, value: Value | None) -> Known | None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from onnx import helper
 
 import sardonyx as sx
 from cases import assert_same
@@ -204,6 +205,55 @@ def test_ties_and_nan_select_the_first_class() -> None:
 @pytest.mark.parametrize("version", [2, 4])
 def test_label_encoders_of_numbers(call: str, x: Array, version: int) -> None:
     assert_native_agrees(call, x, version=version)
+
+
+KEY_TYPES = {"float": "f4", "double": "f8", "int64": "i8", "int32": "i4"}
+
+
+@pytest.mark.parametrize("keys", KEY_TYPES)
+@pytest.mark.parametrize("values", KEY_TYPES)
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 7, 8, 400])
+@pytest.mark.parametrize("default", ["", ", default_tensor = {0}[1] {{7}}"])
+def test_label_encoders_with_tensors(keys: str, values: str, count: int, default: str) -> None:
+    draw = np.random.default_rng(count)
+    if keys.startswith("i"):
+        ends = np.iinfo(KEY_TYPES[keys])
+        table = draw.choice([ends.min, ends.max, *range(-5000, 5000, 7)], count).astype(KEY_TYPES[keys])
+    else:
+        table = draw.choice([0.0, -0.0, *draw.normal(size=1000)], count).astype(KEY_TYPES[keys])
+    targets = draw.integers(-99, 99, count)
+    lists = (", ".join(map(repr, array.tolist())) for array in (table, targets))
+    key_list, value_list = lists
+    call = f"LabelEncoder <keys_tensor = {keys}[{count}] {{{key_list}}}, values_tensor = {values}[{count}] {{{value_list}}}{default.format(values)}> (x)"
+    model = parse_model(
+        f"g ({keys}[N] x) => ({values}[N] y) {{ y = ai.onnx.ml.{call} }}", opset=21, more='"ai.onnx.ml": 4'
+    )
+    native, reference = (sx.Session(model, engine=engine) for engine in ("native", "reference"))
+    assert native.stats.fallback_nodes == 0
+    others = draw.integers(-5000, 5000, 50).astype(KEY_TYPES[keys])
+    special = np.array([INF, -INF, NAN, 0.0, -0.0] if keys in ("float", "double") else [0], KEY_TYPES[keys])
+    x = np.concatenate([table, others, special])
+    for size in (x.size, 0, 1, 17):
+        expected = np.asarray(reference.run({"x": x[:size]})["y"])
+        np.testing.assert_array_equal(np.asarray(native.run({"x": x[:size]})["y"]), expected)
+
+
+@pytest.mark.parametrize("version", [2, 4])
+def test_label_encoders_with_keys_that_are_zeros_or_nan(version: int) -> None:
+    keys = np.array([NAN, 0.25, -0.0, 0.0, NAN, 1e30], np.float32)
+    node = helper.make_node(
+        "LabelEncoder", ["x"], ["y"], domain="ai.onnx.ml", keys_floats=keys, values_int64s=[*range(6)]
+    )
+    values = [helper.make_tensor_value_info(name, kind, ["N"]) for name, kind in (("x", 1), ("y", 7))]
+    graph = helper.make_graph([node], "g", values[:1], values[1:])
+    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("ai.onnx.ml", version)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=10).SerializeToString()
+    native, reference = (sx.Session(model, engine=engine) for engine in ("native", "reference"))
+    assert native.stats.fallback_nodes == 0
+    x = np.array([*keys, -NAN, 1, -1e30], np.float32)
+    np.testing.assert_array_equal(
+        np.asarray(native.run({"x": x})["y"]), np.asarray(reference.run({"x": x})["y"])
+    )
 
 
 @pytest.mark.parametrize("places", ["{2, -1}", "{3, 0}"])

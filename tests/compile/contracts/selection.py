@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from compile.contracts.contract import Axes, Contract
+from compile.contracts.contract import Axes, Contract, row_lengths
 from compile.contracts.trial import Trial
 from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.selection.key_search import KeyTable, key_search_step
 from sardonyx._src.compile.kernels.selection.non_max_suppression import (
     SuppressionLimits,
     collection_step,
@@ -106,4 +107,24 @@ def suppression_axes(target: Target) -> Axes:
     }
 
 
-CONTRACTS = [Contract(non_zero, non_zero_axes), Contract(suppression, suppression_axes)]
+def key_search(trial: Trial, n: int, keys: int, dtype: str, values: str) -> Sequence[Step]:
+    """Elements of which about half are keys."""
+    codes = np.arange(keys, dtype=f"i{np.dtype(dtype).itemsize}") * 2
+    table = KeyTable(codes, np.arange(keys + 1).astype(values), is_bitwise=True)
+    numbers = trial.rng.integers(-1, 2 * keys + 1, n)
+    is_key = (numbers % 2 == 0) & (numbers >= 0) & (numbers < 2 * keys)
+    x = numbers.astype(codes.dtype).view(dtype)
+    y = trial.result(np.where(is_key, numbers // 2, keys).astype(values), values)
+    return [key_search_step(trial.input(x), y, table)]
+
+
+def key_search_axes(target: Target) -> Axes:
+    types = ("float32", "float64", "int32", "int64")
+    return {"n": (*row_lengths(target), 4097), "keys": (*range(1, 18), 400), "dtype": types, "values": types}
+
+
+CONTRACTS = [
+    Contract(key_search, key_search_axes),
+    Contract(non_zero, non_zero_axes),
+    Contract(suppression, suppression_axes),
+]

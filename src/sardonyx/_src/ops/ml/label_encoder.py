@@ -89,14 +89,25 @@ def evaluate(
         "values", values_tensor, floats=values_floats, int64s=values_int64s, strings=values_strings
     )
     check_table(X.dtype, keys, values)
-    kind = values.dtype.kind
-    if default_tensor is not None:
-        default = single(default_tensor, values.dtype)
-    elif values_tensor is not None:
-        default = UNMATCHED_VALUES[kind]
-    else:
-        default = {"f": default_float, "i": default_int64, "O": default_string}[kind]
+    attributes = {
+        "default_tensor": default_tensor,
+        "values_tensor": values_tensor,
+        "default_float": default_float,
+        "default_int64": default_int64,
+        "default_string": default_string,
+    }
+    default = default_of_table(attributes, values)
     return take_or_default(find_positions(X, keys, last=True), values, default)
+
+
+def default_of_table(attributes: Mapping[str, object], values: Array) -> object:
+    """The value of elements that are no keys."""
+    default, kind = attributes.get("default_tensor"), values.dtype.kind
+    if isinstance(default, np.ndarray):
+        return single(default, values.dtype)
+    if attributes.get("values_tensor") is not None:
+        return UNMATCHED_VALUES[kind]
+    return attributes[DEFAULT_ATTRIBUTES[kind]]
 
 
 def one_of(what: str, tensor: Array | None = None, **lists: tuple[object, ...] | None) -> Array:

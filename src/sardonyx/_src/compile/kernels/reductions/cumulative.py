@@ -28,10 +28,17 @@ from sardonyx._src.compile.kernels.reductions.rows import (
 from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import ceil_div
 
 # n: entries along the axis.  dims: of the rows of columns (strides of x, of y).
 PARAMETERS = Parameters("x", "y", "rows", "unit_rows", "columns", "n", "x_step", "y_step", "dims*")
+# Unsigned sums and products have the bits of signed ones.
+CUMULATIVE_ELEMENTS: dict[DataType, Element] = {
+    **NUMERIC_ELEMENTS,
+    DataType.UINT32: "i32",
+    DataType.UINT64: "i64",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +55,7 @@ def cumulative_step(x: TensorView, y: TensorView, axis: int, variant: Cumulative
 
     x, y: of one shape and type; they may be the same tensor.
     """
-    element, axis = NUMERIC_ELEMENTS[x.dtype], axis % x.rank
+    element, axis = CUMULATIVE_ELEMENTS[x.dtype], axis % x.rank
     n, steps, tensors = x.shape[axis], [x.strides[axis], y.strides[axis]], [x, y]
     if variant.reverse:
         tensors = [replace(t, offset=t.offset + (n - 1) * t.strides[axis]) for t in tensors]

@@ -31,6 +31,7 @@ from sardonyx._src.compile.kernels.reductions.rows import (
 )
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import dim_max
 
 # x_step, values_step, indices_step: strides along the axis.  dims: of the rows (strides of x, values and indices).
@@ -38,6 +39,7 @@ PARAMETERS = Parameters(
     "x", "values", "indices", "rows", "unit_rows", "n", "k", "x_step", "values_step", "indices_step", "dims*"
 )
 FLOPS_PER_RESULT = 1_000  # nominal: a descent through a heap, most of which is in no cache
+TOP_K_ELEMENTS: dict[DataType, Element] = {**NUMERIC_ELEMENTS, DataType.UINT32: "u32", DataType.UINT64: "u64"}
 HEAP_KEY_TYPES: dict[int, Element] = {32: "i64", 64: "i128"}  # by the bits of an element
 
 
@@ -47,7 +49,7 @@ def top_k_step(x: TensorView, values: TensorView, indices: TensorView, axis: int
     x: [..., n, ...]; values: [..., k, ...] of its type; indices: int64 of these dims; k <= n.  NaN is greater than all
     numbers.
     """
-    element, axis = NUMERIC_ELEMENTS[x.dtype], axis % x.rank
+    element, axis = TOP_K_ELEMENTS[x.dtype], axis % x.rank
     space = IterationSpace(x.shape, (x.strides, values.strides, indices.strides))
     rows, n, k = row_space(space.drop_dim(axis), by=1), x.shape[axis], values.shape[axis]
     rank, is_contiguous = rows.rank, x.strides[axis] == 1
@@ -141,6 +143,9 @@ def emit_ranks(row: TopKRow, elements: LLVMValue) -> LLVMValue:
 
     Of a negative float, the bits other than the sign are inverted.
     """
+    if elements.type.is_unsigned:
+        signed: Element = "i32" if row.bits == 32 else "i64"
+        elements = LLVMValue(row.b, elements.type.with_element(signed), elements.name) ^ -(1 << row.bits - 1)
     if elements.type.is_float:
         b, greatest = row.b, (1 << row.bits - 1) - 1
         bits = (elements + 0.0).bitcast()  # -0.0 + 0.0 is 0.0, which makes them equal

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sardonyx._src.compile.kernels.reductions.cumulative import CumulativeVariant, cumulative_step
-from sardonyx._src.compile.kernels.reductions.reducers import NUMERIC_ELEMENTS
+from sardonyx._src.compile.kernels.reductions.cumulative import (
+    CUMULATIVE_ELEMENTS,
+    CumulativeVariant,
+    cumulative_step,
+)
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers
@@ -32,7 +35,7 @@ def match_cumulative(op: BoundNode, scope: Scope) -> Region[Cumulative] | None:
         or axes is None
         or axes.size != 1
         or not scope.is_native(x)
-        or scope.dtype(x) not in NUMERIC_ELEMENTS
+        or scope.dtype(x) not in CUMULATIVE_ELEMENTS
     ):
         return None
     shape, axis = scope.known_shape(x), int(axes.reshape(-1)[0])

@@ -41,15 +41,18 @@ class Elementwise:
     operand_shapes: tuple[Shape, ...]
 
 
-def match_elementwise(op: BoundNode, scope: Scope) -> Region[Elementwise] | Region[CheckedIntegers] | None:
+def match_elementwise(op: BoundNode, scope: Scope) -> Region[Elementwise] | None:
     group = fuse_from(scope, op.node)
-    if group is None and op.op_type in ("Div", "Mod", "Pow"):
-        return match_integers(op, scope)
     return None if group is None else elementwise_region(scope, group)
 
 
+def match_arithmetic(op: BoundNode, scope: Scope) -> Region[Elementwise] | Region[CheckedIntegers] | None:
+    return match_elementwise(op, scope) or match_integers(op, scope)
+
+
 for name in SCALAR_OPERATORS.keys() - {"Cast", "Identity", "DequantizeLinear"}:
-    matches(name, versions("", name)[-1])(match_elementwise)
+    is_checked = name in ("Div", "Mod", "Pow")
+    matches(name, versions("", name)[-1])(match_arithmetic if is_checked else match_elementwise)
 
 
 def match_single_node(op: BoundNode, scope: Scope) -> Region[Elementwise] | None:

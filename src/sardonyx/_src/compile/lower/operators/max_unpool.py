@@ -1,21 +1,32 @@
-"""MaxUnpool of any element type; falls back where `output_shape` is not the shape that the attributes imply."""
+"""MaxUnpool of any element type; an `output_shape` clips the shape that the attributes imply, or appends zeros.
+
+Falls back where it is not known how the two compare.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from sardonyx._src.compile.kernels.data_movement.copy import copy_step
+from sardonyx._src.compile.kernels.data_movement.fill import fill_step
 from sardonyx._src.compile.kernels.data_movement.max_unpool import max_unpool_step
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers
-from sardonyx._src.compile.partition.region import Read, Region, Write
+from sardonyx._src.compile.partition.region import Read, Region, Shape, Write
 from sardonyx._src.compile.partition.registry import matches
 from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program.step import Step
-from sardonyx._src.ir.dims import Known
+from sardonyx._src.ir.dims import Known, known_equal, known_ge
 
 
 @matches("MaxUnpool", 22)
-def match_max_unpool(op: BoundNode, scope: Scope) -> Region[None] | None:
+def match_max_unpool(op: BoundNode, scope: Scope) -> Region[Shape] | None:
+    """The config is the shape that elements are placed in."""
     x, places, result = op.input(0), op.input(1), scope.shape(op.output)
     if x is None or places is None or result is None or not (scope.is_native(x) and scope.is_native(places)):
         return None
@@ -23,10 +34,23 @@ def match_max_unpool(op: BoundNode, scope: Scope) -> Region[None] | None:
     expected = unpooled_shape(op, shape)
     if expected is None or len(others) != len(shape) or len(result) != len(shape):
         return None
-    pairs = (*zip(shape, others, strict=True), *zip(result, expected, strict=True))
+    pairs = (*zip(shape, others, strict=True), *zip(result[:2], expected[:2], strict=True))
     if not all(scope.guard_equal(*pair) for pair in pairs):
         return None
-    return Region("MaxUnpool", (op.node,), None, (Read(x), Read(places)), (Write(op.output),))
+    clipped = tuple(clipped_size(scope, *pair) for pair in zip(result, expected, strict=True))
+    if None in clipped:
+        return None
+    filled = tuple(size for size in clipped if size is not None)
+    return Region("MaxUnpool", (op.node,), filled, (Read(x), Read(places)), (Write(op.output),))
+
+
+def clipped_size(scope: Scope, size: Known, implied: Known) -> Known | None:
+    """The lesser one of two sizes; None if it is unknown which one is."""
+    if known_ge(implied, size):
+        return size
+    if known_ge(size, implied):
+        return implied
+    return size if scope.guard_equal(size, implied) else None
 
 
 def unpooled_shape(op: BoundNode, x_shape: tuple[Known, ...]) -> tuple[Known, ...] | None:
@@ -47,6 +71,12 @@ def unpooled_shape(op: BoundNode, x_shape: tuple[Known, ...]) -> tuple[Known, ..
 
 
 @lowers("MaxUnpool")
-def lower_max_unpool(region: LaidOutRegion[None], lowering: Lowering) -> Step:
-    x, places = region.operands
-    return max_unpool_step(x, places, region.results[0], lowering.status)
+def lower_max_unpool(region: LaidOutRegion[Shape], lowering: Lowering) -> Sequence[Step]:
+    (x, places), (y,), shape = region.operands, region.results, region.config
+    if all(known_equal(a, b) for a, b in zip(shape, y.shape, strict=True)):
+        return (max_unpool_step(x, places, y, lowering.status),)
+    placed = lowering.temporary(y.dtype, shape, f"{region.name}.placed")
+    corner = replace(y, shape=shape)
+    zero = np.zeros((), y.dtype.numpy)
+    scatter = max_unpool_step(x, places, placed, lowering.status)
+    return scatter, fill_step(y, zero), copy_step(placed, corner)

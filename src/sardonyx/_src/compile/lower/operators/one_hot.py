@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sardonyx._src.compile.codegen.expressions import Cast, Local
 from sardonyx._src.compile.kernels.data_movement.gather import INDEX_ELEMENTS
 from sardonyx._src.compile.kernels.data_movement.one_hot import one_hot_steps
+from sardonyx._src.compile.kernels.elementwise.elementwise import elementwise_step
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers
@@ -18,11 +20,15 @@ from sardonyx._src.compile.program.step import Step
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import known_ge
 
+FLOATS = (DataType.FLOAT, DataType.DOUBLE)  # indices of these types are rounded toward zero
+
 
 @matches("OneHot", 28)
 def match_one_hot(op: BoundNode, scope: Scope) -> Region[int] | None:
     indices, values, shape = op.input(0), op.input(2), scope.shape(op.output)
-    if indices is None or values is None or shape is None or scope.dtype_of(indices) not in INDEX_ELEMENTS:
+    if indices is None or values is None or shape is None:
+        return None
+    if scope.dtype_of(indices) not in (*INDEX_ELEMENTS, *FLOATS):
         return None
     if not (scope.is_native(indices) and scope.is_native(values)) or scope.shape(values) != (2,):
         return None
@@ -40,5 +46,10 @@ def match_one_hot(op: BoundNode, scope: Scope) -> Region[int] | None:
 @lowers("OneHot")
 def lower_one_hot(region: LaidOutRegion[int], lowering: Lowering) -> Sequence[Step]:
     indices, values = region.operands
+    steps = list[Step]()
+    if indices.dtype in FLOATS:
+        whole = lowering.temporary(DataType.INT64, indices.shape, f"{region.name}.indices")
+        steps.append(elementwise_step(Cast(DataType.INT64, Local("i0")), [indices], whole))
+        indices = whole
     unused_status = lowering.temporary(DataType.INT64, (1,), f"{region.name}.status")
-    return one_hot_steps(indices, values, region.results[0], region.config, unused_status)
+    return *steps, *one_hot_steps(indices, values, region.results[0], region.config, unused_status)

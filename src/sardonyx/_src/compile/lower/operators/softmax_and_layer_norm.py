@@ -115,7 +115,7 @@ def match_layer_normalization(op: BoundNode, scope: Scope) -> Region[LayerNorm] 
 @lowers("LayerNorm")
 def lower_layer_norm(region: LaidOutRegion[LayerNorm], lowering: Lowering) -> Step:
     config, (*parameters, x) = region.config, region.operands
-    columns = iter(parameters)
+    columns, statistics = iter(parameters), dict(zip(config.statistics, region.results[1:], strict=True))
     variant = NormParams(
         config.epsilon,
         centered=config.centered,
@@ -123,6 +123,7 @@ def lower_layer_norm(region: LaidOutRegion[LayerNorm], lowering: Lowering) -> St
         bias=next(columns) if config.has_bias else None,
         epilogue=region.epilogue,
         operands=region.epilogue_operands,
-        **dict(zip(config.statistics, region.results[1:], strict=True)),
+        mean=statistics.get("mean"),
+        inverse=statistics.get("inverse"),
     )
     return layer_norm_step(x, region.results[0], config.axis, variant)

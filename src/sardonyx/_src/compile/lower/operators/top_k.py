@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sardonyx._src.compile.kernels.reductions.reducers import NUMERIC_ELEMENTS
-from sardonyx._src.compile.kernels.reductions.top_k import top_k_step
+from sardonyx._src.compile.kernels.reductions.top_k import TOP_K_ELEMENTS, top_k_step
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers
@@ -34,7 +33,7 @@ class TopK:
 @matches("TopK", 24)
 def match_top_k(op: BoundNode, scope: Scope) -> Region[TopK] | None:
     x, count_elements = op.input(0), scope.vector(op.input(1))
-    if x is None or not scope.is_native(x) or scope.dtype(x) not in NUMERIC_ELEMENTS:
+    if x is None or not scope.is_native(x) or scope.dtype(x) not in TOP_K_ELEMENTS:
         return None
     shape, result_shape, axis = scope.known_shape(x), scope.shape(op.output), op.attribute("axis", int)
     if (

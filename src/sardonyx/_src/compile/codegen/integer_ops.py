@@ -8,19 +8,38 @@ from sardonyx._src.compile.codegen.math.remainder import floor_remainder, remain
 
 def emit_div(builder: FunctionBuilder, a: LLVMValue, b: LLVMValue) -> LLVMValue:
     """a / b of integers rounded toward zero; 0 where b is 0, and the lowest integer divided by -1 wraps to itself."""
-    opcode = "udiv" if a.type.is_unsigned else "sdiv"
-    quotient = builder.emit(a.type, f"{opcode} {a}, {safe_divisor(builder, b).name}")
+    quotient = emit_quotient(builder, a, b)
     if not a.type.is_unsigned:
         quotient = builder.select(b.eq(-1), 0 - a, quotient)
     return builder.select(b.eq(0), builder.constant(0, a.type), quotient)
+
+
+def emit_quotient(builder: FunctionBuilder, a: LLVMValue, b: LLVMValue) -> LLVMValue:
+    """a / b where that cannot trap.
+
+    Processors divide vectors of floats, but not of integers: of 32 bits or less, the quotient of float64 is never rounded to another integer.
+    """
+    divisor, sign = safe_divisor(builder, b), "u" if a.type.is_unsigned else "s"
+    if not has_float_quotient(b):
+        return builder.emit(a.type, f"{sign}div {a}, {divisor.name}")
+    dividend, divisor = (x.convert(f"{sign}itofp", "double") for x in (a, divisor))
+    return (dividend / divisor).convert(f"fpto{sign}i", a.type.element)
+
+
+def has_float_quotient(b: LLVMValue) -> bool:
+    """Whether a division by b is computed in float64; LLVM replaces one by a constant by a product."""
+    return b.type.bits <= 32 and not b.is_constant
 
 
 def emit_fmod(builder: FunctionBuilder, a: LLVMValue, b: LLVMValue) -> LLVMValue:
     """C's remainder a - b * trunc(a / b), which has the sign of a; where b is 0: 0 of integers, NaN of floats."""
     if a.type.is_float:
         return remainder(builder, a, b)
-    opcode = "urem" if a.type.is_unsigned else "srem"
-    result = builder.emit(a.type, f"{opcode} {a}, {safe_divisor(builder, b).name}")
+    if has_float_quotient(b):
+        result = a - emit_quotient(builder, a, b) * b
+    else:
+        opcode = "urem" if a.type.is_unsigned else "srem"
+        result = builder.emit(a.type, f"{opcode} {a}, {safe_divisor(builder, b).name}")
     return builder.select(is_safe_divisor(b), result, builder.constant(0, a.type))
 
 

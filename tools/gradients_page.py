@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from grad.gradient_cases import CASES
 from sardonyx._src.grad.registry import find_decomposition, find_gradient
 from sardonyx._src.ops.registry import find
-from sardonyx._src.schema import OpSchema, Parameter, latest, lookup, operators
+from sardonyx._src.schema import OpSchema, Parameter, lookup, newest, operators
 
 PAGE = Path("docs/generated/gradients.md")
 RESULTS = Path(__file__).resolve().parent.parent / "tests" / "grad" / "checked_cases.json"
@@ -102,7 +102,7 @@ def totals_text(totals: Mapping[str, int]) -> str:
 def newest_schemas() -> Sequence[tuple[str, OpSchema]]:
     """The domain and the newest signature of every operator that is not deprecated."""
     pairs = [
-        (domain, lookup(domain, name, latest(domain))) for domain in DOMAINS for name in operators(domain)
+        (domain, lookup(domain, name, newest(domain))) for domain in DOMAINS for name in operators(domain)
     ]
     return [(domain, schema) for domain, schema in pairs if schema is not None and not schema.deprecated]
 

@@ -13,6 +13,7 @@ from sardonyx._src.ops.registry import find
 from sardonyx._src.schema import (
     domains,
     exact,
+    latest,
     operators,
     vendor_domains,
     vendor_names,
@@ -23,7 +24,7 @@ from sardonyx._src.schema import (
 PAGE = Path("docs/generated/operators.md")
 HEAD = """# Operators
 
-Written by `make regen`.  A version in brackets has no kernel.  Facets: i infers types and shapes, v follows known
+Written by `make regen`.  A version in brackets has no kernel; one with an asterisk is of an operator set under development.  Facets: i infers types and shapes, v follows known
 elements, b has a body of other operators; each only where it is written for all versions that call for it.
 
 | operator | versions | facets | what it does |
@@ -102,10 +103,16 @@ def vendor_row(domain: str, name: str) -> str:
 
 def row(domain: str, name: str, known: tuple[int, ...]) -> str:
     op = find(domain, name)
-    marks = ", ".join(f"{v}" if op and v in op.kernels else f"({v})" for v in known)
+    marks = ", ".join(mark(op, domain, version) for version in known)
     title = f"{domain}.{name}" if domain else name
     line = about(op).replace("|", "\\|") if op else ""
     return f"| {title} | {marks} | {facets(op, domain, known) if op else ''} | {line} |\n"
+
+
+def mark(op: Operator | None, domain: str, version: int) -> str:
+    """A version, in brackets without a kernel, and with an asterisk if no release has published it."""
+    star = "*" * (version > latest(domain))
+    return f"{version}{star}" if op and version in op.kernels else f"({version}{star})"
 
 
 def about(op: Operator) -> str:

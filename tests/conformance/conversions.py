@@ -7,7 +7,7 @@ from collections.abc import Collection
 from sardonyx._src.convert.converter import convert
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.verify import verify
-from sardonyx._src.schema import latest
+from sardonyx._src.schema import newest
 
 Target = tuple[str, int]  # domain, version
 
@@ -18,7 +18,7 @@ def targets_of(model: Model, versions: Collection[int] = ()) -> list[Target]:
     return [
         (domain, version)
         for domain in sorted(used)
-        for version in range(1, latest(domain) + 1)
+        for version in range(1, newest(domain) + 1)
         if version != model.opset_imports[domain] and (not versions or version in versions)
     ]
 

@@ -164,7 +164,7 @@ def test_constants_before_version_9_are_initializers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sets", "why"), [({"": 99}, "must be in 1 to 28"), ({"my": 1}, "an operator set must be one of")]
+    ("sets", "why"), [({"": 99}, "must be in 1 to 29"), ({"my": 1}, "an operator set must be one of")]
 )
 def test_versions_that_do_not_exist(sets: dict[str, int], why: str) -> None:
     with pytest.raises(InputError, match=why):

@@ -17,6 +17,7 @@ from sardonyx._src.schema import AttributeSchema, OpSchema, Parameter
 WHEEL = sorted(
     defs.get_all_schemas_with_history(), key=lambda theirs: (theirs.domain, theirs.name, theirs.since_version)
 )
+NEWEST_OF_WHEEL = {domain: newest for domain, (_, newest) in defs.C.schema_version_map().items()}
 DATA = Path(schema.__file__).parent / "data"
 
 
@@ -33,6 +34,7 @@ def test_the_same_versions_exist() -> None:
         for domain in schema.domains()
         for op in schema.operators(domain)
         for version in schema.versions(domain, op)
+        if version <= NEWEST_OF_WHEEL[domain]  # a release lacks what is under development
     ]
     assert ours == [(theirs.domain, theirs.name, theirs.since_version) for theirs in WHEEL]
 

@@ -21,12 +21,24 @@ def test_domains_and_their_newest_versions() -> None:
 
 
 def test_no_domain_has_an_operator_newer_than_its_newest_version() -> None:
-    newest = {
+    highest = {
         domain: max(schema.versions(domain, op)[-1] for op in schema.operators(domain))
         for domain in schema.domains()
         if schema.operators(domain)
     }
-    assert newest == {"": 28, "ai.onnx.ml": 5, "ai.onnx.preview": 1, "ai.onnx.preview.training": 1}
+    assert highest == {"": 29, "ai.onnx.ml": 5, "ai.onnx.preview": 1, "ai.onnx.preview.training": 1}
+
+
+def test_set_29_of_the_default_domain_is_under_development() -> None:
+    ahead = {domain: schema.newest(domain) for domain in schema.domains()}
+    assert ahead == {domain: schema.latest(domain) for domain in schema.domains()} | {"": 29}
+    assert schema.newest("com.microsoft") == 1
+
+
+@pytest.mark.parametrize(("version", "ir_version"), [(1, 3), (21, 10), (28, 14), (29, 14)])
+def test_a_set_under_development_needs_the_newest_ir_version(version: int, ir_version: int) -> None:
+    assert schema.first_ir_version("", version) == ir_version
+    assert schema.first_ir_version("com.example", version) == 1
 
 
 def test_the_newest_version_of_an_unknown_domain_is_not_a_question() -> None:

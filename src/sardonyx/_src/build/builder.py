@@ -36,7 +36,7 @@ from sardonyx._src.ir.graph import Graph, Node
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import SparseTensor
 from sardonyx._src.ir.types import TensorType, Type
-from sardonyx._src.schema import canonical, domains, latest, vendor_domains
+from sardonyx._src.schema import canonical, domains, newest, vendor_domains
 
 DEFAULT_IR_VERSION = 10  # what current tools read; models that need more get more
 DTypeLike = DataType | str | np.dtype | type
@@ -60,7 +60,7 @@ class Builder(OperatorMethods):
 
     def __init__(self, opset: int, *, name: str = "main", imports: dict[str, int] | None = None) -> None:
         """opset: version of ai.onnx.  imports: versions of further domains; those that are not named have their newest."""
-        require_integer("opset", opset, 1, latest(""))
+        require_integer("opset", opset, 1, newest(""))
         require_text("name", name)
         if imports is not None:
             require_mapping("imports", imports, str, int, "domains to versions")

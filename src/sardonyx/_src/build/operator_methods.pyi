@@ -1138,6 +1138,21 @@ class OperatorMethods:
         """GroupNormalization-21: each group of channels normalized to mean 0 and variance 1, then scaled and shifted.
         T: bfloat16, float16, float, double
         https://onnx.ai/onnx/operators/onnx__GroupNormalization.html"""
+    def GroupedMatMul(
+        self,
+        input: OperandLike,
+        weights: OperandLike,
+        group_indices: OperandLike,
+        bias: OperandLike | None = None,
+        /,
+        *,
+        outputs: str | Sequence[str] | None = None,
+        name: str = "",
+    ) -> Operand:
+        """GroupedMatMul-29: each row times the matrices that its group indices select.
+        T: float16, float, double, bfloat16
+        Tind: int32, int64
+        https://onnx.ai/onnx/operators/onnx__GroupedMatMul.html"""
     def HammingWindow(
         self,
         size: OperandLike,

@@ -56,7 +56,7 @@ from sardonyx._src.ops.control.joins import drop_shape
 from sardonyx._src.ops.function_bodies import body_of
 from sardonyx._src.ops.registry import find, has_registered_operators
 from sardonyx._src.ops.version_adapter import Adapter, Attributes
-from sardonyx._src.schema import OpSchema, canonical, domains, last_version, latest, vendor_domains
+from sardonyx._src.schema import OpSchema, canonical, domains, last_version, latest, newest, vendor_domains
 
 # The errors by which facets, inference and bodies reject a node.
 CONVERSION_ERRORS = (ConversionError, InferenceError, EvaluationError)
@@ -123,12 +123,12 @@ def convert_model(
 
 def refuse_unknown_imports(model: Model, domain: str) -> None:
     """Raises ConversionError for an import of the domain that is newer than all known versions, or below 1."""
-    newest = latest(domain)
+    highest = newest(domain)
     for scope in bodies_of(model, domain):
-        if not 1 <= (version := scope.imports[domain]) <= newest:
-            bound = "at least 1" if version < 1 else f"at most {newest}, the newest known version"
+        if not 1 <= (version := scope.imports[domain]) <= highest:
+            bound = "at least 1" if version < 1 else f"at most {highest}, the newest known version"
             what = f"imports of {domain or 'ai.onnx'} must be {bound}; got {version}"
-            raise ConversionError(what, domain=domain, version=version, target=newest)
+            raise ConversionError(what, domain=domain, version=version, target=highest)
 
 
 def convert_domains(
@@ -190,9 +190,9 @@ def targets(opset: int | None, sets: Mapping[str, int]) -> dict[str, int]:
         if domain not in domains():
             known = ", ".join(d or "ai.onnx" for d in (*domains(), *vendor_domains()))
             raise InputError(f"an operator set must be one of {known}; got {shown}", name="sets")
-        if not 1 <= version <= latest(domain):
+        if not 1 <= version <= newest(domain):
             raise InputError(
-                f"the version of {shown} must be in 1 to {latest(domain)}; got {version}", name="opset"
+                f"the version of {shown} must be in 1 to {newest(domain)}; got {version}", name="opset"
             )
     return versions_by_domain
 

@@ -28,8 +28,11 @@ MAX_NODES = 1_000_000  # of a model with its calls inlined
 
 
 def update(model: Model) -> Model:
-    """A copy of a model in the newest version of every operator set that it imports, without training information."""
-    sets = {domain: latest(domain) for domain in model.opset_imports if domain in domains()}
+    """A copy of a model in the newest version of every operator set that it imports, without training information.
+
+    The newest version is the released one, unless the model imports one under development.
+    """
+    sets = {d: max(latest(d), version) for d, version in model.opset_imports.items() if d in domains()}
     result = convert(model, sets=sets)
     result.training = []
     return result

@@ -17,7 +17,16 @@ from sardonyx._src.ir.walk import location
 from sardonyx._src.ops.api import Operator, ReferenceKernel
 from sardonyx._src.ops.attribute_domains import attribute_domains, find_invalid_value
 from sardonyx._src.ops.registry import find, signature
-from sardonyx._src.schema import AttributeSchema, OpSchema, domains, latest, lookup, vendor_domains, versions
+from sardonyx._src.schema import (
+    AttributeSchema,
+    OpSchema,
+    domains,
+    latest,
+    lookup,
+    newest,
+    vendor_domains,
+    versions,
+)
 
 FOREIGN_DOMAIN_HINT = (
     "ONNX does not define the domain {domain!r}: pass an operator-set document with a function of that name as"
@@ -61,8 +70,8 @@ def schema_of(node: Node, imports: Mapping[str, int]) -> OpSchema:
 
 def unknown_operator_hint(domain: str, version: int) -> str:
     """How a model with an operator that has no signature could run."""
-    if domain in (*domains(), *vendor_domains()) and version > latest(domain):
-        return f"the newest operator set known is {latest(domain)}; convert the model to it"
+    if domain in (*domains(), *vendor_domains()) and version > newest(domain):
+        return f"the newest operator set known is {newest(domain)}; convert the model to it"
     return "" if domain in domains() else FOREIGN_DOMAIN_HINT.format(domain=domain)
 
 

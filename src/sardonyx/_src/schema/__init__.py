@@ -1,7 +1,15 @@
 """The tables of the specification: signatures of every version of every operator, domains and releases."""
 
 from sardonyx._src.schema.catalogue import exact, lookup, operators, replacement_of, versions, withdrawn
-from sardonyx._src.schema.releases import Release, canonical, domains, latest, releases
+from sardonyx._src.schema.releases import (
+    Release,
+    canonical,
+    domains,
+    first_ir_version,
+    latest,
+    newest,
+    releases,
+)
 from sardonyx._src.schema.signature import (
     AttributeSchema,
     AttributeTypeName,
@@ -26,10 +34,12 @@ __all__ = [
     "canonical",
     "domains",
     "exact",
+    "first_ir_version",
     "is_vendor_operator",
     "last_version",
     "latest",
     "lookup",
+    "newest",
     "operators",
     "releases",
     "replacement_of",

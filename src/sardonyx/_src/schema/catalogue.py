@@ -5,8 +5,14 @@ from __future__ import annotations
 import os
 from functools import cache
 
-from sardonyx._src.schema.records import SCHEMA_DIR, read_operator, read_vendor_operator, read_withdrawn
-from sardonyx._src.schema.releases import canonical, is_standard, latest
+from sardonyx._src.schema.records import (
+    DEVELOPMENT_DIR,
+    SCHEMA_DIR,
+    read_operator,
+    read_vendor_operator,
+    read_withdrawn,
+)
+from sardonyx._src.schema.releases import canonical, is_standard, newest
 from sardonyx._src.schema.signature import OpSchema
 from sardonyx._src.schema.vendors import is_vendor_operator, vendor_names
 
@@ -19,7 +25,7 @@ def lookup(domain: str, op_type: str, version: int) -> OpSchema | None:
     last opset that had them (`last_version`), since their meaning there is clear.
     """
     domain = canonical(domain)
-    if not _history(domain, op_type) or not 1 <= version <= latest(domain):
+    if not _history(domain, op_type) or not 1 <= version <= newest(domain):
         return None
     return _newest_until(domain, op_type, version)
 
@@ -74,12 +80,12 @@ def _history(domain: str, op_type: str) -> tuple[OpSchema, ...]:
 
 @cache
 def _newest_until(domain: str, op_type: str, version: int) -> OpSchema | None:
-    newest = None
+    result = None
     for schema in _history(domain, op_type):
         if schema.since_version > version:
             break
-        newest = schema
-    return newest
+        result = schema
+    return result
 
 
 @cache
@@ -106,12 +112,9 @@ def _names(domain: str) -> frozenset[str]:
 
 @cache
 def _listing(domain: str) -> frozenset[str]:
-    folder = SCHEMA_DIR / (domain or "ai.onnx")
-    return (
-        frozenset(file.removesuffix(".json") for file in os.listdir(folder))
-        if folder.is_dir()
-        else frozenset()
-    )
+    folders = (root / (domain or "ai.onnx") for root in (SCHEMA_DIR, DEVELOPMENT_DIR))
+    files = (file for folder in folders if folder.is_dir() for file in os.listdir(folder))
+    return frozenset(file.removesuffix(".json") for file in files)
 
 
 @cache

@@ -5,6 +5,8 @@ for a parameter `single`, homogeneous, a minimum of one value, unknown different
 for an attribute not required, without default.  `input_counts` and `output_counts` are [minimum, maximum],
 with null for no limit.  Each domain has a folder with a file per operator, versions from old to new;
 `withdrawn.json`, written by hand, maps names in ai.onnx to such records.
+
+`development` has the same folders for the versions that no release has published; `domains.json` has the opset versions.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from sardonyx._src.schema.signature import (
 from sardonyx._src.schema.vendors import VENDOR_DIR
 
 SCHEMA_DIR = Path(__file__).parent / "data"
+DEVELOPMENT_DIR = Path(__file__).parent / "development"
 
 Scalar = int | float | str
 
@@ -60,8 +63,11 @@ class VersionRecord(TypedDict):
 
 
 def read_operator(domain: str, name: str) -> list[OpSchema]:
-    """Every version of an operator that has a file, from old to new; `domain` is "" for ai.onnx."""
-    return read_versions(SCHEMA_DIR, domain, name)
+    """Every version of an operator that has a file, from old to new, those under development last; `domain` is "" for ai.onnx."""
+    folders = [
+        f for f in (SCHEMA_DIR, DEVELOPMENT_DIR) if (f / (domain or "ai.onnx") / f"{name}.json").is_file()
+    ]
+    return [version for folder in folders for version in read_versions(folder, domain, name)]
 
 
 def read_vendor_operator(domain: str, name: str) -> list[OpSchema]:

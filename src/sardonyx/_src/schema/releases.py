@@ -1,4 +1,4 @@
-"""Domains and releases: the opset versions, and the release of ONNX that introduced each."""
+"""Domains and releases: the opset versions, released or under development, and the release of ONNX that introduced each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TypedDict, cast
 
-from sardonyx._src.schema.records import SCHEMA_DIR
+from sardonyx._src.schema.records import DEVELOPMENT_DIR, SCHEMA_DIR
 from sardonyx._src.schema.vendors import NEWEST_VERSIONS
 
 
@@ -43,26 +43,40 @@ def _file() -> ReleasesFile:
 
 
 @cache
-def _newest() -> dict[str, int]:
+def _under_development() -> dict[str, int]:
+    ahead = cast(dict[str, int], json.loads((DEVELOPMENT_DIR / "domains.json").read_bytes()))
+    return {canonical(domain): version for domain, version in ahead.items()}
+
+
+@cache
+def _latest() -> dict[str, int]:
     return {canonical(domain): newest for domain, (_, newest) in _file()["domains"].items()}
 
 
 @cache
 def domains() -> tuple[str, ...]:
     """The domains that ONNX defines; "" is ai.onnx, and ai.onnx.training has a version but no operators."""
-    return tuple(_newest())
+    return tuple(_latest())
 
 
 def is_standard(domain: str) -> bool:
     """Whether ONNX defines a domain, by its canonical name."""
-    return domain in _newest()
+    return domain in _latest()
 
 
 def latest(domain: str) -> int:
-    """The newest opset version of a domain in `domains()` or `vendor_domains()`."""
-    newest = _newest().get(canonical(domain), NEWEST_VERSIONS.get(domain))
-    assert newest is not None, f"{domain!r} is not a domain of ONNX or of a vendor; see domains()"
-    return newest
+    """The newest released opset version of a domain in `domains()` or `vendor_domains()`: the default of what writes models."""
+    version = _latest().get(canonical(domain), NEWEST_VERSIONS.get(domain))
+    assert version is not None, f"{domain!r} is not a domain of ONNX or of a vendor; see domains()"
+    return version
+
+
+def newest(domain: str) -> int:
+    """The newest known opset version of a domain: that under development if there is one, otherwise `latest`.
+
+    Its operators may change until a release publishes them; models that import it are read, run and converted.
+    """
+    return _under_development().get(canonical(domain)) or latest(domain)
 
 
 @cache
@@ -76,3 +90,13 @@ def releases() -> tuple[Release, ...]:
         )
         for record in _file()["releases"]
     )
+
+
+def first_ir_version(domain: str, version: int) -> int:
+    """The IR version of the first release with this version of a domain; of one under development, that of the newest release.
+
+    1 for an unknown domain or version.
+    """
+    if is_standard(domain) and latest(domain) < version <= newest(domain):
+        return releases()[-1].ir_version
+    return min((r.ir_version for r in releases() if r.opsets.get(domain, 0) >= version), default=1)

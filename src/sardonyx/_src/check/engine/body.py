@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from sardonyx._src.check.records.attribute_fields import attribute_type_of
 from sardonyx._src.ops.registry import registered_signature
 from sardonyx._src.proto import messages as m
-from sardonyx._src.schema import OpSchema, canonical, domains, latest, lookup
+from sardonyx._src.schema import OpSchema, canonical, domains, lookup, newest
 
 BodyKind = Literal["main", "nested", "function", "initialization", "algorithm"]
 Identity: TypeAlias = tuple[str, str, str]  # domain, name, overload
@@ -243,7 +243,7 @@ def imports_of(records: Sequence[m.OperatorSetIdProto]) -> dict[str, int]:
 def is_known_version(domain: str, version: int) -> bool:
     """Whether the version of a domain exists; True for domains that ONNX does not define."""
     domain = canonical(domain)
-    return domain not in domains() or 1 <= version <= latest(domain)
+    return domain not in domains() or 1 <= version <= newest(domain)
 
 
 def key_of(function: m.FunctionProto) -> Identity:

@@ -12,7 +12,7 @@ from sardonyx._src.check.analysis.reads import called_by, graphs_of
 from sardonyx._src.check.engine.body import Identity, imports_of
 from sardonyx._src.check.fixing.api import Violation, fix
 from sardonyx._src.proto import messages as m
-from sardonyx._src.schema import canonical, domains, latest, lookup, releases
+from sardonyx._src.schema import canonical, domains, lookup, newest, releases
 
 Importing = m.ModelProto | m.FunctionProto
 
@@ -80,7 +80,7 @@ def only_version(violation: Violation, holder: Importing, domain: str) -> int | 
         return None
     signatures = {
         version: [lookup(domain, name, version) for _, name, _ in sorted(used)]
-        for version in range(1, latest(domain) + 1)
+        for version in range(1, newest(domain) + 1)
     }
     candidates = {
         version: [opset.since_version for opset in since_versions if opset is not None]

@@ -18,7 +18,7 @@ from sardonyx._src.check.fixing.api import Violation, fix
 from sardonyx._src.check.records.names import variables_in
 from sardonyx._src.io.serde.from_proto import LATEST_IR_VERSION
 from sardonyx._src.proto import messages as m
-from sardonyx._src.schema import releases
+from sardonyx._src.schema import first_ir_version
 
 MODEL_WIDE_DIMS_VERSION = 4  # first version in which dimension variables are shared by the whole model
 FIXED_CODES = (
@@ -79,11 +79,7 @@ def lowest(document: Document, start: int) -> int | None:
 def release_version(record: VersionedRecord) -> int:
     """The IR version of the first release with all imported operator sets; 1 if there is none."""
     imports = imports_of(record.opset_import) if isinstance(record, m.ModelProto) else {}
-    return max((first_with(domain, version) for domain, version in imports.items()), default=1)
-
-
-def first_with(domain: str, version: int) -> int:
-    return min((r.ir_version for r in releases() if r.opsets.get(domain, 0) >= version), default=1)
+    return max((first_ir_version(domain, version) for domain, version in imports.items()), default=1)
 
 
 def means_the_same(record: VersionedRecord) -> bool:

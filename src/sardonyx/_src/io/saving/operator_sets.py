@@ -18,10 +18,10 @@ from sardonyx._src.proto.messages import OperatorProto, OperatorSetProto
 from sardonyx._src.schema import (
     canonical,
     domains,
-    latest,
+    first_ir_version,
     lookup,
+    newest,
     operators,
-    releases,
     replacement_of,
 )
 
@@ -72,10 +72,10 @@ def save_operator_set(operator_set: OperatorSet, target: str | os.PathLike[str])
 def onnx_operator_set(domain: str, version: int) -> OperatorSet:
     """A version of an operator set published by ONNX; raises InvalidModel if it does not exist."""
     domain = canonical(domain)
-    if domain not in domains() or not 1 <= version <= latest(domain):
-        known = ", ".join(f"{d or 'ai.onnx'} 1 to {latest(d)}" for d in domains())
+    if domain not in domains() or not 1 <= version <= newest(domain):
+        known = ", ".join(f"{d or 'ai.onnx'} 1 to {newest(d)}" for d in domains())
         raise InvalidModel(f"an operator set must be one of {known}; got {domain or 'ai.onnx'} {version}")
-    result = OperatorSet(domain, version, ir_version_of(domain, version))
+    result = OperatorSet(domain, version, first_ir_version(domain, version))
     for name in operators(domain):
         schema = lookup(domain, name, version)
         if schema is None or (schema.deprecated and replacement_of(schema) is None):
@@ -83,8 +83,3 @@ def onnx_operator_set(domain: str, version: int) -> OperatorSet:
         status = OperatorStatus.STABLE if schema.status == "common" else OperatorStatus.EXPERIMENTAL
         result.operators.append(OperatorDeclaration(name, schema.since_version, status))
     return result
-
-
-def ir_version_of(domain: str, version: int) -> int:
-    """The IR version of the first ONNX release with this version of a domain."""
-    return min((r.ir_version for r in releases() if r.opsets.get(domain, 0) >= version), default=1)

@@ -15,15 +15,15 @@ from sardonyx._src.check.engine.api import Finding, rule
 from sardonyx._src.check.engine.context import RuleContext
 from sardonyx._src.proto.messages import OperatorSetIdProto
 from sardonyx._src.proto.record import brief
-from sardonyx._src.schema import canonical, domains, latest
+from sardonyx._src.schema import canonical, domains, newest
 
 
 @rule("SX034", visits=OperatorSetIdProto, suppressed_by="SX033")
 def check_opset_version_unknown(opset: OperatorSetIdProto, context: RuleContext) -> Iterator[Finding]:
     domain = canonical(opset.domain)
-    if domain in domains() and not 1 <= opset.version <= latest(domain):
+    if domain in domains() and not 1 <= opset.version <= newest(domain):
         message = (
-            f"the version of {domain or 'ai.onnx'!r} must be from 1 to {latest(domain)}; got {opset.version}"
+            f"the version of {domain or 'ai.onnx'!r} must be from 1 to {newest(domain)}; got {opset.version}"
         )
         yield Finding("version", message, "import a published version, or check with a newer Sardonyx")
     elif opset.version < 1:

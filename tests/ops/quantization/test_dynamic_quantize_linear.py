@@ -20,8 +20,9 @@ CASES = [
     case(np.array([[255, 51]], F), [255, 51], 1, 0, "extended down to 0"),
     case(np.array([-510, -255, -2], F), [0, 127, 254], 2, 255, "extended up to 0; -127.5 rounds to -128"),
     case(np.array([-0.5, 254.5], F), [0, 254], 1, 0, "a zero point of 0.5 rounds to even"),
-    case(np.zeros(2, F), [0, 0], 0, 0, "an empty range"),
-    case(np.zeros((0, 2), F), [], 0, 0, "no elements"),
+    case(np.zeros(2, F), [0, 0], 1, 0, "an empty range"),
+    case(np.array([0.0, -0.0], F), [0, 0], 1, 0, "an empty range of signed zeros"),
+    case(np.zeros((0, 2), F), [], 1, 0, "no elements"),
     case(np.array(255, F), [255], 1, 0, "scalar"),
 ]
 

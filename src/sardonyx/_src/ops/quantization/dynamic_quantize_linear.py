@@ -1,7 +1,7 @@
 """DynamicQuantizeLinear: x as uint8, with scale and zero point from its own range.
 
-Spec: ai.onnx DynamicQuantizeLinear-11.  The range is extended to include 0; that of a tensor of zeros is empty, its
-scale 0, as the formula says.
+Spec: ai.onnx DynamicQuantizeLinear-11.  The range is extended to include 0; where it is empty, as of zeros, the
+scale is 1, as the text says from release 1.24 on.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ def evaluate(x: Array) -> tuple[Array, Array, Array]:
     """x: float32; results: y of its shape, y_scale and y_zero_point: scalars."""
     low = x.min(initial=0)
     with np.errstate(all="ignore"):
-        scale = np.asarray((x.max(initial=0) - low) / np.float32(255))
+        length = np.asarray(x.max(initial=0) - low)
+        scale = np.where(length == 0, np.float32(1), length / np.float32(255))
         zero_point = round_to_quantized(-low / scale, None, DataType.UINT8, CastRule())
         y = round_to_quantized(x / scale, zero_point, DataType.UINT8, CastRule())
     return y, scale, zero_point
@@ -46,7 +47,10 @@ def body(inference: Inference) -> str:
       low = Min(least, zero)
       high = Max(greatest, zero)
       range = Sub(high, low)
-      scale = Div(range, most)
+      is_empty = Equal(range, zero)
+      one = Constant <value = float {1.0}> ()
+      step = Div(range, most)
+      scale = Where(is_empty, one, step)
       below = Neg(low)
       place = Div(below, scale)
       inside = Clip(place, zero, most)

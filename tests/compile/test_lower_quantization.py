@@ -105,6 +105,13 @@ def test_dynamic_quantize_linear_uses_the_range_of_its_input(shape: tuple[int, i
         np.testing.assert_array_equal(result, np.clip(np.rint(x / scale) + zero, 0, 255).astype(np.uint8))
 
 
+@pytest.mark.parametrize("shape", [(3, 17), (0, 4)])
+def test_dynamic_quantize_linear_of_an_empty_range_has_the_scale_1(shape: tuple[int, int]) -> None:
+    text = "g (float[A,B] x) => (float s, uint8[A,B] y, uint8 z) { y, s, z = DynamicQuantizeLinear(x) }"
+    (scale,) = assert_matches_reference(text, {"x": np.zeros(shape, np.float32)})
+    assert scale == 1
+
+
 def test_dynamic_quantize_linear_of_nan_is_zero() -> None:
     text = """g (float[A] x) => (uint8[A] y, float s, uint8 z) { y, s, z = DynamicQuantizeLinear(x) }"""
     x = normal(70)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sardonyx._src.compile.codegen.expressions import Cast, Local
+from sardonyx._src.compile.codegen.expressions import Cast, Local, Number, Select
 from sardonyx._src.compile.kernels.elementwise.elementwise import elementwise_step
 from sardonyx._src.compile.kernels.elementwise.operator_call import apply
 from sardonyx._src.compile.kernels.elementwise.quantization import quantize
@@ -63,9 +63,10 @@ def lower_dynamic_quantize_linear(
 
 
 def parameter_steps(source: TensorView, scale: TensorView, zero: TensorView) -> list[Step]:
-    """The range reduction, and the scale and zero point, which are tensors of rank 0."""
+    """The range reduction, and the scale and zero point, which are tensors of rank 0; the scale of an empty range is 1."""
     range_tensor, steps = min_max_steps(source)
     low, high = (TensorView(DataType.FLOAT, (), (), range_tensor.buffer, offset) for offset in (0, 1))
-    scale_value = apply("div", apply("sub", Local("i1"), Local("i0")), QUANTIZATION_STEPS)
+    length = apply("sub", Local("i1"), Local("i0"))
+    scale_value = Select("eq", length, Number(0.0), Number(1.0), apply("div", length, QUANTIZATION_STEPS))
     zero_point = quantize(apply("neg", Local("i0")), scale_value, None, DataType.UINT8)
     return [*steps, elementwise_step((scale_value, zero_point), (low, high), (scale, zero))]

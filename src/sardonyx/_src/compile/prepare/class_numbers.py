@@ -14,7 +14,7 @@ from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ir.walk import graphs
 from sardonyx._src.ops.bind import plain
 from sardonyx._src.ops.ml.lookup import string_vector
-from sardonyx._src.schema import latest
+from sardonyx._src.schema import newest
 
 ML = "ai.onnx.ml"
 STRINGS, INTEGERS = "classlabels_strings", "classlabels_int64s"
@@ -28,7 +28,7 @@ def number_classes(model: Model) -> None:
         for node in list(graph.nodes):
             if has_string_labels(node):
                 names = names or FreshNames.of_graphs([model.graph])
-                model.opset_imports.setdefault("", latest(""))
+                model.opset_imports.setdefault("", newest(""))
                 look_up_labels(graph, node, names)
 
 

@@ -20,7 +20,7 @@ from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ir.walk import nodes
 from sardonyx._src.ops.inference import DimPair
 from sardonyx._src.rewrite.engine.edit import Edit
-from sardonyx._src.schema import latest
+from sardonyx._src.schema import newest
 
 PACKAGE = "sardonyx._src.compile.prepare.decompositions"
 DECOMPOSITIONS = {  # the module of each operator of ai.onnx
@@ -41,6 +41,7 @@ DECOMPOSITIONS = {  # the module of each operator of ai.onnx
     "Einsum": "einsum",
     "EyeLike": "eye_like",
     "GridSample": "grid_sample",
+    "GroupedMatMul": "grouped_matmul",
     "HammingWindow": "function_body",
     "HannWindow": "function_body",
     "Hardmax": "rows",
@@ -78,7 +79,7 @@ def decompose_nodes(model: Model, names: Set[str]) -> bool:
     names: of the sizes of inputs.
     """
     selected = [node for node in nodes(model.graph) if node.op_type in MODULES.get(node.domain, ())]
-    if not selected or model.opset_imports.setdefault("", latest("")) != latest(""):
+    if not selected or model.opset_imports.setdefault("", newest("")) != newest(""):
         return False  # the nodes of decompositions are those of the newest operator set
     edit = Edit(model)
     return sum(can_lose(node, edit, names) and decomposition_of(node)(node, edit) for node in selected) > 0

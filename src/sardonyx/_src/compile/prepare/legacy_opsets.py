@@ -19,7 +19,7 @@ from sardonyx._src.ir.walk import nodes
 from sardonyx._src.ops.math.legacy_broadcast import first_dim
 from sardonyx._src.ops.registry import find
 from sardonyx._src.ops.traits import LegacyBroadcastKind
-from sardonyx._src.schema import OpSchema, last_version, latest, lookup
+from sardonyx._src.schema import OpSchema, last_version, lookup, newest
 
 ShapeCheck = Callable[[Node], bool]
 FIRST_BROADCASTING_OPSET = 8  # in which every operator broadcasts both ways
@@ -45,8 +45,8 @@ def accepts_equal_types(node: Node, imports: Mapping[str, int]) -> bool:
     own = lookup(node.domain, node.op_type, imports.get(node.domain, 0)) if unknown else None
     if own is None:
         return True  # of known types, or no operator of ONNX's sets, which are those that are upgraded
-    newest = lookup(node.domain, node.op_type, latest(node.domain))
-    return newest is not None and all(allowed_types(own, i) == allowed_types(newest, i) for i in unknown)
+    last = lookup(node.domain, node.op_type, newest(node.domain))
+    return last is not None and all(allowed_types(own, i) == allowed_types(last, i) for i in unknown)
 
 
 def allowed_types(schema: OpSchema, index: int) -> set[str]:

@@ -42,7 +42,7 @@ from sardonyx._src.rewrite.optimize import run_passes
 from sardonyx._src.rewrite.pages import select_passes
 from sardonyx._src.rewrite.report import OptimizationReport
 from sardonyx._src.rewrite.shipped_passes import shipped_names
-from sardonyx._src.schema import latest
+from sardonyx._src.schema import newest
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -231,7 +231,7 @@ def upgrade_opset(model: Model) -> Model:
         )
         return model
     try:
-        upgraded = convert(model, opset=latest(""))
+        upgraded = convert(model, opset=newest(""))
         replaced = vendor_operators(upgraded) | classical_operators(upgraded)
         for refused in expand_vendor_operators(upgraded, replaced):
             log.info("a reference kernel or body is called: %s", refused)

@@ -20,7 +20,7 @@ same bits whatever the other rows, the tiles and the threads are.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
@@ -118,7 +118,8 @@ def matmul_module(
 class PanelRows:
     """Rows times a panel: the addresses of A, of the panel and of its bias; the output, its rows and its first column.
 
-    a_step: the stride of A along k; None if it is 1.  update: the low-rank update, if there is one.
+    a_step: the stride of A along k; None if it is 1.  update: the low-rank update, if there is one.  map_row: emits the row of A
+    for a row of the product; None if they are the same.
     """
 
     a: str
@@ -130,6 +131,10 @@ class PanelRows:
     num_rows: LLVMValue
     column: LLVMValue
     update: UpdateRows | None = None
+    map_row: Callable[[LLVMValue], LLVMValue] | None = None
+
+    def row_of_a(self, row: LLVMValue) -> LLVMValue:
+        return row if self.map_row is None else self.map_row(row)
 
 
 def emit_matmul(
@@ -303,7 +308,7 @@ def emit_tile(
         if unfinished:
             with b.if_then(k.ne(0 if terms.block is None else terms.block)):
                 load_accumulators(m, rows, unfinished)
-        starts = [(first + clamp_row(b, r, block.num_rows)) * size["a_row"] for r in range(rows)]
+        starts = [unit.row_of_a(first + clamp_row(b, r, block.num_rows)) * size["a_row"] for r in range(rows)]
         offset = k if unit.a_step is None else k * unit.a_step
         addresses = [b.gep(unit.a, start + offset) for start in starts]
         accumulate_terms(m, addresses, panel, block, terms, unit.a_step)

@@ -63,11 +63,13 @@ CASES = [
     line("constant", [-1, -2], [], "nothing left"),
     line("reflect", [2, 2], [3, 2, 1, 2, 3, 2, 1]),
     line("reflect", [5, 0], [2, 1, 2, 3, 2, 1, 2, 3], "more than once"),
-    line("reflect", [-2, 1], [3, 2], "what is cut still counts"),
+    line("reflect", [-1, 1], [2, 3, 2], "cut and grown"),
+    line("reflect", [-2, 1], [3, 3], "what is cut no longer counts"),
     line("edge", [2, 1], [1, 1, 1, 2, 3, 3]),
     line("edge", [-2, 1], [3, 3], "cut and grown"),
     line("wrap", [2, 4], [2, 3, 1, 2, 3, 1, 2, 3, 1], "", 19),
-    line("wrap", [-1, 1], [2, 3, 1], "cut and grown", 25),
+    line("wrap", [-1, 1], [2, 3, 2], "cut and grown", 25),
+    line("edge", [-3, 0], [], "nothing left"),
     Case("Pad", 13, [f32([7]), i64([2, 1])], [f32([7, 7, 7, 7])], {"mode": "reflect"}, "reflect one entry"),
     Case(
         "Pad",
@@ -102,6 +104,7 @@ def test_every_element_type(version: int, mode: str) -> None:
 
 def test_refuses_pads_that_do_not_fit() -> None:
     assert_refused(Case("Pad", 13, [X, i64([1, 1])], [...]), "pads must have 4 entries, two per axis; got 2")
+    assert_refused(Case("Pad", 13, [LINE, i64([-4, 2])], [...], {"mode": "edge"}), "cropped to nothing")
     assert_refused(Case("Pad", 18, [X, i64([1, 1]), None, i64([2])], [...]), "axes 2 lies outside")
     assert_refused(Case("Pad", 18, [X, i64([1] * 4), None, i64([0, -2])], [...]), "name an axis twice")
     assert_refused(
@@ -145,21 +148,22 @@ def test_contradictions() -> None:
     st.integers(1, 4), st.integers(-6, 6), st.integers(-6, 6), st.sampled_from(["reflect", "edge", "wrap"])
 )
 def test_modes_continue_the_data(size: int, before: int, after: int, mode: str) -> None:
-    """Each mode is a function on all integers that is the identity inside of the axis: walk there step by step."""
-    if size + before + after < 0:
+    """Each mode is a function on all integers that is the identity inside of what is not cut: walk there step by step."""
+    first, end = max(-before, 0), size + min(after, 0)
+    if end <= first:
         return
     x = np.arange(size, dtype=np.float32)
 
     def source(place: int) -> int:
-        while not 0 <= place < size:
+        while not first <= place < end:
             if mode == "edge":
-                place = 0 if place < 0 else size - 1
+                place = first if place < first else end - 1
             elif mode == "wrap":
-                place += size if place < 0 else -size
-            elif size == 1:
-                place = 0
+                place += (end - first) * (1 if place < first else -1)
+            elif end - first == 1:
+                place = first
             else:
-                place = -place if place < 0 else 2 * (size - 1) - place
+                place = 2 * (first if place < first else end - 1) - place
         return place
 
     expected = f32([source(place) for place in range(-before, size + after)])

@@ -3,8 +3,8 @@
 Spec: ai.onnx Pad-1, -2, -11, -13, -18, -19, -21, -23, -24, -25.  The counts are `paddings` in version 1, `pads` from 2 on; both
 have them and the value as attributes, 11 as inputs.  18 adds `axes`, 19 the mode wrap; the others add element types.
 The counts are [x1_begin, x2_begin, ..., x1_end, x2_end, ...] in all versions; the example of version 1, which
-groups them by axis, contradicts its own description and was fixed in 2.  Modes other than constant extend the original
-data: entries removed at one end can still be copied to the other.
+groups them by axis, contradicts its own description and was fixed in 2.  Negative counts remove entries before
+modes other than constant extend what is left, as in the cases of release 1.24.
 """
 
 from __future__ import annotations
@@ -126,14 +126,16 @@ def pad_with_constant(
 
 
 def extend_axis(data: Array, axis: int, before: int, after: int, mode: str) -> Array:
-    """data with one axis extended or cropped at both ends."""
-    size = data.shape[axis]
-    positions = np.arange(-before, size + after)
-    if size == 0 and positions.size:
-        raise EvaluationError(f"axis {axis} must not be empty for mode {mode!r}")
-    if (positions >= 0).all() and (positions < size).all():
-        return data[(slice(None),) * axis + (slice(-before, size + after),)]
-    return data[(slice(None),) * axis + (SOURCE_POSITIONS[mode](positions, size),)]
+    """data with one axis cropped, and then extended, at both ends."""
+    first, last = max(-before, 0), data.shape[axis] - max(-after, 0)
+    data = data[(slice(None),) * axis + (slice(first, max(first, last)),)]
+    if before <= 0 and after <= 0:
+        return data
+    if last <= first:
+        raise EvaluationError(f"axis {axis} must not be empty, or cropped to nothing, for mode {mode!r}")
+    size = last - first
+    positions = SOURCE_POSITIONS[mode](np.arange(-max(before, 0), size + max(after, 0)), size)
+    return data[(slice(None),) * axis + (positions,)]
 
 
 @op.convert((1, 2))

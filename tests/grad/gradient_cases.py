@@ -26,13 +26,14 @@ class GradientCase:
 
     inputs: str
     body: str
+    opset: int = 28
 
     def __str__(self) -> str:
         return f"{self.body} of {self.inputs}"
 
     def model(self) -> Model:
         """The model, whose output is y."""
-        text = f'<ir_version: 10, opset_import: ["": 28]> g ({self.inputs}) => (double y) {{ {self.body} }}'
+        text = f'<ir_version: 10, opset_import: ["": {self.opset}]> g ({self.inputs}) => (double y) {{ {self.body} }}'
         model = from_text(text)
         model.graph.outputs[0].type = None
         return model
@@ -78,6 +79,17 @@ def broadcasting() -> Iterator[GradientCase]:
     yield GradientCase(
         "double[2,3] x, double low", "high = Constant<value = double {0.5}>() y = Clip(x, low, high)"
     )
+
+
+def grouped_products() -> Iterator[GradientCase]:
+    indices = "i = Constant<value = int32[3,2] {0, 2, 2, 2, 3, 0}>()"
+    for sizes in ("3,4", "N,4"):
+        selected = indices if sizes[0] == "3" else "i = Constant<value = int64[2,1] {3, 0}>()"
+        operands = f"double[{sizes}] x, double[4,4,5] w"
+        yield GradientCase(operands, f"{selected} y = GroupedMatMul(x, w, i)", opset=29)
+        yield GradientCase(
+            f"{operands}, double[4,5] b", f"{selected} y = GroupedMatMul(x, w, i, b)", opset=29
+        )
 
 
 def products() -> Iterator[GradientCase]:
@@ -304,6 +316,7 @@ GROUPS = (
     others,
     unary,
     broadcasting,
+    grouped_products,
     products,
     reductions,
     shapes,

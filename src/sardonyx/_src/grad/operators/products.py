@@ -1,4 +1,4 @@
-"""Gradients of MatMul, Gemm and Einsum."""
+"""Gradients of MatMul, GroupedMatMul, Gemm and Einsum."""
 
 from __future__ import annotations
 
@@ -90,6 +90,44 @@ def sum_vector(step: BackwardStep, product: Value, operand: Value) -> Value:
     columns = step.op("Concat", step.integers([-1]), step.Unsqueeze(count, step.integers([0])), axis=0)
     total = step.op("ReduceSum", step.op("Reshape", product, columns), step.integers([0]), keepdims=0)
     return step.reshape_like(total, operand)
+
+
+@operator("GroupedMatMul").gradient(29)
+def grouped_matmul(step: BackwardStep) -> Gradients:
+    """dX: a grouped product with the transposed matrices, summed over selections; dW: a product for each group, of its rows.
+
+    The rows of other groups are zeros there, so that no matrix is needed for each row; an infinite gradient makes all of them NaN.
+    """
+    x, weights, indices = step.input(0), step.input(1), step.input(2)
+    rows = flatten_rows(step, step.gradient(), 3)
+    dX = dW = dB = None
+    shape = step.op("Concat", step.Shape(indices), step.op("Shape", x, start=1), axis=0)
+    if step.wants(0):
+        column = step.op("Reshape", indices, step.integers([-1, 1]))
+        product = step.op("GroupedMatMul", rows, swap_last_axes(step, weights, 3), column)
+        dX = step.op(
+            "ReduceSum", step.op("Reshape", product, shape, allowzero=1), step.integers([1]), keepdims=0
+        )
+    if not (step.wants(1) or step.wants(3)):
+        return [dX, None, None, None]
+    numbers = step.op("CastLike", step.op("Range", *group_range(step, weights)), indices)
+    row = step.op("Reshape", indices, step.integers([1, -1]))
+    is_of_group = step.op("Equal", step.Unsqueeze(numbers, step.integers([1])), row)
+    if step.wants(1):
+        expanded = step.Expand(step.Unsqueeze(x, step.integers([1])), shape)
+        columns = step.op("Transpose", flatten_rows(step, expanded, 3), perm=[1, 0])
+        own = step.op("Where", step.Unsqueeze(is_of_group, step.integers([1])), columns, step.scalar(0.0))
+        dW = step.MatMul(own, rows)
+    if step.wants(3):
+        dB = step.MatMul(step.op("CastLike", is_of_group, rows), rows)
+    return [dX, dW, None, dB]
+
+
+def group_range(step: BackwardStep, weights: Value) -> tuple[Value, Value, Value]:
+    """The operands of a Range over the groups."""
+    count = step.op("Squeeze", step.op("Shape", weights, end=1), step.integers([0]))
+    zero, one = (step.op("Squeeze", step.integers([n]), step.integers([0])) for n in (0, 1))
+    return zero, count, one
 
 
 @operator("Gemm").gradient(13)

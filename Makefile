@@ -7,6 +7,7 @@ SERVING := .venv-serving
 RAY := .venv-ray
 SPARK := .venv-spark
 ZOO := .venv-zoo
+NEXT := .venv-next
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 STAMP := $(VENV)/.ready
@@ -18,7 +19,7 @@ FACTOR ?= 10
 T ?= tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test all format lint types tests test-fast test-without-llvmlite test-clients test-serve test-ray test-spark test-zoo fuzz fuzz-sample coverage regen generated \
+.PHONY: help demo test all format lint types tests test-fast test-without-llvmlite test-clients test-serve test-ray test-spark test-zoo next fuzz fuzz-sample coverage regen generated \
 	viewer test-viewer docs conversions bench lock hooks clean
 
 help:  ## this list
@@ -90,6 +91,12 @@ test-zoo:  ## small networks as torch exports them, each in many sizes, beside t
 	$(ZOO)/bin/python -m pip install --quiet --requirement clients/model_zoo/requirements.txt --editable .
 	OMP_NUM_THREADS=1 $(ZOO)/bin/python -m pytest -q -n $(JOBS) -c clients/pytest.ini clients/model_zoo
 
+# WRITE=--write takes over what is under development, after its texts were read.
+next:  ## the newest development release of onnx beside ours: operators, their texts, messages, cases on both engines
+	$(PYTHON) -m venv $(NEXT)
+	$(NEXT)/bin/python -m pip install --quiet --upgrade --requirement tools/onnx_weekly/requirements.txt --editable .
+	PYTHONPATH=tools:tests $(NEXT)/bin/python -m onnx_weekly.compare $(WRITE)
+
 VIEWER := viewer/node_modules/.package-lock.json
 $(VIEWER): viewer/package.json viewer/package-lock.json
 	cd viewer && npm ci --no-audit --no-fund
@@ -143,4 +150,4 @@ hooks: $(STAMP)  ## run lint before each commit, and check its subject
 	$(BIN)/pre-commit install --hook-type pre-commit --hook-type commit-msg
 
 clean:
-	rm -rf $(VENV) $(CLIENTS) $(SERVING) $(RAY) $(SPARK) $(ZOO) .mypy_cache .ruff_cache .pytest_cache .hypothesis .demo .coverage htmlcov
+	rm -rf $(VENV) $(CLIENTS) $(SERVING) $(RAY) $(SPARK) $(ZOO) $(NEXT) .mypy_cache .ruff_cache .pytest_cache .hypothesis .demo .coverage htmlcov

@@ -13,9 +13,10 @@ import onnx
 from onnx import onnx_data_pb2, onnx_ml_pb2, onnx_operators_ml_pb2
 
 from sardonyx._src.proto import messages as m
-from sardonyx._src.proto.record import Record
+from sardonyx._src.proto.record import Kind, Record
 
 Message: TypeAlias = Any  # the wheel's messages carry no types here
+TYPES: dict[int, Kind] = {1: "double", 2: "float", 3: "int64", 4: "uint64", 5: "int32", 9: "string", 11: "message", 12: "bytes", 14: "enum"}  # fmt: skip
 OFFICIAL = Path(onnx.__file__).parent / "backend/test/data"
 SHARED = Path(__file__).resolve().parents[3] / "shared/models"
 DATA = {"tensor_type": m.TensorProto, "sequence_type": m.SequenceProto, "optional_type": m.OptionalProto}

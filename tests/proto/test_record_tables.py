@@ -6,12 +6,10 @@ import enum
 
 import pytest
 
-from proto.judge import Message, judge_of, judges
+from proto.judge import TYPES, Message, judge_of, judges
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.messages import MESSAGES
-from sardonyx._src.proto.record import Field, Kind, Record
-
-TYPES: dict[int, Kind] = {1: "double", 2: "float", 3: "int64", 4: "uint64", 5: "int32", 9: "string", 11: "message", 12: "bytes", 14: "enum"}  # fmt: skip
+from sardonyx._src.proto.record import Field, Record
 
 
 def field_of_descriptor(field: Message) -> Field:

@@ -184,7 +184,11 @@ COLUMNS: dict[str, pa.Array] = {
 def nested(column: pa.Array) -> Iterator[pa.Array]:
     """A column, and the same elements in encodings and in lists, each also with a null."""
     offsets, ones = pa.array([0, 1, 2], pa.int32()), pa.array([1, 1], pa.int32())
-    columns = [column, pa.ListArray.from_arrays(offsets, column), pa.FixedSizeListArray.from_arrays(column, 1)]
+    columns = [
+        column,
+        pa.ListArray.from_arrays(offsets, column),
+        pa.FixedSizeListArray.from_arrays(column, 1),
+    ]
     columns.append(pa.ListViewArray.from_arrays(pa.array([0, 1], pa.int32()), ones, column))
     for encode in (pc.dictionary_encode, pc.run_end_encode):
         try:

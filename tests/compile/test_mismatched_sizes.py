@@ -146,7 +146,7 @@ def test_sizes_that_a_fallback_broadcasts(rows: tuple[int, int]) -> None:
     }
     expected = (np.ones((rows[0], 12)) * np.ones((rows[1], 12))).shape
     for engine in ("reference", "native"):
-        session = sx.Session(parse_model(text), engine=engine)  # type: ignore[arg-type]
+        session = sx.Session(parse_model(text), engine=engine)
         for _ in range(3):
             results = session.run(given)
             assert np.shape(results["y"]) == np.shape(results["m"]) == expected

@@ -40,7 +40,7 @@ def test_results_are_collected(axis: int, new_axis: int) -> None:
         joined = np.stack(rows, axis) if new_axis else np.concatenate(rows, axis)
         np.testing.assert_array_equal(np.asarray(expected["y"]), joined.astype(np.float32))
         for engine in ("reference", "native"):
-            actual = sx.Session(after, engine=engine).run(feeds)  # type: ignore[arg-type]
+            actual = sx.Session(after, engine=engine).run(feeds)
             for name, value in expected.items():
                 np.testing.assert_array_equal(np.asarray(actual[name]), np.asarray(value))
 
@@ -51,7 +51,7 @@ def test_no_iteration_is_refused() -> None:
     for engine in ("reference", "native"):
         for model in (parse_model(collecting(0, 0)), after):
             with pytest.raises(sx.errors.EvaluationError):
-                sx.Session(model, engine=engine).run(feeds)  # type: ignore[arg-type]
+                sx.Session(model, engine=engine).run(feeds)
 
 
 @pytest.mark.parametrize(

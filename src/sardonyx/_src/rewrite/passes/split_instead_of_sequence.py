@@ -11,6 +11,7 @@ Keeps:   tensors whose length along the axis is not known or 0; more than 64 par
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -60,7 +61,7 @@ def part_sizes(node: Node, axis: int, edit: Edit) -> list[int] | None:
         ends = part_ends(known, whole)
     except EvaluationError:
         return None
-    return np.diff([0, *ends]).tolist()
+    return [end - start for start, end in pairwise([0, *ends])]
 
 
 def emit_parts(node: Node, axis: int, sizes: Sequence[int], edit: Edit) -> list[Value]:

@@ -68,7 +68,7 @@ def decompose_like(node: Node, edit: Edit, sizes: tuple[int, ...]) -> bool:
     type_ = edit.type(node.inputs[0])
     assert type_ is not None, "a tensor with known sizes has a type"
     results = evaluate(node, edit, [np.zeros(sizes, type_.dtype.numpy)])
-    return results is not None and edit.replace_with_constant(node.outputs[0], results[0])
+    return results is not None and edit.replace_with_constants(node, {node.outputs[0]: Tensor.of(results[0])})
 
 
 # --- Dropout ---------------------------------------------------------------------------------

@@ -126,8 +126,8 @@ def grouped_matmul(step: BackwardStep) -> Gradients:
 def group_range(step: BackwardStep, weights: Value) -> tuple[Value, Value, Value]:
     """The operands of a Range over the groups."""
     count = step.op("Squeeze", step.op("Shape", weights, end=1), step.integers([0]))
-    zero, one = (step.op("Squeeze", step.integers([n]), step.integers([0])) for n in (0, 1))
-    return zero, count, one
+    start, delta = (step.op("Squeeze", step.integers([n]), step.integers([0])) for n in (0, 1))
+    return start, count, delta
 
 
 @operator("Gemm").gradient(13)

@@ -68,7 +68,7 @@ def grouped_product(
         lazy = make_lazy_panels(half[:, None], tile, keep_half=weights != "float32")
         shape = (groups, -(-columns // tile.width), k, tile.width)
         panels, steps = Panels(make_constant(lazy).reshape(shape), tile, columns), []
-    with patch.object(GemmTuning, "k_block", K_BLOCK), patch.object(GemmTuning, "large_bytes", 0):
+    with patch.object(GemmTuning, "k_block", K_BLOCK), patch.object(GemmTuning, "large_bytes", 1):
         return [*steps, sort, grouped_matmul_step(trial.input(x), panels, groups, order, starts, y)]
 
 

@@ -108,7 +108,7 @@ def torch_type(dtype: DataType) -> object:
     torch = sys.modules.get("torch")  # imported by whoever has tensors of it
     if torch is None:
         raise ValueError("types of torch are known once torch is imported: import it first")
-    found = getattr(torch, dtype.numpy.name, None)
-    if not isinstance(found, torch.dtype):
+    torch_type = getattr(torch, dtype.numpy.name, None)
+    if not isinstance(torch_type, torch.dtype):
         raise ValueError(f"torch has no type for {tensor_type_name(dtype)}")
-    return found
+    return torch_type

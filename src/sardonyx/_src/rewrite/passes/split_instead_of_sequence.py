@@ -35,7 +35,7 @@ def split_instead_of_sequence(node: Node, edit: Edit) -> bool:
     sizes = part_sizes(node, axis, edit)
     can_insert = (
         edit.can_insert("Split", graph, dtype=type_.dtype)
-        and edit.can_insert("SequenceConstruct", graph)
+        and edit.can_insert("SequenceConstruct", graph, dtype=type_.dtype)
         and (keeps_axis or edit.can_insert("Squeeze", graph, dtype=type_.dtype))
     )
     if not sizes or not can_insert:

@@ -33,7 +33,7 @@ def unroll_sequence_maps(node: Node, edit: Edit) -> bool:
     if len(body.inputs) != len(node.inputs) or len(body.outputs) < len(node.outputs):
         return False  # invalid: the node must fail
     rows = rows_of(node, edit)
-    if not rows or body.quantization_annotations or not edit.can_insert("SequenceConstruct", node.graph):
+    if not rows or body.quantization_annotations or not can_construct(body, node.graph, edit):
         return False
     if len(rows) * sum(1 for _ in nodes(body)) > MAX_UNROLLED_NODES:
         return False
@@ -42,6 +42,15 @@ def unroll_sequence_maps(node: Node, edit: Edit) -> bool:
     results = [edit.make("SequenceConstruct", column, before=node).outputs[0] for column in columns]
     edit.transfer_outputs(node, results[: len(node.outputs)])
     return True
+
+
+def can_construct(body: Graph, graph: Graph, edit: Edit) -> bool:
+    """Whether sequences of the results of a body can be constructed in a graph; bfloat16 can only be mapped."""
+    types = [edit.type(value) for value in body.outputs]
+    return all(
+        type_ is not None and edit.can_insert("SequenceConstruct", graph, dtype=type_.dtype)
+        for type_ in types
+    )
 
 
 def rows_of(node: Node, edit: Edit) -> list[list[Value | None]] | None:

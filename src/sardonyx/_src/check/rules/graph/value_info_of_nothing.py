@@ -4,8 +4,10 @@ Clause: IR.md, "Graphs", value_info
 Catalogue: GRA-16 FUN-20
 Why:    the entry is useless, or its name is misspelled and the intended value has no type.  In a function it is an
         error, since onnx.proto restricts the entries to the function's own values; in a graph, it is reported on request.
-Bad:    g (float[2] x) => (float[2] y) <float[2] b> { a = Abs(x) y = Neg(a) }
-Good:   g (float[2] x) => (float[2] y) <float[2] a> { a = Abs(x) y = Neg(a) }
+Bad:    <ir_version: 10, opset_import: ["": 21, "com.example": 1]> g (float[2] x) => (float[2] y) { y = com.example.F (x) }
+        <domain: "com.example", opset_import: ["": 21]> F (v) => (w) <float[2] b> { a = Abs(v) w = Neg(a) }
+Good:   <ir_version: 10, opset_import: ["": 21, "com.example": 1]> g (float[2] x) => (float[2] y) { y = com.example.F (x) }
+        <domain: "com.example", opset_import: ["": 21]> F (v) => (w) <float[2] a> { a = Abs(v) w = Neg(a) }
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from sardonyx._src.proto.messages import FunctionProto, GraphProto
 from sardonyx._src.proto.record import brief
 
 
-@rule("SX109", "warning", visits=(GraphProto, FunctionProto), needs="value_info")
+@rule("SX109", "error", visits=(GraphProto, FunctionProto), needs="value_info")
 def check_value_info_of_nothing(graph: GraphProto | FunctionProto, context: RuleContext) -> Iterator[Finding]:
     body = context.body
     assert body is not None, "a graph or function has a body"

@@ -41,7 +41,7 @@ def nonzero_check_module(name: str, target: Target, dtype: DataType) -> str:
     for i, mask in loop_vectors(b, *unit_row_range(b, count, unit_elements)):
         value = load_typed(b, vector, b.gep(x, i, type_.element), mask, masked_value=1)
         b.store(has_zero, b.load(has_zero) | value.eq(0).convert("zext", "u8"))
-    found = reduce_to_scalar(b, lambda low, high: low | high, b.load(has_zero))
-    with b.if_then(found.ne(0)):
+    any_zero = reduce_to_scalar(b, lambda low, high: low | high, b.load(has_zero))
+    with b.if_then(any_zero.ne(0)):
         b.lines.append(f" atomicrmw max ptr {status}, i64 1 monotonic, align 8")
     return b.build_module(name)

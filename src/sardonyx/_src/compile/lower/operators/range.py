@@ -31,7 +31,7 @@ from sardonyx._src.ir.dims import Expr, Known
 from sardonyx._src.ir.graph import Value
 
 START, LIMIT, DELTA = Local("i0"), Local("i1"), Local("i2")
-LARGEST = 1 << 62  # of integer bounds: their difference does not overflow
+MAX_BOUND = 1 << 62  # of integer bounds: their difference does not overflow
 MAX_COUNT = 1 << 40
 
 
@@ -129,7 +129,7 @@ def counting(dtype: DataType) -> tuple[Scalar, Scalar]:
     rounds_up = Apply("and", (is_nonzero(rest), Apply("le", (Number(0), Apply("xor", (rest, delta))))))
     steps = Apply("add", (quotient, Cast(DataType.INT64, rounds_up)))
     is_small = [
-        Apply("lt", (Apply("abs", (Apply("div", (x, Number(2))),)), Number(LARGEST >> 1)))
+        Apply("lt", (Apply("abs", (Apply("div", (x, Number(2))),)), Number(MAX_BOUND >> 1)))
         for x in (start, limit)
     ]
     return Apply("max", (steps, Number(0))), Apply("and", (is_nonzero(delta), Apply("and", tuple(is_small))))

@@ -124,7 +124,6 @@ BAD: list[Callable[[dict[str, Floats]], object]] = [
     lambda fed: {"x": fed["x"], "c": fed["b"]},
     lambda fed: {**fed, "more": fed["b"]},
     lambda fed: {**fed, "x": fed["x"].astype(np.float64)},
-    lambda fed: {**fed, "x": fed["x"].astype(">f4")},
     lambda fed: {**fed, "x": fed["x"].view(np.int32)},
     lambda fed: {**fed, "x": fed["x"].reshape(-1)},
     lambda fed: {**fed, "x": fed["x"].reshape(3, 2)},

@@ -147,15 +147,12 @@ def test_slices_are_scanned() -> None:
 
 
 def test_sequences_are_mapped() -> None:
-    text = f"""g (float[A] p, float[B] q) => (seq(float[]) y) {{
-      two = SequenceConstruct(p, q)
+    text = f"""g (seq(float[]) two) => (seq(float[]) y) {{
       y = SequenceMap <body = each (float[] s) => (float[] e) {{
         c = Constant <value = float {{0.5}}> ()  {CHAIN}  e = Exp(d)
       }}> (two)
     }}"""
-    engine = assert_matches_reference(
-        text, {"p": floats(3), "q": floats(8)}, {"p": floats(0), "q": floats(1)}
-    )
+    engine = assert_matches_reference(text, {"two": [floats(3), floats(8)]}, {"two": [floats(0), floats(1)]})
     (body,) = reached_bodies(engine)
     assert len(compiled_subgraphs(body)) == 1
 

@@ -225,8 +225,9 @@ class SpecializedPrograms:
     ) -> dict[str, RuntimeValue]:
         """The outputs by name; raises what `NativeProgram.run` raises."""
         self.adopt_shared()
-        if self.pending is not None:
-            self.specialize(self.pending, feeds, limits, control)
+        pending = self.pending  # another thread may take it
+        if pending is not None:
+            self.specialize(pending, feeds, limits, control)
         for program in self.programs:
             if not program.accepts(feeds):
                 continue
@@ -242,8 +243,9 @@ class SpecializedPrograms:
         return outputs
 
     def note(self, assumptions: Assumptions, observed: Observed) -> None:
-        """Keeps what a run of the program with these assumptions observed for the next run."""
-        self.pending = PendingRun(assumptions, observed) if observed else None
+        """Keeps what a run of the program with these assumptions observed for the next run of any thread."""
+        if observed:
+            self.pending = PendingRun(assumptions, observed)
 
     def attempt(
         self,

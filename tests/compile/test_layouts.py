@@ -248,7 +248,7 @@ def test_a_fallback_reads_what_kernels_compute_and_returns_python_values() -> No
 )
 def test_only_results_of_fallbacks_that_kernels_read_are_copied_in(rows: str, actions: str) -> None:
     """A gather of more rows than the data may have is refused, and has no copy of its operand."""
-    text = f"g (uint8[N,4] x, int64[{rows},4] i) => (uint8[{rows},4] y) {{ s = Mod(x, x)  y = GatherElements <axis = 1> (s, i) }}"
+    text = f"g (float[N,4] x, int64[{rows},4] i) => (float[{rows},4] y) {{ s = Bernoulli(x)  y = GatherElements <axis = 1> (s, i) }}"
     assert [type(action).__name__ for action in stages_of(text).program.actions] == actions.split()
 
 

@@ -65,7 +65,7 @@ def floats(*shape: int, scale: float = 30, dtype: DataType = DataType.FLOAT) -> 
         return random.astype(np.float32).astype(dtype.numpy)
 
 
-@pytest.mark.parametrize("dtype", CODED, ids=lambda dtype: dtype.text)
+@pytest.mark.parametrize("dtype", MOVED, ids=lambda dtype: dtype.text)
 def test_cast_and_cast_like_with_their_attributes(dtype: DataType) -> None:
     """From half precision, too, whose promotion keeps the attributes."""
     rules = ["", ", saturate = 0"] if dtype.is_float else [""]
@@ -79,6 +79,14 @@ def test_cast_and_cast_like_with_their_attributes(dtype: DataType) -> None:
             text = text.replace("<>", "")
             feeds = [{"x": floats(n, dtype=source, scale=300), "t": codes(dtype, 2)} for n in SIZES]
             assert_native(text, *feeds)
+
+
+@pytest.mark.parametrize("dtype", [t for t in CODED if t.bits == 6], ids=lambda dtype: dtype.text)
+def test_casts_to_floats_of_6_bits(dtype: DataType) -> None:
+    for source in SCALES:
+        text = f"""g ({source.text}[N] x) => ({dtype.text}[N] y, {source.text}[N] w) {{
+          y = Cast <to = {int(dtype)}> (x)  w = Cast <to = {int(source)}> (y) }}"""
+        assert_native(text, *({"x": floats(n, dtype=source, scale=300)} for n in SIZES))
 
 
 @pytest.mark.parametrize("dtype", MOVED, ids=lambda dtype: dtype.text)

@@ -28,7 +28,7 @@ def test_max_unpool(dtype: str, dims: str, rest: str) -> None:
     assert_engines_agree(text, {"x": x, "i": DRAW.integers(0, 30, x.shape)})
 
 
-@pytest.mark.parametrize(("size", "fallbacks"), [("1, 1, 4, 6", 0), ("1, 1, 5, 6", 1)])
+@pytest.mark.parametrize(("size", "fallbacks"), [("1, 1, 4, 6", 0), ("1, 1, 5, 6", 0)])
 def test_output_shapes(size: str, fallbacks: int) -> None:
     text = f"""g (float[1,1,2,3] x, int64[1,1,2,3] i) => (float[A,B,D,E] y) <int64[4] size = {{{size}}}>
         {{ y = MaxUnpool <kernel_shape = [2, 2], strides = [2, 2], pads = [1, 1, 1, 1]> (x, i, size) }}"""

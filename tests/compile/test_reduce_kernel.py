@@ -31,7 +31,7 @@ REFERENCE: dict[str, Callable[..., Array]] = {
     "log_sum": reductions.log_of_sum,
     "log_sum_exp": reductions.log_of_exponentials,
 }
-OPS: tuple[ReduceOp, ...] = get_args(ReduceOp)
+OPS: list[ReduceOp] = [op for op in get_args(ReduceOp) if op not in ("any", "all")]  # which are of bools
 # Sums of some hundred terms of either sign are off by a few ulp of the largest of them.
 CLOSE = (1e-5, 1e-5)
 

@@ -25,7 +25,6 @@ import numpy as np
 from sardonyx._src.compile.program.assumptions import (
     Assumptions,
     BranchTaken,
-    ElementsObserved,
     elements_of,
     format_assumptions,
 )
@@ -39,11 +38,12 @@ from sardonyx._src.ops.api import RunLimits, RuntimeValue
 from sardonyx._src.runtime.async_compilation import async_compilation
 from sardonyx._src.runtime.native_program import NativeProgram
 from sardonyx._src.runtime.output_arrays import OutputArrays
-from sardonyx._src.runtime.parameter_watch import Observed, ParameterWatch, PendingRun, SpecializedProgram
 from sardonyx._src.runtime.run_limits import Bailout
+from sardonyx._src.runtime.specialized_program import Observed, SpecializedProgram, observe_elements
 from sardonyx._src.runtime.stats import RunCounters
 
 MAX_PROGRAMS = 4  # specialised programs of a model
+MAX_ELEMENTS = 2  # of these, for elements of parameters: each is compiled in the first run with them
 MAX_ROUNDS = 8  # of observations: the branches inside a branch are observed when that one was inlined
 log = logging.getLogger(__name__)
 Compiler = Callable[[Assumptions], Executable]
@@ -164,8 +164,8 @@ class SpecializedPrograms:
     """The general program of an engine, and those that are specialised for observations of its runs.
 
     programs: in the order in which runs try them; replaced as a whole, since several threads read it.  latest: the program used
-    last, unless that is the general one; None before the first.  failed: observations for
-    which no program could be compiled.  pending: what the last run observed of what its program does not assume.
+    last, unless that is the general one; None before the first.  failed: observations for which no program could be compiled.  pending: what the last run of the general program observed.  watches_elements: whether
+    programs may yet be compiled for elements of parameters.
     """
 
     def __init__(
@@ -178,8 +178,8 @@ class SpecializedPrograms:
         self.latest: SpecializedProgram | None = None
         self.version = 0  # of the shared programs
         self.failed: set[Observed] = set()
-        self.pending: PendingRun | None = None
-        self.watch = ParameterWatch()
+        self.pending: Observed = frozenset()
+        self.watches_elements = bool(general.program.parameters) and not general.observations
         self.lock = Lock()  # of what is replaced below
         LOCK_OWNERS.add(self)
         self.discarded_runs = 0  # on the fast path of a program whose assumptions did not hold
@@ -213,7 +213,7 @@ class SpecializedPrograms:
             else:
                 self.mark_used(program)
                 return outputs
-        is_final = self.failed or (not self.general.observations and self.watch.is_over(()))
+        is_final = self.failed or not (self.general.observations or self.watches_elements)
         return self.general.try_run(feeds, control, out) if is_final else None
 
     def run(
@@ -225,9 +225,10 @@ class SpecializedPrograms:
     ) -> dict[str, RuntimeValue]:
         """The outputs by name; raises what `NativeProgram.run` raises."""
         self.adopt_shared()
-        pending = self.pending  # another thread may take it
-        if pending is not None:
-            self.specialize(pending, feeds, limits, control)
+        if self.watches_elements:
+            self.specialize_elements(feeds, limits, control)
+        if self.pending:
+            self.specialize(feeds, limits, control)
         for program in self.programs:
             if not program.accepts(feeds):
                 continue
@@ -235,17 +236,11 @@ class SpecializedPrograms:
             if outputs is not None:
                 self.mark_used(program)
                 self.last_run.native = program.native
-                self.note(program.assumptions, self.watch.observe(program.assumptions, program.native, feeds))
                 return outputs
         self.last_run.native = self.general
         outputs = self.general.run(feeds, limits, random_source, control)
-        self.note((), self.general.observed | self.watch.observe((), self.general, feeds))
+        self.pending = self.general.observed
         return outputs
-
-    def note(self, assumptions: Assumptions, observed: Observed) -> None:
-        """Keeps what a run of the program with these assumptions observed for the next run of any thread."""
-        if observed:
-            self.pending = PendingRun(assumptions, observed)
 
     def attempt(
         self,
@@ -315,20 +310,52 @@ class SpecializedPrograms:
         elements = tuple(elements_of(assumptions))
         return None if native is None else SpecializedProgram(assumptions, native, elements)
 
-    def specialize(
-        self, pending: PendingRun, feeds: Mapping[str, RuntimeValue], limits: RunLimits, control: RunControl
-    ) -> None:
-        """Compiles a program for what the last run observed, unless another thread is compiling one.
-
-        Elements that this run changes are none of its assumptions.
-        """
-        self.pending = None
-        observed = relevant_assumptions(self.watch.repeated(pending, feeds))
-        if not observed or observed in self.failed or not self.shared.compiling.acquire(blocking=False):
+    def specialize(self, feeds: Mapping[str, RuntimeValue], limits: RunLimits, control: RunControl) -> None:
+        """Compiles a program for what the last general run observed, unless another thread is compiling one."""
+        observed, self.pending = self.pending, frozenset()
+        if observed in self.failed or not self.shared.compiling.acquire(blocking=False):
             return
         try:
             if self.shared.is_due(observed):
-                self.compile_rounds(pending.assumptions, observed, feeds, limits, control)
+                self.try_compile(observed, feeds, limits, control)
+        finally:
+            self.shared.compiling.release()
+
+    def specialize_elements(
+        self, feeds: Mapping[str, RuntimeValue], limits: RunLimits, control: RunControl
+    ) -> None:
+        """Compiles a program for the elements of the parameters in this run.
+
+        The first run with them has it already, so that runs with equal feeds have equal bits.  The first MAX_ELEMENTS sets of
+        elements have programs; the general one serves the others.
+        """
+        if self.has_elements_of(feeds):
+            return
+        with self.shared.compiling:
+            self.adopt_shared()
+            if self.has_elements_of(feeds):
+                return
+            observed = frozenset(observe_elements(self.general, feeds))
+            count = sum(bool(program.elements) for program in self.programs) + len(self.failed)
+            if observed and count < MAX_ELEMENTS:
+                self.try_compile(observed, feeds, limits, control)
+            else:
+                self.watches_elements = False
+
+    def has_elements_of(self, feeds: Mapping[str, RuntimeValue]) -> bool:
+        """Whether there is a program for the elements of these feeds."""
+        return any(program.elements and program.accepts(feeds) for program in self.programs)
+
+    def try_compile(
+        self,
+        observed: Observed,
+        feeds: Mapping[str, RuntimeValue],
+        limits: RunLimits,
+        control: RunControl,
+    ) -> None:
+        """`compile_rounds`; what no program can be compiled for is not tried again."""
+        try:
+            self.compile_rounds(observed, feeds, limits, control)
         except SardonyxError as error:
             self.failed.add(observed)
             if isinstance(error, CompilationError):
@@ -336,21 +363,16 @@ class SpecializedPrograms:
                     raise
                 self.counters.record_compiler_fault(error)
             log.info("no program is specialised: %s", error)
-        finally:
-            self.shared.compiling.release()
 
     def compile_rounds(
         self,
-        assumptions: Assumptions,
         observed: Observed,
         feeds: Mapping[str, RuntimeValue],
         limits: RunLimits,
         control: RunControl,
     ) -> None:
-        """Compiles a program for further observations of one with these assumptions, and again for what runs of it observe,
-        until they observe nothing new."""
-        if any(isinstance(a, ElementsObserved) for a in observed):
-            self.watch.attempts[assumptions] += 1
+        """Compiles a program for observations, and again for what runs of it observe, until they observe nothing new."""
+        assumptions: Assumptions = ()
         while observed and len(assumptions) < MAX_ROUNDS:
             assumptions = (*assumptions, relevant_assumptions(observed))
             with typed_defects("specialize"), async_compilation():
@@ -370,9 +392,8 @@ def arrange(programs: Iterable[SpecializedProgram]) -> tuple[SpecializedProgram,
 
 
 def relevant_assumptions(observed: Observed) -> Observed:
-    """The branches, from which most ranks follow; or the ranks, which serve all elements; or the elements."""
-    branches = frozenset(a for a in observed if isinstance(a, BranchTaken))
-    return branches or frozenset(a for a in observed if not isinstance(a, ElementsObserved)) or observed
+    """The branches, from which most ranks follow; or all observations if there are none."""
+    return frozenset(a for a in observed if isinstance(a, BranchTaken)) or observed
 
 
 def observe(

@@ -9,7 +9,7 @@ Fed elements are compared before the program runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -119,18 +119,6 @@ def ranks_of(assumptions: Iterable[frozenset[Assumption]]) -> dict[str, int]:
 def elements_of(assumptions: Iterable[frozenset[Assumption]]) -> list[ElementsObserved]:
     """The assumed elements of inputs, sorted by their names."""
     return sorted(a for round_ in assumptions for a in round_ if isinstance(a, ElementsObserved))
-
-
-def observe_elements(names: Iterable[str], feeds: Mapping[str, object]) -> Iterable[ElementsObserved]:
-    """What the feeds of a run tell of these inputs; nothing of those that are no small array of numbers."""
-    for name in names:
-        array = feeds.get(name)
-        if (
-            isinstance(array, np.ndarray)
-            and array.dtype.kind in "biuf"
-            and array.size <= MAX_PARAMETER_ELEMENTS
-        ):
-            yield ElementsObserved.of(name, array)
 
 
 def format_assumptions(assumptions: Sequence[frozenset[Assumption]]) -> str:

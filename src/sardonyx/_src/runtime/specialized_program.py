@@ -1,0 +1,45 @@
+"""A program with the assumptions that it is compiled for, and what feeds tell of the elements that one could assume."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from sardonyx._src.compile.program.assumptions import (
+    MAX_PARAMETER_ELEMENTS,
+    Assumption,
+    Assumptions,
+    ElementsObserved,
+)
+from sardonyx._src.runtime.native_program import NativeProgram
+
+Observed = frozenset[Assumption]
+
+
+@dataclass(frozen=True, slots=True)
+class SpecializedProgram:
+    """A program that computes the right outputs if its assumptions hold."""
+
+    assumptions: Assumptions
+    native: NativeProgram
+    elements: tuple[ElementsObserved, ...] = ()
+
+    def accepts(self, feeds: object) -> bool:
+        """Whether feeds have the elements that the program assumes."""
+        if not self.elements:
+            return True
+        return isinstance(feeds, dict) and all(a.is_true_of(feeds.get(a.input)) for a in self.elements)
+
+
+def observe_elements(native: NativeProgram, feeds: Mapping[str, object]) -> Iterator[ElementsObserved]:
+    """The elements of a program's parameters in a run; nothing of those that are no small array of numbers."""
+    for name in native.program.parameters:
+        array = feeds.get(name)
+        if (
+            isinstance(array, np.ndarray)
+            and array.dtype.kind in "biuf"
+            and array.size <= MAX_PARAMETER_ELEMENTS
+        ):
+            yield ElementsObserved.of(name, array)

@@ -219,7 +219,7 @@ def test_wrong_inputs_are_wrong_use(path: Path, capsys: Streams, words: list[str
 
 def test_ops_lists_all(capsys: Streams) -> None:
     assert call("ops") == 0
-    assert "227 operators, 659 versions" in capsys.readouterr().out
+    assert "228 operators, 660 versions" in capsys.readouterr().out
 
 
 def test_ops_shows_a_signature_by_version(capsys: Streams) -> None:

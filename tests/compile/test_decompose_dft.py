@@ -50,8 +50,15 @@ def signal(*shape: int, dtype: str = "float") -> Array:
 @pytest.mark.parametrize("parts", [1, 2])
 @pytest.mark.parametrize("inverse", [0, 1])
 def test_lengths(length: int, parts: int, inverse: int) -> None:
-    text = dft_text(f"N,{length},{parts}", f"inverse = {inverse}")
-    assert_native_transform(text, {"x": signal(3, length, parts)}, {"x": signal(1, length, parts)})
+    dtype = "double" if inverse else "float"
+    text = dft_text(f"N,{length},{parts}", f"inverse = {inverse}", dtype=dtype)
+    feeds = [{"x": signal(n, length, parts, dtype=dtype)} for n in (3, 1)]
+    assert_native_transform(text, *feeds, dtype=dtype)
+
+
+def test_whole_inverses_in_single_precision_have_the_errors_of_numpy() -> None:
+    session = sx.Session(parse_model(dft_text("2,10,2", "inverse = 1")), engine="native")
+    assert session.stats.fallback_nodes == 1
 
 
 @pytest.mark.parametrize("length", [n for n in LENGTHS if n > 1])
@@ -66,8 +73,12 @@ def test_halves_of_spectra(length: int) -> None:
 @pytest.mark.parametrize("attributes", ["", "inverse = 1", "onesided = 1", "onesided = 1, inverse = 1"])
 @pytest.mark.parametrize("size", [1, 31, 200])
 def test_cropped_and_padded_signals(length: int, attributes: str, size: int) -> None:
-    parts = 1 if attributes == "onesided = 1" else 2
-    assert_native_transform(dft_text(f"2,{size},{parts}", attributes, length), {"x": signal(2, size, parts)})
+    parts, dtype = (
+        1 if attributes == "onesided = 1" else 2,
+        "double" if attributes == "inverse = 1" else "float",
+    )
+    text = dft_text(f"2,{size},{parts}", attributes, length, dtype=dtype)
+    assert_native_transform(text, {"x": signal(2, size, parts, dtype=dtype)}, dtype=dtype)
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2, -2, -3])

@@ -117,7 +117,7 @@ def parameters(has_addend: bool) -> Parameters:
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
+class DoublePanel:
     """A panel of columns of a unit of work: its builder, the sizes, the addresses of its item of A and Y, and its columns.
 
     first, count: terms of the block of k.  mask: of the columns that exist.
@@ -159,7 +159,7 @@ def double_gemm_module(name: str, target: Target, has_addend: bool) -> str:
             source = b.gep(item_b, first * size["b_row"] + column * size["b_step"], "double")
             copy_panel(b, source, size, count, columns)
             mask = first_lanes(b, columns, target.lanes)
-            tile = Panel(b, size, item_a, item_y, column, mask, first, count, has_addend)
+            tile = DoublePanel(b, size, item_a, item_y, column, mask, first, count, has_addend)
             with b.loop(first_row, end_row, GemmTuning.double_group_rows, name="row") as row:
                 multiply_rows(tile, row, GemmTuning.double_group_rows)
             with b.loop(row, end_row, name="row") as single:
@@ -187,7 +187,7 @@ def copy_panel(
             b.store(StackSlot(b.gep(b.scratch, line * lanes + lane, "double"), DOUBLE), value)
 
 
-def multiply_rows(tile: Panel, row: LLVMValue, rows: int) -> None:
+def multiply_rows(tile: DoublePanel, row: LLVMValue, rows: int) -> None:
     """Adds the terms of the block to some rows of y, from zero in the first block, and finishes them after the last."""
     b, size, vector = tile.b, tile.size, tile.vector
     sums = [b.new_slot("sum", vector) for _ in range(rows)]
@@ -212,7 +212,7 @@ def multiply_rows(tile: Panel, row: LLVMValue, rows: int) -> None:
         store_vector(b, b.load(total), result, tile.mask)
 
 
-def finish(tile: Panel, row: LLVMValue, total: LLVMValue) -> LLVMValue:
+def finish(tile: DoublePanel, row: LLVMValue, total: LLVMValue) -> LLVMValue:
     """alpha * total + beta * c, each product rounded as the reference kernel does."""
     b, vector = tile.b, tile.vector
     scaled = total * load_factor(b, "alpha")

@@ -39,6 +39,8 @@ def decompose_dft(builder: TransformBuilder, dtype: DataType) -> bool:
     if along == rank - 1 or not isinstance(size, int) or size < 1 or not isinstance(parts, int):
         return False
     is_inverse, is_halved = bool(attributes["inverse"]), bool(attributes["onesided"])
+    if is_inverse and not is_halved and dtype is not DataType.DOUBLE:
+        return False  # NumPy's is in single precision, whose errors the official results hold where they should be 0
     length = length or (2 * (size - 1) if is_inverse and is_halved else size)
     transform = Transform(length, parts, is_inverse, is_halved)
     if length < 1 or factor_of(length) < 0 or (is_halved and parts != (2 if is_inverse else 1)):

@@ -31,6 +31,12 @@ def _quick_kernels() -> Iterator[None]:
         yield
 
 
+@pytest.mark.parametrize("seed", [19, 39831])
+def test_graphs_that_failed_agree(seed: int) -> None:
+    """Guards that fail in the middle of a run that calls reference kernels; strides that some runs repeat."""
+    assert find_disagreement(Runs.of(sample(seed)), (1, 2)) is None
+
+
 @pytest.mark.parametrize("first", seed_range(0, GRAPHS, GROUP))
 def test_engines_agree_in_sizes_forwards_and_backwards(first: int) -> None:
     for seed in range(first, first + GROUP):

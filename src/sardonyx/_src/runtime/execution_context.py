@@ -202,7 +202,12 @@ class ExecutionContext(ContextMemory):
         return dict(enumerate(value.shape))
 
     def record_validated(self) -> None:
-        """Counts a run whose feeds and outputs matched the model's declarations; builds the fast path at the second."""
+        """Counts a run whose feeds and outputs matched the model's declarations; builds the fast path at the second.
+
+        A run that another engine computed, since a guard failed in its middle, leaves nothing for calls of kernels to start from.
+        """
+        if self.native.calls_fallback_ops and self.calls_frame is None:
+            return
         self.validated_runs += 1
         if self.validated_runs >= MIN_VALIDATED_RUNS and self.fast_path is None:
             self.fast_path = build_fast_path(self)

@@ -48,6 +48,7 @@ def test_sparse_columns_of_pandas_are_read() -> None:
     b = sx.Builder(opset=17)
     x = b.input("x", "float32", ["N", 2])
     frame = pandas.DataFrame({"a": pandas.arrays.SparseArray([0.0, 2.0]), "b": [1.0, 0.0]})
-    result = sx.score(b.model(p=b.Neg(x)), frame, columns={"x": ["a", "b"]}).table
+    model = b.model(p=b.Neg(x))
+    result = sx.score(model, frame, columns={"x": ["a", "b"]}).table
     assert result is not None and result["p"].to_pylist() == [[0.0, -1.0], [-2.0, 0.0]]
-    assert sx.Predictor(b.model(p=b.Neg(x))).predict_proba(frame).tolist() == [[0.0, -1.0], [-2.0, 0.0]]
+    assert sx.Predictor(model).predict_proba(frame).tolist() == [[0.0, -1.0], [-2.0, 0.0]]

@@ -11,7 +11,7 @@ from sardonyx._src.errors import InferenceError
 from sardonyx._src.infer.walk import infer
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.ir.graph import Node
-from sardonyx._src.ir.parameters import Bindings
+from sardonyx._src.ir.references import Bindings
 from sardonyx._src.ir.types import OptionalType, SequenceType, TensorType, Type
 from sardonyx._src.ir.walk import graphs, nodes, values
 from sardonyx._src.ops.bind import attributes_of, schema_of

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from refusals import BODY_REFUSALS, REFUSALS
-from sardonyx._src.convert.converter import convert
+from sardonyx._src.convert.conversion import convert
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import ConversionError, InferenceError
 from sardonyx._src.infer.walk import infer

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+MODULE_NAME = re.compile(r"sardonyx\._src(\.[a-z0-9_]+)+")
 NODE_BUILDERS = {"Node", "make", "emit_node", "with_axes"}  # called with the operator of a new node
 
 
@@ -16,13 +18,14 @@ class SourceFacts:
     """The facts of a file, at any depth.
 
     imports: dotted names, with leading dots for relative imports.  run_time_imports: without those that only type checkers
-    see.  literals: strings, without docstrings and the operators of nodes that the file builds.  bound_names: names of
+    see.  named_modules: literals that are dotted names of our own modules, which `import_module` may import.  literals: strings, without docstrings and the operators of nodes that the file builds.  bound_names: names of
     definitions, parameters, variables and attributes, with their lines.  classes: the names of classes.
     """
 
     imports: list[str] = field(default_factory=list)
     run_time_imports: list[str] = field(default_factory=list)
     literals: list[str] = field(default_factory=list)
+    named_modules: list[str] = field(default_factory=list)
     bound_names: list[tuple[str, int]] = field(default_factory=list)
     classes: list[str] = field(default_factory=list)
 
@@ -48,6 +51,8 @@ def add_facts(root: ast.AST, facts: SourceFacts, *, is_run_time: bool, has_liter
                     facts.run_time_imports += imported_names(node)
             case ast.Constant(value=str()) if has_literals:
                 facts.literals.append(str(node.value))
+                if MODULE_NAME.fullmatch(str(node.value)):
+                    facts.named_modules.append(str(node.value))
             case ast.Name(ctx=ast.Store()):
                 facts.bound_names.append((node.id, node.lineno))
             case ast.Attribute(ctx=ast.Store()):

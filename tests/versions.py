@@ -8,7 +8,7 @@ import numpy as np
 
 from cases import assert_same
 from models import parse_model
-from sardonyx._src.convert.converter import convert
+from sardonyx._src.convert.conversion import convert
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array

@@ -56,7 +56,7 @@ _HOMES = {
     "UnsupportedProcessor": "sardonyx._src.errors",
     "VerificationError": "sardonyx._src.errors",
     "check": "sardonyx._src.check.driver.checking",
-    "convert": "sardonyx._src.convert.converter",
+    "convert": "sardonyx._src.convert.conversion",
     "from_json": "sardonyx._src.io.text",
     "from_onnx": "sardonyx._src.compat.onnx.messages",
     "from_text": "sardonyx._src.io.text",

@@ -14,7 +14,7 @@ from sardonyx._src.check.engine.api import Diagnostic as Diagnostic
 from sardonyx._src.check.engine.api import Report as Report
 from sardonyx._src.compat.onnx.messages import from_onnx as from_onnx
 from sardonyx._src.compat.onnx.messages import to_onnx as to_onnx
-from sardonyx._src.convert.converter import convert as convert
+from sardonyx._src.convert.conversion import convert as convert
 from sardonyx._src.dtypes import DataType as DataType
 from sardonyx._src.errors import CancelledError as CancelledError
 from sardonyx._src.errors import CompilationError as CompilationError

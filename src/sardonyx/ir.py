@@ -5,7 +5,6 @@ A graph that exists is well formed: every value has one producer, and every edit
 
 from sardonyx._src.ir.attributes import AttributeType as AttributeType
 from sardonyx._src.ir.build import GraphBuilder as GraphBuilder
-from sardonyx._src.ir.clone import clone as clone
 from sardonyx._src.ir.devices import DeviceConfiguration as DeviceConfiguration
 from sardonyx._src.ir.devices import NodeDeviceConfiguration as NodeDeviceConfiguration
 from sardonyx._src.ir.devices import ShardedDim as ShardedDim
@@ -20,6 +19,7 @@ from sardonyx._src.ir.model import Function as Function
 from sardonyx._src.ir.model import Model as Model
 from sardonyx._src.ir.model import Note as Note
 from sardonyx._src.ir.model import TrainingInfo as TrainingInfo
+from sardonyx._src.ir.model import clone as clone
 from sardonyx._src.ir.operator_set import OperatorDeclaration as OperatorDeclaration
 from sardonyx._src.ir.operator_set import OperatorSet as OperatorSet
 from sardonyx._src.ir.operator_set import OperatorStatus as OperatorStatus

@@ -7,7 +7,7 @@ import pytest
 
 import sardonyx as sx
 from models import only, parse_model
-from sardonyx._src.convert.converter import convert
+from sardonyx._src.convert.conversion import convert
 from sardonyx._src.convert.partial_conversion import convert_partially
 from sardonyx._src.errors import ConversionError
 from sardonyx._src.interp.interpreter import Interpreter

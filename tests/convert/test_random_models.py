@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from convert.random_models import Draft, draft_model
-from sardonyx._src.convert.converter import convert
+from sardonyx._src.convert.conversion import convert
 from sardonyx._src.errors import ConversionError
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.ir.model import Model

@@ -25,9 +25,8 @@ from sardonyx._src.infer.walk import infer
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.build import GraphBuilder
-from sardonyx._src.ir.clone import clone
 from sardonyx._src.ir.graph import Attribute, Node, Value
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.model import Model, clone
 from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.ir.types import OptionalType, SequenceType, TensorType, Type
 from sardonyx._src.ir.walk import graphs, nodes, values

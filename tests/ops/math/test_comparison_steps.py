@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from models import parse_model
-from sardonyx._src.convert.converter import convert
+from sardonyx._src.convert.conversion import convert
 from sardonyx._src.errors import ConversionError
 from sardonyx._src.interp.interpreter import Interpreter
 from versions import convert_closely, convert_exactly, op_types

@@ -5,7 +5,7 @@ import pytest
 import sardonyx as sx
 from cases import Case, assert_case
 from models import parse_model
-from sardonyx._src.convert.converter import convert
+from sardonyx._src.convert.conversion import convert
 from sardonyx._src.errors import EvaluationError, InferenceError
 from sardonyx._src.infer.walk import infer
 from sardonyx._src.ir.types import TensorType

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from models import only, parse_model
-from sardonyx._src.convert.converter import convert
+from sardonyx._src.convert.conversion import convert
 from sardonyx._src.errors import ConversionError
 from versions import convert_closely, convert_exactly, op_types
 

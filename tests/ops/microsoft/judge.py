@@ -14,7 +14,7 @@ import pytest
 
 import sardonyx as sx
 from cases import Case, assert_elements_equal, model_of
-from sardonyx._src.convert.converter import convert
+from sardonyx._src.convert.conversion import convert
 from sardonyx._src.infer.walk import infer
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.ir.model import Model

@@ -185,7 +185,7 @@ class Builder(OperatorMethods):
     def domain(self, name: str) -> DomainMethods:
         """The operators of a domain as methods."""
         require_text("name", name)
-        return DomainMethods(self, canonical(name))
+        return DomainMethods(self.call, canonical(name))
 
     @overload
     def if_(  # type: ignore[overload-overlap]  # a tuple is a list of numbers, too

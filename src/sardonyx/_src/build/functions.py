@@ -19,7 +19,7 @@ from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.build import attribute
 from sardonyx._src.ir.graph import Attribute, Graph, Value
 from sardonyx._src.ir.model import Function
-from sardonyx._src.ir.parameters import resolve_reference
+from sardonyx._src.ir.references import resolve_reference
 from sardonyx._src.ir.walk import nodes
 
 ATTRIBUTE_TYPES: Mapping[object, AttributeType] = {

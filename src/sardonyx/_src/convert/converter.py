@@ -1,14 +1,11 @@
-"""`convert`: convert a model to other opset and IR versions, node by node and version by version."""
+"""The conversion of a domain in one scope to another version, node by node and version by version."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from sardonyx._src.arguments import require_integer, require_mapping, require_type
-from sardonyx._src.convert.dead_constants import referenced_values, remove_dead_constants
+from sardonyx._src.convert.dead_constants import remove_dead_constants
 from sardonyx._src.convert.insertion import (
     NodeInsertionPoint,
     copy_description,
@@ -16,8 +13,6 @@ from sardonyx._src.convert.insertion import (
     refuse_shadowed,
     undo,
 )
-from sardonyx._src.convert.ir_version import set_ir_version
-from sardonyx._src.convert.known_elements import resolve_elements, training_states_as_inputs
 from sardonyx._src.convert.outline import OUTLINE_DOMAIN, outline_node
 from sardonyx._src.convert.signature_check import check_own
 from sardonyx._src.convert.steps import (
@@ -30,171 +25,23 @@ from sardonyx._src.convert.steps import (
     previous,
     reason_for_no_facet,
 )
-from sardonyx._src.convert.vendor_operators import (
-    OperatorName,
-    replace_operators,
-    replaced_domains,
-    vendor_operators,
-)
-from sardonyx._src.errors import ConversionError, EvaluationError, InferenceError, InputError, InvalidModel
-from sardonyx._src.infer.incremental import RejectionRecorder
+from sardonyx._src.errors import ConversionError, EvaluationError, InferenceError, InvalidModel
 from sardonyx._src.infer.state import InferenceState
-from sardonyx._src.infer.stated_types import all_values, clear_stated_types
-from sardonyx._src.infer.walk import model_walk, run_walk
-from sardonyx._src.io.loading.load import ModelSource, pause_gc, resolve_model
-from sardonyx._src.io.nesting import limit_nesting
-from sardonyx._src.ir.clone import clone
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.inline import inline
 from sardonyx._src.ir.model import FunctionKey, Model
 from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.parameters import filled_parameters, undecided_defaults
-from sardonyx._src.ir.walk import location, nodes, roots
+from sardonyx._src.ir.walk import location, nodes
 from sardonyx._src.ops.api import OPERAND_ERRORS, Operator
 from sardonyx._src.ops.bind import schema_of
-from sardonyx._src.ops.control.joins import drop_shape
 from sardonyx._src.ops.function_bodies import body_of
-from sardonyx._src.ops.registry import find, has_registered_operators
+from sardonyx._src.ops.registry import find
 from sardonyx._src.ops.version_adapter import Adapter, Attributes
-from sardonyx._src.schema import OpSchema, canonical, domains, last_version, latest, newest, vendor_domains
+from sardonyx._src.schema import OpSchema, last_version
 
 # The errors by which facets, inference and bodies reject a node.
 CONVERSION_ERRORS = (ConversionError, InferenceError, EvaluationError)
-
-
-def convert(
-    model: ModelSource,
-    opset: int | None = None,
-    *,
-    sets: Mapping[str, int] | None = None,
-    ir_version: int | str | None = None,
-) -> Model:
-    """Return a copy of the model with other versions of its operator sets and of the IR.
-
-    opset: the version of ai.onnx.  sets: versions of other operator sets by domain, as {"ai.onnx.ml": 3}; 0 for a vendor
-    domain, as {"com.microsoft": 0}, replaces its operators, and vendors' operators in ai.onnx, by standard ones.  ir_version: a
-    number, "auto" for the lowest possible, or None to raise it only if necessary.  Main graph, training graphs,
-    subgraphs and functions are converted; names, documentation, metadata and weights are kept.
-
-    Raises ConversionError, naming node, operator, version and reason, if a version cannot express a node;
-    `sx.tools.convert_partially` keeps such nodes.  Raises InputError for an unknown version or a domain that is not
-    imported, LimitError for graphs nested too deep.
-    """
-    return convert_model(model, opset, sets, ir_version, None)
-
-
-def convert_model(
-    model: ModelSource,
-    opset: int | None,
-    sets: Mapping[str, int] | None,
-    ir_version: int | str | None,
-    errors: list[ConversionError] | None,
-) -> Model:
-    """The converted copy; errors of nodes are appended to the list, and the nodes outlined, or else they are raised."""
-    model = resolve_model(model)
-    require_integer("opset", opset, optional=True)
-    if sets is not None:
-        require_mapping("sets", sets, str, (int, np.integer), "domains to versions")
-    require_type("ir_version", ir_version, (int, str, type(None)), 'an integer, "auto" or None')
-    versions_by_domain = targets(opset, sets or {})
-    for domain in versions_by_domain:
-        if domain not in domains():
-            continue
-        if domain and not bodies_of(model, domain):
-            imported = ", ".join(d or "ai.onnx" for d in model.opset_imports) or "none"
-            raise InputError(
-                f"the model must import {domain or 'ai.onnx'}; its imports are {imported}", name="sets"
-            )
-        refuse_unknown_imports(model, domain)
-    with pause_gc(), limit_nesting():
-        result = clone(model)
-        origins = {
-            copy: original
-            for pair in zip(roots(model), roots(result), strict=True)
-            for original, copy in zip(*map(nodes, pair), strict=True)
-        }
-        replaced = set()
-        if replaced_domains(versions_by_domain.items()):
-            replaced = vendor_operators(result)
-        convert_domains(result, versions_by_domain, errors, origins, replaced)
-        set_ir_version(result, ir_version, errors)
-    return result
-
-
-def refuse_unknown_imports(model: Model, domain: str) -> None:
-    """Raises ConversionError for an import of the domain that is newer than all known versions, or below 1."""
-    highest = newest(domain)
-    for scope in bodies_of(model, domain):
-        if not 1 <= (version := scope.imports[domain]) <= highest:
-            bound = "at least 1" if version < 1 else f"at most {highest}, the newest known version"
-            what = f"imports of {domain or 'ai.onnx'} must be {bound}; got {version}"
-            raise ConversionError(what, domain=domain, version=version, target=highest)
-
-
-def convert_domains(
-    model: Model,
-    versions_by_domain: Mapping[str, int],
-    errors: list[ConversionError] | None,
-    origins: dict[Node, Node],
-    replaced: Collection[OperatorName] = (),
-) -> None:
-    """Convert a model in place to these versions, domain by domain, and then replace operators by their bodies.
-
-    Nothing is computed from shapes that the model declares of values inside it, since they may be stale; of the outputs of
-    unknown operators, about which nothing else is known, the declared element types count.
-    """
-    errors_found: list[InferenceError] = []
-    recorder = RejectionRecorder()
-    inference_state = InferenceState(model, errors_found, observer=recorder, trusts_formals=False)
-    declared = {value: value.type for value in all_values(model)}
-    clear_stated_types(model, drop_shape)
-    with training_states_as_inputs(model):
-        run_walk(model_walk(model, inference_state))
-    inference_state.finalize()
-    inference_state.observer = None
-    resolve_elements(inference_state)
-    referenced = referenced_values(model)
-    default = versions_by_domain.get("", latest(""))
-    try:
-        for domain, version in versions_by_domain.items():
-            for body in bodies_of(model, domain) if domain in domains() else ():
-                converter = Converter(
-                    inference_state, body, domain, default, errors, origins, referenced, recorder.errors
-                )
-                converter.run(version)
-        for body in bodies_of(model) if replaced else ():
-            converter = Converter(
-                inference_state, body, "", default, errors, origins, referenced, recorder.errors
-            )
-            replace_operators(converter, replaced, target=default)
-    finally:
-        inference_state.restore()
-        for value in all_values(model):
-            value.type = declared.get(value, value.type)
-
-
-def targets(opset: int | None, sets: Mapping[str, int]) -> dict[str, int]:
-    """The target version of each domain; raises InputError for versions that do not exist."""
-    versions_by_domain = {canonical(domain): v for domain, v in sets.items()}
-    if opset is not None and versions_by_domain.setdefault("", opset) != opset:
-        raise InputError(
-            f"one version of ai.onnx must be requested; got {opset} and {versions_by_domain['']}",
-            name="opset",
-        )
-    for domain, version in versions_by_domain.items():
-        shown = domain or "ai.onnx"
-        if domain in vendor_domains() and version in (0, latest(domain)):
-            continue
-        if version == 0 and has_registered_operators(domain):
-            continue
-        if domain not in domains():
-            known = ", ".join(d or "ai.onnx" for d in (*domains(), *vendor_domains()))
-            raise InputError(f"an operator set must be one of {known}; got {shown}", name="sets")
-        if not 1 <= version <= newest(domain):
-            raise InputError(
-                f"the version of {shown} must be in 1 to {newest(domain)}; got {version}", name="opset"
-            )
-    return versions_by_domain
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,15 +257,3 @@ def check_node_types(adapter: Adapter) -> None:
         infer(adapter.inference)
     except OPERAND_ERRORS as error:
         raise InferenceError(str(error)) from error
-
-
-def expand_vendor_operators(
-    model: Model, selected: Collection[OperatorName] | None = None
-) -> list[ConversionError]:
-    """Replace vendors' operators, or the selected ones, by their bodies, in place; returns why others stay as they are."""
-    selected = vendor_operators(model) if selected is None else selected
-    errors: list[ConversionError] = []
-    if selected:
-        with pause_gc(), limit_nesting():
-            convert_domains(model, {}, errors, {}, selected)
-    return errors

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sardonyx._src.ir.clone import Copier
+from sardonyx._src.ir.copier import Copier
 from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
 from sardonyx._src.ir.model import Function, Model
 from sardonyx._src.ir.names import FreshNames, first_free

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from sardonyx._src.convert.converter import convert
+from sardonyx._src.convert.conversion import convert
 from sardonyx._src.convert.expansion import expand
 from sardonyx._src.errors import DifferentiationError, InferenceError
 from sardonyx._src.grad.active import active_nodes

@@ -14,7 +14,7 @@ from sardonyx._src.grad.registry import find_gradient
 from sardonyx._src.grad.univariate import UnivariateFunction, find_functions
 from sardonyx._src.infer.elements import Elements
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.clone import Copier
+from sardonyx._src.ir.copier import Copier
 from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
 from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.tensors import Tensor

@@ -20,7 +20,8 @@ from sardonyx._src.infer.plan import InferencePlan
 from sardonyx._src.infer.state import CallResult, InferenceState
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.model import Function
-from sardonyx._src.ir.parameters import Bindings, bind_parameters, bound_attributes
+from sardonyx._src.ir.parameters import bind_parameters
+from sardonyx._src.ir.references import Bindings, bound_attributes
 from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ir.walk import graphs, location, values

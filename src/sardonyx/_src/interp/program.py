@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from functools import partial
 
@@ -16,11 +16,12 @@ from sardonyx._src.interp.run_memory import UNLIMITED
 from sardonyx._src.interp.run_state import Frame, RunState, seeded_state
 from sardonyx._src.interp.signature import check_counts
 from sardonyx._src.interp.steps import CalledBody, IdentityStep, NodeStep, as_value, is_identity
-from sardonyx._src.interp.unrun_subgraphs import unrun_output_types
+from sardonyx._src.interp.unrun_subgraphs import UnrunSubgraph
 from sardonyx._src.ir.call_counts import count_calls
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.model import Function, Model
-from sardonyx._src.ir.parameters import Bindings, bind_parameters, bound_attributes
+from sardonyx._src.ir.parameters import bind_parameters
+from sardonyx._src.ir.references import Bindings, bound_attributes
 from sardonyx._src.ir.tensors import SparseTensor
 from sardonyx._src.ir.types import Type
 from sardonyx._src.ir.walk import captures, graphs, location, nodes, roots
@@ -104,7 +105,7 @@ class InterpreterProgram:
     """A graph with its operator set imports and, in a function, the attributes of the call.
 
     scopes: the defining program of each subgraph passed as an attribute.  captured: values of outer graphs that are read.
-    unrun_outputs: see `output_types`.
+    unrun: tells the types of outputs where the graph does not run.
     """
 
     graph: Graph
@@ -117,13 +118,14 @@ class InterpreterProgram:
     captured: Sequence[Value] = ()
     subprograms: dict[Graph, InterpreterProgram] = field(default_factory=dict)
     calls_functions: bool = False
-    unrun_outputs: dict[Hashable, list[Type | None]] = field(default_factory=dict)
+    unrun: UnrunSubgraph = field(init=False)
     shared: InitVar[FunctionBodies | None] = None
     functions: FunctionBodies = field(init=False)
 
     def __post_init__(self, shared: FunctionBodies | None) -> None:
         """shared: of the program that this one is a part of; None for that of a whole model."""
         self.functions = shared or FunctionBodies(self.model)
+        self.unrun = UnrunSubgraph(self.graph, self.model, self.imports, self.bindings)
 
     def prepare(self) -> InterpreterProgram:
         """Raises UnsupportedOperator or InvalidModel for a node that cannot be called."""
@@ -160,7 +162,7 @@ class InterpreterProgram:
 
     def output_types(self, arguments: Sequence[Type | None], outer: Frame) -> list[Type | None]:
         """The types that the outputs would have in a call with arguments of these types."""
-        return unrun_output_types(self, arguments, outer)
+        return self.unrun.output_types(arguments, outer)
 
     def run_in(self, frame: Frame, inputs: Sequence[RuntimeValue]) -> list[RuntimeValue]:
         """The outputs, in a frame that has no values yet but those that are known before a call."""

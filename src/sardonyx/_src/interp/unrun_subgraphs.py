@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeGuard
+from dataclasses import dataclass, field
+from typing import TypeGuard
 
 import numpy as np
 
@@ -11,10 +12,11 @@ from sardonyx._src.infer.scope import InferenceScope
 from sardonyx._src.infer.state import InferenceState
 from sardonyx._src.infer.walk import run_walk
 from sardonyx._src.interp.run_state import Frame
-from sardonyx._src.ir.clone import Copier, clone_function
+from sardonyx._src.ir.copier import Copier
 from sardonyx._src.ir.dims import evaluate
-from sardonyx._src.ir.graph import Value
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.graph import Graph, Value
+from sardonyx._src.ir.model import Model, clone_function
+from sardonyx._src.ir.references import Bindings
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ir.walk import captures
@@ -24,37 +26,65 @@ from sardonyx._src.ops.tensor.elements import MAX_KNOWN_ELEMENTS
 FIRST_IR_WITH_GLOBAL_NAMES = 4  # before, a dimension variable of an inner value is its own
 MAX_BODIES = 64  # of argument types for which the inferred types of one graph are kept
 
-if TYPE_CHECKING:
-    from sardonyx._src.interp.program import InterpreterProgram
 
+@dataclass(slots=True)
+class UnrunSubgraph:
+    """A graph whose outputs need types although it does not run, with what it imports and its attributes if it is a function's.
 
-def unrun_output_types(
-    program: InterpreterProgram, arguments: Sequence[Type | None], frame: Frame
-) -> list[Type | None]:
-    """The types that the outputs of the program's graph would have in a call with arguments of these types.
-
-    frame: that of the enclosing graph.  What inference leaves open is taken from the declarations, whose variables have the
-    lengths that the inputs of the run bind.  Dims that are known from neither are None.
+    inferred: by the types of arguments and what is known of captured values.
     """
-    captured = frame.find(captures(program.graph))
-    key = (*arguments, *map(value_key, captured.values()))
-    inferred = program.unrun_outputs.get(key)
-    if inferred is None:
-        if len(program.unrun_outputs) >= MAX_BODIES:
-            program.unrun_outputs.clear()
-        inferred = program.unrun_outputs[key] = infer_outputs(program, arguments, captured)
-    lengths = frame.run.lengths if has_global_names(program) else {}
-    outputs = program.graph.outputs
-    return [complete_type(i, value.type, lengths) for i, value in zip(inferred, outputs, strict=True)]
 
+    graph: Graph
+    model: Model
+    imports: Mapping[str, int]
+    bindings: Bindings
+    inferred: dict[Hashable, list[Type | None]] = field(default_factory=dict)
 
-def has_global_names(program: InterpreterProgram) -> bool:
-    """Whether dimension variables that the graph declares mean what the inputs of the model bind: those of functions, and
-    up to IR version 3 those of all inner values, are their own."""
-    graph = program.graph
-    while graph.parent is not None and graph.parent.graph is not None:
-        graph = graph.parent.graph
-    return graph is program.model.graph and program.model.ir_version >= FIRST_IR_WITH_GLOBAL_NAMES
+    def output_types(self, arguments: Sequence[Type | None], frame: Frame) -> list[Type | None]:
+        """The types that the outputs would have in a call with arguments of these types.
+
+        frame: that of the enclosing graph.  What inference leaves open is taken from the declarations, whose variables have
+        the lengths that the inputs of the run bind.  Dims that are known from neither are None.
+        """
+        captured = frame.find(captures(self.graph))
+        key = (*arguments, *map(value_key, captured.values()))
+        inferred = self.inferred.get(key)
+        if inferred is None:
+            if len(self.inferred) >= MAX_BODIES:
+                self.inferred.clear()
+            inferred = self.inferred[key] = self.infer_outputs(arguments, captured)
+        lengths = frame.run.lengths if self.has_global_names() else {}
+        outputs = self.graph.outputs
+        return [complete_type(i, value.type, lengths) for i, value in zip(inferred, outputs, strict=True)]
+
+    def has_global_names(self) -> bool:
+        """Whether dimension variables that the graph declares mean what the inputs of the model bind.
+
+        Those of functions, and up to IR version 3 those of all inner values, are their own.
+        """
+        graph = self.graph
+        while graph.parent is not None and graph.parent.graph is not None:
+            graph = graph.parent.graph
+        return graph is self.model.graph and self.model.ir_version >= FIRST_IR_WITH_GLOBAL_NAMES
+
+    def infer_outputs(
+        self, arguments: Sequence[Type | None], captured: Mapping[Value, RuntimeValue]
+    ) -> list[Type | None]:
+        """The inferred types, of a copy of the graph: inference writes types, which other runs read."""
+        outer = {value: Value(value.name, tensor_type(array)) for value, array in captured.items()}
+        graph = Copier(outer, self.bindings).graph(self.graph)
+        for value in graph.outputs:
+            value.type = None  # what is declared comes last
+        model = Model(graph, ir_version=self.model.ir_version, opset_imports=dict(self.imports))
+        model.functions = {name: clone_function(f) for name, f in self.model.functions.items()}
+        state = InferenceState(model, [])
+        for value, array in captured.items():
+            if has_known_elements(array):
+                state.elements.put(outer[value], array)
+        for value, argument in zip(graph.inputs, arguments, strict=False):
+            value.type = argument
+        run_walk(InferenceScope(state, model.opset_imports).graph(graph))
+        return [value.type for value in graph.outputs]
 
 
 def value_key(value: RuntimeValue) -> Hashable:
@@ -66,26 +96,6 @@ def value_key(value: RuntimeValue) -> Hashable:
 def has_known_elements(value: RuntimeValue) -> TypeGuard[Array]:
     """Whether inference may look at the elements of a value."""
     return isinstance(value, np.ndarray) and value.size <= MAX_KNOWN_ELEMENTS and value.dtype != np.object_
-
-
-def infer_outputs(
-    program: InterpreterProgram, arguments: Sequence[Type | None], captured: Mapping[Value, RuntimeValue]
-) -> list[Type | None]:
-    """The inferred types, of a copy of the graph: inference writes types, which other runs read."""
-    outer = {value: Value(value.name, tensor_type(array)) for value, array in captured.items()}
-    graph = Copier(outer, program.bindings).graph(program.graph)
-    for value in graph.outputs:
-        value.type = None  # what is declared comes last
-    model = Model(graph, ir_version=program.model.ir_version, opset_imports=dict(program.imports))
-    model.functions = {name: clone_function(f) for name, f in program.model.functions.items()}
-    state = InferenceState(model, [])
-    for value, array in captured.items():
-        if has_known_elements(array):
-            state.elements.put(outer[value], array)
-    for value, argument in zip(graph.inputs, arguments, strict=False):
-        value.type = argument
-    run_walk(InferenceScope(state, model.opset_imports).graph(graph))
-    return [value.type for value in graph.outputs]
 
 
 def complete_type(inferred: Type | None, declared: Type | None, lengths: Mapping[str, int]) -> Type | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sardonyx._src.errors import InvalidModel
-from sardonyx._src.ir.clone import Copier
+from sardonyx._src.ir.copier import Copier
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.model import Function
 from sardonyx._src.ir.names import FreshNames

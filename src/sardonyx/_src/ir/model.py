@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias, cast
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeAlias
 
 from sardonyx._src.arguments import require_type
 from sardonyx._src.formatters import format_html
+from sardonyx._src.ir.copier import Copier
 from sardonyx._src.ir.details import SourceDetails
 from sardonyx._src.ir.graph import Attribute, Graph, Value, describe_graph
 from sardonyx._src.ir.metadata import Metadata
@@ -132,8 +132,7 @@ class Model:
 
     def copy(self) -> Model:
         """A copy that shares its tensors, which are never written to, and nothing else."""
-        copier = importlib.import_module("sardonyx._src.ir.clone")  # by name: it imports this module
-        return cast(Model, copier.clone(self))
+        return clone(self)
 
     def _repr_html_(self) -> str:
         """The object as a table, in notebooks."""
@@ -149,3 +148,46 @@ class Model:
 def require_model(model: object) -> None:
     """Raises TypeError for an argument `model` that is no Model."""
     require_type("model", model, Model, "a Model; sx.load reads one")
+
+
+def clone(model: Model) -> Model:
+    """A copy of the model that shares its tensors and nothing else."""
+    require_model(model)
+    copier = Copier()
+    result = Model(
+        copier.graph(model.graph), ir_version=model.ir_version, opset_imports=dict(model.opset_imports)
+    )
+    for name in ("producer_name", "producer_version", "domain", "model_version", "doc"):
+        setattr(result, name, getattr(model, name))
+    result.metadata = dict(model.metadata)
+    result.functions = {key: clone_function(function) for key, function in model.functions.items()}
+    result.training = [clone_training(step, copier) for step in model.training]
+    result.configurations = [replace(c, device=list(c.device)) for c in model.configurations]
+    result.notes = list(model.notes)
+    result.stated_imports, result.details = model.stated_imports, model.details
+    return result
+
+
+def clone_function(function: Function) -> Function:
+    """A copy of a function."""
+    copier = Copier()
+    result = Function(function.domain, function.name, copier.graph(function.body), overload=function.overload)
+    result.doc = function.doc
+    result.attributes = {
+        name: None if default is None else copier.attribute(default)
+        for name, default in function.attributes.items()
+    }
+    result.opset_imports = dict(function.opset_imports)
+    result.metadata = dict(function.metadata)
+    result.stated_imports, result.details = function.stated_imports, function.details
+    return result
+
+
+def clone_training(step: TrainingInfo, copier: Copier) -> TrainingInfo:
+    """A copy of a training step, after the main graph whose values it reads."""
+    initialization, algorithm = (
+        None if graph is None else copier.graph(graph) for graph in (step.initialization, step.algorithm)
+    )
+    first = [(copier.resolve(a), copier.resolve(b)) for a, b in step.initialization_binding]
+    update = [(copier.resolve(a), copier.resolve(b)) for a, b in step.update_binding]
+    return TrainingInfo(initialization, algorithm, first, update, step.details)

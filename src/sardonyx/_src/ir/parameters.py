@@ -1,9 +1,4 @@
-"""Attribute parameters of functions: what a call binds them to, and what references to them mean.
-
-A reference in the body of a function takes the value that the call gives; without one, the default of the function;
-without either, the attribute that refers is left out, and what it is an attribute of uses a default of its own (IR.md,
-"Functions").
-"""
+"""Attribute parameters of functions: what a call binds them to (IR.md, "Functions")."""
 
 from __future__ import annotations
 
@@ -12,29 +7,10 @@ from collections.abc import Collection, Iterator, Mapping
 from sardonyx._src.ir.graph import Attribute, Node
 from sardonyx._src.ir.model import Function
 
-Bindings = Mapping[
-    str, Attribute | None
-]  # the parameters of a function in one call; None: neither value nor default
-
 
 def bind_parameters(function: Function, arguments: Mapping[str, Attribute]) -> dict[str, Attribute | None]:
     """The parameters of a function in a call with these attributes, the references of the call resolved."""
     return {**function.attributes, **arguments}
-
-
-def bound_attributes(node: Node, bindings: Bindings) -> dict[str, Attribute]:
-    """The node's attributes with references replaced; one that refers to an unfilled parameter is left out."""
-    result: dict[str, Attribute] = {}
-    for name, attribute in node.attributes.items():
-        actual = resolve_reference(attribute, bindings)
-        if actual is not None:
-            result[name] = actual
-    return result
-
-
-def resolve_reference(attribute: Attribute, bindings: Bindings) -> Attribute | None:
-    """The attribute that a reference stands for; any other attribute itself."""
-    return bindings.get(attribute.ref) if attribute.ref else attribute
 
 
 def filled_parameters(function: Function) -> set[str]:

@@ -11,7 +11,7 @@ import numpy as np
 from sardonyx._src.errors import InvalidModel, UnsupportedOperator
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.graph import Attribute, AttributeValue, Node
-from sardonyx._src.ir.parameters import Bindings, bound_attributes
+from sardonyx._src.ir.references import Bindings, bound_attributes
 from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ir.walk import location
 from sardonyx._src.ops.api import Operator, ReferenceKernel

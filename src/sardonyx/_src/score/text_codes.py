@@ -12,9 +12,8 @@ import numpy as np
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.build import attribute
-from sardonyx._src.ir.clone import clone
 from sardonyx._src.ir.graph import Graph, Node, Value
-from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.model import Model, clone
 from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.ir.types import TensorType

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from sardonyx._src.errors import InputError
-from sardonyx._src.ir.clone import Copier, clone_function
+from sardonyx._src.ir.copier import Copier
 from sardonyx._src.ir.graph import Graph, Value
-from sardonyx._src.ir.model import Model, TrainingInfo
+from sardonyx._src.ir.model import Model, TrainingInfo, clone_function
 from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ir.types import TensorType
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.clone import Copier
+from sardonyx._src.ir.copier import Copier
 from sardonyx._src.ir.dims import Dim
 from sardonyx._src.ir.graph import Graph, Value
 from sardonyx._src.ir.model import Model

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sardonyx._src.ir.build import attribute
 from sardonyx._src.ir.call_counts import count_inlined_nodes
-from sardonyx._src.ir.clone import Copier
+from sardonyx._src.ir.copier import Copier
 from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
 from sardonyx._src.ir.inline import inline, omitted_outputs, rename_definitions, transfer_outputs
 from sardonyx._src.ir.model import Function, Model

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from sardonyx._src.errors import InvalidModel
 from sardonyx._src.io.serde import to_proto
-from sardonyx._src.ir.clone import Copier, clone
+from sardonyx._src.ir.copier import Copier
 from sardonyx._src.ir.details import unknown_fields
 from sardonyx._src.ir.graph import Node, Value
-from sardonyx._src.ir.model import FunctionKey, Model, Note
+from sardonyx._src.ir.model import FunctionKey, Model, Note, clone, clone_training
 from sardonyx._src.ir.names import FreshNames, first_free
 from sardonyx._src.ir.walk import nodes
 from sardonyx._src.proto.binary import encode
@@ -155,7 +155,7 @@ def graft(a: Model, b: Model, connected: dict[Value, Value], outputs: list[Value
     graph.quantization_annotations += [
         copier.annotation(annotation) for annotation in b.graph.quantization_annotations
     ]
-    a.training += [copier.training(step) for step in b.training]
+    a.training += [clone_training(step, copier) for step in b.training]
 
 
 def forward_output(a: Model, value: Value, connected: dict[Value, Value]) -> Value | None:

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 
 from sardonyx._src.arguments import items_of, require_flag, require_text, require_type
 from sardonyx._src.compile.program.recomputation import MemoryGoal
-from sardonyx._src.convert.converter import convert
+from sardonyx._src.convert.conversion import convert
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 from sardonyx._src.grad.detection import DOMAIN
 from sardonyx._src.infer.walk import infer
-from sardonyx._src.ir.clone import clone
 from sardonyx._src.ir.graph import Graph, Value
-from sardonyx._src.ir.model import Model, Note, TrainingInfo
+from sardonyx._src.ir.model import Model, Note, TrainingInfo, clone
 from sardonyx._src.ir.names import FreshNames
 from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ir.types import TensorType, Type

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from sardonyx._src.convert.outline import read_values
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.clone import Copier
+from sardonyx._src.ir.copier import Copier
 from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
 from sardonyx._src.ir.inline import inline, rename_definitions
 from sardonyx._src.ir.model import Function, Model, Note

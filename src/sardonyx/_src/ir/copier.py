@@ -1,4 +1,4 @@
-"""Copies of models, graphs and nodes; tensors are shared, since they are never written to."""
+"""Copies of graphs and nodes; tensors are shared, since they are never written to."""
 
 from __future__ import annotations
 
@@ -9,41 +9,7 @@ from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.devices import NodeDeviceConfiguration, ShardingSpec
 from sardonyx._src.ir.graph import Attribute, Graph, Node, QuantizationAnnotation, Value
 from sardonyx._src.ir.metadata import WithMetadata
-from sardonyx._src.ir.model import Function, Model, TrainingInfo, require_model
-from sardonyx._src.ir.parameters import Bindings, resolve_reference
-
-
-def clone(model: Model) -> Model:
-    """A copy of the model that shares its tensors and nothing else."""
-    require_model(model)
-    copier = Copier()
-    result = Model(
-        copier.graph(model.graph), ir_version=model.ir_version, opset_imports=dict(model.opset_imports)
-    )
-    for name in ("producer_name", "producer_version", "domain", "model_version", "doc"):
-        setattr(result, name, getattr(model, name))
-    result.metadata = dict(model.metadata)
-    result.functions = {key: clone_function(function) for key, function in model.functions.items()}
-    result.training = [copier.training(step) for step in model.training]
-    result.configurations = [replace(c, device=list(c.device)) for c in model.configurations]
-    result.notes = list(model.notes)
-    result.stated_imports, result.details = model.stated_imports, model.details
-    return result
-
-
-def clone_function(function: Function) -> Function:
-    """A copy of a function."""
-    copier = Copier()
-    result = Function(function.domain, function.name, copier.graph(function.body), overload=function.overload)
-    result.doc = function.doc
-    result.attributes = {
-        name: None if default is None else copier.attribute(default)
-        for name, default in function.attributes.items()
-    }
-    result.opset_imports = dict(function.opset_imports)
-    result.metadata = dict(function.metadata)
-    result.stated_imports, result.details = function.stated_imports, function.details
-    return result
+from sardonyx._src.ir.references import Bindings, resolve_reference
 
 
 class Copier:
@@ -150,15 +116,6 @@ class Copier:
 
     def resolve_or_name(self, value: Value | str) -> Value | str:
         return value if isinstance(value, str) else self.values.get(value) or value
-
-    def training(self, step: TrainingInfo) -> TrainingInfo:
-        """A copy of a training step, after the main graph whose values it reads."""
-        initialization, algorithm = (
-            None if graph is None else self.graph(graph) for graph in (step.initialization, step.algorithm)
-        )
-        first = [(self.resolve(a), self.resolve(b)) for a, b in step.initialization_binding]
-        update = [(self.resolve(a), self.resolve(b)) for a, b in step.update_binding]
-        return TrainingInfo(initialization, algorithm, first, update, step.details)
 
 
 def describe(copy: WithMetadata, original: WithMetadata) -> None:

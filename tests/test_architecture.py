@@ -68,7 +68,7 @@ FILES_THAT_NAME_OPERATORS = {
     "rewrite/support/attention.py": "the texts of one pattern, attention",
     "rewrite/support/sequences.py": "follows the nodes that put a sequence together, each with its own meaning",
     "rewrite/support/splits.py": "emits Splits",
-    "score/zip_maps.py": "removes one operator, ZipMap",
+    "score/model/zip_maps.py": "removes one operator, ZipMap",
     "measure/products.py": "the table of the multiply-adds of products, one line each",
     "runtime/native_subgraphs.py": "runs the bodies of one operator, Loop",
     "train/adapters.py": "adapts two operators, MatMul and Gemm",

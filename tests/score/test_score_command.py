@@ -13,7 +13,7 @@ import sardonyx as sx
 from models import parse_model
 from sardonyx._src.cli.main import main
 from sardonyx._src.cli.output.scoring_progress import describe
-from sardonyx._src.score.results import ScoreStatus
+from sardonyx._src.score.job.summary import ScoreStatus
 
 MODEL = "g (float[N,2] x) => (float[N,2] y) { y = Neg(x) }"
 
@@ -106,7 +106,7 @@ def test_progress_has_speed_and_time_left() -> None:
 
 
 def test_progress_comes_from_the_job(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sardonyx._src.score import scoring
+    from sardonyx._src.score.job import job as scoring
 
     monkeypatch.setattr(scoring, "REPORT_SECONDS", 0.0)
     seen: list[ScoreStatus] = []

@@ -12,13 +12,13 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.score import batch_size
-from sardonyx._src.score.batch_size import RUN_SECONDS, UNPLANNED_FACTOR, measure_batch_rows
-from sardonyx._src.score.options import ScoreOptions
-from sardonyx._src.score.pipeline import score_in_order, split
-from sardonyx._src.score.scorer import BatchScorer, ScoredBatch
-from sardonyx._src.score.sources import SourceBatch, UnreadableRow
-from sardonyx._src.score.table_models import TableModel
+from sardonyx._src.score.job import batch_size
+from sardonyx._src.score.job.batch_size import RUN_SECONDS, UNPLANNED_FACTOR, measure_batch_rows
+from sardonyx._src.score.job.pipeline import score_in_order, split
+from sardonyx._src.score.model.options import ScoreOptions
+from sardonyx._src.score.model.scorer import BatchScorer, ScoredBatch
+from sardonyx._src.score.model.table_models import TableModel
+from sardonyx._src.score.tables.sources import SourceBatch, UnreadableRow
 
 MODEL = "g (float[N] a) => (float[N] y) { y = Neg(a) }"
 SECONDS = 20.0  # after which something that does not happen at the same time is a failure

@@ -11,13 +11,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sardonyx._src.score import ranges, text_tables
-from sardonyx._src.score.file_tables import FileTable
-from sardonyx._src.score.opening import open_source
-from sardonyx._src.score.ranges import SourceRange, drop_rows, split_source
-from sardonyx._src.score.scorer import Reject, ScoredBatch
-from sardonyx._src.score.sources import SourceBatch
-from sardonyx._src.score.text_tables import TextTable
+from sardonyx._src.score.job import ranges
+from sardonyx._src.score.job.ranges import SourceRange, drop_rows, split_source
+from sardonyx._src.score.model.scorer import Reject, ScoredBatch
+from sardonyx._src.score.tables import text_tables
+from sardonyx._src.score.tables.file_tables import FileTable
+from sardonyx._src.score.tables.opening import open_source
+from sardonyx._src.score.tables.sources import SourceBatch
+from sardonyx._src.score.tables.text_tables import TextTable
 
 COLUMNS = ["a", "id"]
 ROWS = 60

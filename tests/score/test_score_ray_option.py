@@ -26,7 +26,7 @@ def test_without_ray_the_package_to_install_is_named(
     model: sx.Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    monkeypatch.delitem(sys.modules, "sardonyx._src.score.ray_workers", raising=False)
+    monkeypatch.delitem(sys.modules, "sardonyx._src.score.job.ray_workers", raising=False)
     monkeypatch.chdir(tmp_path)
     pq.write_table(TABLE, "in.parquet")
     sx.save(model, "m.onnx")

@@ -14,10 +14,10 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.score import text_tables
-from sardonyx._src.score.inputs import InputColumns
-from sardonyx._src.score.options import ScoreOptions
-from sardonyx._src.score.tensors import feeds_of
+from sardonyx._src.score.model.inputs import InputColumns
+from sardonyx._src.score.model.options import ScoreOptions
+from sardonyx._src.score.model.tensors import feeds_of
+from sardonyx._src.score.tables import text_tables
 
 UTC = datetime.UTC
 PAIRS = [[1.0, 2.0], [3.0, 4.0]]

@@ -12,7 +12,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.score.table_models import open_model
+from sardonyx._src.score.model.table_models import open_model
 
 LOOKUPS = """g (string[N,1] c, string[N] d, float[N,1] x) => (float[N,1] y, int64[N] e, float[N,3] o) <int64[2] s = {-1, 3}> {
     a = ai.onnx.ml.LabelEncoder <keys_strings = ["u", "v"], values_floats = [0.5, 1.5], default_float = -2.0> (c)

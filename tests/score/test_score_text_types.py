@@ -9,7 +9,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.score import text_tables
+from sardonyx._src.score.tables import text_tables
 
 
 def score(path: Path, type: str, text: str, **options: object) -> pa.Table:

@@ -18,14 +18,14 @@ from sardonyx._src.errors import InputError
 from sardonyx._src.io.loading.load import ModelSource
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.runtime.session import Engine, Session
-from sardonyx._src.score.formats import FORMATS, STANDARD_STREAM
-from sardonyx._src.score.options import NULLS, VECTORS, ColumnMap, Default, Nulls, ScoreOptions, Vectors
+from sardonyx._src.score.model.options import NULLS, VECTORS, ColumnMap, Default, Nulls, ScoreOptions, Vectors
+from sardonyx._src.score.tables.formats import FORMATS, STANDARD_STREAM
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from sardonyx._src.score.results import ScoreResult
-    from sardonyx._src.score.scoring import Report
+    from sardonyx._src.score.job.job import Report
+    from sardonyx._src.score.job.summary import ScoreResult
 
 MEMORY = 256 << 20
 
@@ -102,8 +102,9 @@ def score(
     if not isinstance(ray, bool | str):
         raise TypeError(f"ray must be True, False or an address; got {type(ray).__name__}")
     partitions = texts_of("partition_by", partition_by)
-    from sardonyx._src.score.jobs import JobFiles, run_job, run_ray_job
-    from sardonyx._src.score.scoring import JobSettings
+    from sardonyx._src.score.job.job import JobSettings
+    from sardonyx._src.score.job.opening import JobFiles
+    from sardonyx._src.score.job.run import run_job, run_ray_job
 
     files = JobFiles(source, sink, rejects, source_format, sink_format, restart, partitions)
     settings = JobSettings(batch_rows, memory, workers or 0)
@@ -156,7 +157,7 @@ class Scorer:
         threads: int | None = None,
     ) -> None:
         self._options = make_options(columns, outputs, keep, vectors, nulls, defaults)
-        from sardonyx._src.score.table_scorer import TableScorer
+        from sardonyx._src.score.model.table_scorer import TableScorer
 
         self._scorer = TableScorer(model, self._options, engine, threads)
 
@@ -187,7 +188,7 @@ class Predictor:
         threads: int | None = None,
     ) -> None:
         options = make_options(columns, None, (), "lists", nulls, defaults)
-        from sardonyx._src.score.predictor import TablePredictor
+        from sardonyx._src.score.model.predictor import TablePredictor
 
         self._predictor = TablePredictor(model, options, engine, threads)
 

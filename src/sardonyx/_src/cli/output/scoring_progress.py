@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from sardonyx._src.cli.output.training_progress import duration
-from sardonyx._src.score.results import ScoreStatus
+from sardonyx._src.score.job.summary import ScoreStatus
 
 
 @contextmanager

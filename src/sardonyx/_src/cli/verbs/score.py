@@ -32,9 +32,9 @@ from sardonyx._src.errors import InputError
 from sardonyx._src.io.loading.load import ModelSource
 from sardonyx._src.runtime.session import ENGINES
 from sardonyx._src.score.api import MEMORY, score
-from sardonyx._src.score.formats import FORMATS, SUFFIXES, is_folder
-from sardonyx._src.score.options import NULLS, VECTORS, Default
-from sardonyx._src.score.results import ScoreResult
+from sardonyx._src.score.job.summary import ScoreResult
+from sardonyx._src.score.model.options import NULLS, VECTORS, Default
+from sardonyx._src.score.tables.formats import FORMATS, SUFFIXES, is_folder
 
 HELP = "run a model on the rows of a table"
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}

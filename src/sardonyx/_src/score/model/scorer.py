@@ -10,15 +10,15 @@ import numpy as np
 from sardonyx._src.errors import EvaluationError, InputError, SardonyxError
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.runtime.session import Session
-from sardonyx._src.score.arrow import pa, pc
-from sardonyx._src.score.bad_rows import BadRows, find_failures
-from sardonyx._src.score.columns import columns_of, probability_structs
-from sardonyx._src.score.encodings import empty_batch, is_list, plain_batch, python_values
-from sardonyx._src.score.inputs import InputColumns, plan_inputs, require_columns
-from sardonyx._src.score.options import ScoreOptions
-from sardonyx._src.score.sources import SourceBatch
-from sardonyx._src.score.table_models import TableModel
-from sardonyx._src.score.tensors import feeds_of
+from sardonyx._src.score.model.columns import columns_of, probability_structs
+from sardonyx._src.score.model.inputs import InputColumns, plan_inputs, require_columns
+from sardonyx._src.score.model.options import ScoreOptions
+from sardonyx._src.score.model.table_models import TableModel
+from sardonyx._src.score.model.tensors import feeds_of
+from sardonyx._src.score.tables.arrow import pa, pc
+from sardonyx._src.score.tables.bad_rows import BadRows, find_failures
+from sardonyx._src.score.tables.encodings import empty_batch, is_list, plain_batch, python_values
+from sardonyx._src.score.tables.sources import SourceBatch
 from sardonyx._src.suggestions import suggest
 
 

@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from sardonyx._src.score.scorer import BatchScorer, ScoredBatch
-from sardonyx._src.score.sources import SourceBatch
+from sardonyx._src.score.model.scorer import BatchScorer, ScoredBatch
+from sardonyx._src.score.tables.sources import SourceBatch
 
 READY_BATCHES = 2  # scored or waiting ones, besides one for each worker
 

@@ -12,9 +12,8 @@ from urllib.parse import quote
 import numpy as np
 
 from sardonyx._src.errors import InputError
-from sardonyx._src.score.arrow import pa, pc
-from sardonyx._src.score.scorer import BatchScorer
-from sardonyx._src.score.tensors import is_text
+from sardonyx._src.score.tables.arrow import pa, pc
+from sardonyx._src.score.tables.encodings import is_text
 from sardonyx._src.suggestions import suggest
 
 OPTION = "partition_by (--partition-by)"
@@ -22,28 +21,6 @@ NULL_NAME = "__HIVE_DEFAULT_PARTITION__"  # the value of a folder whose rows hav
 MAX_COMBINATIONS = 1024  # of values in a part, each of which is a file
 CASE = re.compile(r"(%..)|[A-Z]|\.$")  # an encoded character, a capital, a dot at the end
 MAX_NAME_BYTES = 255  # of a folder, on the common file systems
-
-
-def check_partition_columns(names: Sequence[str], scorer: BatchScorer, schema: pa.Schema) -> None:
-    """Raises InputError for columns that cannot be partitions, as far as that is known before the first run.
-
-    schema: of the source.
-    """
-    outputs = {n: v for n, v in scorer.outputs.items() if n in (scorer.options.outputs or scorer.outputs)}
-    columns = [*scorer.options.keep, *outputs]
-    for name in names:
-        check_name(name)
-        if names.count(name) > 1:
-            raise InputError(f"{OPTION} must name a column once; got {name!r} twice", name=name)
-        if name in scorer.options.keep:
-            check_type(name, schema.field(name).type)
-        elif name in outputs:
-            dtype = outputs[name].dtype
-            if dtype is not None and dtype.is_float:
-                raise refusal(name, str(outputs[name].type))
-        elif scorer.options.vectors == "lists" or not name.startswith(tuple(f"{n}_" for n in outputs)):
-            raise missing_column(name, columns)
-    check_rest(names, columns)
 
 
 def check_result(names: Sequence[str], schema: pa.Schema) -> None:

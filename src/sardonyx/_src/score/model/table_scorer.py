@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from sardonyx._src.io.loading.load import ModelSource
 from sardonyx._src.runtime.session import Engine, Session
-from sardonyx._src.score.arrow import pa
-from sardonyx._src.score.encodings import empty_batch, plain_schema
-from sardonyx._src.score.opening import open_table
-from sardonyx._src.score.options import ScoreOptions
-from sardonyx._src.score.scorer import BatchScorer
-from sardonyx._src.score.sources import MAX_READ_ROWS
-from sardonyx._src.score.table_models import open_model
+from sardonyx._src.score.model.options import ScoreOptions
+from sardonyx._src.score.model.scorer import BatchScorer
+from sardonyx._src.score.model.table_models import open_model
+from sardonyx._src.score.tables.arrow import pa
+from sardonyx._src.score.tables.encodings import empty_batch, plain_schema
+from sardonyx._src.score.tables.opening import open_table
+from sardonyx._src.score.tables.sources import MAX_READ_ROWS
 
 
 class TableScorer:

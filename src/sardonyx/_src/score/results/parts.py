@@ -14,12 +14,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from sardonyx._src.errors import InputError
-from sardonyx._src.score.part_files import PartFile, PartitionedPart, PartOutput
-from sardonyx._src.score.partitions import is_partition_folder
-from sardonyx._src.score.places import PENDING, FilePlace, PendingFile
-from sardonyx._src.score.scorer import ScoredBatch
-from sardonyx._src.score.sinks import EmptyResult, Progress, reject_lines
-from sardonyx._src.score.writers import SUFFIX_OF
+from sardonyx._src.score.model.scorer import ScoredBatch
+from sardonyx._src.score.results.part_files import PartFile, PartitionedPart, PartOutput
+from sardonyx._src.score.results.sinks import EmptyResult, Progress, reject_lines
+from sardonyx._src.score.results.writers import SUFFIX_OF
+from sardonyx._src.score.tables.partitions import is_partition_folder
+from sardonyx._src.score.tables.places import PENDING, FilePlace, PendingFile
 
 RECORDS, JOB = "_sardonyx", "job.json"
 REMOVED, PARTITION_BY = (

@@ -10,15 +10,15 @@ from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from sardonyx._src.errors import EvaluationError, InputError, MissingPackage, SardonyxError
-from sardonyx._src.score.arrow import ipc, pa
-from sardonyx._src.score.file_tables import FileTable
-from sardonyx._src.score.opening import open_source
-from sardonyx._src.score.options import ScoreOptions
-from sardonyx._src.score.ranges import SourceRange, drop_rows, split_source
-from sardonyx._src.score.scorer import BatchScorer, Reject, ScoredBatch
-from sardonyx._src.score.sources import Identity, Source
-from sardonyx._src.score.table_models import TableModel
-from sardonyx._src.score.text_tables import TextTable
+from sardonyx._src.score.job.ranges import SourceRange, drop_rows, split_source
+from sardonyx._src.score.model.options import ScoreOptions
+from sardonyx._src.score.model.scorer import BatchScorer, Reject, ScoredBatch
+from sardonyx._src.score.model.table_models import TableModel
+from sardonyx._src.score.tables.arrow import ipc, pa
+from sardonyx._src.score.tables.file_tables import FileTable
+from sardonyx._src.score.tables.opening import open_source
+from sardonyx._src.score.tables.sources import Identity, Source
+from sardonyx._src.score.tables.text_tables import TextTable
 
 try:
     import ray

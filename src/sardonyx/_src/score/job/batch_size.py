@@ -7,8 +7,8 @@ import time
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.runtime.session import Session
-from sardonyx._src.score.arrow import pa
-from sardonyx._src.score.scorer import BatchScorer
+from sardonyx._src.score.model.scorer import BatchScorer
+from sardonyx._src.score.tables.arrow import pa
 
 RUN_SECONDS = 0.003  # of a run that is long beside the cost of starting it
 # A run of fewer rows must be so long, lest a busy machine makes it appear long.

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from sardonyx._src.errors import InputError
-from sardonyx._src.score.arrow import pa
-from sardonyx._src.score.encodings import plain_schema
+from sardonyx._src.score.tables.arrow import pa
+from sardonyx._src.score.tables.encodings import plain_schema
 
 READ_BYTES = 8 << 20  # of a batch, about
 MAX_READ_ROWS = 1 << 16

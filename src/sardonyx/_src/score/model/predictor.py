@@ -10,14 +10,14 @@ from sardonyx._src.errors import InputError
 from sardonyx._src.io.loading.load import ModelSource
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.runtime.session import Engine, Session
-from sardonyx._src.score.bad_rows import BadRows
-from sardonyx._src.score.encodings import plain_batch
-from sardonyx._src.score.inputs import plan_inputs
-from sardonyx._src.score.opening import open_table
-from sardonyx._src.score.options import ScoreOptions
-from sardonyx._src.score.sources import MAX_READ_ROWS
-from sardonyx._src.score.table_models import open_model
-from sardonyx._src.score.tensors import feeds_of
+from sardonyx._src.score.model.inputs import plan_inputs
+from sardonyx._src.score.model.options import ScoreOptions
+from sardonyx._src.score.model.table_models import open_model
+from sardonyx._src.score.model.tensors import feeds_of
+from sardonyx._src.score.tables.bad_rows import BadRows
+from sardonyx._src.score.tables.encodings import plain_batch
+from sardonyx._src.score.tables.opening import open_table
+from sardonyx._src.score.tables.sources import MAX_READ_ROWS
 
 
 class TablePredictor:

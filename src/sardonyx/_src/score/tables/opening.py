@@ -14,15 +14,23 @@ from typing import BinaryIO
 from urllib.parse import unquote
 
 from sardonyx._src.errors import InputError
-from sardonyx._src.score.arrow import dataset, ipc, pa
-from sardonyx._src.score.encodings import dense_frame
-from sardonyx._src.score.file_tables import FileTable
-from sardonyx._src.score.formats import COMPRESSIONS, CSV, IPC, IPC_STREAM, JSON, STANDARD_STREAM, format_of
-from sardonyx._src.score.partitions import NULL_NAME
-from sardonyx._src.score.places import FilePlace
-from sardonyx._src.score.sources import BatchStream, MemoryTable, Source, readable
-from sardonyx._src.score.text_tables import TextFile, TextTable, line_blocks, line_range
-from sardonyx._src.score.text_types import infer_schema
+from sardonyx._src.score.tables.arrow import dataset, ipc, pa
+from sardonyx._src.score.tables.encodings import dense_frame
+from sardonyx._src.score.tables.file_tables import FileTable
+from sardonyx._src.score.tables.formats import (
+    COMPRESSIONS,
+    CSV,
+    IPC,
+    IPC_STREAM,
+    JSON,
+    STANDARD_STREAM,
+    format_of,
+)
+from sardonyx._src.score.tables.partitions import NULL_NAME
+from sardonyx._src.score.tables.places import FilePlace
+from sardonyx._src.score.tables.sources import BatchStream, MemoryTable, Source, readable
+from sardonyx._src.score.tables.text_tables import TextFile, TextTable, line_blocks, line_range
+from sardonyx._src.score.tables.text_types import infer_schema
 
 INTEGER = re.compile(r"-?[0-9]{1,18}")  # a partition that is a number
 

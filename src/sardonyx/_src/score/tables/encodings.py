@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sardonyx._src.errors import InputError
-from sardonyx._src.score.arrow import pa, pc
+from sardonyx._src.score.tables.arrow import pa, pc
 
 
 def plain_schema(schema: pa.Schema) -> pa.Schema:
@@ -43,6 +43,11 @@ def is_list(kind: pa.DataType) -> bool:
     types = pa.types
     lists = (types.is_list, types.is_large_list, types.is_fixed_size_list)
     return any(is_kind(kind) for is_kind in (*lists, types.is_list_view, types.is_large_list_view))
+
+
+def is_text(type: pa.DataType) -> bool:
+    types = pa.types
+    return any(is_kind(type) for is_kind in (types.is_string, types.is_large_string))
 
 
 def plain_batch(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -11,8 +11,8 @@ from sardonyx._src.errors import OutputError
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.runtime.session_values import SessionValue
-from sardonyx._src.score.arrow import pa
-from sardonyx._src.score.options import Vectors
+from sardonyx._src.score.model.options import Vectors
+from sardonyx._src.score.tables.arrow import pa
 
 
 def columns_of(

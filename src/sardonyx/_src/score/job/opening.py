@@ -1,4 +1,4 @@
-"""Jobs from what callers name: models, sources and sinks."""
+"""What a job opens: the scorer, the source and the sink that callers name."""
 
 from __future__ import annotations
 
@@ -6,31 +6,29 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.loading.load import ModelSource
-from sardonyx._src.runtime.cpus import available_cpus
 from sardonyx._src.runtime.session import Engine, Session
-from sardonyx._src.score.arrow import pa
-from sardonyx._src.score.collisions import refuse_collisions
-from sardonyx._src.score.file_tables import FileTable
-from sardonyx._src.score.formats import STANDARD_STREAM, format_of, is_folder
-from sardonyx._src.score.inputs import plan_inputs
-from sardonyx._src.score.opening import open_source
-from sardonyx._src.score.options import ScoreOptions
-from sardonyx._src.score.partitions import OPTION, check_partition_columns
-from sardonyx._src.score.parts import FolderSink
-from sardonyx._src.score.places import FilePlace
-from sardonyx._src.score.results import ScoreResult
-from sardonyx._src.score.scorer import BatchScorer
-from sardonyx._src.score.scoring import JobSettings, Report, ScoringJob
-from sardonyx._src.score.sinks import FileSink, Sink, StreamSink, TableSink
-from sardonyx._src.score.sources import Source
-from sardonyx._src.score.table_models import TableModel, open_model
-from sardonyx._src.score.text_tables import TextTable
-from sardonyx._src.score.text_types import fed_type
+from sardonyx._src.score.job.partition_columns import check_partition_columns
+from sardonyx._src.score.model.inputs import plan_inputs
+from sardonyx._src.score.model.options import ScoreOptions
+from sardonyx._src.score.model.scorer import BatchScorer
+from sardonyx._src.score.model.table_models import TableModel, open_model
+from sardonyx._src.score.results.collisions import refuse_collisions
+from sardonyx._src.score.results.parts import FolderSink
+from sardonyx._src.score.results.sinks import FileSink, Sink, StreamSink, TableSink
+from sardonyx._src.score.tables.arrow import pa
+from sardonyx._src.score.tables.file_tables import FileTable
+from sardonyx._src.score.tables.formats import STANDARD_STREAM, format_of, is_folder
+from sardonyx._src.score.tables.opening import open_source
+from sardonyx._src.score.tables.partitions import OPTION
+from sardonyx._src.score.tables.places import FilePlace
+from sardonyx._src.score.tables.sources import Source
+from sardonyx._src.score.tables.text_tables import TextTable
+from sardonyx._src.score.tables.text_types import fed_type
 from sardonyx._src.train.fit.run_identity import digest_of
 
 PathLike = str | os.PathLike[str]
@@ -50,68 +48,6 @@ class JobFiles:
     sink_format: str | None
     restart: bool
     partition_by: tuple[str, ...]
-
-
-def run_job(
-    model: ModelSource | Session,
-    files: JobFiles,
-    options: ScoreOptions,
-    settings: JobSettings,
-    engine: Engine,
-    report: Report | None,
-) -> ScoreResult:
-    """Score a source into a sink.  settings: 0 workers are as many as there are processors, or one of a session."""
-    is_open = isinstance(model, Session)
-    workers = settings.workers or (1 if is_open else available_cpus())
-    scorer, source, sink = open_job(model, files, options, engine)
-    return ScoringJob(scorer, source, sink, replace(settings, workers=workers)).run(report)
-
-
-def run_ray_job(
-    model: ModelSource | Session,
-    files: JobFiles,
-    options: ScoreOptions,
-    settings: JobSettings,
-    engine: Engine,
-    report: Report | None,
-    address: str | None,
-) -> ScoreResult:
-    """Score a source into a sink with workers of Ray.  settings: 0 workers are as many as the cluster has processors."""
-    paths = shared_paths(files.source)
-    if isinstance(model, str | os.PathLike) and "://" not in os.fspath(model):
-        model = os.path.abspath(model)
-    from sardonyx._src.score.ray_workers import RangeJob, RayWorkers, ray_cluster
-
-    scorer, source, sink = open_job(model, files, options, engine)
-    if not isinstance(source, FileTable | TextTable) or (
-        isinstance(source, TextTable) and not source.has_ranges
-    ):
-        raise InputError(
-            "with ray, the source must be files of which parts can be read, of Parquet, Arrow IPC, or CSV and JSON lines without "
-            f"compression; got {paths[0]!r}: decompress it, or write it as Parquet",
-            name="source",
-        )
-    has_rejects = files.rejects is not None
-    job = RangeJob(
-        scorer.model, paths, files.source_format, source.identity, source.schema, options, has_rejects
-    )
-    with ray_cluster(address) as processors:
-        settings = replace(settings, workers=settings.workers or processors)
-        cluster = RayWorkers(job, source, scorer, settings.workers)
-        return ScoringJob(scorer, source, sink, settings, cluster).run(report)
-
-
-def shared_paths(source: object) -> list[str]:
-    """The paths of a source from the root, as workers in other folders name them; raises InputError for other sources."""
-    listed = list(source) if isinstance(source, list | tuple) else [source]
-    paths = [os.fspath(path) for path in listed if isinstance(path, str | os.PathLike)]
-    if len(paths) < len(listed) or STANDARD_STREAM in paths:
-        kind = repr(STANDARD_STREAM) if STANDARD_STREAM in paths else type(source).__name__
-        raise InputError(
-            f"with ray, the source must be paths of files; got {kind}: write it to a file first",
-            name="source",
-        )
-    return [path if "://" in path else os.path.abspath(path) for path in paths]
 
 
 def open_job(

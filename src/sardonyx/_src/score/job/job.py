@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from sardonyx._src.score.batch_size import measure_batch_rows
-from sardonyx._src.score.pipeline import READY_BATCHES, score_in_order
-from sardonyx._src.score.results import ScoreResult, ScoreStatus
-from sardonyx._src.score.scorer import BatchScorer, ScoredBatch
-from sardonyx._src.score.sinks import Sink, TableSink
-from sardonyx._src.score.sources import Source, SourceBatch
+from sardonyx._src.score.job.batch_size import measure_batch_rows
+from sardonyx._src.score.job.pipeline import READY_BATCHES, score_in_order
+from sardonyx._src.score.job.summary import ScoreResult, ScoreStatus
+from sardonyx._src.score.model.scorer import BatchScorer, ScoredBatch
+from sardonyx._src.score.results.sinks import Sink, TableSink
+from sardonyx._src.score.tables.sources import Source, SourceBatch
 
 if TYPE_CHECKING:
-    from sardonyx._src.score.ray_workers import RayWorkers
+    from sardonyx._src.score.job.ray_workers import RayWorkers
 
 REPORT_SECONDS = 0.2  # between calls of `report`
 Report = Callable[[ScoreStatus], object]
@@ -31,7 +31,7 @@ class JobSettings:
     workers: int
 
 
-class ScoringJob:
+class Job:
     """A source, a scorer and a sink.  cluster: the workers that score; None are threads of this process."""
 
     def __init__(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from sardonyx._src.score.arrow import pa
-from sardonyx._src.score.formats import CSV
-from sardonyx._src.score.partitions import check_result, split_rows
-from sardonyx._src.score.places import FilePlace, PendingFile
-from sardonyx._src.score.sinks import StreamOutput
-from sardonyx._src.score.writers import flat_batch
+from sardonyx._src.score.results.sinks import StreamOutput
+from sardonyx._src.score.results.writers import flat_batch
+from sardonyx._src.score.tables.arrow import pa
+from sardonyx._src.score.tables.formats import CSV
+from sardonyx._src.score.tables.partitions import check_result, split_rows
+from sardonyx._src.score.tables.places import FilePlace, PendingFile
 
 BUFFER_BYTES = 128 << 20  # of the rows of a part with partitions, after which the part ends
 

@@ -14,11 +14,11 @@ import numpy as np
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.score.arrow import pa, pc
-from sardonyx._src.score.bad_rows import BadRows, convert_rows, refuse_rows
-from sardonyx._src.score.encodings import is_list
-from sardonyx._src.score.inputs import InputColumns, is_numeric
-from sardonyx._src.score.options import ScoreOptions
+from sardonyx._src.score.model.inputs import InputColumns, is_numeric
+from sardonyx._src.score.model.options import ScoreOptions
+from sardonyx._src.score.tables.arrow import pa, pc
+from sardonyx._src.score.tables.bad_rows import BadRows, convert_rows, refuse_rows
+from sardonyx._src.score.tables.encodings import is_list, is_text
 
 ARROW_TYPES = {
     DataType.FLOAT: pa.float32(),
@@ -245,8 +245,3 @@ def object_array(values: Sequence[object]) -> Array:
     result: Array = np.empty(len(values), object)
     result[:] = values
     return result
-
-
-def is_text(type: pa.DataType) -> bool:
-    types = pa.types
-    return any(is_kind(type) for is_kind in (types.is_string, types.is_large_string))

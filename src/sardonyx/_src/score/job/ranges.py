@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from sardonyx._src.score.file_tables import FileTable
-from sardonyx._src.score.scorer import ScoredBatch
-from sardonyx._src.score.sources import Source, SourceBatch
-from sardonyx._src.score.text_tables import TextTable
+from sardonyx._src.score.model.scorer import ScoredBatch
+from sardonyx._src.score.tables.file_tables import FileTable
+from sardonyx._src.score.tables.sources import Source, SourceBatch
+from sardonyx._src.score.tables.text_tables import TextTable
 
 RANGE_ROWS = 1 << 17  # of a task: seconds of work, and results of megabytes
 RANGE_BYTES = 16 << 20  # of text

@@ -1,0 +1,1 @@
+"""Jobs: a table through a model into results, on threads or a cluster."""

@@ -1,0 +1,1 @@
+"""Where results and rejected rows are written."""

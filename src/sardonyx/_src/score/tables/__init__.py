@@ -1,0 +1,1 @@
+"""Tables to score: files, folders, streams and data frames, as record batches in a fixed order."""

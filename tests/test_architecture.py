@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Mapping
 from pathlib import Path
 
@@ -91,6 +92,11 @@ def sources() -> list[Path]:
 
 def test_every_folder_is_a_room_of_the_order() -> None:
     assert {room_of(p) for p in sources()} <= set(ORDER)
+
+
+def test_the_page_of_rooms_lists_them_in_their_order() -> None:
+    rows = [line for line in (SRC / "README.md").read_text().splitlines() if line.startswith("| `")]
+    assert [name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])] == ORDER
 
 
 def test_rooms_import_only_leftwards() -> None:

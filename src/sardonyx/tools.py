@@ -14,14 +14,6 @@ from sardonyx._src.measure.costs import NodeCost as NodeCost
 from sardonyx._src.measure.costs import node_costs as node_costs
 from sardonyx._src.measure.functions import bench as bench
 from sardonyx._src.measure.functions import compile as compile
-from sardonyx._src.measure.functions import diff as diff
-from sardonyx._src.measure.functions import externalise as externalise
-from sardonyx._src.measure.functions import extract as extract
-from sardonyx._src.measure.functions import inline as inline
-from sardonyx._src.measure.functions import internalise as internalise
-from sardonyx._src.measure.functions import merge as merge
-from sardonyx._src.measure.functions import rename as rename
-from sardonyx._src.measure.functions import set_dims as set_dims
 from sardonyx._src.measure.profiling import Profile as Profile
 from sardonyx._src.measure.profiling import profile as profile
 from sardonyx._src.measure.timing import EngineTiming as EngineTiming
@@ -29,6 +21,14 @@ from sardonyx._src.rewrite.optimize import optimize_with_report as optimize_with
 from sardonyx._src.rewrite.report import Optimization as Optimization
 from sardonyx._src.runtime.verification.values import ValueComparison as ValueComparison
 from sardonyx._src.tools.diff import Difference as Difference
+from sardonyx._src.tools.functions import diff as diff
+from sardonyx._src.tools.functions import externalise as externalise
+from sardonyx._src.tools.functions import extract as extract
+from sardonyx._src.tools.functions import inline as inline
+from sardonyx._src.tools.functions import internalise as internalise
+from sardonyx._src.tools.functions import merge as merge
+from sardonyx._src.tools.functions import rename as rename
+from sardonyx._src.tools.functions import set_dims as set_dims
 
 externalize, internalize = externalise, internalise
 

@@ -14,9 +14,10 @@ STAMP := $(VENV)/.ready
 LOCK := requirements-dev.lock
 PIP := $(BIN)/python -m pip
 FAST := -m 'not slow and not fuzz and not conformance' --ignore=tests/conformance --ignore=tests/compile --ignore=tests/ops --ignore=tests/runtime
-PYTEST := $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --durations=10 --durations-min=1
+PYTEST := $(BIN)/python -m pytest -q -p progress -n $(JOBS) --dist worksteal --durations=10 --durations-min=1
 FACTOR ?= 10
 T ?= tests
+SHARE ?= $(if $(filter tests,$(T)),rotating,all)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test all format lint types tests test-fast test-without-llvmlite test-clients test-serve test-ray test-spark test-zoo next fuzz fuzz-sample coverage regen generated \
@@ -29,12 +30,12 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(INSTALLED): pyproject.toml $(LOCK) | $(BIN)/python
-	$(PIP) install --quiet 'pip==26.3'
-	$(PIP) install --quiet --constraint $(LOCK) --editable .
+	$(PIP) install -qq 'pip==26.3'
+	$(PIP) install -qq --constraint $(LOCK) --editable .
 	@touch $@
 
 $(STAMP): $(INSTALLED)
-	$(PIP) install --quiet --constraint $(LOCK) --group dev
+	$(PIP) install -qq --constraint $(LOCK) --group dev
 	@touch $@
 
 demo: $(INSTALLED)  ## install, then train a classifier of handwritten digits and run it
@@ -55,8 +56,8 @@ lint: $(STAMP)  ## format check and lint
 types: $(STAMP)  ## mypy, strict
 	$(BIN)/mypy
 
-tests: $(STAMP)  ## the test suite; T=path selects a part
-	$(PYTEST) $(T)
+tests: $(STAMP)  ## the test suite; T=path selects a part; SHARE=rest: what it leaves out for this version of the sources
+	SARDONYX_SHARE=$(SHARE) $(PYTEST) $(T)
 
 test-fast: $(STAMP)  ## all but kernels, operators and sessions, in a minute
 	$(PYTEST) $(FAST) $(T)
@@ -67,34 +68,34 @@ test-without-llvmlite: $(STAMP)  ## import, load, check and run in a process tha
 # An environment of its own: the clients pin what they import, and bring hundreds of megabytes.
 test-clients:  ## clients of onnxruntime that others wrote, on Sardonyx in its place
 	$(PYTHON) -m venv $(CLIENTS)
-	$(CLIENTS)/bin/python -m pip install --quiet --no-deps --requirement clients/requirements.txt --editable .
+	$(CLIENTS)/bin/python -m pip install -qq --no-deps --requirement clients/requirements.txt --editable .
 	$(CLIENTS)/bin/python -m pytest -q -s -c clients/pytest.ini --ignore clients/serving --ignore clients/model_zoo --ignore-glob 'clients/*_on_*' clients
 
 test-serve:  ## services with clients that others wrote, a collector of traces, the Dockerfile's commands, data frames, and the tutorial of scoring and serving
 	$(PYTHON) -m venv $(SERVING)
-	$(SERVING)/bin/python -m pip install --quiet --requirement clients/serving/requirements.txt --editable '.[score,serve,otel]'
+	$(SERVING)/bin/python -m pip install -qq --requirement clients/serving/requirements.txt --editable '.[score,serve,otel]'
 	$(SERVING)/bin/python -m pytest -q -c clients/pytest.ini clients/serving
 
 test-ray:  ## scoring on a cluster of Ray, two nodes on this machine, and a deployment on Ray Serve
 	$(PYTHON) -m venv $(RAY)
-	$(RAY)/bin/python -m pip install --quiet --requirement clients/scoring_on_ray/requirements.txt --requirement clients/serving_on_ray/requirements.txt --editable '.[ray]'
+	$(RAY)/bin/python -m pip install -qq --requirement clients/scoring_on_ray/requirements.txt --requirement clients/serving_on_ray/requirements.txt --editable '.[ray]'
 	RAY_raylet_start_wait_time_s=120 $(RAY)/bin/python -m pytest -q -c clients/pytest.ini clients/scoring_on_ray
 	RAY_raylet_start_wait_time_s=120 $(RAY)/bin/python -m pytest -q -c clients/pytest.ini clients/serving_on_ray
 
 test-spark:  ## scoring of data frames of Spark on this machine; needs a JVM, as Debian's default-jre-headless
 	$(PYTHON) -m venv $(SPARK)
-	$(SPARK)/bin/python -m pip install --quiet --requirement clients/scoring_on_spark/requirements.txt --editable '.[score]'
+	$(SPARK)/bin/python -m pip install -qq --requirement clients/scoring_on_spark/requirements.txt --editable '.[score]'
 	$(SPARK)/bin/python -m pytest -q -c clients/pytest.ini clients/scoring_on_spark
 
 test-zoo:  ## small networks as torch exports them, each in many sizes, beside torch and onnxruntime; EVERY=1: all of their variants, in hours
 	$(PYTHON) -m venv $(ZOO)
-	$(ZOO)/bin/python -m pip install --quiet --requirement clients/model_zoo/requirements.txt --editable .
+	$(ZOO)/bin/python -m pip install -qq --requirement clients/model_zoo/requirements.txt --editable .
 	OMP_NUM_THREADS=1 $(ZOO)/bin/python -m pytest -q -n $(JOBS) -c clients/pytest.ini clients/model_zoo
 
 # WRITE=--write takes over what is under development, after its texts were read.
 next:  ## the newest development release of onnx beside ours: operators, their texts, messages, cases on both engines
 	$(PYTHON) -m venv $(NEXT)
-	$(NEXT)/bin/python -m pip install --quiet --upgrade --requirement tools/onnx_weekly/requirements.txt --editable .
+	$(NEXT)/bin/python -m pip install -qq --upgrade --requirement tools/onnx_weekly/requirements.txt --editable .
 	PYTHONPATH=tools:tests $(NEXT)/bin/python -m onnx_weekly.compare $(WRITE)
 
 VIEWER := viewer/node_modules/.package-lock.json
@@ -128,20 +129,20 @@ generated: $(STAMP)  ## check that the generated files are up to date
 	$(BIN)/python tools/regen.py --check
 
 docs: $(STAMP)  ## the documentation site, in build/site; a broken link is an error
-	$(PIP) install --quiet --constraint $(LOCK) --group docs
+	$(PIP) install -qq --constraint $(LOCK) --group docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 conversions: $(STAMP)  ## every official case under every other version of its operator sets
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/conversions.py
 
 bench: $(STAMP)  ## measure loading, saving and start-up beside other tools
-	$(PIP) install --quiet --constraint $(LOCK) --group bench
+	$(PIP) install -qq --constraint $(LOCK) --group bench
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/run.py
 
 # Resolved for every platform and every supported Python at once. The versions that the file has are kept unless
 # pyproject.toml excludes them; `make lock UPGRADE=--upgrade` takes the newest ones.
 lock: $(BIN)/python  ## write requirements-dev.lock from pyproject.toml
-	$(PIP) install --quiet --constraint $(LOCK) --group lock
+	$(PIP) install -qq --constraint $(LOCK) --group lock
 	$(BIN)/uv pip compile --quiet --no-config --default-index https://pypi.org/simple --universal \
 		--fork-strategy fewest --python-version 3.11 --no-annotate --no-header $(UPGRADE) \
 		--all-extras --group dev --group bench --group docs --group lock --output-file $(LOCK) pyproject.toml

@@ -1,4 +1,4 @@
-"""Marks by folder and file, a cache of compiled kernels for one run of the suite, and the samples of `make fuzz`."""
+"""Marks by folder and file, shares of many cases, a cache of compiled kernels for one run of the suite, and the samples of `make fuzz`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from sampling import FACTOR
+from shares import SHARE, is_in_share
 
 TESTS = Path(__file__).parent
 NATIVE = ("compile/", "runtime/", "conformance/test_native", "conformance/test_official_native")
@@ -69,12 +70,19 @@ MARKS = {"native": NATIVE, "conformance": CONFORMANCE, "fuzz": FUZZ, "slow": SLO
 # Default number of examples of Hypothesis tests.
 # No limits of time but that of pytest-timeout: other processes may use the cores.
 settings.register_profile(
-    "sardonyx", max_examples=100 * FACTOR, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "sardonyx",
+    max_examples=100 * FACTOR,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("sardonyx")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if SHARE != "all":
+        left_out = [item for item in items if not is_in_share(item.nodeid)]
+        items[:] = [item for item in items if is_in_share(item.nodeid)]
+        config.hook.pytest_deselected(items=left_out)
     for item in items:
         marks = marks_of(item.path)
         for mark in marks:

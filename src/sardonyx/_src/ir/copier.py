@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from sardonyx._src.ir.attributes import AttributeType
-from sardonyx._src.ir.devices import NodeDeviceConfiguration, ShardingSpec
 from sardonyx._src.ir.graph import Attribute, Graph, Node, QuantizationAnnotation, Value
 from sardonyx._src.ir.metadata import WithMetadata
 from sardonyx._src.ir.references import Bindings, resolve_reference
+
+if TYPE_CHECKING:
+    from sardonyx._src.ir.devices import NodeDeviceConfiguration, ShardingSpec
 
 
 class Copier:
@@ -112,7 +115,9 @@ class Copier:
         groups = {key: list(group) for key, group in spec.index_to_device_group.items()}
         dims = [replace(d, simple_sharding=[replace(s) for s in d.simple_sharding]) for d in spec.sharded_dim]
         tensor = self.resolve_or_name(spec.tensor)
-        return ShardingSpec(tensor, list(spec.device), groups, dims, spec.details)
+        return replace(
+            spec, tensor=tensor, device=list(spec.device), index_to_device_group=groups, sharded_dim=dims
+        )
 
     def resolve_or_name(self, value: Value | str) -> Value | str:
         return value if isinstance(value, str) else self.values.get(value) or value

@@ -22,7 +22,7 @@ from sardonyx._src.io import file_stamps
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.runtime import shared_programs
 from sardonyx._src.runtime.saved_programs import cache_entries, disk_cache, specialized_entries
-from sardonyx._src.runtime.specialization import MAX_PROGRAMS
+from sardonyx._src.runtime.specialization.shared import MAX_PROGRAMS
 
 pytestmark = pytest.mark.skipif(
     features.saved_program_machine() is None, reason="programs are not saved here"

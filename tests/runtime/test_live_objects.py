@@ -8,7 +8,7 @@ from types import FrameType
 
 from sardonyx._src.compile.llvm.executable_memory import CODE_OWNERS
 from sardonyx._src.compile.program.live_objects import MIN_REMOVAL, LiveObjects
-from sardonyx._src.runtime.specialization import LOCK_OWNERS
+from sardonyx._src.runtime.specialization.fork_locks import LOCK_OWNERS
 
 
 class Item:

@@ -19,7 +19,8 @@ from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.engine import NativeEngine
-from sardonyx._src.runtime.specialization import MAX_PROGRAMS, SpecializedPrograms
+from sardonyx._src.runtime.specialization.programs import SpecializedPrograms
+from sardonyx._src.runtime.specialization.shared import MAX_PROGRAMS
 
 RNG = np.random.default_rng(5)
 TRUE, FALSE = np.array(True), np.array(False)

@@ -19,7 +19,7 @@ from sardonyx._src.runtime.saved_programs import disk_cache
 from sardonyx._src.runtime.saved_programs.container import Json
 from sardonyx._src.runtime.saved_programs.encoded_assumptions import decode_assumptions, encode_assumptions
 from sardonyx._src.runtime.shared_programs import SHARED_PROGRAMS
-from sardonyx._src.runtime.specialization import MAX_ELEMENTS, SpecializedPrograms
+from sardonyx._src.runtime.specialization.programs import MAX_ELEMENTS, SpecializedPrograms
 
 RNG = np.random.default_rng(11)
 REDUCED = "g (float[N,4,6] x, int64[1] axes) => (float[?,?,?] y) { a = ReduceSum(x, axes)  y = Neg(a) }"

@@ -32,7 +32,8 @@ from sardonyx._src.runtime.lazy_model import LazyModel
 from sardonyx._src.runtime.native_program import NativeProgram, compile_for_host
 from sardonyx._src.runtime.run_limits import MEMORY_LIMIT, OVERRIDDEN_INITIALIZER, Bailout
 from sardonyx._src.runtime.shared_programs import SHARED_PROGRAMS, ModelStamp, ProgramKey
-from sardonyx._src.runtime.specialization import Specializations, SpecializedPrograms
+from sardonyx._src.runtime.specialization.programs import SpecializedPrograms
+from sardonyx._src.runtime.specialization.shared import Specializations
 from sardonyx._src.runtime.stats import RunCounters, SessionStats
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.ir.walk import model_tensors
 from sardonyx._src.runtime.inner_declarations import StaticDeclarations
-from sardonyx._src.runtime.specialization import Specializations
+from sardonyx._src.runtime.specialization.shared import Specializations
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ from sardonyx._src.runtime.shared_programs import (
     ProgramKey,
     stamp_source,
 )
-from sardonyx._src.runtime.specialization import Specializations
+from sardonyx._src.runtime.specialization.shared import Specializations
 from sardonyx._src.runtime.stats import RunCounters
 
 if TYPE_CHECKING:

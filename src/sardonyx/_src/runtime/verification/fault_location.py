@@ -21,7 +21,7 @@ from sardonyx._src.rewrite.proof.compare import difference
 from sardonyx._src.runtime.async_compilation import async_compilation
 from sardonyx._src.runtime.engine import NativeEngine
 from sardonyx._src.runtime.native_program import NativeProgram
-from sardonyx._src.runtime.specialized_program import SpecializedProgram
+from sardonyx._src.runtime.specialization.program import SpecializedProgram
 from sardonyx._src.runtime.stats import RunCounters
 from sardonyx._src.runtime.verification.held_values import HeldValues
 from sardonyx._src.runtime.verification.local_reference import Computed, LocalReference

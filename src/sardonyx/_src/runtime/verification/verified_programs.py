@@ -24,8 +24,8 @@ from sardonyx._src.runtime.native_program import NativeProgram
 from sardonyx._src.runtime.output_arrays import OutputArrays
 from sardonyx._src.runtime.run_limits import Bailout
 from sardonyx._src.runtime.session_origin import Verify
-from sardonyx._src.runtime.specialization import SpecializedPrograms
-from sardonyx._src.runtime.specialized_program import SpecializedProgram
+from sardonyx._src.runtime.specialization.program import SpecializedProgram
+from sardonyx._src.runtime.specialization.programs import SpecializedPrograms
 from sardonyx._src.runtime.stats import RunCounters
 from sardonyx._src.runtime.verification.values import ValueComparison, compare_value
 

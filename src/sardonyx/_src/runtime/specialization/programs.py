@@ -1,166 +1,34 @@
-"""Specialisation: programs of a session that are compiled for the branches and ranks of its runs, or for what they feed.
-
-A program with fallback operations of which inference cannot tell the rank records what its runs tell
-(`compile.program.assumptions`).  The next run compiles a program for it, the second run is native; the conditions that it
-assumes are guards, and so are the ranks.  A run tries the programs that exist, the one used last first, and then the general
-one, whose observations lead to another program.
-
-A program whose fallback operations read fed parameters, such as axes, is compiled for their elements in the first run that feeds
-them; a model of which runs tell ranks has programs for ranks instead, which serve all elements.
-
-Programs are few: engines of one model share them, the least recently used one is dropped, and a model whose assumptions keep
-changing is compiled ever more rarely.  Those of a file are in the disk cache, so that a later process is native from its first
-run on.
-"""
+"""The general program of an engine and its specialized ones: which of them runs, and when another is compiled."""
 
 from __future__ import annotations
 
 import logging
-import os
-from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 from threading import Lock, local
-from typing import Protocol
-
-import numpy as np
 
 from sardonyx._src.compile.program.assumptions import (
     Assumptions,
-    BranchTaken,
     elements_of,
-    format_assumptions,
 )
-from sardonyx._src.compile.program.defects import typed_defects
-from sardonyx._src.compile.program.executable import Executable
-from sardonyx._src.compile.program.live_objects import LiveObjects
 from sardonyx._src.errors import CompilationError, EvaluationError, SardonyxError
 from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.interp.run_state import RandomSource
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
-from sardonyx._src.runtime.async_compilation import async_compilation
 from sardonyx._src.runtime.native_program import NativeProgram
 from sardonyx._src.runtime.output_arrays import OutputArrays
 from sardonyx._src.runtime.run_limits import Bailout
-from sardonyx._src.runtime.specialized_program import Observed, SpecializedProgram, observe_elements
-from sardonyx._src.runtime.stats import RunCounters
+from sardonyx._src.runtime.specialization.compilation import Compiler, RoundCompiler
+from sardonyx._src.runtime.specialization.fork_locks import LOCK_OWNERS
+from sardonyx._src.runtime.specialization.program import (
+    Observed,
+    SpecializedProgram,
+    observe_elements,
+    take_conditions,
+)
+from sardonyx._src.runtime.specialization.shared import ProgramSource, Specializations
 
-MAX_PROGRAMS = 4  # specialised programs of a model
-MAX_ELEMENTS = 2  # of these, for elements of parameters: each is compiled in the first run with them
-MAX_ROUNDS = 8  # of observations: the branches inside a branch are observed when that one was inlined
+MAX_ELEMENTS = 2  # programs for elements of parameters: each is compiled in the first run with them
 log = logging.getLogger(__name__)
-Compiler = Callable[[Assumptions], Executable]
-
-
-class ProgramSource(Protocol):
-    """A specialised program that engines of one model share."""
-
-    def open(self, threads: int | None, counters: RunCounters) -> NativeProgram | None:
-        """The program ready to run; None if that is not possible."""
-        ...
-
-
-class ProgramStore(Protocol):
-    """The specialised programs of a model that later processes have, too."""
-
-    def load(self, count: int) -> Iterable[tuple[Assumptions, ProgramSource]]:
-        """At most `count` programs, the least recently used one first."""
-        ...
-
-    def put(self, assumptions: Assumptions, executable: Executable) -> ProgramSource | None:
-        """Adds a program; None where that is not possible."""
-        ...
-
-    def retain(self, programs: Collection[Assumptions]) -> None:
-        """Removes the programs for other assumptions than these."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class CompiledSource:
-    """A specialised program that this process compiled and does not store."""
-
-    executable: Executable
-
-    def open(self, threads: int | None, counters: RunCounters) -> NativeProgram:
-        return NativeProgram(self.executable, threads, counters)
-
-
-class LockOwner(Protocol):
-    """What has locks of its own."""
-
-    def renew_locks(self) -> None:
-        """Replaces the locks: in a forked child, where another thread of the parent may have held them."""
-        ...
-
-
-LOCK_OWNERS: LiveObjects[LockOwner] = LiveObjects()
-
-
-@dataclass(slots=True, weakref_slot=True, eq=False)
-class Specializations:
-    """The specialised programs of a model, shared by its engines.
-
-    store: has the programs that earlier processes compiled, and receives further ones; None without a cache.
-    programs: least recently used first.  version: changes with them.  compiled: how many there ever were, stored ones
-    included.  counts: of runs since then, by what they observed.  is_loaded: whether those of the store are among them.
-    lock: of these; compiling: held while a program is compiled.
-    """
-
-    store: ProgramStore | None = None
-    programs: OrderedDict[Assumptions, ProgramSource] = field(default_factory=OrderedDict)
-    version: int = 0
-    compiled: int = 0
-    counts: dict[Observed, int] = field(default_factory=dict)
-    is_loaded: bool = False
-    lock: Lock = field(default_factory=Lock)
-    compiling: Lock = field(default_factory=Lock)
-
-    def __post_init__(self) -> None:
-        LOCK_OWNERS.add(self)
-
-    def renew_locks(self) -> None:
-        self.lock, self.compiling = Lock(), Lock()
-
-    def is_due(self, observed: Observed) -> bool:
-        """Counts a run with these observations; whether a program is to be compiled for them.
-
-        The first programs are compiled at once; each further one takes twice as many runs as the one before.
-        """
-        required = 1 << max(self.compiled - MAX_PROGRAMS + 1, 0)
-        with self.lock:
-            count = self.counts[observed] = self.counts.get(observed, 0) + 1
-        return count >= required
-
-    def load_stored(self) -> None:
-        """Adds the programs that earlier processes compiled; does nothing at later calls."""
-        if self.store is None or self.is_loaded:
-            return
-        with self.lock:
-            if not self.is_loaded:
-                self.is_loaded = True
-                self.programs.update(self.store.load(MAX_PROGRAMS))
-                self.compiled += len(self.programs)
-                self.version += bool(self.programs)
-
-    def put(self, assumptions: Assumptions, executable: Executable) -> None:
-        """Adds a program, and drops the least recently used one if there are too many."""
-        stored = None if self.store is None else self.store.put(assumptions, executable)
-        with self.lock:
-            self.programs[assumptions] = stored or CompiledSource(executable)
-            self.compiled += 1
-            self.version += 1
-            self.counts.clear()
-            while len(self.programs) > MAX_PROGRAMS:
-                self.programs.popitem(last=False)
-            retained = tuple(self.programs)
-        if self.store is not None:
-            self.store.retain(retained)
-
-    def mark_used(self, assumptions: Assumptions) -> None:
-        with self.lock:
-            if assumptions in self.programs:
-                self.programs.move_to_end(assumptions)
 
 
 class SpecializedPrograms:
@@ -175,8 +43,9 @@ class SpecializedPrograms:
         self, general: NativeProgram, shared: Specializations, compiler: Compiler, threads: int | None
     ) -> None:
         """compiler: compiles the model of the general program for assumptions.  threads: of programs."""
-        self.general, self.shared, self.compiler, self.threads = general, shared, compiler, threads
+        self.general, self.shared, self.threads = general, shared, threads
         self.counters = general.counters
+        self.compiler = RoundCompiler(compiler, shared, threads, self.counters)
         self.programs: tuple[SpecializedProgram, ...] = ()
         self.latest: SpecializedProgram | None = None
         self.version = 0  # of the shared programs
@@ -356,78 +225,19 @@ class SpecializedPrograms:
         limits: RunLimits,
         control: RunControl,
     ) -> None:
-        """`compile_rounds`; what no program can be compiled for is not tried again."""
+        """Compiles programs for what a run observed; what none can be compiled for is not tried again."""
         try:
-            self.compile_rounds(observed, feeds, limits, control)
+            self.compiler.compile(observed, feeds, limits, control)
+            self.adopt_shared()
         except SardonyxError as error:
             self.failed.add(observed)
             if isinstance(error, CompilationError):
                 if not self.counters.tolerates_faults:
                     raise
                 self.counters.record_compiler_fault(error)
-            log.info("no program is specialised: %s", error)
-
-    def compile_rounds(
-        self,
-        observed: Observed,
-        feeds: Mapping[str, RuntimeValue],
-        limits: RunLimits,
-        control: RunControl,
-    ) -> None:
-        """Compiles a program for observations, and again for what runs of it observe, until they observe nothing new."""
-        assumptions: Assumptions = ()
-        while observed and len(assumptions) < MAX_ROUNDS:
-            assumptions = (*assumptions, relevant_assumptions(observed))
-            with typed_defects("specialize"), async_compilation():
-                self.counters.count_compilation()
-                executable = self.compiler(assumptions)
-                native = NativeProgram(executable, self.threads, self.counters)
-            observed = observe(native, feeds, limits, control)
-        if assumptions not in self.shared.programs:
-            self.shared.put(assumptions, executable)
-            self.adopt_shared()
-        log.info("a program is specialised: %s", format_assumptions(assumptions))
+            log.info("no program is specialized: %s", error)
 
 
 def arrange(programs: Iterable[SpecializedProgram]) -> tuple[SpecializedProgram, ...]:
     """Programs, the most recently used one first, in the order of trial: those for elements before those for any elements."""
     return tuple(sorted(programs, key=lambda program: not program.elements))
-
-
-def relevant_assumptions(observed: Observed) -> Observed:
-    """The branches, from which most ranks follow; or all observations if there are none."""
-    return frozenset(a for a in observed if isinstance(a, BranchTaken)) or observed
-
-
-def observe(
-    native: NativeProgram, feeds: Mapping[str, RuntimeValue], limits: RunLimits, control: RunControl
-) -> Observed:
-    """What a run of a program observes, whose outputs are dropped; nothing if it fails."""
-    if not native.observations:
-        return frozenset()
-    try:
-        outputs = native.run(feeds, limits, RandomSource(0), control)
-    except (Bailout, EvaluationError):
-        return frozenset()
-    finally:
-        native.release_contexts()
-    return frozenset() if take_conditions(native, outputs) else native.observed
-
-
-def take_conditions(native: NativeProgram, outputs: dict[str, RuntimeValue]) -> str:
-    """Removes the conditions from the outputs; returns the first assumption that does not hold, or ""."""
-    failed = ""
-    for name, branch in native.program.assumed_branches.items():
-        if bool(np.all(np.asarray(outputs.pop(name)))) is not branch.is_then:
-            failed = failed or str(branch)
-    return failed
-
-
-def renew_locks() -> None:
-    """Renews the locks of all owners, in a forked child."""
-    for owner in tuple(LOCK_OWNERS):
-        owner.renew_locks()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=renew_locks)

@@ -1,4 +1,4 @@
-"""A program with the assumptions that it is compiled for, and what feeds tell of the elements that one could assume."""
+"""A program with the assumptions that it is compiled for, and what feeds and outputs tell of them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from sardonyx._src.compile.program.assumptions import (
     Assumptions,
     ElementsObserved,
 )
+from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.native_program import NativeProgram
 
 Observed = frozenset[Assumption]
@@ -43,3 +44,12 @@ def observe_elements(native: NativeProgram, feeds: Mapping[str, object]) -> Iter
             and array.size <= MAX_PARAMETER_ELEMENTS
         ):
             yield ElementsObserved.of(name, array)
+
+
+def take_conditions(native: NativeProgram, outputs: dict[str, RuntimeValue]) -> str:
+    """Removes the conditions from the outputs; returns the first assumption that does not hold, or ""."""
+    failed = ""
+    for name, branch in native.program.assumed_branches.items():
+        if bool(np.all(np.asarray(outputs.pop(name)))) is not branch.is_then:
+            failed = failed or str(branch)
+    return failed

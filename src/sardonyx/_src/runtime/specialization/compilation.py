@@ -1,0 +1,78 @@
+"""Compilation of a program for observations, in rounds: what a run of it observes leads to the next."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from sardonyx._src.compile.program.assumptions import Assumptions, BranchTaken, format_assumptions
+from sardonyx._src.compile.program.defects import typed_defects
+from sardonyx._src.compile.program.executable import Executable
+from sardonyx._src.errors import EvaluationError
+from sardonyx._src.interp.run_control import RunControl
+from sardonyx._src.interp.run_state import RandomSource
+from sardonyx._src.ops.api import RunLimits, RuntimeValue
+from sardonyx._src.runtime.async_compilation import async_compilation
+from sardonyx._src.runtime.native_program import NativeProgram
+from sardonyx._src.runtime.run_limits import Bailout
+from sardonyx._src.runtime.specialization.program import Observed, take_conditions
+from sardonyx._src.runtime.specialization.shared import Specializations
+from sardonyx._src.runtime.stats import RunCounters
+
+MAX_ROUNDS = 8  # the branches inside a branch are observed when that one was inlined
+Compiler = Callable[[Assumptions], Executable]
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class RoundCompiler:
+    """Compiles the model of a general program for assumptions, and adds the programs to the shared ones.
+
+    threads: of programs.
+    """
+
+    compiler: Compiler
+    shared: Specializations
+    threads: int | None
+    counters: RunCounters
+
+    def compile(
+        self,
+        observed: Observed,
+        feeds: Mapping[str, RuntimeValue],
+        limits: RunLimits,
+        control: RunControl,
+    ) -> None:
+        """Compiles a program for observations, and again for what runs of it observe, until they observe nothing new."""
+        assumptions: Assumptions = ()
+        while observed and len(assumptions) < MAX_ROUNDS:
+            assumptions = (*assumptions, relevant_assumptions(observed))
+            with typed_defects("specialize"), async_compilation():
+                self.counters.count_compilation()
+                executable = self.compiler(assumptions)
+                native = NativeProgram(executable, self.threads, self.counters)
+            observed = observe(native, feeds, limits, control)
+        if assumptions not in self.shared.programs:
+            self.shared.put(assumptions, executable)
+        log.info("a program is specialized: %s", format_assumptions(assumptions))
+
+
+def relevant_assumptions(observed: Observed) -> Observed:
+    """The branches, from which most ranks follow; or all observations if there are none."""
+    return frozenset(a for a in observed if isinstance(a, BranchTaken)) or observed
+
+
+def observe(
+    native: NativeProgram, feeds: Mapping[str, RuntimeValue], limits: RunLimits, control: RunControl
+) -> Observed:
+    """What a run of a program observes, whose outputs are dropped; nothing if it fails."""
+    if not native.observations:
+        return frozenset()
+    try:
+        outputs = native.run(feeds, limits, RandomSource(0), control)
+    except (Bailout, EvaluationError):
+        return frozenset()
+    finally:
+        native.release_contexts()
+    return frozenset() if take_conditions(native, outputs) else native.observed

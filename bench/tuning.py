@@ -7,7 +7,7 @@ its overhead and its use of the caches, not by how it balances threads.  The ker
 change of the processor's speed affects them alike; times and their ratios are medians.  The results of the kernels are
 compared, too.  The choices of the Winograd cost model are compared with the measured times of all transforms.
 
-Writes docs/generated/tuning.md, which first lists the choices that are more than 3 % slower than the best.
+Writes .bench/tuning.md, which first lists the choices that are more than 3 % slower than the best.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from measure import stamp
+from measure import BUILD, stamp
 from products import allocate_filled, prepare_steps, time_call
 from sardonyx._src.compile.kernels import tuning
 from sardonyx._src.compile.llvm.jit import host_target
@@ -33,7 +33,7 @@ from tuning_fields import Sweep, Workload
 from tuning_sweeps import sweeps
 from winograd import LAYERS, OTHER, layer_algorithms
 
-PAGE = Path(__file__).resolve().parent.parent / "docs/generated/tuning.md"
+PAGE = BUILD / "tuning.md"
 THRESHOLD = 0.03  # of the time, below which a difference is not listed
 ROUNDS = 40
 MIN_SECONDS = 5e-4  # of a measurement, which repeats shorter runs

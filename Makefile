@@ -128,9 +128,19 @@ regen: $(STAMP)  ## rewrite the generated files
 generated: $(STAMP)  ## check that the generated files are up to date
 	$(BIN)/python tools/regen.py --check
 
-docs: $(STAMP)  ## the documentation site, in build/site; a broken link is an error
+# The diagrams of the site are drawn by a script that the site brings along: it works without a network.
+MERMAID := mermaid-11.17.2
+MERMAID_SHA256 := 6ad2f42c3fc26bbf9e45cbb6d11898972573ea52b33a5f4ff51952899f950ffd
+MERMAID_SCRIPT := build/$(MERMAID)/package/dist/mermaid.min.js
+$(MERMAID_SCRIPT):
+	mkdir -p build/$(MERMAID)
+	cd build/$(MERMAID) && npm pack --silent $(subst mermaid-,mermaid@,$(MERMAID))
+	cd build/$(MERMAID) && echo "$(MERMAID_SHA256)  $(MERMAID).tgz" | sha256sum --check --quiet
+	cd build/$(MERMAID) && tar -xzmf $(MERMAID).tgz package/dist/mermaid.min.js && rm $(MERMAID).tgz
+
+docs: $(STAMP) $(MERMAID_SCRIPT)  ## the documentation site, in build/site; a broken link is an error
 	$(PIP) install -qq --constraint $(LOCK) --group docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 MERMAID_SCRIPT=$(abspath $(MERMAID_SCRIPT)) $(BIN)/mkdocs build --quiet --strict
 
 conversions: $(STAMP)  ## every official case under every other version of its operator sets
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/conversions.py

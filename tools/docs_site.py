@@ -1,24 +1,35 @@
-"""Hooks of the documentation site: the pages at the root of the repository, and links to them and to its files."""
+"""Hooks of the documentation site: the pages at the root of the repository, links to them and to its files, and diagrams."""
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+from mkdocs.utils import get_relative_url
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOT_PAGES = ("CHANGELOG.md", "CONTRIBUTING.md", "DEVELOPMENT.md", "SECURITY.md")
+MERMAID = "assets/mermaid.min.js"  # the theme would load it from a content network
 LINK = re.compile(r"\]\(((?:\.\./)*)([^):#]+)(#[^)]*)?\)")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages at the root of the repository."""
+    """Add the pages at the root of the repository, and the script that draws diagrams, which `make docs` provides."""
     for name in ROOT_PAGES:
         files.append(File.generated(config, name, content=(ROOT / name).read_text()))
+    files.append(File.generated(config, MERMAID, abs_src_path=os.environ["MERMAID_SCRIPT"]))
     return files
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Load the script on pages with diagrams only: it has megabytes."""
+    if 'class="mermaid"' not in html:
+        return html
+    return f'{html}\n<script src="{get_relative_url(MERMAID, page.url)}"></script>'
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:

@@ -6,9 +6,10 @@ import html
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-WIDTH, LABELS, BAR, GAP = 720, 190, 13, 12
-BARS_END = WIDTH - 110  # what follows a bar is its number
-HEAD = 56
+WIDTH, LABELS, BAR, GAP = 560, 144, 14, 12
+BARS_END = WIDTH - 64  # what follows a bar is its number
+HEAD = 76
+LEGEND = 92  # of a tool
 
 
 @dataclass(frozen=True)
@@ -58,11 +59,11 @@ def describe(group: Group) -> str:
 
 def draw_legend(note: str, tools: Sequence[str], theme: Theme) -> Iterator[str]:
     yield text(0, 38, note, theme.faint)
-    x = WIDTH - 90 * len(tools)
+    x = 0
     for tool, color in zip(tools, theme.bars, strict=False):
-        yield f'<rect x="{x}" y="29" width="10" height="10" fill="{color}"/>'
-        yield text(x + 14, 38, tool, theme.text)
-        x += 90
+        yield f'<rect x="{x}" y="49" width="10" height="10" fill="{color}"/>'
+        yield text(x + 14, 58, tool, theme.text)
+        x += LEGEND
 
 
 def draw_group(group: Group, tools: Sequence[str], y: int, theme: Theme) -> Iterator[str]:
@@ -76,7 +77,7 @@ def draw_group(group: Group, tools: Sequence[str], y: int, theme: Theme) -> Iter
             yield f'<rect x="{LABELS}" y="{y}" width="{max(width, 1):.1f}" height="{BAR - 2}" fill="{color}"/>'
         number = milliseconds(group.seconds[tool]) if width else group.missing[tool]
         ours = tool == tools[0]
-        yield text(LABELS + width + 6, y + 10, number, theme.text if ours else theme.faint, size=11)
+        yield text(LABELS + width + 6, y + 11, number, theme.text if ours else theme.faint)
         y += BAR
 
 

@@ -76,7 +76,7 @@ def test_the_chart_and_its_page_show_the_numbers_of_the_benchmark() -> None:
 
 def test_the_chart_has_a_bar_for_each_number() -> None:
     """Eight networks on three engines, less those that an engine rejects, and a file in two packages."""
-    bars = re.findall(r'<rect x="190" ', (GENERATED / "front_page_light.svg").read_text())
+    bars = re.findall(r'<rect x="144" ', (GENERATED / "front_page_light.svg").read_text())
     networks = NUMBERS["latency"]["numbers"]
     assert len(networks) == 8
     assert len(bars) == sum(map(len, networks.values())) + 2
@@ -86,7 +86,7 @@ def test_a_bar_is_as_long_as_its_time() -> None:
     chart = import_benchmark("bar_chart")
     group = chart.Group("a network", {"ours": 0.002, "theirs": 0.004}, {})
     picture = chart.draw_chart("title", "note", [group], ["ours", "theirs"], chart.LIGHT)
-    ours, theirs = map(float, re.findall(r'<rect x="190" y="\d+" width="([\d.]+)"', picture))
+    ours, theirs = map(float, re.findall(r'<rect x="144" y="\d+" width="([\d.]+)"', picture))
     assert ours * 2 == theirs
     assert ">2 ms</text>" in picture
     assert ">4 ms</text>" in picture

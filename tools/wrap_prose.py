@@ -38,12 +38,18 @@ def blocks(text: str) -> Iterator[Block]:
     in_code = False
     for line in text.splitlines():
         fence = line.lstrip().startswith("```")
-        starts = in_code or fence or not line.strip() or MARKUP.match(line) or ITEM.match(line)
+        starts = in_code or fence or not line.strip() or MARKUP.match(line.lstrip()) or ITEM.match(line)
         if pending and starts:
             yield Block(tuple(pending), True)
             pending = []
         in_code ^= fence
-        if in_code or fence or not line.strip() or MARKUP.match(line) or is_indented_code(line, pending):
+        if (
+            in_code
+            or fence
+            or not line.strip()
+            or MARKUP.match(line.lstrip())
+            or is_indented_code(line, pending)
+        ):
             yield Block((line,), False)
         else:
             pending.append(line)

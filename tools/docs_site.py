@@ -59,3 +59,13 @@ def site_name(target: Path) -> str | None:
 
 def is_file(text: str) -> bool:
     return bool(re.fullmatch(r"[\w./-]+", text)) and (ROOT / text).exists()
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Reject pages that would load anything from another host: the site works without a network."""
+    loads = re.compile(
+        r'<(?:script|img|iframe)[^>]* src="?https?:[^>]*>|<link[^>]* rel="?(?:stylesheet|preconnect)[^>]*href="?https?:[^>]*>'
+    )
+    for path in Path(config.site_dir).rglob("*.html"):
+        match = loads.search(path.read_text())
+        assert match is None, f"{path} must load nothing from another host; got {match and match[0]}"

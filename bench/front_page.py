@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import textwrap
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -144,8 +143,7 @@ TITLES = {
 
 def highlights(document: Document) -> str:
     """The statements as the list of the first screen."""
-    items = (f"- **{TITLES[name]}**: {text}." for name, text in statements(document).items())
-    return "".join(f"{line}\n" for item in items for line in textwrap.wrap(item, 100, subsequent_indent="  "))
+    return "".join(f"- **{TITLES[name]}**: {text}.\n" for name, text in statements(document).items())
 
 
 def statements(document: Document) -> dict[str, str]:
@@ -161,7 +159,7 @@ def statements(document: Document) -> dict[str, str]:
         "load": f"a file of {megabytes(load['file']['bytes'])} loads in {milliseconds(ours)}; "
         f"onnx needs {milliseconds(theirs)}",
         "checker": f"the checker tells {checker['passed']['sardonyx']:,} of {checker['all']['cases']:,} faulty models "
-        f"from their repaired twins; that of onnx {checker['passed']['onnx']:,}",
+        f"from repaired twins; onnx's tells {checker['passed']['onnx']:,}",
         "threads": f"{equal['equal']:,} of {equal['all']:,} networks have the same bits on 1 to {equal['threads']:,} threads",
         "wheel": f"one pure wheel of {wheel['wheel']['bytes'] / 1e6:.1f} MB for every platform",
     }

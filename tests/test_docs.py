@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import wrap_prose
 from test_architecture import COMPILER_ORDER, ORDER
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -90,3 +91,37 @@ def test_the_compiler_page_states_the_order_of_folders() -> None:
 def test_a_page_of_the_architecture_has_a_diagram_and_is_listed(page: Path) -> None:
     assert page.read_text().count("```mermaid\nflowchart ") == 1
     assert f"](architecture/{page.name})" in (ROOT / "docs/architecture.md").read_text()
+
+
+PROSE = [path for path in DOCUMENTS if "docs" in path.relative_to(ROOT).parts or path.name == "README.md"]
+MAX_WORDS, MAX_COLUMNS = 90, 100
+
+
+@pytest.mark.parametrize("document", PROSE, ids=lambda path: str(path.relative_to(ROOT)))
+def test_paragraphs_are_short_and_lines_fit_a_screen(document: Path) -> None:
+    """Except for words that are longer than a line, such as the targets of links."""
+    prose = [block for block in wrap_prose.blocks(document.read_text()) if block.prose]
+    assert [block.lines[0] for block in prose if block.words > MAX_WORDS] == []
+    lines = [line for block in prose for line in block.lines]
+    assert [line for line in lines if len(line) > MAX_COLUMNS and " " in line.strip()] == [], (
+        f"python tools/wrap_prose.py {document.relative_to(ROOT)} wraps them"
+    )
+
+
+def test_wrapping_changes_no_word_and_no_code() -> None:
+    words = " ".join(["word"] * 30)
+    page = f"# {words}\n\n{words}\n\n- {words} 1.\n- item\n\n```text\n{words}\n```\n\n| {words} |\n|---|\n"
+    wrapped = wrap_prose.wrap_page(page)
+    assert wrapped.split() == page.split()
+    assert wrap_prose.wrap_page(wrapped) == wrapped
+    assert f"# {words}\n" in wrapped
+    assert f"```text\n{words}\n```\n\n| {words} |\n" in wrapped
+    assert "\n- word " in wrapped
+    assert "\n  word " in wrapped
+    assert [line for line in wrapped.splitlines() if line[0:4] == "word" and len(line) > 100] == [words]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_generated_pages_that_are_named_exist(document: Path) -> None:
+    pages = re.findall(r"docs/generated/[\w/.]+\w", document.read_text())
+    assert [page for page in pages if not (ROOT / page).exists()] == []

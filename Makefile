@@ -45,9 +45,10 @@ test: all  ## everything that CI runs
 
 all: lint types generated tests  ## format check, lint, types, generated files, tests
 
-format: $(STAMP)  ## rewrite the sources in the house format
+format: $(STAMP)  ## rewrite the sources in the house format, and wrap the pages of docs
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+	$(BIN)/python tools/wrap_prose.py README.md $$(git ls-files 'docs/*.md' ':!docs/generated')
 
 lint: $(STAMP)  ## format check and lint
 	$(BIN)/ruff format --check .

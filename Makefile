@@ -149,6 +149,7 @@ conversions: $(STAMP)  ## every official case under every other version of its o
 bench: $(STAMP)  ## measure loading, saving and start-up beside other tools
 	$(PIP) install -qq --constraint $(LOCK) --group bench
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/run.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/front_page.py
 
 # Resolved for every platform and every supported Python at once. The versions that the file has are kept unless
 # pyproject.toml excludes them; `make lock UPGRADE=--upgrade` takes the newest ones.

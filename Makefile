@@ -41,7 +41,7 @@ $(STAMP): $(INSTALLED)
 demo: $(INSTALLED)  ## install, then train a classifier of handwritten digits and run it
 	@$(BIN)/python examples/digits/demo.py
 
-test: all  ## everything that CI runs
+test: all  ## what a change has to pass; CI runs more (.ci/run)
 
 all: lint types generated tests  ## format check, lint, types, generated files, tests
 

@@ -19,7 +19,7 @@ from compile.checked_runs import ARGUMENTS, Table, build
 from compile.kernel_objects import load_module
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.llvm.jit import Library, host_target
-from sardonyx._src.compile.program.step import ArgumentSlot, Kernel, Step
+from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Expr, Known
@@ -157,7 +157,7 @@ def encode_arguments(
             offset = evaluate_dim(arg.offset, sizes) * arg.dtype.numpy.itemsize
             arguments[i] = memories[arg.buffer].address + offset
         else:
-            assert not isinstance(arg, ArgumentSlot), "a step that changes others' arguments needs a program"
+            assert isinstance(arg, int | Expr), "a step that changes others' arguments needs a program"
             arguments[i] = evaluate_dim(arg, sizes)
     return arguments
 

@@ -23,6 +23,7 @@ from compile.kernel_objects import load_module
 from compile.random_graphs import RandomModel
 from compile.reference_agreement import assert_outputs_match
 from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.executor.pool_layout import RECORD_SLOTS, UNITS
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.llvm.loaded_kernels import kernel_address
 from sardonyx._src.compile.pipeline import compile_model
@@ -37,7 +38,14 @@ from sardonyx._src.compile.program.program import (
     Program,
 )
 from sardonyx._src.compile.program.size_functions import evaluate_dim
-from sardonyx._src.compile.program.step import ArgumentSlot, Kernel, KernelArgument, Step
+from sardonyx._src.compile.program.step import (
+    ArgumentSlot,
+    Kernel,
+    KernelArgument,
+    RecordSlot,
+    Step,
+    TensorAddress,
+)
 from sardonyx._src.compile.program.tensor import Buffer, TensorView
 from sardonyx._src.interp.run_state import Frame, RandomSource, RunState
 from sardonyx._src.ir.dims import Expr, Known
@@ -84,6 +92,12 @@ class GuardedBuffer(GuardedMemory):
         return bool((self.pages[self.padding] == GARBAGE).all())
 
 
+def symbols_of(argument: KernelArgument) -> frozenset[str]:
+    """The symbols that an argument depends on: a number, or the address of a tensor's first element."""
+    size = argument.offset if isinstance(argument, TensorView) else argument
+    return size.symbols() if isinstance(size, Expr) else frozenset()
+
+
 class GuardedProgram:
     """The guarded buffers of a program in one run, with sizes from the lengths of its inputs."""
 
@@ -95,6 +109,7 @@ class GuardedProgram:
         self.memories: dict[Buffer, GuardedBuffer] = {}
         self.arguments: dict[int, Arguments] = {}  # by action
         self.changed_slots: set[tuple[int, int]] = set()  # arguments that kernels store: action, and number
+        self.records: dict[int, Arguments] = {}  # by action, what kernels store in them
         self.numbers = {id(action): i for i, action in enumerate(program.actions)}
         self.rng = np.random.default_rng(seed)
 
@@ -149,6 +164,7 @@ class GuardedProgram:
         rights_of = {t.buffer: READ for t in step.reads} | {t.buffer: WRITE for t in step.writes}
         for buffer, rights in rights_of.items():
             self.get_memory(buffer).allow(rights)
+        self.verify_units(step)
         for first, last in self.random_partition(self.evaluate_dim(step.units)):
             if self.checks:
                 self.run_checked(step, arguments, rights_of, scratch, first, last)
@@ -161,6 +177,15 @@ class GuardedProgram:
             )
             self.get_memory(buffer).allow(NONE)
         assert scratch.has_intact_padding(), f"{step.nodes} write out of the bounds of their scratch memory"
+        if step.binds is not None:
+            counts = step.binds.counts.items()
+            self.lengths |= {name: int(self.read_tensor(count).item()) for name, count in counts}
+
+    def verify_units(self, step: Step) -> None:
+        """Asserts that the step that binds local sizes has stored the units of work."""
+        if not self.program.local_symbols.isdisjoint(symbols_of(step.units)):
+            stored = self.records[self.numbers[id(step)]][UNITS]
+            assert stored == self.evaluate_dim(step.units), f"{step.nodes} have {stored} units"
 
     def next_distance(self, action: Action) -> int:
         """The distance in actions to the next action."""
@@ -180,7 +205,7 @@ class GuardedProgram:
         table = Table()
         table.allow(arguments.ctypes.data, arguments.nbytes, writes=False)
         for address, argument in zip(arguments.tolist(), step.args, strict=False):
-            if isinstance(argument, ArgumentSlot):
+            if isinstance(argument, ArgumentSlot | RecordSlot):
                 table.allow(address, SLOT_BYTES, writes=True)
         table.allow(scratch.address, len(scratch.bytes), writes=True)
         for buffer in rights_of:
@@ -194,36 +219,47 @@ class GuardedProgram:
 
     def violates_guard(self) -> bool:
         """Whether the program rejects the run for sizes that are bound so far: a relation does not hold, or a dim is negative."""
-        unbound = self.program.stages.keys() - self.lengths.keys()
+        unbound = (self.program.stages.keys() | self.program.local_symbols) - self.lengths.keys()
         tensors = {tensor for action in self.program.actions for tensor in (*action.reads, *action.writes)}
         dims = {dim for tensor in tensors for dim in tensor.shape if isinstance(dim, Expr)}
         if any(self.evaluate_dim(dim) < 0 for dim in dims if not dim.symbols() & unbound):
             return True
         return any(
             self.evaluate_dim(guard.left) != self.evaluate_dim(guard.right)
-            for guard in self.program.guards
+            for guard in (*self.program.guards, *self.program.local_guards)
             if not any(isinstance(dim, Expr) and dim.symbols() & unbound for dim in (guard.left, guard.right))
         )
 
     def encode_arguments(self, action: int) -> Arguments:
         """The argument slots of a step, with those that a kernel has changed."""
-        step = self.program.actions[action]
+        step, array = self.program.actions[action], self.argument_array(action)
         assert isinstance(step, Step), f"{step} has no arguments"
-        array = self.arguments.setdefault(action, np.zeros(max(len(step.args), 1), np.int64))
         for i, argument in enumerate(step.args):
             if (action, i) not in self.changed_slots:
                 array[i] = self.encode_argument(argument, action)
+            elif not self.program.local_symbols.isdisjoint(symbols_of(argument)):
+                assert array[i] == self.encode_argument(argument, action), f"argument {i} of {step.nodes}"
         return array
+
+    def argument_array(self, action: int) -> Arguments:
+        """The memory of the argument slots of a step."""
+        step = self.program.actions[action]
+        assert isinstance(step, Step), f"{step} has no arguments"
+        return self.arguments.setdefault(action, np.zeros(max(len(step.args), 1), np.int64))
 
     def encode_argument(self, arg: KernelArgument, action: int) -> int:
         if isinstance(arg, ArgumentSlot):
             target = action + arg.distance
-            array = self.encode_arguments(target)
             self.changed_slots.add((target, arg.index))
-            return int(array.ctypes.data) + arg.index * SLOT_BYTES
-        if not isinstance(arg, TensorView):
-            return self.evaluate_dim(arg)
-        return self.get_memory(arg.buffer).address + self.evaluate_dim(arg.offset) * arg.dtype.numpy.itemsize
+            return int(self.argument_array(target).ctypes.data) + arg.index * SLOT_BYTES
+        if isinstance(arg, RecordSlot):
+            record = self.records.setdefault(action + arg.distance, np.zeros(RECORD_SLOTS, np.int64))
+            return int(record.ctypes.data) + arg.slot * SLOT_BYTES
+        tensor = arg.tensor if isinstance(arg, TensorAddress) else arg
+        if not isinstance(tensor, TensorView):
+            return self.evaluate_dim(tensor)
+        offset = self.evaluate_dim(tensor.offset) * tensor.dtype.numpy.itemsize
+        return self.get_memory(tensor.buffer).address + offset
 
     def random_partition(self, units: int) -> Iterator[tuple[int, int]]:
         boundaries = (

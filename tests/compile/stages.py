@@ -20,6 +20,7 @@ from sardonyx._src.compile.partition.region import Region
 from sardonyx._src.compile.partition.scope import RegionGraph
 from sardonyx._src.compile.partition.verify import verify_regions
 from sardonyx._src.compile.pipeline import partition_model
+from sardonyx._src.compile.program.local_sizes import compile_bindings
 from sardonyx._src.compile.program.memory_plan import MemoryPlan, plan_memory
 from sardonyx._src.compile.program.program import Program
 from sardonyx._src.compile.program.verify import verify_program
@@ -77,7 +78,7 @@ def compile_stages(model: Model, target: Target = AVX2) -> Stages:
     laid_out = assign_layouts(regions)
     verify_layouts(laid_out)
     with no_compilation():
-        program = lower(laid_out, target)
+        program = compile_bindings(lower(laid_out, target))
     verify_program(program)
     plan = plan_memory(program)
     verify_memory_plan(program, plan)

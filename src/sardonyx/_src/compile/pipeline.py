@@ -21,6 +21,7 @@ from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.layouts.assignment import assign_layouts
 from sardonyx._src.compile.layouts.laid_out import LaidOutGraph
 from sardonyx._src.compile.layouts.verify import verify_layouts
+from sardonyx._src.compile.llvm.loaded_kernels import compile_kernel_async
 from sardonyx._src.compile.lower.lowering import lower
 from sardonyx._src.compile.partition.partition import partition
 from sardonyx._src.compile.partition.registry import is_supported
@@ -32,6 +33,7 @@ from sardonyx._src.compile.program.defects import RefusedRegions, typed_defects
 from sardonyx._src.compile.program.early_updates import advance_updates
 from sardonyx._src.compile.program.encoding import encode_program
 from sardonyx._src.compile.program.executable import Executable
+from sardonyx._src.compile.program.local_sizes import compile_bindings
 from sardonyx._src.compile.program.memory_plan import plan_memory
 from sardonyx._src.compile.program.precision import EXACT, Precision
 from sardonyx._src.compile.program.recomputation import goal_of, recompute
@@ -114,7 +116,10 @@ def compile_prepared(
     if verify:
         with typed_defects("verify layouts"):
             verify_layouts(laid_out)
-    program = advance_updates(lower(laid_out, target))
+    program = compile_bindings(advance_updates(lower(laid_out, target)))
+    for step in program.steps:
+        if step.binds is not None:
+            compile_kernel_async(step.kernel)
     goal = goal_of(prepared.model.metadata)
     if goal is not None:
         program = recompute(program, goal)

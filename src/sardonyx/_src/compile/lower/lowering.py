@@ -25,9 +25,10 @@ from sardonyx._src.compile.prepare.graph_info import has_room
 from sardonyx._src.compile.program.assumptions import Observation, observation_of
 from sardonyx._src.compile.program.defects import DEFECTS, RefusedRegions
 from sardonyx._src.compile.program.guards import Guard
+from sardonyx._src.compile.program.local_sizes import UNKNOWN_BINDING, reserve_memory
 from sardonyx._src.compile.program.program import Action, BindSizes, FallbackOp, Program
 from sardonyx._src.compile.program.size_limits import can_describe_memory
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program.step import Step, sizes_of
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, dense_temporary
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Expr, Known
@@ -96,18 +97,6 @@ def collect_guards(laid_out: LaidOutGraph) -> dict[Guard, None]:
     return dict.fromkeys(laid_out.graph.scope.prepared.guards) | dict(laid_out.guards)
 
 
-def sizes_of(step: Step) -> Iterator[Known]:
-    """All sizes, strides and offsets that the encoding of a step or the memory plan computes."""
-    yield step.units
-    yield step.scratch
-    tensors = (*step.reads, *step.writes, *(arg for arg in step.args if isinstance(arg, TensorView)))
-    yield from (arg for arg in step.args if isinstance(arg, int | Expr))
-    for tensor in tensors:
-        yield from tensor.shape
-        yield tensor.offset
-        yield tensor.buffer.size
-
-
 def can_be_encoded(step: Step, item: LayoutItem) -> bool:
     """Whether all sizes of a step can be expressed and describe memory.
 
@@ -133,13 +122,14 @@ class Lowering:
     """What lowerings share: the target, the status block (`executor.status`), and constants.
 
     oversized: the nodes to refuse so that the sizes of all steps can be expressed.  defects: those to refuse because their
-    lowering failed, with the exception.
+    lowering failed, with the exception.  local_sizes: the symbols that steps bind so far (`program.local_sizes`).
     """
 
     def __init__(self, target: Target, constants: ConstantPool) -> None:
         self.target, self.constants = target, constants
         self.oversized: set[Node] = set()
         self.defects: dict[Node, Exception] = {}
+        self.local_sizes: set[str] = set()
         buffer = Buffer("status", status.STATUS_SLOTS * status.SLOT_BYTES, "status")
         self.status = TensorView(DataType.INT64, (1,), (1,), buffer)
 
@@ -156,12 +146,21 @@ class Lowering:
         return actions
 
     def compile_item(self, item: LayoutItem) -> Iterator[Action]:
-        """The actions of an item; their kernels start to compile at once."""
-        for action in self.lower_item(item):
+        """The actions of an item; their kernels start to compile at once.
+
+        An item that binds sizes without a bound on the memory that they take is refused.
+        """
+        lowered = [*self.lower_item(item)]
+        actions = reserve_memory(lowered)
+        if actions is None:
+            self.oversized |= nodes_to_refuse(item)
+            actions = lowered
+        for action in actions:
             if isinstance(action, Step):
                 if not can_be_encoded(action, item):
                     self.oversized |= nodes_to_refuse(item)
-                compile_kernel_async(action.kernel)
+                if action.kernel is not UNKNOWN_BINDING:
+                    compile_kernel_async(action.kernel)
             yield action
 
     def lower_item(self, item: LayoutItem) -> Iterator[Action]:

@@ -88,7 +88,7 @@ def can_be_executed(region: Region[object], scope: Scope) -> bool:
     """Whether no node is refused, guards can be computed, and the sizes of all results are known before the region is executed.
 
     A node whose execution tells sizes must be a region of its own, and either bind them or provide its results in Python, as a
-    loop can.
+    loop can that is in no other one.
     """
     if not scope.refused.isdisjoint(region.nodes):
         return False
@@ -96,4 +96,5 @@ def can_be_executed(region: Region[object], scope: Scope) -> bool:
         return False
     computed = {value for node in region.nodes for value in node.outputs if scope.data_dependent_axes(value)}
     is_single = len(region.nodes) == 1
-    return not computed or (is_single and (region.binds_sizes or computed.isdisjoint(region.results)))
+    is_in_python = scope.binds_in_python and computed.isdisjoint(region.results)
+    return not computed or (is_single and (region.binds_sizes or is_in_python))

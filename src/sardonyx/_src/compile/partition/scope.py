@@ -29,7 +29,10 @@ class Scope(GraphInfo):
     matcher being tried relies on; they become the guards of its region, or are dropped with it.  folded_constants: what
     matchers computed from the constant operands of a node.  refused: nodes that no region but a fallback may
     have.  defects: the nodes whose matchers failed, with the exception, subgraphs included.
+    binds_in_python: whether a run may return to Python to bind data-dependent sizes.
     """
+
+    binds_in_python = True
 
     def __init__(
         self,

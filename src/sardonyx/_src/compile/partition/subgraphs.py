@@ -25,6 +25,8 @@ class SubgraphScope(Scope):
     read, and for a node that is not native.
     """
 
+    binds_in_python = False
+
     def __init__(self, parent: Scope, graph: Graph) -> None:
         super().__init__(parent.prepared, parent.target, graph, parent.refused)
         self.defects = parent.defects

@@ -51,7 +51,8 @@ class RegionVerifier:
             self.verify_region(region)
             self.computed.update(self.results_of(region))
             outputs = (value for node in region.nodes for value in node.outputs)
-            self.computed.update(value for value in outputs if self.scope.data_dependent_axes(value))
+            if self.scope.binds_in_python:
+                self.computed.update(value for value in outputs if self.scope.data_dependent_axes(value))
         for value in self.scope.outputs:
             assert self.is_available(value), f"no region computes the output {value.name}"
 
@@ -127,9 +128,10 @@ class RegionVerifier:
     def is_read_outside(self, value: Value, region: Region[object]) -> bool:
         """Whether kernels of another region or a caller read a value, which is not known without this region.
 
-        Python holds what has data-dependent sizes.
+        Python holds what has data-dependent sizes, except in subgraphs.
         """
-        if self.is_known(value) or self.scope.data_dependent_axes(value):
+        is_in_python = self.scope.binds_in_python and self.scope.data_dependent_axes(value)
+        if self.is_known(value) or is_in_python:
             return False
         consumers = set(self.scope.consumers(value)) - set(region.nodes)
         is_read = any(node in self.region_of or node.graph is not self.scope.graph for node in consumers)

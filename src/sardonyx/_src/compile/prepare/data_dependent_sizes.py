@@ -3,11 +3,13 @@
 Inference knows the rank of such a result, and leaves the dim open or makes a symbol for it.  Each such dim in the graph of a
 model becomes a symbol, whose value a run reads from the shape of the result (`compile.program.program.BindSizes`).  So what follows is compiled,
 with sizes that depend on that symbol.
+
+Symbols of a subgraph mean nothing outside of it: steps bind them anew whenever it is executed (`compile.program.local_sizes`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 
 from sardonyx._src.errors import InferenceError
 from sardonyx._src.infer.incremental import RejectionRecorder
@@ -16,13 +18,15 @@ from sardonyx._src.infer.plan import InferencePlan
 from sardonyx._src.ir.dims import Dim, Expr, symbol
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.types import TensorType, Type
+from sardonyx._src.ops.registry import find
 
 
 class DataDependentSizes(RejectionRecorder):
     """An observer of inference that binds every dim of a node's result that sizes of inputs do not determine to a symbol.
 
     axes: for each value that has such dims, their axes, each with its symbol; results of one node may have the same symbol.
-    Only results in `graph` are concerned: nothing binds sizes in subgraphs.
+    bound: for each graph, the symbols that its nodes bind.  first_results: of nodes whose results have equal dims, the first, by
+    what these depend on.
     """
 
     def __init__(self, graph: Graph, names: Collection[str], ranks: Mapping[str, int]) -> None:
@@ -30,7 +34,10 @@ class DataDependentSizes(RejectionRecorder):
         super().__init__()
         self.graph = graph
         self.names, self.ranks = set(names), ranks
+        self.sizes = frozenset(names)
         self.axes: dict[Value, dict[int, str]] = {}
+        self.bound: dict[Graph, set[str]] = {}
+        self.first_results: dict[Hashable, Value] = {}
 
     def on_node(
         self,
@@ -41,13 +48,25 @@ class DataDependentSizes(RejectionRecorder):
         error: InferenceError | None,
     ) -> Sequence[Type | None]:
         types = super().on_node(contexts, node, plan, types, error)
-        if node.graph is not self.graph:
+        if node.graph is not self.graph and not self.is_local_source(node):
             return types
-        known = frozenset(self.names)
+        known = self.visible(node.graph)
         return [
             self.close(value, type_, known) if value.name else type_
             for value, type_ in zip(node.outputs, types, strict=False)
         ]
+
+    def is_local_source(self, node: Node) -> bool:
+        """Whether a node of a subgraph, and no input of it, is why sizes are not known."""
+        inputs = (value.type for value in node.inputs if value is not None)
+        return self.graph in enclosing(node.graph) and all(
+            isinstance(type_, TensorType) and type_.shape is not None and None not in type_.shape
+            for type_ in inputs
+        )
+
+    def visible(self, graph: Graph | None) -> frozenset[str]:
+        """The symbols that are bound in a graph so far, or around it."""
+        return self.sizes.union(*(self.bound.get(outer, ()) for outer in enclosing(graph)))
 
     def close(self, value: Value, type_: Type | None, known: frozenset[str]) -> Type | None:
         """The type with symbols for all dims that depend on others than the known ones, or are open."""
@@ -67,13 +86,55 @@ class DataDependentSizes(RejectionRecorder):
         return type_ if dims == type_.shape else TensorType(type_.dtype, dims)
 
     def bind(self, value: Value, axis: int, dim: Dim) -> Dim:
-        """The symbol for the length of an axis: the one that inference has made for it, or a new one."""
+        """The symbol for the length of an axis: the one that inference has made for it, or a new one.
+
+        A node of a loop's body may be reported several times; its symbol remains.
+        """
+        axes = self.axes.setdefault(value, {})
         names = dim.symbols() if isinstance(dim, Expr) else frozenset()
         name = next(iter(names), "")
-        if dim != symbol(name):
-            name = f"{value.name}.{axis}"
-            while name in self.names:
-                name += "'"
+        equal = self.axes.get(self.first_result(value), {})
+        if equal is not axes and axis in equal:
+            name = equal[axis]
+        elif dim != symbol(name) or self.is_local(name):
+            name = axes.get(axis) or self.new_name(f"{value.name}.{axis}")
         self.names.add(name)
-        self.axes.setdefault(value, {})[axis] = name
+        axes[axis] = name
+        graph = value.producer.graph if value.producer is not None else self.graph
+        self.bound.setdefault(graph or self.graph, set()).add(name)
         return symbol(name)
+
+    def first_result(self, value: Value) -> Value:
+        """The first result in a subgraph that has the same dims as this one: of the same operator, with the same parameters, of data
+        with the same dims."""
+        node = value.producer
+        operator = None if node is None else find(node.domain, node.op_type)
+        if (
+            node is None
+            or node.graph is self.graph
+            or node.attributes
+            or not (operator and operator.parameters)
+        ):
+            return value
+        key: list[Hashable] = [node.graph, node.domain, node.op_type, node.outputs.index(value)]
+        for i, operand in enumerate(node.inputs):
+            is_data = operand is not None and i not in operator.parameters
+            type_ = operand.type if operand is not None else None
+            key.append(type_.shape if is_data and isinstance(type_, TensorType) else operand)
+        return self.first_results.setdefault(tuple(key), value)
+
+    def new_name(self, name: str) -> str:
+        while name in self.names:
+            name += "'"
+        return name
+
+    def is_local(self, name: str) -> bool:
+        """Whether a symbol is bound in a subgraph, and means nothing outside of it."""
+        return any(name in names for graph, names in self.bound.items() if graph is not self.graph)
+
+
+def enclosing(graph: Graph | None) -> Iterator[Graph]:
+    """A graph, and those that it is in."""
+    while graph is not None:
+        yield graph
+        graph = None if graph.parent is None else graph.parent.graph

@@ -32,7 +32,7 @@ class GraphInfo:
         self.model, self.facts = prepared.model, prepared.facts
         self.graph: Graph = graph or prepared.model.graph
         self.sizes, self.data_dependent_sizes = prepared.sizes, prepared.data_dependent_sizes
-        self.symbols = set(self.sizes).union(*(axes.values() for axes in self.data_dependent_sizes.values()))
+        self.symbols = prepared.visible_symbols(self.graph)
         self.outputs = dict.fromkeys(self.graph.outputs)
         self.order = {node: i for i, node in enumerate(self.graph.nodes)}
         self._shapes: dict[

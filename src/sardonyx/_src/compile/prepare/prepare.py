@@ -10,7 +10,7 @@ from typing import TypeVar
 from sardonyx._src.compile.prepare.assumed_branches import assume_branches, drop_known_conditions
 from sardonyx._src.compile.prepare.assumed_elements import assume_elements
 from sardonyx._src.compile.prepare.class_numbers import number_classes
-from sardonyx._src.compile.prepare.data_dependent_sizes import DataDependentSizes
+from sardonyx._src.compile.prepare.data_dependent_sizes import DataDependentSizes, enclosing
 from sardonyx._src.compile.prepare.decompose import decompose_nodes
 from sardonyx._src.compile.prepare.legacy_opsets import newest_versions_are_equivalent
 from sardonyx._src.compile.prepare.merge_convolutions import merge_convolutions
@@ -61,7 +61,8 @@ class PreparedModel:
 
     facts: types, shapes and known elements of its values.  sizes: for each symbol of its shapes, the input and the axis
     whose length it is.  data_dependent_sizes: for each value of which a run tells sizes, the axes with
-    their symbols.  guards: what the program relies on of the sizes of inputs.
+    their symbols, each of which has a meaning in the graph of the value alone, and in those inside of it.
+    guards: what the program relies on of the sizes of inputs.
     precision: of the factors of float32 products.
     """
 
@@ -72,6 +73,16 @@ class PreparedModel:
     assumed_branches: Mapping[str, BranchTaken]
     guards: Collection[Guard] = ()
     precision: Precision = EXACT
+
+    def visible_symbols(self, graph: Graph) -> set[str]:
+        """The symbols of the sizes of inputs, and of those that are bound in a graph or around it."""
+        visible = set(enclosing(graph))
+        bound = (
+            axes.values()
+            for value, axes in self.data_dependent_sizes.items()
+            if value.producer is not None and value.producer.graph in visible
+        )
+        return set(self.sizes).union(*bound)
 
 
 def prepare_model(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sardonyx._src.compile.program.guards import Guard
-from sardonyx._src.compile.program.step import ArgumentSlot, KernelArgument
+from sardonyx._src.compile.program.step import ArgumentSlot, KernelArgument, RecordSlot, TensorAddress
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Expr, Known
 from sardonyx._src.ir.types import shape_text
@@ -49,6 +49,10 @@ class ProgramFormatter:
             return self.format_tensor(argument)
         if isinstance(argument, ArgumentSlot):
             return f"argument {argument.index} of the step {argument.distance} later"
+        if isinstance(argument, RecordSlot):
+            return f"slot {argument.slot} of the record of the step {argument.distance} later"
+        if isinstance(argument, TensorAddress):
+            return f"address of {self.format_tensor(argument.tensor)}"
         return str(self.substitute(argument))
 
     def format_guard(self, guard: Guard) -> str:

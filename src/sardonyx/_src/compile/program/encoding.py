@@ -24,9 +24,16 @@ from sardonyx._src.compile.executor.pool_layout import (
     WEIGHT,
 )
 from sardonyx._src.compile.program.memory_plan import MemoryPlan
-from sardonyx._src.compile.program.program import Program
+from sardonyx._src.compile.program.program import Program, depends_on
 from sardonyx._src.compile.program.size_limits import fits_int64
-from sardonyx._src.compile.program.step import ArgumentSlot, Kernel, KernelArgument, Step
+from sardonyx._src.compile.program.step import (
+    ArgumentSlot,
+    Kernel,
+    KernelArgument,
+    RecordSlot,
+    Step,
+    TensorAddress,
+)
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, element_bytes
 from sardonyx._src.ir.dims import Expr, Known, has_opaque_part, symbol
 
@@ -43,6 +50,7 @@ class Encoding:
     extra_bases: the indices of bases other than the four common ones: buffers and kernels.
     scratch_sizes: bytes of scratch memory for each thread, of the steps that need any.
     argument_starts: the slot of the first argument of each action.
+    local: the symbols that steps bind, which store what depends on them (`local_sizes`); it is encoded as 0.
     oversized: the number of slots whose numbers no i64 can hold.  They are encoded as 0, and count as violations of the
     size function, so that no run reads them.
     """
@@ -54,6 +62,7 @@ class Encoding:
     scratch_sizes: list[Known] = field(default_factory=list)
     oversized: int = 0
     argument_starts: list[int] = field(default_factory=list)
+    local: frozenset[str] = frozenset()
 
     def base_index(self, base: RelocationBase) -> int:
         """The index of a base, assigned at its first use."""
@@ -68,7 +77,9 @@ class Encoding:
         self.values[index], self.bases[index] = self.check_number(value), base
 
     def check_number(self, value: Known) -> Known:
-        """The value; 0 in place of a number that no slot can hold, which is counted."""
+        """The value; 0 in place of one that a step stores, and of a number that no slot can hold, which is counted."""
+        if self.local and depends_on(value, self.local):
+            return 0
         if isinstance(value, Expr) or fits_int64(value):
             return value
         self.oversized += 1
@@ -78,6 +89,10 @@ class Encoding:
         """The value and base of an argument of an action: of a number, or of the address of a tensor's first element."""
         if isinstance(argument, ArgumentSlot):
             return 8 * (self.argument_starts[action + argument.distance] + argument.index), SLOTS_BASE
+        if isinstance(argument, RecordSlot):
+            return 8 * (RECORD_SLOTS * (action + argument.distance) + argument.slot), SLOTS_BASE
+        if isinstance(argument, TensorAddress):
+            argument = argument.tensor
         if not isinstance(argument, TensorView):
             return argument, NO_BASE
         offset = argument.offset * element_bytes(argument.dtype)
@@ -103,10 +118,7 @@ class Encoding:
         self.set_slot(start + KERNEL, 0, self.base_index(step.kernel))
         self.set_slot(start + ARGS, 8 * len(self.values), SLOTS_BASE)
         self.set_slot(start + UNITS, step.units)
-        weight = (step.flops + step.bytes_accessed * FLOPS_PER_BYTE) // FLOPS_PER_NANOSECOND
-        if not isinstance(weight, int) and has_opaque_part(weight):
-            weight = MAX_WEIGHT  # only the division of work among threads depends on it
-        self.set_slot(start + WEIGHT, min(weight, MAX_WEIGHT) if isinstance(weight, int) else weight)
+        self.set_slot(start + WEIGHT, weight_of(step))
         if step.scratch != 0:
             self.scratch_sizes.append(step.scratch)
         if step.jump is not None:
@@ -119,9 +131,17 @@ class Encoding:
             self.append(*self.encode_argument(argument, action))
 
 
+def weight_of(step: Step) -> Known:
+    """The estimated nanoseconds of a step; an expression need not fit a slot."""
+    weight = (step.flops + step.bytes_accessed * FLOPS_PER_BYTE) // FLOPS_PER_NANOSECOND
+    if not isinstance(weight, int) and has_opaque_part(weight):
+        weight = MAX_WEIGHT  # only the division of work among threads depends on it
+    return min(weight, MAX_WEIGHT) if isinstance(weight, int) else weight
+
+
 def encode_program(program: Program, plan: MemoryPlan) -> Encoding:
     """Encodes a program; the records of actions that Python executes are zeros."""
-    encoding = Encoding(plan)
+    encoding = Encoding(plan, local=program.local_symbols)
     for _ in range(RECORD_SLOTS * len(program.actions)):
         encoding.append(0)
     counts = [len(action.args) if isinstance(action, Step) else 0 for action in program.actions]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -11,7 +11,7 @@ from sardonyx._src.compile.program.guards import Guard
 from sardonyx._src.compile.program.precision import EXACT, Precision
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView
-from sardonyx._src.ir.dims import Known
+from sardonyx._src.ir.dims import Expr, Known
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.model import Model
 
@@ -109,7 +109,8 @@ class Program:
 
     sizes: for each symbolic dim, the input and axis that has this length; data-dependent sizes are not among them.  inputs: the tensors of the inputs that
     native steps read.  outputs: the tensor of each output, or None if a fallback op computes it.
-    status: the status block.  guards: the relations between dims that every run checks.
+    status: the status block.  guards: the relations between dims that every run checks.  local_guards: those that steps check,
+    of the sizes that they bind.
     assumed_branches: the outputs that are conditions, by name, with the branches that they must choose.
     observations: what runs can tell of fallback ops, for which a program could be specialised.  parameters: the inputs of whose
     elements fallback ops make such use that one could be specialised for them.
@@ -127,6 +128,12 @@ class Program:
     observations: Mapping[Node, Observation] = field(default_factory=dict)
     parameters: tuple[str, ...] = ()
     precision: Precision = EXACT
+    local_guards: tuple[Guard, ...] = ()
+
+    @property
+    def local_symbols(self) -> frozenset[str]:
+        """The symbols of sizes that steps bind for those after them."""
+        return local_symbols(self.actions)
 
     @property
     def steps(self) -> list[Step]:
@@ -169,6 +176,17 @@ class Program:
     def is_static(self) -> bool:
         """Whether all sizes are known at compile time."""
         return not self.stages
+
+
+def local_symbols(actions: Iterable[Action]) -> frozenset[str]:
+    """The symbols of sizes that steps among the actions bind."""
+    bound = (action.binds.limits for action in actions if isinstance(action, Step) and action.binds)
+    return frozenset().union(*bound)
+
+
+def depends_on(size: object, symbols: Collection[str]) -> bool:
+    """Whether a size, or another argument of a kernel, is an expression of one of the symbols."""
+    return isinstance(size, Expr) and not size.symbols().isdisjoint(symbols)
 
 
 def stage_of(size: Known, stages: Mapping[str, int]) -> int:

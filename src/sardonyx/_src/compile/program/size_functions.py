@@ -9,107 +9,32 @@ and integer overflows.  If it is not 0, nothing may be run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import reduce
+from collections.abc import Iterable, Mapping, Sequence
 
-from sardonyx._src.compile.codegen.blocks import I64, BlockBuilder
-from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen.blocks import I64
+from sardonyx._src.compile.codegen.builder import LLVMValue
+from sardonyx._src.compile.program.dim_builder import DimBuilder
 from sardonyx._src.compile.program.encoding import Encoding
 from sardonyx._src.compile.program.lazy_constants import CACHE_LINE_BYTES
 from sardonyx._src.compile.program.program import Program, stage_of
-from sardonyx._src.compile.program.size_limits import MAX_INT64, MIN_INT64, fits_int64
+from sardonyx._src.compile.program.size_limits import MAX_INT64, fits_int64
 from sardonyx._src.ir.dims import Expr, Known, evaluate
-from sardonyx._src.ir.dims.atoms import Atom, DimCall, Symbol
 
 ALL_STAGES = MAX_INT64  # every length is known
 
 
-class SizeFunctionBuilder(BlockBuilder):
-    """Emits dim expressions as i64 arithmetic, each subexpression once."""
+class SizeFunctionBuilder(DimBuilder):
+    """Emits a size function, whose parameters are `lengths` and `values`."""
 
     def __init__(self, stages: Mapping[str, int]) -> None:
         """stages: the stage of each symbol, in the order of the lengths."""
-        super().__init__(has_fma=False)
-        self.stages, self.stage = dict(stages), 0
-        self.symbols: dict[str, LLVMValue] = {}
-        self.emitted: dict[Expr | DimCall, LLVMValue] = {}
-        self.overflows: list[
-            tuple[int, LLVMValue]
-        ] = []  # stage, and an i1, of each sum, product and quotient
-        self.constant_violations = 0  # constants and factors that no i64 can hold
+        super().__init__(stages)
         for i, name in enumerate(stages):
             pointer = self.gep("%lengths", self.constant(i, I64), "i64")
             self.symbols[name] = self.emit(I64, f"load i64, ptr {pointer}")
         if any(stages.values()):
             pointer = self.gep("%lengths", self.constant(len(stages), I64), "i64")
             self.known_stage = self.emit(I64, f"load i64, ptr {pointer}")
-
-    def emit_dim(self, dim: Known) -> LLVMValue:
-        if not isinstance(dim, Expr):
-            return self.emit_number(dim)
-        if dim not in self.emitted:
-            with self.at_stage(stage_of(dim, self.stages)):
-                terms = [self.emit_term(monomial, factor) for monomial, factor in dim.terms.items()]
-                self.emitted[dim] = reduce(lambda a, b: self.emit_checked("sadd", a, b), terms)
-        return self.emitted[dim]
-
-    @contextmanager
-    def at_stage(self, stage: int) -> Iterator[None]:
-        """Attributes the overflows of what is emitted to a stage."""
-        outer, self.stage = self.stage, stage
-        yield
-        self.stage = outer
-
-    def emit_number(self, number: int) -> LLVMValue:
-        """A constant; one that an i64 cannot hold is recorded, since LLVM would truncate it."""
-        if fits_int64(number):
-            return self.constant(number, I64)
-        self.constant_violations += 1
-        return self.constant(0, I64)
-
-    def emit_term(self, monomial: Sequence[Atom], factor: int) -> LLVMValue:
-        factors = [self.emit_atom(atom) for atom in monomial]
-        if factor != 1 or not factors:
-            factors.append(self.emit_number(factor))
-        return reduce(lambda a, b: self.emit_checked("smul", a, b), factors)
-
-    def emit_checked(self, operation: str, a: LLVMValue, b: LLVMValue) -> LLVMValue:
-        """A sum or product (`sadd`, `smul`); an overflow is recorded, since a buffer of the wrapped size would be too small."""
-        self.declarations[f"declare {{i64, i1}} @llvm.{operation}.with.overflow.i64(i64, i64)"] = None
-        self._count += 1
-        pair = f"%o{self._count}"
-        self.lines.append(f" {pair} = call {{i64, i1}} @llvm.{operation}.with.overflow.i64({a}, {b})")
-        overflow = self.emit(LLVMType("i1"), f"extractvalue {{i64, i1}} {pair}, 1")
-        self.overflows.append((self.stage, overflow))
-        return self.emit(I64, f"extractvalue {{i64, i1}} {pair}, 0")
-
-    def emit_atom(self, atom: Atom) -> LLVMValue:
-        if isinstance(atom, Symbol):
-            return self.symbols[atom.name]
-        assert isinstance(atom, DimCall), f"size must be an expression of dims; got {atom}"
-        if atom not in self.emitted:
-            with self.at_stage(max(stage_of(arg, self.stages) for arg in atom.args)):
-                args = [self.emit_dim(arg) for arg in atom.args]
-                self.emitted[atom] = reduce(lambda a, b: self.emit_call(atom.op, a, b), args)
-        return self.emitted[atom]
-
-    def emit_call(self, op: str, a: LLVMValue, b: LLVMValue) -> LLVMValue:
-        """`max`, `min`, or Python's `//` and `%`, where a zero divisor counts as 1."""
-        match op:
-            case "max":
-                return self.select(a < b, b, a)
-            case "min":
-                return self.select(a < b, a, b)
-        overflows = a.eq(MIN_INT64) & b.eq(-1)
-        self.overflows.append((self.stage, overflows))
-        divisor = self.select(b.eq(0) | overflows, 1, b)  # either division would trap
-        quotient = self.emit(I64, f"sdiv {a}, {divisor.name}")
-        remainder = a - quotient * divisor
-        rounds_down = remainder.ne(0) & ((remainder ^ divisor) < 0)
-        if op == "//":
-            return self.select(rounds_down, quotient - 1, quotient)
-        return self.select(rounds_down, remainder + divisor, remainder)
 
     def align_to_cache_line(self, size: LLVMValue) -> LLVMValue:
         """A size in bytes rounded up to whole cache lines; 0 if it is negative."""
@@ -180,9 +105,11 @@ def sized_values(encoding: Encoding) -> list[Known]:
 
 
 def runtime_dims(program: Program) -> list[Known]:
-    """The symbolic dims of all tensors, which must not be negative."""
+    """The symbolic dims of all tensors, which must not be negative; steps check those that they bind (`local_sizes`)."""
     tensors = (t for action in program.actions for t in (*action.reads, *action.writes))
-    return list(dict.fromkeys(dim for tensor in tensors for dim in tensor.shape if isinstance(dim, Expr)))
+    dims = dict.fromkeys(dim for tensor in tensors for dim in tensor.shape if isinstance(dim, Expr))
+    local = program.local_symbols
+    return [dim for dim in dims if dim.symbols().isdisjoint(local)] if local else list(dims)
 
 
 def evaluate_sizes(

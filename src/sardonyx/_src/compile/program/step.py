@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.program.tensor import TensorView
-from sardonyx._src.ir.dims import Known
+from sardonyx._src.ir.dims import Expr, Known
 
 KernelSource: TypeAlias = Callable[[str, Target], str]
-KernelArgument: TypeAlias = "TensorView | Known | ArgumentSlot"
+KernelArgument: TypeAlias = "TensorView | Known | ArgumentSlot | RecordSlot | TensorAddress"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,34 @@ class ArgumentSlot:
 
     distance: int
     index: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecordSlot:
+    """The address of a slot of the tape's record (`executor.pool_layout`) of the step `distance` actions later."""
+
+    distance: int
+    slot: int
+
+
+@dataclass(frozen=True, slots=True)
+class TensorAddress:
+    """The address of a tensor's first element, as a number: a kernel stores it, and accesses no element."""
+
+    tensor: TensorView
+
+
+@dataclass(frozen=True, slots=True)
+class LocalSizes:
+    """Sizes that a step binds whenever it is executed, for the steps after it, as in each iteration of a loop.
+
+    counts: for each symbol, the tensor of one int64 that the step reads its value from.  limits: the greatest value of each.
+    at_most: pairs of sizes of which the first must be at most the second, as the memory that a tensor has.
+    """
+
+    counts: Mapping[str, TensorView]
+    limits: Mapping[str, Known]
+    at_most: tuple[tuple[Known, Known], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +98,7 @@ class Step:
     in_place: whether an output may share the memory of an input with the same strides and element size.
     jump: for control flow; other steps continue with the next one.
     row_groups: if units form a grid, so that threads divide the rows.
+    binds: the sizes that it binds for steps after it.
     """
 
     kernel: Kernel
@@ -84,7 +113,20 @@ class Step:
     in_place: bool = False
     jump: Jump | None = None
     row_groups: RowGroups | None = None
+    binds: LocalSizes | None = None
 
     def with_nodes(self, nodes: tuple[str, ...]) -> Step:
         """The same step, attributed to these nodes."""
         return replace(self, nodes=nodes)
+
+
+def sizes_of(step: Step) -> Iterator[Known]:
+    """All sizes, strides and offsets that the encoding of a step or the memory plan computes."""
+    yield step.units
+    yield step.scratch
+    tensors = (*step.reads, *step.writes, *(arg for arg in step.args if isinstance(arg, TensorView)))
+    yield from (arg for arg in step.args if isinstance(arg, int | Expr))
+    for tensor in tensors:
+        yield from tensor.shape
+        yield tensor.offset
+        yield tensor.buffer.size

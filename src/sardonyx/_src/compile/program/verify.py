@@ -12,19 +12,21 @@ from typing import TypeAlias
 from sardonyx._src.compile.program.guards import can_hold
 from sardonyx._src.compile.program.program import Action, Program, describe_action
 from sardonyx._src.compile.program.size_facts import SizeFacts
-from sardonyx._src.compile.program.step import ArgumentSlot, Step
+from sardonyx._src.compile.program.step import ArgumentSlot, RecordSlot, Step, TensorAddress
 from sardonyx._src.compile.program.tensor import Buffer, TensorView
 from sardonyx._src.compile.program.verify_bindings import verify_bindings
 from sardonyx._src.compile.program.verify_in_place import verify_in_place
+from sardonyx._src.compile.program.verify_local_sizes import verify_local_sizes
 from sardonyx._src.ir.dims import Expr, known_ge, symbol
 
+ARGUMENT_TYPES = (TensorView, int, Expr, ArgumentSlot, RecordSlot, TensorAddress)
 Where: TypeAlias = Callable[[], str]  # describes an action, for messages
 
 
 def verify_program(program: Program) -> None:
     """Asserts that on every path through a program buffers are written before they are read, and that its steps are valid."""
     previous: Action | None = None
-    facts = SizeFacts(program.guards)
+    facts = SizeFacts((*program.guards, *program.local_guards))
     for i, action in enumerate(program.actions):
         if isinstance(action, Step):
             where = partial(describe_action, program.actions, i)
@@ -35,6 +37,7 @@ def verify_program(program: Program) -> None:
         previous = action
     verify_inputs(program, facts)
     verify_bindings(program, partial(describe_action, program.actions))
+    verify_local_sizes(program)
     written = verify_order(program.actions)
     for value, tensor in program.outputs.items():
         is_written = tensor is None or tensor.buffer.role != "output" or tensor.buffer in written
@@ -65,9 +68,7 @@ def verify_step(step: Step, previous: Action | None, where: Where) -> None:
     if isinstance(previous, Step) and previous.nodes == step.nodes:
         declared.update(tensor.buffer for tensor in (*previous.reads, *previous.writes))
     for argument in step.args:
-        is_valid = isinstance(argument, TensorView | int | Expr | ArgumentSlot) and not isinstance(
-            argument, bool
-        )
+        is_valid = isinstance(argument, ARGUMENT_TYPES) and not isinstance(argument, bool)
         assert is_valid, f"{where()}: expected a tensor or a dim as argument, got {argument!r}"
         if isinstance(argument, TensorView):
             assert argument.buffer in declared, (
@@ -96,7 +97,10 @@ def verify_slots(actions: Sequence[Action], index: int) -> None:
         where, target = describe_action(actions, index), index + slot.distance
         assert index < target < len(actions), f"{where} changes arguments of action {target}"
         action = actions[target]
-        assert isinstance(action, Step) and isinstance(action.args[slot.index], TensorView), (
+        is_bound = (
+            isinstance(step, Step) and step.binds is not None
+        )  # `verify_local_sizes` knows what it stores
+        assert isinstance(action, Step) and (is_bound or isinstance(action.args[slot.index], TensorView)), (
             f"{where} changes argument {slot.index} of action {target}, which must be a tensor"
         )
 

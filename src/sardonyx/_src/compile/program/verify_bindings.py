@@ -16,7 +16,7 @@ from sardonyx._src.compile.program.program import (
     FallbackOp,
     Program,
 )
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program.step import LocalSizes, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Expr
 from sardonyx._src.ir.graph import Value
@@ -40,6 +40,8 @@ def verify_bindings(program: Program, describe: Callable[[int], str]) -> None:
                 held.update(action.buffers)
             case BindSizes():
                 bound.update(action.symbols.values())
+            case Step(binds=LocalSizes(limits=limits)):
+                bound.update(limits)
 
 
 def value_read(action: Action) -> Value | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program.program import depends_on, local_symbols
+from sardonyx._src.compile.program.step import Step, sizes_of
 from sardonyx._src.compile.program.tensor import Buffer
 
 
@@ -14,15 +15,18 @@ def split_invariant_steps(
 ) -> tuple[list[Step], list[Step]]:
     """The steps to execute before the loop, and those of an iteration; `varying` are further buffers that the loop writes.
 
-    A step is invariant if the loop writes nothing that it reads, and no other step writes its results.  Bodies with jumps
-    are left as they are, since distances count steps.
+    A step is invariant if the loop writes nothing that it reads, binds no size that it depends on, and no other step writes its
+    results.  Bodies with jumps are left as they are, since distances count steps.
     """
     if any(step.jump is not None for step in steps):
         return [], [*steps]
+    local = local_symbols(steps)
     writers = Counter([*varying, *(buffer for step in steps for buffer in written_buffers(step))])
     invariant: list[Step] = []
     for step in steps:
         results = written_buffers(step)
+        if local and any(depends_on(size, local) for size in sizes_of(step)):
+            continue
         if not any(writers[tensor.buffer] for tensor in step.reads) and all(
             buffer.role == "arena" and writers[buffer] == 1 for buffer in results
         ):

@@ -126,8 +126,12 @@ class LoopMatcher:
         self.scan_outputs.append(part)
 
     def accumulate_output(self, part: ScanSlice) -> None:
-        """Adds a scan output of unknown length, which is accumulated outside the program from buffers."""
-        require(not isinstance(self.scope, SubgraphScope) and self.body.shape(part.value) is not None)
+        """Adds a scan output of unknown length, which is accumulated outside the program from buffers.
+
+        The dims of its slices are the same in all iterations.
+        """
+        shape = require_value(self.body.shape(part.value))
+        require(not isinstance(self.scope, SubgraphScope) and all(map(self.scope.is_size, shape)))
         self.accumulated.append(part)
 
     def region(self, node: Node, trip_count: Known | Value | None, limit: int) -> Region[InlinedLoop]:

@@ -22,6 +22,7 @@ from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.lower.control_flow.loop_region import drop_axis
 from sardonyx._src.compile.lower.control_flow.state_updates import covers_buffer
+from sardonyx._src.compile.program.program import depends_on, local_symbols
 from sardonyx._src.compile.program.step import ArgumentSlot, Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, element_bytes
 
@@ -70,7 +71,8 @@ def move_slices(
             continue
         buffer = part.tensor.buffer
         is_computed = any(writes_buffer(step, buffer) for step in remaining if step is not copy)
-        if buffer not in moving and buffer not in states and is_computed != is_input:
+        is_free = buffer not in moving and buffer not in states and not has_local_views(steps, buffer)
+        if is_free and is_computed != is_input:
             moving[buffer] = part
             remaining = [step for step in remaining if step is not copy]
     if not moving:
@@ -88,6 +90,13 @@ def copy_of(part: SequenceSlice, steps: Sequence[Step], *, is_input: bool) -> St
     other = part.sequence.buffer if is_input else part.tensor.buffer
     is_copy = any(tensor.buffer is other for tensor in writers[0].reads)
     return writers[0] if is_copy else None
+
+
+def has_local_views(steps: Sequence[Step], buffer: Buffer) -> bool:
+    """Whether an iteration binds the address of a part of a buffer."""
+    local = local_symbols(steps)
+    arguments = (arg for step in steps for arg in step.args if isinstance(arg, TensorView))
+    return any(arg.buffer is buffer and depends_on(arg.offset, local) for arg in arguments)
 
 
 def writes_buffer(step: Step, buffer: Buffer) -> bool:

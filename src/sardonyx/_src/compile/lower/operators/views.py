@@ -17,6 +17,7 @@ import numpy as np
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
+from sardonyx._src.compile.lower.operators.computed_slice import match_computed_slice
 from sardonyx._src.compile.lower.registry import lowers
 from sardonyx._src.compile.partition.region import Alias, Read, Region, Shape, Write
 from sardonyx._src.compile.partition.registry import matches
@@ -158,6 +159,8 @@ class SlicedAxis:
 @matches("Slice", 13)
 def match_slice(op: BoundNode, scope: Scope) -> Region[object] | None:
     """Strided views; slices with negative steps are copied."""
+    if scope.data_dependent_axes(op.output):
+        return match_computed_slice(op, scope)
     value, slices = op.input(0), known_slices(op, scope)
     if value is None or slices is None:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -15,6 +16,7 @@ from sardonyx._src.compile.program.lazy_constants import CACHE_LINE_BYTES
 from sardonyx._src.compile.program.size_limits import MAX_SIZE
 from sardonyx._src.compile.program.tensor import Buffer, TensorView
 from sardonyx._src.ir.dims import Known, evaluate
+from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.runtime.relocations import Slots
 from sardonyx._src.runtime.run_limits import MEMORY_LIMIT, Bailout, name_failed_guard
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ComputedSizes:
-    """What lengths determine: varying slots, bytes of arena, of a thread's scratch and in total, and sizes by symbol.
+    """What lengths determine: varying slots, bytes of arena, of a thread's scratch and in total, sizes by symbol, and dims of the outputs
+    that kernels write.
 
     failure: the guard or limit that they violate; "" if there is none.
     """
@@ -35,6 +38,7 @@ class ComputedSizes:
     scratch_bytes: int
     required_bytes: int
     sizes: dict[str, int]
+    output_shapes: Mapping[Value, tuple[int, ...]]
     failure: str
 
 
@@ -42,7 +46,7 @@ class ContextMemory:
     """The memory that one run at a time of a native program uses, and what its sizes are.
 
     lengths: of all symbols, the data-dependent ones last.  values: the slots without the base addresses.  sizes: the lengths by
-    symbol.  required_bytes: of arena, scratch and outputs, for these sizes.
+    symbol.  required_bytes: of arena, scratch and outputs, for these sizes.  output_shapes: the dims of outputs, for these sizes.
     """
 
     def __init__(self, native: NativeProgram) -> None:
@@ -61,6 +65,7 @@ class ContextMemory:
         self.lengths = [0] * len(self.symbols)
         self.required_bytes = 0
         self.sizes: dict[str, int] = {}
+        self.output_shapes: Mapping[Value, tuple[int, ...]] = {}
         self.arena = np.empty(0, np.uint8)
         self.scratch = native.pool.scratch(0)
         self.values = native.fixed_slots
@@ -75,17 +80,16 @@ class ContextMemory:
         native = self.native
         varying, arena_bytes, scratch_bytes, faults = native.size_function(self.lengths, stage)
         sizes, required = dict(zip(native.stages, self.lengths, strict=True)), 0
+        shapes: dict[Value, tuple[int, ...]] = {}
         if faults or not are_sizes(varying):
             failure = name_failed_guard(native.program, sizes, stage)
         else:
-            required = arena_bytes + scratch_bytes * native.pool.threads + self.output_bytes(sizes)
+            written = [(value, x) for value, x in native.program.outputs.items() if x is not None]
+            shapes = {value: tuple([evaluate_number(dim, sizes) for dim in x.shape]) for value, x in written}
+            outputs = sum([math.prod(shapes[value]) * x.dtype.numpy.itemsize for value, x in written])
+            required = arena_bytes + scratch_bytes * native.pool.threads + outputs
             failure = MEMORY_LIMIT if required > min(max_bytes, MAX_SIZE) else ""
-        return ComputedSizes(varying, arena_bytes, scratch_bytes, required, sizes, failure)
-
-    def output_bytes(self, sizes: Mapping[str, int]) -> int:
-        """The bytes of all arrays that kernels write for the caller."""
-        tensors = (tensor for tensor in self.native.program.outputs.values() if tensor is not None)
-        return sum(evaluate_number(tensor.nbytes, sizes) for tensor in tensors)
+        return ComputedSizes(varying, arena_bytes, scratch_bytes, required, sizes, shapes, failure)
 
     def occupy(self, result: ComputedSizes, *, keeps_elements: bool) -> None:
         """Makes room for these sizes, and computes all slots; raises Bailout without memory for them.
@@ -106,7 +110,7 @@ class ContextMemory:
         self.bases[ARENA_BASE] = aligned_start(self.arena)
         self.values = values
         self.slots[:] = values + self.bases[native.base_indices]
-        self.sizes = result.sizes
+        self.sizes, self.output_shapes = result.sizes, result.output_shapes
         self.required_bytes = result.required_bytes
 
     # --- arrays of the caller ----------------------------------------------------------------
@@ -119,12 +123,12 @@ class ContextMemory:
         tensors = [tensor for tensor in program.outputs.values() if tensor is not None]
         self.caller_arrays.update(zip((tensor.buffer for tensor in tensors), outputs, strict=True))
 
-    def allocate_output(self, tensor: TensorView | None) -> Array | None:
+    def allocate_output(self, value: Value, tensor: TensorView | None) -> Array | None:
         """A new array for an output that kernels compute."""
         if tensor is None:
             return None
         try:
-            array: Array = np.empty(self.shape(tensor), tensor.dtype.numpy)
+            array: Array = np.empty(self.output_shapes[value], tensor.dtype.numpy)
         except (MemoryError, ValueError):
             # ValueError: NumPy has no arrays of such dims, even without elements.
             raise Bailout(MEMORY_LIMIT) from None
@@ -195,6 +199,8 @@ class ContextMemory:
 
 def evaluate_number(dim: Known, sizes: Mapping[str, int]) -> int:
     """A dim as a number; sizes: by the program's symbols."""
+    if isinstance(dim, int):
+        return dim
     number = evaluate(dim, sizes)
     assert number is not None, f"{dim} is not determined by {sorted(sizes)}"
     return number

@@ -329,7 +329,7 @@ class ExecutionContext(ContextMemory):
         """Allocates the outputs whose sizes this stage determines."""
         for value, tensor in self.native.program.outputs.items():
             if self.native.output_stages[value] == stage:
-                self.outputs[value] = self.allocate_output(tensor)
+                self.outputs[value] = self.allocate_output(value, tensor)
 
 
 def is_empty_of_other_shape(value: RuntimeValue, shape: tuple[int, ...]) -> bool:

@@ -74,7 +74,7 @@ class Beams:
         """
         vocabulary = totals.shape[1]
         by_prompt = totals.reshape(len(self.is_done), self.beams * vocabulary)
-        order = np.argsort(-by_prompt, axis=1, kind="stable")[:, : 2 * self.beams]
+        order = [greatest(row, 2 * self.beams) for row in by_prompt]
         tokens = np.full(len(totals), self.pad_token, np.int32)
         rows = np.zeros(len(totals), np.int64)
         for prompt in np.flatnonzero(self.is_done):
@@ -94,7 +94,7 @@ class Beams:
                     self.finished[prompt].add(sequences[row], float(total))
                 if beam == self.beams:
                     break
-            best = float(by_prompt[prompt, order[prompt, 0]])
+            best = float(by_prompt[prompt, order[prompt][0]])
             self.is_done[prompt] = self.finished[prompt].are_final(best, sequences.shape[1])
         return tokens, rows
 
@@ -103,3 +103,17 @@ class Beams:
         for prompt in np.flatnonzero(~self.is_done):
             for row in range(prompt * self.beams, (prompt + 1) * self.beams):
                 self.finished[prompt].add(sequences[row], float(self.scores[row]))
+
+
+def greatest(scores: Array, count: int) -> Array:
+    """The indices of the `count` greatest scores, the greatest first, and of equal ones the first; NaNs are last.
+
+    A vocabulary is long, so that it is not sorted as a whole.
+    """
+    negative = -scores
+    if count < len(scores):
+        limit = np.partition(negative, count - 1)[count - 1]
+        if not np.isnan(limit):
+            candidates = np.flatnonzero(negative <= limit)
+            return candidates[np.argsort(negative[candidates], kind="stable")[:count]]
+    return np.argsort(negative, kind="stable")[:count]

@@ -80,7 +80,7 @@ class GptDecoder:
 
     def go_on(self, tokens: Array, sequences: Array, rows: Array) -> Array:
         self.mask = np.concatenate((self.mask, np.ones((len(tokens), 1), np.int32)), axis=1)
-        self.pasts = [past[:, rows] for past in self.pasts]
+        self.pasts = select_rows(self.pasts, rows, axis=1)
         logits = self.run(self.decoder, tokens[:, None], self.positions)
         self.positions = self.positions + np.int32(1)
         return logits
@@ -130,7 +130,7 @@ class EncoderDecoder:
         count = (
             len(self.decoder.outputs) - 1
         )  # the decoder's own pasts; those of the encoder are of one prompt
-        self.pasts[:count] = [past[rows] for past in self.pasts[:count]]
+        self.pasts[:count] = select_rows(self.pasts[:count], rows, axis=0)
         declared = self.decoder.inputs[0].type
         takes_one = isinstance(declared, TensorType) and declared.shape is not None and declared.shape[1] == 1
         return self.run(tokens[:, None] if takes_one else sequences)
@@ -142,6 +142,13 @@ class EncoderDecoder:
 
     def expand(self, array: Array) -> Array:
         return np.repeat(array, self.beams, axis=0)
+
+
+def select_rows(pasts: Sequence[Array], rows: Array, axis: int) -> list[Array]:
+    """The pasts of these sequences, without copies if they are all of them in order."""
+    if np.array_equal(rows, np.arange(len(rows))):
+        return [*pasts]
+    return [past.take(rows, axis=axis) for past in pasts]
 
 
 def empty_past(value: Value, rows: int, length: int) -> Array:

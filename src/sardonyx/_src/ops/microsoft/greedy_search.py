@@ -16,8 +16,8 @@ from sardonyx._src.ir.dims import Dim
 from sardonyx._src.ir.graph import Graph
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
-from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
-from sardonyx._src.ops.control.bodies import run_body
+from sardonyx._src.ops.api import GraphCall, Operator, RunContext, check_result_bytes
+from sardonyx._src.ops.control.bodies import bind_body
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.microsoft.decoder_calls import MAX_LENGTH, Call, GptDecoder
 from sardonyx._src.ops.microsoft.text import DOMAIN
@@ -225,10 +225,13 @@ def require_gpt(model_type: int) -> None:
 
 
 def subgraph_call(context: RunContext) -> Call:
-    """Calls of subgraphs whose results are tensors."""
+    """Calls of subgraphs whose results are tensors; each subgraph is bound once."""
+    bound: dict[Graph, GraphCall] = {}
 
     def call(graph: Graph, inputs: Sequence[Array]) -> list[Array]:
-        results = run_body(context, graph, inputs, len(graph.outputs))
+        if graph not in bound:
+            bound[graph] = bind_body(context, graph, len(inputs), len(graph.outputs))
+        results = bound[graph](inputs)
         for value, result in zip(graph.outputs, results, strict=True):
             if not isinstance(result, np.ndarray):
                 raise EvaluationError(f"output {value.name!r} of a decoder must be a tensor; got {result!r}")

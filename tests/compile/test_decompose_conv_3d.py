@@ -36,6 +36,10 @@ def conv_model(attributes: str, dims: str, weights: tuple[int, ...], *, has_bias
         ("dilations = [2, 1, 2], pads = [1, 0, 1, 0, 0, 1]", (2, 1, 3)),
         ("group = 2, pads = [0, 1, 1, 0, 1, 1]", (1, 3, 3)),
         ("group = 4", (2, 2, 2)),
+        ("group = 1", (1, 1, 1)),
+        ("strides = [2, 1, 1], dilations = [2, 1, 1], pads = [1, 0, 0, 2, 0, 0]", (2, 1, 1)),
+        ("strides = [1, 1, 2], pads = [0, 0, 2, 0, 0, 1]", (1, 1, 3)),
+        ("strides = [1, 1, 2], pads = [0, 1, 0, 0, 0, 0]", (1, 1, 1)),
     ],
 )
 def test_convolutions(attributes: str, kernel: tuple[int, ...], dims: str) -> None:

@@ -1,6 +1,7 @@
-"""Conv over three spatial dims as a sum of convolutions over two, one for each tap of the first dim.
+"""Conv over three spatial dims as convolutions over two.
 
-The slices of the image along that dim become a part of the batch.
+Where two neighboring dims have windows of one element, they become one, without a copy.  Otherwise there is a convolution for
+each tap of the first dim, the slices along which become a part of the batch, and the result is the sum.
 """
 
 from __future__ import annotations
@@ -31,6 +32,11 @@ class Window:
         padded = self.depth + self.pads[0] + self.pads[3]
         return (padded - (self.kernel[0] - 1) * self.dilations[0] - 1) // self.strides[0] + 1
 
+    def is_pointwise(self, dim: int) -> bool:
+        """Whether the window has one element along a dim, whose size the result has, too."""
+        pads = self.pads[dim], self.pads[dim + 3]
+        return self.kernel[dim] == self.strides[dim] == 1 and pads == (0, 0)
+
 
 def decompose(node: Node, edit: Edit) -> bool:
     window = window_of(node, edit)
@@ -38,7 +44,10 @@ def decompose(node: Node, edit: Edit) -> bool:
         return False
     has_bias = len(node.inputs) == 3 and node.inputs[2] is not None
     group = edit.attributes(node)["group"]
-    inline_text(node, edit, "\n".join(function_lines(window, f"group = {group}", has_bias=has_bias)))
+    emit = sliced_lines
+    if window.is_pointwise(1) and (window.is_pointwise(0) or window.is_pointwise(2)):
+        emit = merged_lines
+    inline_text(node, edit, "\n".join(emit(window, f"group = {group}", has_bias=has_bias)))
     return True
 
 
@@ -84,7 +93,32 @@ def as_ints(values: object) -> tuple[int, ...] | None:
     return tuple(values) if isinstance(values, list | tuple) else None
 
 
-def function_lines(window: Window, group: str, *, has_bias: bool) -> Iterator[str]:
+def merged_lines(window: Window, group: str, *, has_bias: bool) -> Iterator[str]:
+    """The second dim and one beside it as one dim of a convolution over two."""
+    first = 1 if window.is_pointwise(2) else 0  # of the two
+    kept = 0 if first else 2
+    sizes = {"strides": window.strides, "dilations": window.dilations}
+    flat = {name: ordered(values[kept], 1, kept) for name, values in sizes.items()}
+    flat["pads"] = ordered(window.pads[kept], 0, kept) + ordered(window.pads[kept + 3], 0, kept)
+    attributes = ", ".join([group, *(f"{name} = {values}" for name, values in flat.items())])
+    bias = ", b" if has_bias else ""
+    yield f"(x, w{bias}) => (y) {{"
+    yield f"outer = Shape <end = {first + 2}> (x)  pair = Shape <start = {first + 2}, end = {first + 4}> (x)"
+    yield f"inner = Shape <start = {first + 4}> (x)"
+    yield "merged = ReduceProd(pair)  dims = Concat <axis = 0> (outer, merged, inner)"
+    yield f"weight_dims = {vector([0, 0, *ordered(window.kernel[kept], 1, kept)])}  weights = Reshape(w, weight_dims)"
+    yield f"image = Reshape <allowzero = 1> (x, dims)  conv = Conv <{attributes}> (image, weights{bias})"
+    yield f"before = Shape <end = {first + 2}> (conv)  after = Shape <start = {first + 3}> (conv)"
+    yield "result_dims = Concat <axis = 0> (before, pair, after)  y = Reshape <allowzero = 1> (conv, result_dims)  }"
+
+
+def ordered(kept: int, merged: int, dim: int) -> list[int]:
+    """The numbers of the dim that stays, `dim` of three, and of the merged one, in the order of the dims."""
+    return [merged, kept] if dim else [kept, merged]
+
+
+def sliced_lines(window: Window, group: str, *, has_bias: bool) -> Iterator[str]:
+    """A convolution for each tap of the first dim."""
     flat = [
         f"{name} = {list(values[1:])}"
         for name, values in (("strides", window.strides), ("dilations", window.dilations))

@@ -44,6 +44,7 @@ class GemmTuning:
     min_released_bytes: bytes of a packed constant from which on the pages of its file are released.
     min_copied_stride, min_copied_columns: floats between the columns of a transposed A, and columns of the product, from which on A is copied.
     max_rows_in_place, min_columns_in_place: rows and columns of a product whose B is not packed.
+    vector_terms, vector_columns: rows of B that are read at a time in a product of one row, and columns of a unit of work.
     max_few_columns, min_terms_per_column: columns of a product of dot products, and terms of a sum for each of them.
     few_columns_unit_rows: rows of a unit of work of such a product, whole groups.
     double_group_rows, double_unit_rows: rows of a register tile, and of a unit of work, of a product in float64.
@@ -80,6 +81,8 @@ class GemmTuning:
     min_copied_columns: ClassVar[int] = 192
     max_rows_in_place: ClassVar[int] = 16
     min_columns_in_place: ClassVar[int] = 128
+    vector_terms: ClassVar[int] = 4
+    vector_columns: ClassVar[int] = 1024
     max_few_columns: ClassVar[int] = 4
     min_terms_per_column: ClassVar[int] = 8
     few_columns_unit_rows: ClassVar[int] = 64

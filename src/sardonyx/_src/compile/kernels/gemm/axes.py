@@ -53,6 +53,17 @@ def coalesce_axes(axes: Sequence[Axis]) -> list[Axis]:
     return result
 
 
+def batch_axis(a: TensorView, b: TensorView, y: TensorView) -> Axis | None:
+    """The batch as one axis, with the strides of a and b; None if it has several."""
+    axes = coalesce_axes(broadcast_axes(y.shape[:-2], ((a, 2), (b, 2))))
+    return None if len(axes) > 1 else axes[0] if axes else Axis(1, (0, 0))
+
+
+def exchange_dims(tensor: TensorView) -> TensorView:
+    """The matrices of a batch transposed."""
+    return tensor.permute((*range(tensor.rank - 2), tensor.rank - 1, tensor.rank - 2))
+
+
 def pad_to_pair(axes: Sequence[Axis], count: int) -> tuple[Axis, Axis]:
     """Exactly two axes from at most two, padded with axes of size 1 in front."""
     missing = Axis(1, (0,) * count)

@@ -1,7 +1,9 @@
-"""Products of rows by a constant matrix of few columns, as dot products: y [M, N] = epilogue(a [M, K] @ w [K, N] + bias).
+"""Products of rows by a matrix of few columns, as dot products: y [M, N] = epilogue(a [M, K] @ w [K, N] + bias).
+
+The matrix is a constant, or one with contiguous columns that a run computes, such as a vector.
 
     for group of 16 rows:                            # a unit of work has several
-        for block of rows, for 16 terms of k:        # partial sums of each row and column, in 16 lanes
+        for block of rows, for block of k, for 16 terms: # partial sums of each row and column, in 16 lanes
             for row: for column: multiply-add; store the partial sums in scratch
         add the lanes of 16 rows at once; interleave the columns; apply the epilogue and store
 
@@ -22,7 +24,7 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.epilogue import Epilogue, emit_epilogue
-from sardonyx._src.compile.kernels.gemm.axes import broadcast_axes, coalesce_axes
+from sardonyx._src.compile.kernels.gemm.axes import batch_axis, broadcast_axes, coalesce_axes, exchange_dims
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
 from sardonyx._src.compile.kernels.gemm.output import (
     OutputMatrix,
@@ -36,12 +38,14 @@ from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.kernels.vectors import first_lanes, i64, load_typed, loop_vectors, store_vector
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView, row_major_strides
+from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known, ceil_div
 from sardonyx._src.ir.tensors import Array
 
 GRID = 16  # lanes of partial sums, and rows of a group
 VECTOR = LLVMType("float", GRID)
-SIZES = ("rows", "k", "a_row", "w_row")
+K_BLOCK = GRID * GemmTuning.k_block  # terms of a partial sum are added by themselves, `k_block` in each lane
+SIZES = ("rows", "k", "a_row", "w_row", "a_item", "w_item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,27 @@ def is_few_columns(
     k, columns = matrix.shape
     if k < GemmTuning.min_terms_per_column * columns or a.strides[-1] != 1 or uniform_rows(a, y) is None:
         return False
+    return are_results_dense(y, epilogue, operands)
+
+
+def is_few_computed_columns(
+    a: TensorView, matrix: TensorView, y: TensorView, epilogue: Epilogue, operands: tuple[TensorView, ...]
+) -> bool:
+    """`is_few_columns` of a matrix that a run computes: its columns are contiguous."""
+    if min(a.rank, matrix.rank) < 2:
+        return False
+    k, columns = matrix.shape[-2:]
+    if not isinstance(columns, int) or not 0 < columns <= GemmTuning.max_few_columns:
+        return False
+    if isinstance(k, int) and k < GemmTuning.min_terms_per_column * columns:
+        return False
+    is_regular = matrix.strides[-2] == 1 and matrix.dtype is a.dtype is DataType.FLOAT and a.strides[-1] == 1
+    has_rows = row_grid(a, exchange_dims(matrix), y) is not None
+    return is_regular and has_rows and are_results_dense(y, epilogue, operands)
+
+
+def are_results_dense(y: TensorView, epilogue: Epilogue, operands: tuple[TensorView, ...]) -> bool:
+    """Whether the elements of the result, and of the matrices of its epilogue, follow each other."""
     matrices = [o for layout, o in zip(epilogue.operand_layouts, operands, strict=True) if layout == "matrix"]
     is_plain = not isinstance(epilogue, IntegerEpilogue)
     return is_plain and all(is_dense(each, y) for each in (y, *matrices))
@@ -72,6 +97,26 @@ def is_few_columns(
 def is_dense(tensor: TensorView, y: TensorView) -> bool:
     """Whether a tensor has the shape of y, and its elements follow each other."""
     return tensor.shape == y.shape and tensor.strides == row_major_strides(y.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class RowGrid:
+    """The rows of A: items of a batch, each with a matrix of its own, with their strides in A and the weights, and their rows."""
+
+    items: Known
+    a_item: Known
+    w_item: Known
+    rows: Known
+    a_row: Known
+
+
+def row_grid(a: TensorView, weights: TensorView, y: TensorView) -> RowGrid | None:
+    """The rows of the product of a by weights [..., N, K] to y; None if a batch has no single stride."""
+    uniform = uniform_rows(a, y) if weights.rank == 2 else None
+    if uniform is not None:
+        return RowGrid(1, 0, 0, *uniform)
+    axis = batch_axis(a, weights, y)
+    return None if axis is None else RowGrid(axis.size, *axis.strides, a.shape[-2], a.strides[-2])
 
 
 def uniform_rows(a: TensorView, y: TensorView) -> tuple[Known, Known] | None:
@@ -90,14 +135,40 @@ def few_columns_step(
     operands: tuple[TensorView, ...] = (),
 ) -> Step:
     """y [..., M, N] = epilogue(a [..., M, K] @ matrix + bias), for operands that `is_few_columns` accepts."""
-    epilogue, (k, columns), uniform = epilogue or Epilogue(), product.matrix.shape, uniform_rows(a, y)
-    assert uniform is not None, f"rows of {a} must have one stride"
-    (rows, a_row), w_row = uniform, -(-k // GRID) * GRID
-    weights = make_constant(pad_weights(product.matrix, w_row), "weights")
+    weights = np.ascontiguousarray(product.matrix.T.astype(np.float32))
     bias = make_constant(repeat_bias(product), "bias")
-    y, layouts = y.reshape((rows, columns)), epilogue.operand_layouts
+    return dot_products_step(a, make_constant(weights, "weights"), bias, y, epilogue or Epilogue(), operands)
+
+
+def few_computed_columns_step(
+    a: TensorView,
+    matrix: TensorView,
+    y: TensorView,
+    epilogue: Epilogue | None = None,
+    operands: tuple[TensorView, ...] = (),
+) -> Step:
+    """y [..., M, N] = epilogue(a [..., M, K] @ matrix), for operands that `is_few_computed_columns` accepts."""
+    columns = matrix.shape[-1]
+    assert isinstance(columns, int), "the columns must be known"
+    bias = make_constant(np.zeros(GRID * columns, np.float32), "bias")
+    return dot_products_step(a, exchange_dims(matrix), bias, y, epilogue or Epilogue(), operands)
+
+
+def dot_products_step(
+    a: TensorView,
+    weights: TensorView,
+    bias: TensorView,
+    y: TensorView,
+    epilogue: Epilogue,
+    operands: tuple[TensorView, ...],
+) -> Step:
+    """weights: [..., N, K] with contiguous rows; bias: of each element of a group of rows."""
+    (columns, k), grid = weights.shape[-2:], row_grid(a, weights, y)
+    assert grid is not None and isinstance(columns, int), f"rows of {a} must have one stride"
+    total_rows = grid.items * grid.rows
+    y, layouts = y.reshape((total_rows, columns)), epilogue.operand_layouts
     operands = tuple(
-        operand.reshape((rows, columns)) if layout == "matrix" else operand
+        operand.reshape((total_rows, columns)) if layout == "matrix" else operand
         for operand, layout in zip(operands, layouts, strict=True)
     )
     parameters = few_columns_parameters(epilogue)
@@ -105,30 +176,25 @@ def few_columns_step(
         a=a,
         weights=weights,
         bias=bias,
-        rows=rows,
+        rows=grid.rows,
         k=k,
-        a_row=a_row,
-        w_row=w_row,
+        a_row=grid.a_row,
+        w_row=weights.strides[-2],
+        a_item=grid.a_item,
+        w_item=grid.w_item,
         **output_arguments(y, epilogue, operands),
     )
     module = partial(few_columns_module, columns=columns, epilogue=epilogue)
     return Step(
         Kernel(f"few_columns_f32_{columns}:{epilogue.key}", module, parameters),
         args,
-        ceil_div(rows, GemmTuning.few_columns_unit_rows),
+        grid.items * ceil_div(grid.rows, GemmTuning.few_columns_unit_rows),
         (a, weights, bias, *operands),
         (y,),
-        flops=2 * rows * columns * k,
-        bytes_accessed=(rows * k + rows * columns) * 4,
+        flops=2 * total_rows * columns * k,
+        bytes_accessed=total_rows * (k + columns) * 4,
         scratch=columns * GRID * GRID * 4,
     )
-
-
-def pad_weights(matrix: Array, w_row: int) -> Array:
-    """The columns of a matrix [K, N] as rows of float32, padded with zeros: [N, w_row]."""
-    result = np.zeros((matrix.shape[1], w_row), np.float32)
-    result[:, : len(matrix)] = matrix.T
-    return result
 
 
 def repeat_bias(product: FewColumns) -> Array:
@@ -148,20 +214,27 @@ def few_columns_parameters(epilogue: Epilogue) -> Parameters:
 def few_columns_module(name: str, target: Target, columns: int, epilogue: Epilogue) -> str:
     """The LLVM module of the kernel.  Scratch: partial sums [columns, rows of a group, lanes]."""
     b = KernelBuilder(target, few_columns_parameters(epilogue))
-    a, weights, bias = b.pointers("a", "weights", "bias")
-    rows, k, a_row, w_row = b.integers(*SIZES)
+    (a, weights, bias), block = b.pointers("a", "weights", "bias"), block_rows(columns, target)
+    rows, k, a_row, w_row, a_item, w_item = b.integers(*SIZES)
     output, unit_rows = load_output_matrix(b, epilogue), GemmTuning.few_columns_unit_rows
-    block, end = block_rows(columns, target), b.min(b.end_unit * unit_rows, rows)
-    columns_of_weights = [b.gep(weights, w_row * n) for n in range(columns)]
-    with b.loop(b.first_unit * unit_rows, end + (GRID - 1), GRID, "group") as first:
-        count = b.min(end - first, GRID)
-        with b.loop(i64(b, 0), count + (block - 1), block, "row") as row:
-            numbers = [b.min(first + row + i, end - 1) for i in range(block)]
-            addresses = [b.gep(a, number * a_row) for number in numbers]
-            for i, sums in enumerate(accumulate_block(b, addresses, columns_of_weights, k)):
-                for n, total in enumerate(sums):
-                    b.store(partial_sums(b, n, row + i), b.load(total))
-        store_group(GroupStore(b, columns, epilogue, output, bias, first), count)
+    whole = b.select(k > 0, k, i64(b, 1)) + (K_BLOCK - 1)
+    with b.loop(b.first_unit, b.end_unit, 1, "unit") as unit:
+        item, number = b.udivmod(unit, b.udiv(rows + (unit_rows - 1), unit_rows))
+        a_rows, w_rows = b.gep(a, item * a_item), b.gep(weights, item * w_item)
+        columns_of_weights = [b.gep(w_rows, w_row * n) for n in range(columns)]
+        end = b.min((number + 1) * unit_rows, rows)
+        with b.loop(number * unit_rows, end + (GRID - 1), GRID, "group") as first:
+            count = b.min(end - first, GRID)
+            with b.loop(i64(b, 0), count + (block - 1), block, "row") as row:
+                numbers = [b.min(first + row + i, end - 1) for i in range(block)]
+                addresses = [b.gep(a_rows, number * a_row) for number in numbers]
+                places = [[partial_sums(b, n, row + i) for n in range(columns)] for i in range(block)]
+                with b.loop(i64(b, 0), whole, K_BLOCK, "k_block") as start:
+                    parts = [b.gep(address, start) for address in addresses]
+                    factors = [b.gep(column, start) for column in columns_of_weights]
+                    sums = accumulate_block(b, parts, factors, b.min(k - start, K_BLOCK))
+                    store_sums(b, sums, places, is_first=start.eq(0))
+            store_group(GroupStore(b, columns, epilogue, output, bias, item * rows + first), count)
     return b.build_module(name)
 
 
@@ -180,12 +253,24 @@ def accumulate_block(
     for total in (total for row in sums for total in row):
         b.store(total, b.constant(0.0, VECTOR))
     for i, mask in loop_vectors(b, 0, k, GRID):
-        columns = [b.load(StackSlot(b.gep(column, i), VECTOR)) for column in weights]  # padded
+        columns = [load_typed(b, VECTOR, b.gep(column, i), mask) for column in weights]
         for address, row_sums in zip(rows, sums, strict=True):
             terms = load_typed(b, VECTOR, b.gep(address, i), mask)
             for column, total in zip(columns, row_sums, strict=True):
                 b.store(total, b.fma(terms, column, b.load(total)))
     return sums
+
+
+def store_sums(
+    b: KernelBuilder, sums: list[list[StackSlot]], places: list[list[StackSlot]], is_first: LLVMValue
+) -> None:
+    """Stores the partial sums of a block of terms, or adds them to those of the blocks before."""
+    pairs = [pair for rows in zip(sums, places, strict=True) for pair in zip(*rows, strict=True)]
+    with b.if_then(is_first.eq(0)):
+        for total, place in pairs:
+            b.store(total, b.load(total) + b.load(place))
+    for total, place in pairs:
+        b.store(place, b.load(total))
 
 
 def partial_sums(b: KernelBuilder, column: int, row: LLVMValue) -> StackSlot:

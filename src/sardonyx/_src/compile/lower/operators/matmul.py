@@ -13,20 +13,16 @@ from functools import partial
 import numpy as np
 
 from sardonyx._src.compile.codegen.expressions import Apply, Local, Number, Scalar
-from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue
+from sardonyx._src.compile.kernels.epilogue import RESULT
 from sardonyx._src.compile.kernels.gemm.bf16 import pack_bf16_constant
 from sardonyx._src.compile.kernels.gemm.bf16_matmul import bf16_matmul_steps
 from sardonyx._src.compile.kernels.gemm.few_columns import FewColumns, few_columns_step, is_few_columns
-from sardonyx._src.compile.kernels.gemm.few_rows import few_rows_step, reads_in_place
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import expand_row_vector, is_row_operand
 from sardonyx._src.compile.kernels.gemm.matmul import matmul_steps
 from sardonyx._src.compile.kernels.gemm.packing import make_constant, pack_bias
 from sardonyx._src.compile.kernels.gemm.panels import Panels, pack_tensor
-from sardonyx._src.compile.kernels.gemm.transposed_left import (
-    exchanged_product,
-    is_exchanged,
-    with_dense_rows,
-)
+from sardonyx._src.compile.kernels.gemm.transposed_left import with_dense_rows
+from sardonyx._src.compile.kernels.gemm.unpacked_products import Operands, unpacked_product
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.constant_panels import constant_panels
 from sardonyx._src.compile.lower.lowering import Lowering
@@ -111,8 +107,8 @@ def match_gemm(op: BoundNode, scope: Scope) -> Region[Product] | DoubleRegion | 
     if a is None or b is None or not are_native_floats(scope, a, b) or scope.shape(op.output) is None:
         return None
     alpha, matrix = op.attribute("alpha", float), scope.constant_source(b)
-    if matrix is None and alpha != 1.0:
-        bias = None  # the kernel would add it before the epilogue can scale by alpha
+    if matrix is None:
+        bias = None  # for the epilogue, which scales by alpha before
     if matrix is not None:
         matrix = matrix.T if op.attribute("transB", int) else matrix
         matrix = matrix if alpha == 1.0 else matrix.astype(np.float32) * np.float32(alpha)
@@ -159,11 +155,11 @@ def lower_product(region: LaidOutRegion[Product], lowering: Lowering) -> Sequenc
     config = region.config
     left, operands = transpose_if(region.operands[0], config.transposed[0]), epilogue_operands(region)
     if config.matrix is None and config.bias is None:
-        right, result = transpose_if(region.operands[1], config.transposed[1]), region.results[0]
-        if reads_in_place(left, right, lowering.target):
-            return (few_rows_step(left, right, result, lowering.target, region.epilogue, operands),)
-        if region.epilogue == Epilogue() and is_exchanged(left, right, lowering.target):
-            return exchanged_product(left, right, result, lowering.target)
+        right = transpose_if(region.operands[1], config.transposed[1])
+        product = Operands(left, right, region.results[0], region.epilogue, operands)
+        unpacked = unpacked_product(product, lowering.target)
+        if unpacked is not None:
+            return unpacked
     matrix, result, epilogue = config.matrix, region.results[0], region.epilogue
     if (
         matrix is not None

@@ -1,4 +1,4 @@
-"""LinearAttention and FlexAttention run natively as the bodies that define them."""
+"""LinearAttention runs natively as a kernel, in half precision as the body that defines it, as does FlexAttention."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import pytest
 
 import sardonyx as sx
 from compile.native_agreement import assert_engines_agree
+from compile.stages import stages_of
 from models import parse_model
+from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.ir.tensors import Array
 
 RULES = ("linear", "gated", "delta", "gated_delta")
@@ -57,6 +59,27 @@ def test_linear_attention_with_a_scale_and_infinities() -> None:
     feeds = linear_feeds("gated_delta", 2, 5, past=True, decay=8)
     feeds["v"][0, 2, 1], feeds["decay"][1, 3] = np.inf, -np.inf
     assert_engines_agree(text, feeds)
+
+
+@pytest.mark.parametrize("rule", ["linear", "gated_delta"])
+def test_linear_attention_in_half_precision(rule: str) -> None:
+    text = linear_attention(rule, "16 8 6", past=True, decay="2").replace("float[", "float16[")
+    feeds = linear_feeds(rule, 2, 5, past=True, decay=2)
+    assert_engines_agree(text, {name: array.astype(np.float16) for name, array in feeds.items()})
+
+
+def test_linear_attention_is_one_step() -> None:
+    """Without the state as a result, too; columns of one projection are read where they are."""
+    text = """
+    g (float[N,T,30] x) => (float[N,T,M] y) {
+      sizes = Constant <value = int64[3] {16, 8, 6}> ()
+      q, k, v = Split <axis = 2> (x, sizes)
+      y = LinearAttention <q_num_heads = 4, kv_num_heads = 2, update_rule = "linear"> (q, k, v)
+    }
+    """
+    steps = stages_of(text, host_target()).program.steps
+    assert [step.kernel.key for step in steps] == ["linear_attention_constant"]
+    assert_engines_agree(text, {"x": draw(2, 9, 30)})
 
 
 def test_rows_of_open_size_are_left_to_the_reference_kernel() -> None:

@@ -49,7 +49,7 @@ def test_epilogues_of_rows(transposed: int) -> None:
         "a": draw(1, 96),
         "b": draw(*((70, 96) if transposed else (96, 70)), seed=2),
         "c": draw(70, seed=3),
-        "s": np.float32(0.5).reshape(()),
+        "s": np.array(0.5, np.float32),
         "r": draw(1, 70, seed=4),
     }
     assert_engines_agree(text, feeds)

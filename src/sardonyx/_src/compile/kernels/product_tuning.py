@@ -240,6 +240,8 @@ class AttentionTuning:
     decode_unit_queries: most queries of a decode unit that share a head of keys.
     min_run_floats: contiguous floats that are read at full memory bandwidth; a decode unit has heads up to these.
     max_unit_kv_heads: most heads of keys in a decode unit.
+    state_vectors: vectors of columns of a state of linear attention that are updated at a time: they hide latencies.
+    min_state_tokens: tokens from which on these columns are copied to scratch, where they are adjacent.
     """
 
     tile_rows: Mapping[int, int]
@@ -258,3 +260,5 @@ class AttentionTuning:
     decode_unit_queries: ClassVar[int] = 16
     min_run_floats: ClassVar[int] = 1024
     max_unit_kv_heads: ClassVar[int] = 16
+    state_vectors: ClassVar[int] = 4
+    min_state_tokens: ClassVar[int] = 8

@@ -36,6 +36,7 @@ SIGNATURES: dict[str, str] = {
     "GatherElements": "..., *s -> *s",
     "GroupedMatMul": "m k, g k n, m s, g n -> m s n",
     "GridSample": "n c ..., n *o ? -> n c *o",
+    "LinearAttention": "n t ?, n t ?, n t ?, n h d e, n t ?, n t ? -> n t ?, n h d e",
     "MaxUnpool": "n c *s, n c *s -> n c ...",
     "NonMaxSuppression": "b n 4, b c n",
     "RoiAlign": "n c ? ?, r 4, r -> r c ? ?",

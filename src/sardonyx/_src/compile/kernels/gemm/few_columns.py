@@ -114,9 +114,12 @@ def row_grid(a: TensorView, weights: TensorView, y: TensorView) -> RowGrid | Non
     """The rows of the product of a by weights [..., N, K] to y; None if a batch has no single stride."""
     uniform = uniform_rows(a, y) if weights.rank == 2 else None
     if uniform is not None:
-        return RowGrid(1, 0, 0, *uniform)
+        return RowGrid(1, 0, 0, uniform[0], uniform[1])
     axis = batch_axis(a, weights, y)
-    return None if axis is None else RowGrid(axis.size, *axis.strides, a.shape[-2], a.strides[-2])
+    if axis is None:
+        return None
+    a_item, w_item = axis.strides
+    return RowGrid(axis.size, a_item, w_item, a.shape[-2], a.strides[-2])
 
 
 def uniform_rows(a: TensorView, y: TensorView) -> tuple[Known, Known] | None:

@@ -85,8 +85,14 @@ def has_precise_softmax(node: Node, edit: Edit) -> bool:
 
 
 def has_known_widths(node: Node, edit: Edit) -> bool:
-    """LinearAttention: the sizes of rows are known; inference compares decay and beta with those of the heads."""
+    """LinearAttention: the sizes of rows are known; inference compares decay and beta with those of the heads.
+
+    In float32 it has a kernel.
+    """
     values = [*node.inputs[:3], *node.inputs[4:6]]
+    types = [edit.type(value) for value in node.inputs if value is not None]
+    if all(type_ is not None and type_.dtype is DataType.FLOAT for type_ in types):
+        return False
     return all(value is None or is_known_width(edit, value) for value in values)
 
 

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from compile.native_agreement import assert_engines_agree
+from compile.stages import stages_of
+from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.ir.tensors import Array
 
 DRAW = np.random.default_rng(6)
@@ -35,6 +37,18 @@ def resize_text(dims: str, attributes: str, scales: str = "", sizes: str = "", r
 def test_three_dims(mode: str, scales: str, antialias: int) -> None:
     attributes = f'mode = "{mode}"' + f", antialias = {antialias}" * (mode != "nearest")
     assert_engines_agree(resize_text("2,3,6,7,9", attributes, scales=scales), {"x": draw(2, 3, 6, 7, 9)})
+
+
+@pytest.mark.parametrize(("dims", "scales"), [("N,2,6,7,9", "2,1.5,0.4"), ("N,3,6,7", "2,0.7")])
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_axes_of_symbolic_batches_are_resampled_by_steps(dims: str, scales: str, mode: str) -> None:
+    axes = [2, 3, 4][: scales.count(",") + 1]
+    text = resize_text(dims, f'mode = "{mode}", axes = {axes}, antialias = 1', scales=scales)
+    keys = [step.kernel.key for step in stages_of(text, host_target()).program.steps]
+    assert [key.rpartition("_")[0] for key in keys].count("resample_rows") == len(axes) - 1
+    assert len(keys) == len(axes)
+    shape = [int(n) for n in dims.split(",")[1:]]
+    assert_engines_agree(text, {"x": draw(2, *shape)}, {"x": draw(1, *shape)})
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from math import prod
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from sardonyx._src.compile.kernels.resize.dynamic_taps import (
     DynamicCoordinates,
     tap_table_step,
 )
+from sardonyx._src.compile.kernels.resize.resample_axis import AxisTaps, resample_axis_step
 from sardonyx._src.compile.kernels.resize.resize import resize_step
 from sardonyx._src.compile.kernels.resize.upsample import upsample_step
 from sardonyx._src.compile.program.step import Step
@@ -56,6 +58,30 @@ def resize_axes(target: Target) -> Axes:
         "taps": ((1, 1), (2, 2), (4, 4), (1, 2), (3, 1)),
         "copies": (False, True),
         "gap": (0, 3, None),
+    }
+
+
+def resample_axis(
+    trial: Trial, outer: tuple[int, ...], out: int, inner: tuple[int, ...], taps: int, is_symbolic: bool
+) -> Sequence[Step]:
+    """Weighted sums of rows, or of single elements, along an axis."""
+    x, weights = trial.integers(*outer, 7, *inner), trial.integers(out, taps, low=-2, high=2)
+    indices = trial.rng.integers(0, 7, (out, taps))
+    gathered = np.take(x.astype(np.float64), indices, axis=len(outer))  # [*outer, out, taps, *inner]
+    y = np.einsum("aotb,ot->aob", gathered.reshape(prod(outer), out, taps, prod(inner)), weights)
+    operand, result = trial.input(x), trial.result(y.reshape(*outer, out, *inner))
+    if is_symbolic and outer:
+        operand, result = (trial.with_symbols(t, "n", *[""] * (t.rank - 1)) for t in (operand, result))
+    return [resample_axis_step(operand, AxisTaps(len(outer), indices, weights), result)]
+
+
+def resample_axis_axes(target: Target) -> Axes:
+    return {
+        "outer": ((), (1,), (3, 2), (0,), (65,)),
+        "out": vector_edges(target),
+        "inner": ((), (1, 1), *((n,) for n in vector_edges(target)), (2, 3)),
+        "taps": (1, 2, 3, 8, 9, 20),
+        "is_symbolic": (False, True),
     }
 
 
@@ -108,6 +134,7 @@ def table_axes(target: Target) -> Axes:
 
 CONTRACTS = [
     Contract(resize, resize_axes),
+    Contract(resample_axis, resample_axis_axes),
     Contract(upsample, upsample_axes),
     Contract(resize_by_computed_taps, table_axes),
 ]

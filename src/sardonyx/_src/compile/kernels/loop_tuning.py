@@ -195,8 +195,12 @@ class ResizeTuning:
 
     Shared:
     max_pixel_taps: taps of an output pixel, which are unrolled: 4 x 4 for cubic interpolation.
+    max_axis_taps: taps of an element along one axis that are unrolled.
+    max_axis_channels: channels of an image up to which its axes are resampled one after the other.
     table_unit_elements: elements of a unit of the kernel that computes tables of taps.
     """
 
     max_pixel_taps: ClassVar[int] = 16
+    max_axis_taps: ClassVar[int] = 8
+    max_axis_channels: ClassVar[int] = 4
     table_unit_elements: ClassVar[int] = 256

@@ -1,10 +1,11 @@
-"""Resize of float32 images, channels-last, by one of three kernels.
+"""Resize in float32: by steps along one axis after the other, or of channels-last images by one of three kernels.
 
+- Axis by axis: interpolation of few channels, of more than two axes or by many taps, to constant sizes.
 - Nearest by integer factors: pixels are repeated, at any size.
 - Constant sizes: source indices and weights are computed at compile time (static taps), with the reference's own code.
 - Dynamic sizes, nearest or linear: indices and weights are computed by a step of the program (dynamic taps).
 Falls back for dynamic cubic or antialiased resizing, and dynamic sizes by an aspect ratio policy; `prepare` decomposes
-constant sizes of other axes, of many taps, or with pixels outside of the image.
+the nearest mode along other axes, and pixels outside of the image.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from sardonyx._src.compile.kernels.resize.dynamic_taps import (
     DynamicCoordinates,
     tap_table_step,
 )
+from sardonyx._src.compile.kernels.resize.resample_axis import AxisTaps, resample_axis_step
+from sardonyx._src.compile.kernels.resize.resampled_axes import plan_resampling
 from sardonyx._src.compile.kernels.resize.resize import constant_tables, resize_step, table_constant
 from sardonyx._src.compile.kernels.resize.upsample import upsample_step
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
@@ -28,8 +31,16 @@ from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.operators.pooling import is_image
 from sardonyx._src.compile.lower.registry import lowers
 from sardonyx._src.compile.partition.epilogues import fuse_epilogue
-from sardonyx._src.compile.partition.region import Read, Region, Shape, fused_region
+from sardonyx._src.compile.partition.region import Read, Region, Write, fused_region
 from sardonyx._src.compile.partition.registry import matches
+from sardonyx._src.compile.partition.resize_target import (
+    ResizeTarget,
+    UnsupportedResize,
+    image_axes,
+    resample_mode,
+    resampled_axes,
+    resize_target,
+)
 from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.partition.window_geometry import Pair, as_image, as_pair
 from sardonyx._src.compile.prepare.bound_node import BoundNode
@@ -40,9 +51,7 @@ from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.dims import Known, dim_min, known_equal, known_ge
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ops.image.resize.resample import ResampleMode
-from sardonyx._src.ops.image.resize.resampled_axis import COORDINATES, ResampledAxis
-from sardonyx._src.ops.image.resize.resize import check_modes, identity_axis, regions_of, resolve_axes
+from sardonyx._src.ops.image.resize.resize import check_modes
 
 MODES = ("mode", "coordinate_transformation_mode", "nearest_mode")
 MAX_UPSAMPLE_FACTOR = 64  # tried as the factor between dynamic sizes
@@ -53,23 +62,18 @@ REPEATING_RULES = {
 }  # (coordinates, nearest mode) for which integer factors repeat pixels
 
 
-@dataclass(frozen=True, slots=True)
-class ResizeTarget:
-    """The resized axes with their scales or sizes, one of which is None, and the region of interest."""
-
-    axes: tuple[int, ...]
-    scales: Array | None
-    sizes: Array | None
-    region: Array | None
-
-
 @matches("Resize", 19)
 def match_resize(op: BoundNode, scope: Scope) -> Region[object] | None:
     x = op.input(0)
-    if x is None or not is_image(scope, x) or scope.shape(op.output) is None:
+    if x is None or not scope.is_native(x) or scope.dtype_of(x) is not DataType.FLOAT:
         return None
-    target = resize_target(op, scope, x)
+    target = None if scope.shape(op.output) is None else resize_target(op, scope, x)
     if target is None:
+        return None
+    steps = match_axis_steps(op, scope, x, target)
+    if steps is not None:
+        return Region("ResizeAxes", (op.node,), steps, (Read(x),), (Write(op.output),))
+    if not is_image(scope, x):
         return None
     config: Pair | StaticTaps | DynamicTaps | None
     if op.attributes["keep_aspect_ratio_policy"] == "stretch":
@@ -85,30 +89,36 @@ def match_resize(op: BoundNode, scope: Scope) -> Region[object] | None:
     return fused_region(kind, op.node, config, reads, epilogue, CHANNELS_LAST)
 
 
+def match_axis_steps(
+    op: BoundNode, scope: Scope, x: Value, target: ResizeTarget
+) -> tuple[AxisTaps, ...] | None:
+    """The taps of each resampled axis, if steps resample one after the other."""
+    shape, mode = scope.known_shape(x), op.attribute("mode", str)
+    try:
+        check_modes(mode, op.attribute(MODES[1], str), op.attribute(MODES[2], str), op.version)
+        axes = resampled_axes(op, scope, x, target)
+    except (EvaluationError, UnsupportedResize):
+        return None
+    return plan_resampling(axes, shape[1] if len(shape) > 1 else 1, resample_mode(op))
+
+
+@lowers("ResizeAxes")
+def lower_resize_axes(region: LaidOutRegion[tuple[AxisTaps, ...]], lowering: Lowering) -> Sequence[Step]:
+    x, y, steps = region.operands[0], region.results[0], []
+    for i, taps in enumerate(region.config, 1):
+        shape = (*x.shape[: taps.axis], len(taps.indices), *x.shape[taps.axis + 1 :])
+        is_last = i == len(region.config)
+        resampled = y if is_last else lowering.temporary(DataType.FLOAT, shape, f"{region.name}.axis")
+        steps.append(resample_axis_step(x, taps, resampled))
+        x = resampled
+    return steps
+
+
 @lowers("Upsample")
 def lower_upsample(region: LaidOutRegion[Pair], lowering: Lowering) -> Step:
     x, y = as_image(region.operands[0]), as_image(region.results[0])
     operands = tuple(map(as_image, region.epilogue_operands))
     return upsample_step(x, y, region.config, region.epilogue, operands)
-
-
-def resize_target(op: BoundNode, scope: Scope, x: Value) -> ResizeTarget | None:
-    """The target of a node; None if scales, sizes or region are not known, or invalid."""
-    rank = len(scope.known_shape(x))
-    axes = op.ints("axes") or tuple(range(rank))
-    if not all(-rank <= axis < rank for axis in axes) or len({axis % rank for axis in axes}) < len(axes):
-        return None
-    region, scales, sizes = (op.input(i) for i in (1, 2, 3))
-    sources = (scope.constant(region), scope.constant(scales), scope.elements(sizes))
-    for value, elements in zip((region, scales, sizes), sources, strict=True):
-        if value is not None and elements is None:
-            return None
-        if value is not region and elements is not None and elements.size not in (0, len(axes)):
-            return None
-    present = [elements if elements is not None and elements.size else None for elements in sources]
-    if (present[1] is None) == (present[2] is None):
-        return None
-    return ResizeTarget(tuple(axis % rank for axis in axes), present[1], present[2], present[0])
 
 
 # --- integer factors -------------------------------------------------------------------------
@@ -153,7 +163,7 @@ class StaticTaps:
 def match_static_taps(op: BoundNode, scope: Scope, x: Value, target: ResizeTarget) -> StaticTaps | None:
     """The tables of taps; None if sizes are dynamic or no kernel supports the mode."""
     try:
-        height, width = resampled_axes(op, scope, x, target)
+        height, width = image_axes(resampled_axes(op, scope, x, target))
         mode, coordinates, rounding = (op.attribute(name, str) for name in MODES)
         check_modes(mode, coordinates, rounding, op.version)
     except (EvaluationError, UnsupportedResize):
@@ -168,56 +178,6 @@ def lower_static_resize(region: LaidOutRegion[StaticTaps], lowering: Lowering) -
     operands = tuple(map(as_image, region.epilogue_operands))
     tables = [table_constant(table) for table in region.config.tables]
     return resize_step(x, y, tables, region.epilogue, operands)
-
-
-class UnsupportedResize(Exception):
-    """Sizes are dynamic, or the batch or the channels are resized."""
-
-
-def resampled_axes(op: BoundNode, scope: Scope, x: Value, target: ResizeTarget) -> list[ResampledAxis]:
-    """Height and width as resampled axes; raises UnsupportedResize, or EvaluationError for invalid attributes."""
-    has_regions = op.attributes["coordinate_transformation_mode"] == "tf_crop_and_resize"
-    count = len(target.axes)
-    regions = regions_of(target.region, count) if has_regions else [(0.0, 1.0)] * count
-    shape, result = scope.known_shape(x), scope.known_shape(op.output)
-    policy = op.attribute("keep_aspect_ratio_policy", str)
-    if policy != "stretch" and any(shape[axis] != result[axis] for axis in target.axes if axis < 2):
-        raise UnsupportedResize
-    resampled = [identity_axis(1)] * (4 - len(shape))
-    for axis, (size, out) in enumerate(zip(shape, result, strict=True)):
-        index = target.axes.index(axis) if axis in target.axes else None
-        region = (0.0, 1.0) if index is None else regions[index]
-        scale = None if index is None or target.scales is None else target.scales[index : index + 1]
-        if axis < 2:
-            if size != out or region != (0.0, 1.0) or (scale is not None and scale[0] != 1):
-                raise UnsupportedResize
-        elif policy == "stretch" or index is None:
-            resampled.append(resampled_axis(size, out, scale, region))
-        else:
-            resampled.append(resized_together(shape, target, regions, policy)[index])
-    return resampled
-
-
-def resized_together(
-    shape: Shape, target: ResizeTarget, regions: Sequence[tuple[float, float]], policy: str
-) -> list[ResampledAxis]:
-    """The resized axes, whose scales are equal by an aspect ratio policy."""
-    sizes = [size for axis in target.axes if isinstance(size := shape[axis], int)]
-    if len(sizes) < len(target.axes) or (target.sizes is not None and target.sizes.dtype == object):
-        raise UnsupportedResize
-    return resolve_axes(sizes, target.scales, target.sizes, regions, policy)
-
-
-def resampled_axis(
-    size: Known, out: Known, scale: Array | None, region: tuple[float, float]
-) -> ResampledAxis:
-    """One axis, resized by a scale, or to a size if there is no scale."""
-    if not isinstance(size, int) or not isinstance(out, int):
-        raise UnsupportedResize
-    (resampled,) = resolve_axes(
-        [size], scale, np.array([out]) if scale is None else None, [region], "stretch"
-    )
-    return resampled
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,15 +245,3 @@ def dynamic_axes(scope: Scope, x: Value, y: Value, target: ResizeTarget) -> list
     for i, (size, out) in enumerate(shapes[2:], 2):
         result.append(DynamicAxis(size, out, float(scales[i]) if i in scales else unit_scale))
     return result
-
-
-def resample_mode(op: BoundNode) -> ResampleMode:
-    return ResampleMode(
-        op.attribute("mode", str),
-        COORDINATES[op.attribute("coordinate_transformation_mode", str)],
-        op.attribute("nearest_mode", str),
-        op.attribute("cubic_coeff_a", float),
-        bool(op.attributes["antialias"]),
-        bool(op.attributes["exclude_outside"]),
-        op.attribute("extrapolation_value", float),
-    )

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sardonyx._src.compile.kernels.resize.resize import axis_taps, constant_tables
+from sardonyx._src.compile.kernels.resize.resampled_axes import has_image_kernel, plan_resampling
+from sardonyx._src.compile.kernels.resize.resize import axis_taps
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.graph import Node, Value
@@ -88,11 +89,9 @@ def resample_mode(node: Node, edit: Edit) -> ResampleMode:
 
 
 def has_kernel(axes: Sequence[ResampledAxis], mode: ResampleMode) -> bool:
-    """Whether a kernel of images has the axes: those of height and width alone."""
-    if len(axes) not in (3, 4) or not all(axis.is_whole for axis in axes[:2]):
-        return False
-    height, width = (identity_axis(1), *axes[2:])[-2:]
-    return constant_tables(mode, height, width) is not None
+    """Whether a kernel of images has the axes, or steps resample them."""
+    channels = axes[1].size if len(axes) > 1 else 1
+    return has_image_kernel(axes, mode) or plan_resampling(axes, channels, mode) is not None
 
 
 def positions_inside(axis: ResampledAxis, mode: ResampleMode) -> Array:

@@ -1,0 +1,179 @@
+"""Resampling along one axis by tap tables: y [outer, out, inner] = weighted sums of rows of x [outer, size, inner].
+
+    inner > 1: for row of y: for vector of the row: for tap: add a row of x times a weight
+    inner = 1: for vector of the axis, for row of x: for tap: gather elements, add them times a vector of weights
+
+Interpolation is separable, so that a Resize is such a step for each axis: vectors are full for images of few channels, too, and
+a pixel of many taps costs their sum, not their product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from sardonyx._src.compile.codegen.blocks import StackSlot
+from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.parameters import Parameters
+from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.data_movement.strided_loops import unit_row_range
+from sardonyx._src.compile.kernels.gemm.packing import make_constant
+from sardonyx._src.compile.kernels.memory import load_at, load_lanes
+from sardonyx._src.compile.kernels.reductions.rows import num_units, rows_per_unit
+from sardonyx._src.compile.kernels.resize.resize import axis_taps
+from sardonyx._src.compile.kernels.tuning import ResizeTuning
+from sardonyx._src.compile.kernels.vectors import (
+    first_lanes,
+    i64,
+    load_splat,
+    load_vector,
+    loop_blocks,
+    loop_vectors,
+    store_vector,
+    vector_type,
+    zeros,
+)
+from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
+from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.ir.dims import dim_product
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ops.image.resize.resample import ResampleMode
+from sardonyx._src.ops.image.resize.resampled_axis import ResampledAxis
+
+PARAMETERS = Parameters("x", "y", "indices", "weights", "rows", "unit_rows", "size", "out", "inner", "padded")
+MAX_LANES = 16  # of any target
+
+
+@dataclass(frozen=True, slots=True)
+class AxisTaps:
+    """The taps of a resampled axis of a tensor: indices int64, inside of the axis, and weights float32, [out, taps] each."""
+
+    axis: int
+    indices: Array
+    weights: Array
+
+    @property
+    def growth(self) -> float:
+        """The size of the result relative to that of the axis, about."""
+        return len(self.indices) / (int(self.indices.max()) + 1)
+
+
+def plan_axes(axes: Sequence[ResampledAxis | None], mode: ResampleMode) -> tuple[AxisTaps, ...] | None:
+    """The taps of the resampled axes, shrinking ones first; None if pixels are copied, or not all are inside of the image.
+
+    axes: None for those that are not resampled.
+    """
+    if mode.mode == "nearest":
+        return None
+    result = []
+    for i, axis in enumerate(axes):
+        if axis is None or axis.is_whole:
+            continue
+        taps = axis_taps(axis, mode)
+        if taps is None:
+            return None
+        result.append(AxisTaps(i, *taps))
+    return tuple(sorted(result, key=lambda taps: taps.growth)) or None
+
+
+def resample_axis_step(x: TensorView, taps: AxisTaps, y: TensorView) -> Step:
+    """y, of the shape of x but for the axis of the taps; both are dense."""
+    outer, inner = dim_product(x.shape[: taps.axis]), dim_product(x.shape[taps.axis + 1 :])
+    (out, count), by_element = taps.indices.shape, inner == 1
+    padded = -(-out // MAX_LANES) * MAX_LANES
+    tables = (taps.indices, taps.weights)
+    if by_element:
+        tables = (pad_table(taps.indices.astype(np.int32), padded), pad_table(taps.weights, padded))
+    indices, weights = map(make_constant, tables)
+    rows, width = (outer, out) if by_element else (outer * out, inner)
+    args: tuple[KernelArgument, ...] = PARAMETERS.pack(
+        x=x, y=y, indices=indices, weights=weights, rows=rows, unit_rows=rows_per_unit(width),
+        size=x.shape[taps.axis], out=out, inner=inner, padded=padded,
+    )  # fmt: skip
+    emit = element_module if by_element else row_module
+    return Step(
+        Kernel(
+            f"resample_{'elements' if by_element else 'rows'}_{count}", partial(emit, taps=count), PARAMETERS
+        ),
+        args,
+        num_units(rows, width),
+        (x, indices, weights),
+        (y,),
+        flops=2 * count * y.num_elements,
+        bytes_accessed=x.nbytes + y.nbytes,
+    )
+
+
+def pad_table(table: Array, padded: int) -> Array:
+    """A table [out, taps] as [taps, padded], so that vectors of it are whole."""
+    return np.pad(table, ((0, padded - len(table)), (0, 0))).T
+
+
+def row_module(name: str, target: Target, taps: int) -> str:
+    """The kernel for rows of several elements."""
+    b = KernelBuilder(target, PARAMETERS)
+    x, y, indices, weights = b.pointers("x", "y", "indices", "weights")
+    rows, unit_rows, size, out, inner = b.integers("rows", "unit_rows", "size", "out", "inner")
+    with b.loop(*unit_row_range(b, rows, unit_rows), name="row") as row:
+        item, position = b.udivmod(row, out)
+        plane, first, target_row = b.gep(x, item * size * inner), position * taps, b.gep(y, row * inner)
+        for i, mask in loop_vectors(b, 0, inner):
+
+            def load_tap(
+                tap: LLVMValue,
+                plane: str = plane,
+                first: LLVMValue = first,
+                i: LLVMValue = i,
+                mask: LLVMValue | None = mask,
+            ) -> tuple[LLVMValue, LLVMValue]:
+                index = load_at(b, indices, first + tap, "i64")
+                factor = load_splat(b, b.gep(weights, first + tap))
+                return factor, load_vector(b, b.gep(plane, index * inner + i), mask)
+
+            store_vector(b, weighted_sum(b, load_tap, taps), b.gep(target_row, i), mask)
+    return b.build_module(name)
+
+
+def element_module(name: str, target: Target, taps: int) -> str:
+    """The kernel for single elements."""
+    b = KernelBuilder(target, PARAMETERS)
+    x, y, indices, weights = b.pointers("x", "y", "indices", "weights")
+    rows, unit_rows, size, out, padded = b.integers("rows", "unit_rows", "size", "out", "padded")
+    first, end = unit_row_range(b, rows, unit_rows)
+    index_type = LLVMType("i32", target.lanes)
+    with loop_blocks(b, out, target.lanes, "element") as i:
+        mask = first_lanes(b, out - i, target.lanes)
+        with b.loop(first, end, name="row") as row:
+            line = b.gep(x, row * size)
+
+            def load_tap(tap: LLVMValue, line: str = line, i: LLVMValue = i) -> tuple[LLVMValue, LLVMValue]:
+                place = tap * padded + i
+                index = b.load(StackSlot(b.gep(indices, place, "i32"), index_type))
+                return load_vector(b, b.gep(weights, place)), load_lanes(b, line, index, "float")
+
+            store_vector(b, weighted_sum(b, load_tap, taps), b.gep(y, row * out + i), mask)
+    return b.build_module(name)
+
+
+def weighted_sum(
+    b: KernelBuilder, load_tap: Callable[[LLVMValue], tuple[LLVMValue, LLVMValue]], taps: int
+) -> LLVMValue:
+    """The sum of the taps in their order; a loop if there are many."""
+    total = b.new_slot("sum", vector_type(b))
+    b.store(total, zeros(b))
+    if taps <= ResizeTuning.max_axis_taps:
+        for tap in range(taps):
+            add_tap(b, total, load_tap(i64(b, tap)))
+    else:
+        with b.loop(i64(b, 0), i64(b, taps), name="tap") as number:
+            add_tap(b, total, load_tap(number))
+    return b.load(total)
+
+
+def add_tap(b: KernelBuilder, total: StackSlot, tap: tuple[LLVMValue, LLVMValue]) -> None:
+    factor, value = tap
+    b.store(total, b.fma(factor, value, b.load(total)))

@@ -1,0 +1,32 @@
+"""Which Resize nodes are resampled axis by axis: those that have no kernel of images, or few channels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sardonyx._src.compile.kernels.resize.resample_axis import AxisTaps, plan_axes
+from sardonyx._src.compile.kernels.resize.resize import constant_tables
+from sardonyx._src.compile.kernels.tuning import ResizeTuning
+from sardonyx._src.ir.dims import Known
+from sardonyx._src.ops.image.resize.resample import ResampleMode
+from sardonyx._src.ops.image.resize.resampled_axis import ResampledAxis
+from sardonyx._src.ops.image.resize.resize import identity_axis
+
+
+def plan_resampling(
+    axes: Sequence[ResampledAxis | None], channels: Known, mode: ResampleMode
+) -> tuple[AxisTaps, ...] | None:
+    """The taps of axes that steps resample one after the other; None for other nodes.
+
+    axes: None for those that are not resampled.  channels: the size of the second one.
+    """
+    is_narrow = isinstance(channels, int) and channels <= ResizeTuning.max_axis_channels
+    return plan_axes(axes, mode) if is_narrow or not has_image_kernel(axes, mode) else None
+
+
+def has_image_kernel(axes: Sequence[ResampledAxis | None], mode: ResampleMode) -> bool:
+    """Whether a kernel of images has the axes: those of height and width alone."""
+    if len(axes) not in (3, 4) or not all(axis is None or axis.is_whole for axis in axes[:2]):
+        return False
+    height, width = (axis or identity_axis(1) for axis in (None, *axes[2:])[-2:])
+    return constant_tables(mode, height, width) is not None

@@ -12,7 +12,7 @@ from compile.contracts.trial import Gap, Trial
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.axes import exchange_dims
-from sardonyx._src.compile.kernels.gemm.unpacked_products import Operands, unpacked_product
+from sardonyx._src.compile.kernels.gemm.unpacked_products import MatrixProduct, unpacked_product
 from sardonyx._src.compile.kernels.gemm.vector_matrix import is_vector_product
 from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.program.step import Step
@@ -38,7 +38,7 @@ def product_of_vector(
     left = operand(trial, a, gap, is_transposed="a" in layout)
     right = operand(trial, b, gap, is_transposed="b" in layout)
     result = trial.result(y, gap=gap if rows == 1 else 0)
-    return unpacked_product(Operands(left, right, result, fused, operands), trial.target)
+    return unpacked_product(MatrixProduct(left, right, result, fused, operands), trial.target)
 
 
 def row_axes(target: Target) -> Axes:
@@ -67,7 +67,7 @@ def product_of_vectors(
     left = operand(trial, a, 0, is_transposed="a'" in layout)
     right = operand(trial, b, 0, is_transposed="b'" in layout)
     fused, operands, y = add_epilogue(trial, epilogue, a @ b) if len(batch) == 1 else (Epilogue(), (), a @ b)
-    return unpacked_product(Operands(left, right, trial.result(y), fused, operands), trial.target)
+    return unpacked_product(MatrixProduct(left, right, trial.result(y), fused, operands), trial.target)
 
 
 def batch_axes(target: Target) -> Axes:
@@ -85,7 +85,7 @@ def shared_matrix(trial: Trial, items: int, columns: int) -> Sequence[Step] | No
     a, b = trial.integers(items, 1, 9), trial.integers(9, columns)
     left, right, y = trial.input(a), trial.input(b), trial.result(a @ b)
     assert is_vector_product(left, right, y, Epilogue(), ()) == (items == 1)
-    return unpacked_product(Operands(left, right, y, Epilogue(), ()), trial.target)
+    return unpacked_product(MatrixProduct(left, right, y, Epilogue(), ()), trial.target)
 
 
 def shared_axes(target: Target) -> Axes:

@@ -9,7 +9,10 @@ import numpy as np
 from compile.contracts.contract import Axes, Contract, vector_edges
 from compile.contracts.trial import Gap, Trial
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.attention.linear_attention import Operands, linear_attention_step
+from sardonyx._src.compile.kernels.attention.linear_attention import (
+    LinearAttentionOperands,
+    linear_attention_step,
+)
 from sardonyx._src.compile.kernels.tuning import AttentionTuning
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.ir.tensors import Array
@@ -39,7 +42,7 @@ def linear_attention(
         None if n is None else abs(trial.normal(ITEMS, tokens, n)) for n in (widths[decay], widths[rate])
     )
     y, state = scan(q, k, v, past, None if fades is None else -fades, rates)
-    operands = Operands(
+    operands = LinearAttentionOperands(
         trial.input(q, gap),
         trial.input(k, gap),
         trial.input(v, gap),

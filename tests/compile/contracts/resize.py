@@ -19,7 +19,7 @@ from sardonyx._src.compile.kernels.resize.dynamic_taps import (
     DynamicCoordinates,
     tap_table_step,
 )
-from sardonyx._src.compile.kernels.resize.resample_axis import AxisTaps, resample_axis_step
+from sardonyx._src.compile.kernels.resize.resample_axis import ResampleTable, resample_axis_step
 from sardonyx._src.compile.kernels.resize.resize import resize_step
 from sardonyx._src.compile.kernels.resize.upsample import upsample_step
 from sardonyx._src.compile.program.step import Step
@@ -72,7 +72,7 @@ def resample_axis(
     operand, result = trial.input(x), trial.result(y.reshape(*outer, out, *inner))
     if is_symbolic and outer:
         operand, result = (trial.with_symbols(t, "n", *[""] * (t.rank - 1)) for t in (operand, result))
-    return [resample_axis_step(operand, AxisTaps(len(outer), indices, weights), result)]
+    return [resample_axis_step(operand, ResampleTable(len(outer), indices, weights), result)]
 
 
 def resample_axis_axes(target: Target) -> Axes:

@@ -112,7 +112,9 @@ class BlockQuantizedTuning:
 
 @dataclass(frozen=True, slots=True)
 class ConvTuning:
-    """Direct convolutions by GEMM.
+    """Direct convolutions by GEMM, or with pixels in the lanes.
+
+    pixel_vectors: vectors of pixels of a tile of a convolution to few channels, the most first.
 
     Rounding:
     max_block_terms: KC, terms that are summed by themselves: with a panel of 64 columns, 256 KB of weights.
@@ -125,8 +127,11 @@ class ConvTuning:
         the level-2 cache.
     max_interleaved_channels: channels up to which channels-first images are interleaved by shuffles.
     origin_lanes: rows whose window origins are computed in one vector of i64.
+    max_pixel_lane_columns, min_pixel_lane_width: output channels up to which, and pixels of an output line from which on,
+        these are in the lanes.
     """
 
+    pixel_vectors: tuple[int, ...] = (4, 2, 1)
     max_block_terms: ClassVar[int] = 1024
     max_im2row_channels: ClassVar[int] = 8
     unit_rows: ClassVar[int] = 96
@@ -135,6 +140,8 @@ class ConvTuning:
     packed_bytes: ClassVar[int] = 1 << 19
     max_interleaved_channels: ClassVar[int] = 4
     origin_lanes: ClassVar[int] = 8
+    max_pixel_lane_columns: ClassVar[int] = 4
+    min_pixel_lane_width: ClassVar[int] = 16
 
 
 @dataclass(frozen=True, slots=True)

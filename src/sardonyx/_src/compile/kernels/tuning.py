@@ -86,7 +86,9 @@ WIDE_TABLE = Tuning(  # 32 vector registers
 )
 AVX512_TABLE = replace(WIDE_TABLE, gemm=replace(WIDE_TABLE.gemm, min_unroll=2))
 NARROW_TABLE = Tuning(  # 16 vector registers
-    GemmTuning(tile_rows={1: 10, 2: 6, 3: 4}, dynamic_tile_vectors=2), AttentionTuning(tile_rows={2: 6, 1: 8})
+    GemmTuning(tile_rows={1: 10, 2: 6, 3: 4}, dynamic_tile_vectors=2),
+    AttentionTuning(tile_rows={2: 6, 1: 8}),
+    ConvTuning(pixel_vectors=(2, 1)),
 )
 TUNINGS: dict[TargetClass, Tuning] = {
     "avx512": AVX512_TABLE,  # 16 lanes, 32 registers

@@ -42,7 +42,7 @@ MAX_LANES = 16  # of any target: a chunk has the same columns on all of them
 
 
 @dataclass(frozen=True, slots=True)
-class Operands:
+class LinearAttentionOperands:
     """q [B, T, H G d_k], k [B, T, H d_k], v [B, T, H d_v], with contiguous rows.
 
     past: the state before the first token, [B, H, d_k, d_v] and dense; zeros if None.  decay: [B, T, H], a number of each
@@ -82,7 +82,13 @@ class Variant:
 
 
 def linear_attention_step(
-    operands: Operands, y: TensorView, state: TensorView, *, heads: int, group: int, scale: float
+    operands: LinearAttentionOperands,
+    y: TensorView,
+    state: TensorView,
+    *,
+    heads: int,
+    group: int,
+    scale: float,
 ) -> Step:
     """y [B, T, H G d_v] and the state [B, H, d_k, d_v] after the last token, both dense; group: query heads of a head."""
     (items, tokens, width), (d_k, d_v) = operands.k.shape, state.shape[2:]

@@ -22,7 +22,7 @@ from sardonyx._src.compile.program.tensor import TensorView
 
 
 @dataclass(frozen=True, slots=True)
-class Operands:
+class MatrixProduct:
     """y [..., M, N] = epilogue(a [..., M, K] @ b [..., K, N])."""
 
     a: TensorView
@@ -32,7 +32,7 @@ class Operands:
     operands: tuple[TensorView, ...]
 
 
-def unpacked_product(product: Operands, target: Target) -> Sequence[Step] | None:
+def unpacked_product(product: MatrixProduct, target: Target) -> Sequence[Step] | None:
     """The steps of a product, or None if packing B is faster."""
     vector = product_of_vector(product)
     if vector is None and (exchanged := exchange(product)) is not None:
@@ -47,7 +47,7 @@ def unpacked_product(product: Operands, target: Target) -> Sequence[Step] | None
     return None
 
 
-def product_of_vector(product: Operands) -> Step | None:
+def product_of_vector(product: MatrixProduct) -> Step | None:
     """The step of a product by a few columns, or of one row; None for any other."""
     arguments = product.a, product.b, product.y, product.epilogue, product.operands
     if isinstance(product.epilogue, IntegerEpilogue):
@@ -57,7 +57,7 @@ def product_of_vector(product: Operands) -> Step | None:
     return vector_matrix_step(*arguments) if is_vector_product(*arguments) else None
 
 
-def exchange(product: Operands) -> Operands | None:
+def exchange(product: MatrixProduct) -> MatrixProduct | None:
     """The product y' = b' @ a' of one with a single row or column; None for any other."""
     a, b, y, epilogue = product.a, product.b, product.y, product.epilogue
     if not a.rank == b.rank == y.rank >= 2 or 1 not in y.shape[-2:]:
@@ -68,7 +68,7 @@ def exchange(product: Operands) -> Operands | None:
         exchange_operand(layout, operand, y)
         for layout, operand in zip(epilogue.operand_layouts, product.operands, strict=True)
     ]
-    return Operands(
+    return MatrixProduct(
         exchange_dims(b),
         exchange_dims(a),
         exchange_vector(y),

@@ -49,7 +49,7 @@ MAX_LANES = 16  # of any target
 
 
 @dataclass(frozen=True, slots=True)
-class AxisTaps:
+class ResampleTable:
     """The taps of a resampled axis of a tensor: indices int64, inside of the axis, and weights float32, [out, taps] each."""
 
     axis: int
@@ -62,7 +62,7 @@ class AxisTaps:
         return len(self.indices) / (int(self.indices.max()) + 1)
 
 
-def plan_axes(axes: Sequence[ResampledAxis | None], mode: ResampleMode) -> tuple[AxisTaps, ...] | None:
+def plan_axes(axes: Sequence[ResampledAxis | None], mode: ResampleMode) -> tuple[ResampleTable, ...] | None:
     """The taps of the resampled axes, shrinking ones first; None if pixels are copied, or not all are inside of the image.
 
     axes: None for those that are not resampled.
@@ -76,11 +76,11 @@ def plan_axes(axes: Sequence[ResampledAxis | None], mode: ResampleMode) -> tuple
         taps = axis_taps(axis, mode)
         if taps is None:
             return None
-        result.append(AxisTaps(i, *taps))
+        result.append(ResampleTable(i, *taps))
     return tuple(sorted(result, key=lambda taps: taps.growth)) or None
 
 
-def resample_axis_step(x: TensorView, taps: AxisTaps, y: TensorView) -> Step:
+def resample_axis_step(x: TensorView, taps: ResampleTable, y: TensorView) -> Step:
     """y, of the shape of x but for the axis of the taps; both are dense."""
     outer, inner = dim_product(x.shape[: taps.axis]), dim_product(x.shape[taps.axis + 1 :])
     (out, count), by_element = taps.indices.shape, inner == 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sardonyx._src.compile.kernels.resize.resample_axis import AxisTaps, plan_axes
+from sardonyx._src.compile.kernels.resize.resample_axis import ResampleTable, plan_axes
 from sardonyx._src.compile.kernels.resize.resize import constant_tables
 from sardonyx._src.compile.kernels.tuning import ResizeTuning
 from sardonyx._src.ir.dims import Known
@@ -15,7 +15,7 @@ from sardonyx._src.ops.image.resize.resize import identity_axis
 
 def plan_resampling(
     axes: Sequence[ResampledAxis | None], channels: Known, mode: ResampleMode
-) -> tuple[AxisTaps, ...] | None:
+) -> tuple[ResampleTable, ...] | None:
     """The taps of axes that steps resample one after the other; None for other nodes.
 
     axes: None for those that are not resampled.  channels: the size of the second one.

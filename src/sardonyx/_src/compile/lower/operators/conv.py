@@ -1,4 +1,4 @@
-"""Conv in float32, channels-last: depthwise, Winograd, or GEMM by its shape.
+"""Conv in float32, channels-last: depthwise, Winograd, or GEMM by its shape; channels-first to few channels.
 
 Depthwise convolutions have a kernel of their own, and another one together with the pointwise convolution before them.  A
 3 by 3 convolution with unit strides uses Winograd transforms where the cost model prefers them; every other one is a GEMM
@@ -10,7 +10,7 @@ depthwise one, are patterns.  Falls back for weights of dynamic dims.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
@@ -25,16 +25,19 @@ from sardonyx._src.compile.kernels.conv.packed_weights import (
     pack_conv_weights,
     packs_lines,
 )
+from sardonyx._src.compile.kernels.conv.pixel_lanes import pixel_lanes_step
 from sardonyx._src.compile.kernels.depthwise import depthwise
 from sardonyx._src.compile.kernels.depthwise.pointwise_depthwise import pointwise_depthwise_step
 from sardonyx._src.compile.kernels.gemm.bf16 import BF16_PER_WORD
+from sardonyx._src.compile.kernels.tuning import ConvTuning
 from sardonyx._src.compile.kernels.winograd.convolution import winograd_steps
 from sardonyx._src.compile.kernels.winograd.cost_model import choose_transforms
+from sardonyx._src.compile.kernels.winograd.tiles import TileTransforms
 from sardonyx._src.compile.kernels.winograd.weight_transform import WinogradWeights, pack_winograd_weights
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers
-from sardonyx._src.compile.partition.epilogues import fuse_epilogue
+from sardonyx._src.compile.partition.epilogues import fuse_epilogue, fuse_without_operands
 from sardonyx._src.compile.partition.float_convolutions import (
     ComputedConvolution,
     FloatConvolution,
@@ -48,9 +51,9 @@ from sardonyx._src.compile.partition.rounded_products import rounds_convolution
 from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.partition.window_geometry import as_image
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import ANY, CHANNELS_LAST, DENSE, ChannelsLast
+from sardonyx._src.compile.program.layout import ANY, CHANNELS_LAST, DENSE, ChannelsLast, UnitStride
 from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import channels_last_permutation
+from sardonyx._src.compile.program.tensor import TensorView, channels_last_permutation
 from sardonyx._src.ir.dims import Known
 from sardonyx._src.ir.tensors import Array
 
@@ -79,6 +82,9 @@ def match_conv(op: BoundNode, scope: Scope) -> Region[object] | None:
         return match_computed_conv(op, scope)
     if not scope.is_native(conv.x):
         return None
+    if has_pixels_in_lanes(conv) and not rounds_convolution(scope, conv):
+        read = Read(conv.x, UnitStride(-1, DENSE))
+        return fused_region("PixelLanesConv", op.node, conv, (read,), fuse_without_operands(scope, op.output))
     epilogue, read = fuse_epilogue(scope, op.output, channels_last=True), Read(conv.x, CHANNELS_LAST)
     if rounds_convolution(scope, conv):
         weights = pack_bf16_weights(conv.weights, conv.bias, float_window(conv), scope.target)
@@ -92,15 +98,31 @@ def match_conv(op: BoundNode, scope: Scope) -> Region[object] | None:
     return fused_region(kind, op.node, config, (read,), epilogue, CHANNELS_LAST)
 
 
+def has_pixels_in_lanes(conv: FloatConvolution) -> bool:
+    """Whether the kernel for few output channels is faster: with a window that Winograd has not, and lines that fill vectors."""
+    columns, width, window = len(conv.weights), conv.shape[-1], conv.geometry
+    is_wide = not isinstance(width, int) or width >= ConvTuning.min_pixel_lane_width
+    is_narrow = conv.group == 1 and columns <= ConvTuning.max_pixel_lane_columns
+    is_fitting = is_narrow and is_wide and window.strides[1] == 1 and window.num_taps > 1
+    return is_fitting and choose_winograd(conv) is None
+
+
+def choose_winograd(conv: FloatConvolution) -> TileTransforms | None:
+    """The transforms of a 3 by 3 convolution that the cost model prefers."""
+    shape = conv.shape
+    if not conv.geometry.is_unit_3x3 or conv.group != 1 or len(shape) != 4:
+        return None
+    return choose_transforms(shape[0], shape[2], shape[3], conv.weights.shape[1], conv.weights.shape[0])
+
+
 def choose_algorithm(conv: FloatConvolution, target: Target) -> ConvWeights | DepthwiseConv | WinogradConv:
     """The weights packed for the fastest algorithm."""
-    geometry, weights, bias, shape = conv.geometry, conv.weights, conv.bias, conv.shape
+    geometry, weights, bias = conv.geometry, conv.weights, conv.bias
     if conv.is_depthwise:
         return DepthwiseConv(weights, bias, conv.geometry)
-    if geometry.is_unit_3x3 and conv.group == 1 and len(shape) == 4:
-        transforms = choose_transforms(shape[0], shape[2], shape[3], weights.shape[1], weights.shape[0])
-        if transforms is not None:
-            return WinogradConv(pack_winograd_weights(weights, bias, transforms, target), geometry.pads[:2])
+    transforms = choose_winograd(conv)
+    if transforms is not None:
+        return WinogradConv(pack_winograd_weights(weights, bias, transforms, target), geometry.pads[:2])
     return pack_conv_weights(weights, bias, float_window(conv), target, conv.group)
 
 
@@ -165,6 +187,20 @@ def lower_conv(region: LaidOutRegion[ConvWeights], lowering: Lowering) -> Step:
         x = x.permute(channels_last_permutation(x.rank))
     operands = tuple(map(as_image, region.epilogue_operands))
     return convolution_step(as_image(x), region.config, as_image(y), region.epilogue, operands)
+
+
+@lowers("PixelLanesConv")
+def lower_pixel_lanes_conv(region: LaidOutRegion[FloatConvolution], lowering: Lowering) -> Step:
+    x, y, conv = as_planes(region.operands[0]), as_planes(region.results[0]), region.config
+    return pixel_lanes_step(x, conv.weights, conv.bias, y, conv.geometry, region.epilogue)
+
+
+def as_planes(tensor: TensorView) -> TensorView:
+    """[N, C, H, W] of an image [N, C, W] or [N, C, H, W]."""
+    if tensor.rank == 4:
+        return tensor
+    (n, c, w), (image, channel, pixel) = tensor.shape, tensor.strides
+    return replace(tensor, shape=(n, c, 1, w), strides=(image, channel, 0, pixel))
 
 
 @lowers("RoundedConv")

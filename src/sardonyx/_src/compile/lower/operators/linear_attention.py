@@ -8,7 +8,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from sardonyx._src.compile.kernels.attention.linear_attention import Operands, linear_attention_step
+from sardonyx._src.compile.kernels.attention.linear_attention import (
+    LinearAttentionOperands,
+    linear_attention_step,
+)
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers
@@ -94,7 +97,7 @@ def lower_linear_attention(region: LaidOutRegion[LinearAttention], lowering: Low
     state = (
         present[0] if present else lowering.temporary(DataType.FLOAT, config.state, f"{region.name}.state")
     )
-    operands = Operands(q, k, v, **dict(zip(config.given, rest, strict=True)))
+    operands = LinearAttentionOperands(q, k, v, **dict(zip(config.given, rest, strict=True)))
     return linear_attention_step(
         operands, y, state, heads=config.heads, group=config.group, scale=config.scale
     )

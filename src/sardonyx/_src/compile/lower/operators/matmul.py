@@ -22,7 +22,7 @@ from sardonyx._src.compile.kernels.gemm.matmul import matmul_steps
 from sardonyx._src.compile.kernels.gemm.packing import make_constant, pack_bias
 from sardonyx._src.compile.kernels.gemm.panels import Panels, pack_tensor
 from sardonyx._src.compile.kernels.gemm.transposed_left import with_dense_rows
-from sardonyx._src.compile.kernels.gemm.unpacked_products import Operands, unpacked_product
+from sardonyx._src.compile.kernels.gemm.unpacked_products import MatrixProduct, unpacked_product
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.constant_panels import constant_panels
 from sardonyx._src.compile.lower.lowering import Lowering
@@ -156,7 +156,7 @@ def lower_product(region: LaidOutRegion[Product], lowering: Lowering) -> Sequenc
     left, operands = transpose_if(region.operands[0], config.transposed[0]), epilogue_operands(region)
     if config.matrix is None and config.bias is None:
         right = transpose_if(region.operands[1], config.transposed[1])
-        product = Operands(left, right, region.results[0], region.epilogue, operands)
+        product = MatrixProduct(left, right, region.results[0], region.epilogue, operands)
         unpacked = unpacked_product(product, lowering.target)
         if unpacked is not None:
             return unpacked

@@ -22,7 +22,7 @@ from sardonyx._src.compile.kernels.resize.dynamic_taps import (
     DynamicCoordinates,
     tap_table_step,
 )
-from sardonyx._src.compile.kernels.resize.resample_axis import AxisTaps, resample_axis_step
+from sardonyx._src.compile.kernels.resize.resample_axis import ResampleTable, resample_axis_step
 from sardonyx._src.compile.kernels.resize.resampled_axes import plan_resampling
 from sardonyx._src.compile.kernels.resize.resize import constant_tables, resize_step, table_constant
 from sardonyx._src.compile.kernels.resize.upsample import upsample_step
@@ -91,7 +91,7 @@ def match_resize(op: BoundNode, scope: Scope) -> Region[object] | None:
 
 def match_axis_steps(
     op: BoundNode, scope: Scope, x: Value, target: ResizeTarget
-) -> tuple[AxisTaps, ...] | None:
+) -> tuple[ResampleTable, ...] | None:
     """The taps of each resampled axis, if steps resample one after the other."""
     shape, mode = scope.known_shape(x), op.attribute("mode", str)
     try:
@@ -103,7 +103,7 @@ def match_axis_steps(
 
 
 @lowers("ResizeAxes")
-def lower_resize_axes(region: LaidOutRegion[tuple[AxisTaps, ...]], lowering: Lowering) -> Sequence[Step]:
+def lower_resize_axes(region: LaidOutRegion[tuple[ResampleTable, ...]], lowering: Lowering) -> Sequence[Step]:
     x, y, steps = region.operands[0], region.results[0], []
     for i, taps in enumerate(region.config, 1):
         shape = (*x.shape[: taps.axis], len(taps.indices), *x.shape[taps.axis + 1 :])

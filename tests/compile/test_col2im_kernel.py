@@ -1,4 +1,4 @@
-"""Col2Im is native: strides, dilations, pads, one and two axes, types, open batches."""
+"""Col2Im is native: strides, dilations, pads, one to three axes, types, open batches."""
 
 from __future__ import annotations
 
@@ -27,6 +27,9 @@ WINDOWS = [
     ((9,), (4,), 6, "strides = [1]"),
     ((40,), (3,), 20, "strides = [2], pads = [1, 1]"),
     ((4, 4), (2, 2), 36, "pads = [2, 2, 1, 1]"),
+    ((3, 4, 5), (1, 1, 5), 12, "strides = [1, 1, 1]"),
+    ((4, 5, 6), (2, 3, 2), 45, "pads = [0, 0, 0, 0, 0, 0]"),
+    ((6, 7, 8), (2, 2, 3), 72, "strides = [2, 1, 2], dilations = [1, 2, 1], pads = [1, 0, 1, 0, 1, 1]"),
 ]
 
 

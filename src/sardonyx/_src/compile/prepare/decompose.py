@@ -31,6 +31,7 @@ DECOMPOSITIONS = {  # the module of each operator of ai.onnx
     "BlackmanWindow": "function_body",
     "CausalConvWithState": "function_body",
     "CenterCropPad": "function_body",
+    "Col2Im": "col2im",
     "Compress": "compress",
     "Conv": "conv_3d",
     "ConvInteger": "conv_integer",

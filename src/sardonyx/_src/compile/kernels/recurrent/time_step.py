@@ -122,7 +122,8 @@ def time_step_module(name: str, target: Target, variant: RecurrenceVariant, phas
         direction, group = b.udivmod(b.select(is_odd, mirrored, unit), groups)
         sequences = RecurrenceUnit(layer, direction, zero, b.integer("batch"))
         first = group * GROUP
-        UnitGroup(sequences, time, phase, first, b.min(blocks - first, GROUP)).emit(longest)
+        count = b.min(blocks - first, GROUP)
+        compute_phase(UnitGroup(sequences, time, phase, first, count), longest)
     return b.build_module(name)
 
 
@@ -152,104 +153,112 @@ class UnitGroup:
     def first_unit(self) -> LLVMValue:
         return self.first * self.layer.vector_type.lanes
 
-    def emit(self, longest: LLVMValue) -> None:
-        """longest: the number of time steps of the longest sequence."""
-        b, variant, zero = self.b, self.layer.variant, self.b.constant(0, I64)
-        is_last = self.phase == len(variant.phases) - 1
-        with b.if_then(self.time < longest):
-            self.multiply_state()
-        with loop_active(self.sequences, self.time) as i:
-            for vector in self.loop_units(i):
-                self.update_state(vector, i) if is_last else vector.store_padded(emit_reset(vector), vector.c)
-        if is_last and variant.has_lengths:
-            with (
-                b.loop(zero, self.sequences.count, name="ended") as i,
-                b.if_then(self.time >= self.sequences.sequence_length(i)),
-            ):
-                self.clear_output(i)
 
-    # --- addresses ---------------------------------------------------------------------------
+def compute_phase(group: UnitGroup, longest: LLVMValue) -> None:
+    """The products of the phase, and the states or the reset states; longest: the time steps of the longest sequence."""
+    b, variant, zero = group.b, group.layer.variant, group.b.constant(0, I64)
+    is_last = group.phase == len(variant.phases) - 1
+    with b.if_then(group.time < longest):
+        multiply_state(group)
+    with loop_active(group.sequences, group.time) as i:
+        for vector in loop_units(group, i):
+            update_state(group, vector, i) if is_last else vector.store_padded(emit_reset(vector), vector.c)
+    if is_last and variant.has_lengths:
+        with (
+            b.loop(zero, group.sequences.count, name="ended") as i,
+            b.if_then(group.time >= group.sequences.sequence_length(i)),
+        ):
+            clear_output(group, i)
 
-    def h_row(self, sequence: LLVMValue, number: LLVMValue) -> str:
-        """The address of a sequence's h, in the first of the two states for an even number, otherwise in the second."""
-        offset = (number & 1) * self.b.integer("next_h_distance")
-        return self.b.gep(self.sequences.row("h", sequence), offset, self.layer.variant.element)
 
-    def shared_row(self, tensor: str, sequence: LLVMValue, rows: int) -> str:
-        """The address of the rows of a sequence in a tensor [directions, batch, rows, padded]."""
-        strides = self.layer.strides
-        row = self.sequences.direction * strides["h_direction_stride"] + sequence * strides["h_batch_stride"]
-        return self.b.gep(self.b.pointer(tensor), row * rows, self.layer.variant.element)
+# --- addresses -------------------------------------------------------------------------------
 
-    def state_row(self, sequence: LLVMValue) -> str:
-        """The address of the state that the phase multiplies."""
-        return self.h_row(sequence, self.time) if self.phase == 0 else self.shared_row("reset", sequence, 1)
 
-    def gate_stride(self) -> LLVMValue:
-        return (
-            self.b.constant(GROUP * self.layer.vector_type.lanes, I64)
-            if self.is_single
-            else self.layer.padded
-        )
+def h_row(group: UnitGroup, sequence: LLVMValue, number: LLVMValue) -> str:
+    """The address of a sequence's h, in the first of the two states for an even number, otherwise in the second."""
+    offset = (number & 1) * group.b.integer("next_h_distance")
+    return group.b.gep(group.sequences.row("h", sequence), offset, group.layer.variant.element)
 
-    def sums_row(self, sequence: LLVMValue) -> str:
-        """The address of the sums of the first of these units, and the first of all gates."""
-        gates, element = self.layer.variant.gates, self.layer.variant.element
-        if self.is_single:
-            return self.b.gep(self.b.scratch, sequence * (self.gate_stride() * gates), element)
-        return self.b.gep(self.shared_row("sums", sequence, gates), self.first_unit, element)
 
-    # --- code --------------------------------------------------------------------------------
+def shared_row(group: UnitGroup, tensor: str, sequence: LLVMValue, rows: int) -> str:
+    """The address of the rows of a sequence in a tensor [directions, batch, rows, padded]."""
+    strides = group.layer.strides
+    row = group.sequences.direction * strides["h_direction_stride"] + sequence * strides["h_batch_stride"]
+    return group.b.gep(group.b.pointer(tensor), row * rows, group.layer.variant.element)
 
-    def multiply_state(self) -> None:
-        b, layer, variant, zero = self.b, self.layer, self.layer.variant, self.b.constant(0, I64)
-        gates, first_gate = variant.phases[self.phase], sum(variant.phases[: self.phase])
-        offset = layer.hidden * (layer.padded * first_gate + self.first_unit * gates)
-        weights = b.gep(self.sequences.row("weights"), offset, variant.element)
-        rows = strided_rows(b, layer.vector_type, self.state_row(zero), layer.strides["h_batch_stride"])
-        sums = b.gep(self.sums_row(zero), self.gate_stride() * first_gate, variant.element)
-        PackedProduct(
-            b, layer.vector_type, (Factors(weights, layer.hidden, rows),), gates, self.count, sums,
-            self.gate_stride() * variant.gates, self.gate_stride(),
-        ).emit_rows(self.sequences.count)  # fmt: skip
 
-    def loop_masks(self) -> Iterator[tuple[LLVMValue, LLVMValue | None]]:
-        """The body of a loop over these vectors: the index of each unit from the first on, and the mask of those that exist."""
-        b, lanes = self.b, self.layer.vector_type.lanes
-        units = b.min(self.layer.hidden - self.first_unit, self.count * lanes)
-        yield from loop_single_vectors(b, units, lanes)
+def state_row(group: UnitGroup, sequence: LLVMValue) -> str:
+    """The address of the state that the phase multiplies."""
+    return h_row(group, sequence, group.time) if group.phase == 0 else shared_row(group, "reset", sequence, 1)
 
-    def loop_units(self, sequence: LLVMValue) -> Iterator[CellVector]:
-        """The body of a loop over the vectors of a sequence."""
-        b, layer, unit = self.b, self.layer, self.sequences
-        inputs = unit.row("input_gates", sequence, unit.position(self.time, sequence))
-        h, sums = self.h_row(sequence, self.time), self.sums_row(sequence)
-        c = "" if self.is_single else self.shared_row("reset", sequence, 1)
-        rows = {
-            name: unit.row(name) if name in layer.tensors else "" for name in ("hidden_bias", "peepholes")
-        }
-        for index, mask in self.loop_masks():
-            yield CellVector(
-                b, layer.variant, layer.vector_type, inputs, b.gep(sums, index, layer.variant.element),
-                layer.hidden, self.gate_stride(), h, unit.row("c", sequence) if "c" in layer.tensors else c,
-                rows["hidden_bias"], rows["peepholes"], self.first_unit + index, mask,
-            )  # fmt: skip
 
-    def update_state(self, vector: CellVector, sequence: LLVMValue) -> None:
-        """The next states of a vector, and its output."""
-        b, unit, layer = self.b, self.sequences, self.layer
-        h = CELLS[layer.variant.cell](vector)
-        vector.store_padded(h, self.h_row(sequence, self.time + 1))
-        output = unit.row("y", sequence, unit.position(self.time, sequence))
-        for target in (output, unit.row("last_h", sequence)):
-            store_vector(b, h, target, vector.index, vector.mask)
-        if "c" in layer.tensors:
-            c = load_vector(b, layer.vector_type, vector.c, vector.index, None)
-            store_vector(b, c, unit.row("last_c", sequence), vector.index, vector.mask)
+def gate_stride(group: UnitGroup) -> LLVMValue:
+    layer = group.layer
+    return group.b.constant(GROUP * layer.vector_type.lanes, I64) if group.is_single else layer.padded
 
-    def clear_output(self, sequence: LLVMValue) -> None:
-        """The output of a time step of a sequence that has ended."""
-        target = self.sequences.row("y", sequence, self.time)
-        zeros = self.b.constant(0.0, self.layer.vector_type)
-        for index, mask in self.loop_masks():
-            store_vector(self.b, zeros, target, self.first_unit + index, mask)
+
+def sums_row(group: UnitGroup, sequence: LLVMValue) -> str:
+    """The address of the sums of the first of these units, and the first of all gates."""
+    gates, element = group.layer.variant.gates, group.layer.variant.element
+    if group.is_single:
+        return group.b.gep(group.b.scratch, sequence * (gate_stride(group) * gates), element)
+    return group.b.gep(shared_row(group, "sums", sequence, gates), group.first_unit, element)
+
+
+# --- code ------------------------------------------------------------------------------------
+
+
+def multiply_state(group: UnitGroup) -> None:
+    b, layer, variant, zero = group.b, group.layer, group.layer.variant, group.b.constant(0, I64)
+    gates, first_gate = variant.phases[group.phase], sum(variant.phases[: group.phase])
+    offset = layer.hidden * (layer.padded * first_gate + group.first_unit * gates)
+    weights = b.gep(group.sequences.row("weights"), offset, variant.element)
+    rows = strided_rows(b, layer.vector_type, state_row(group, zero), layer.strides["h_batch_stride"])
+    sums = b.gep(sums_row(group, zero), gate_stride(group) * first_gate, variant.element)
+    PackedProduct(
+        b, layer.vector_type, (Factors(weights, layer.hidden, rows),), gates, group.count, sums,
+        gate_stride(group) * variant.gates, gate_stride(group),
+    ).emit_rows(group.sequences.count)  # fmt: skip
+
+
+def loop_masks(group: UnitGroup) -> Iterator[tuple[LLVMValue, LLVMValue | None]]:
+    """The body of a loop over these vectors: the index of each unit from the first on, and the mask of those that exist."""
+    b, lanes = group.b, group.layer.vector_type.lanes
+    units = b.min(group.layer.hidden - group.first_unit, group.count * lanes)
+    yield from loop_single_vectors(b, units, lanes)
+
+
+def loop_units(group: UnitGroup, sequence: LLVMValue) -> Iterator[CellVector]:
+    """The body of a loop over the vectors of a sequence."""
+    b, layer, unit = group.b, group.layer, group.sequences
+    inputs = unit.row("input_gates", sequence, unit.position(group.time, sequence))
+    h, sums = h_row(group, sequence, group.time), sums_row(group, sequence)
+    c = "" if group.is_single else shared_row(group, "reset", sequence, 1)
+    rows = {name: unit.row(name) if name in layer.tensors else "" for name in ("hidden_bias", "peepholes")}
+    for index, mask in loop_masks(group):
+        yield CellVector(
+            b, layer.variant, layer.vector_type, inputs, b.gep(sums, index, layer.variant.element),
+            layer.hidden, gate_stride(group), h, unit.row("c", sequence) if "c" in layer.tensors else c,
+            rows["hidden_bias"], rows["peepholes"], group.first_unit + index, mask,
+        )  # fmt: skip
+
+
+def update_state(group: UnitGroup, vector: CellVector, sequence: LLVMValue) -> None:
+    """The next states of a vector, and its output."""
+    b, unit, layer = group.b, group.sequences, group.layer
+    h = CELLS[layer.variant.cell](vector)
+    vector.store_padded(h, h_row(group, sequence, group.time + 1))
+    output = unit.row("y", sequence, unit.position(group.time, sequence))
+    for target in (output, unit.row("last_h", sequence)):
+        store_vector(b, h, target, vector.index, vector.mask)
+    if "c" in layer.tensors:
+        c = load_vector(b, layer.vector_type, vector.c, vector.index, None)
+        store_vector(b, c, unit.row("last_c", sequence), vector.index, vector.mask)
+
+
+def clear_output(group: UnitGroup, sequence: LLVMValue) -> None:
+    """The output of a time step of a sequence that has ended."""
+    target = group.sequences.row("y", sequence, group.time)
+    zeros = group.b.constant(0.0, group.layer.vector_type)
+    for index, mask in loop_masks(group):
+        store_vector(group.b, zeros, target, group.first_unit + index, mask)

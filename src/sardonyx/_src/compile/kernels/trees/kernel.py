@@ -12,8 +12,8 @@ from sardonyx._src.compile.kernels.memory import store_at
 from sardonyx._src.compile.kernels.trees.bits import find_leaves
 from sardonyx._src.compile.kernels.trees.pack import pack_rows
 from sardonyx._src.compile.kernels.trees.scores import finish_rows
+from sardonyx._src.compile.kernels.trees.totals import add_votes, empty_total
 from sardonyx._src.compile.kernels.trees.variant import TreeKernelBuilder, TreeVariant
-from sardonyx._src.compile.kernels.trees.votes import Votes
 from sardonyx._src.compile.kernels.trees.walk import walk_trees
 from sardonyx._src.compile.kernels.tuning import TreeTuning, tuning_for
 from sardonyx._src.compile.kernels.vectors import i64
@@ -39,11 +39,6 @@ def tree_module(name: str, target: Target, variant: TreeVariant) -> str:
     return b.build_module(name)
 
 
-def votes_of(b: TreeKernelBuilder) -> Votes:
-    variant = b.variant
-    return Votes(b, variant.votes, variant.combine, variant.weight, b.integer("num_targets"))
-
-
 def walk_rows(b: TreeKernelBuilder, first: LLVMValue, count: LLVMValue) -> None:
     """The rows of a block; where classes compete, many rows are finished together."""
     lanes = b.target.lanes
@@ -61,18 +56,18 @@ def walk_block(b: TreeKernelBuilder, first: LLVMValue, count: LLVMValue, lanes: 
 
     lanes: the rows that are finished together; totals are [rows / lanes, targets, lanes].
     """
-    votes, targets, chains = votes_of(b), b.integer("num_targets"), TreeTuning.chains
+    targets, chains = b.integer("num_targets"), TreeTuning.chains
     pack_rows(b, b.variant, first, count, None)
     totals, row_size, shift = b.totals, b.integer("columns") + 1, lanes.bit_length() - 1
     groups = (count + (lanes - 1)) >> shift
     with b.loop(i64(b, 0), groups * targets, name="total") as i:
-        store_at(b, totals, i * lanes, votes.start(lanes))
+        store_at(b, totals, i * lanes, empty_total(b, lanes))
     all_trees = b.integer("packed_trees")
     with b.loop(i64(b, 0), all_trees, chains, "tree") as tree, b.loop(i64(b, 0), count, name="row") as row:
         own = b.gep(totals, (row >> shift) * targets * lanes + (row & (lanes - 1)), "double")
         leaves = walk_trees(b, b.gep(b.scratch, row * row_size), tree, b.variant.column_bits)
         for chain, leaf in enumerate(leaves):
-            votes.add(leaf, tree + chain, own, lanes)
+            add_votes(b, leaf, tree + chain, own, lanes)
     with b.loop(i64(b, 0), groups, name="group") as group:
         start = group * lanes
         own = b.gep(totals, start * targets, "double")
@@ -81,13 +76,12 @@ def walk_block(b: TreeKernelBuilder, first: LLVMValue, count: LLVMValue, lanes: 
 
 def evaluate_block(b: TreeKernelBuilder, first: LLVMValue, count: LLVMValue, lanes: int) -> None:
     """All rows of a block together, tree by tree, by bit vectors; lanes: at least as many as there are rows."""
-    votes = votes_of(b)
     pack_rows(b, b.variant, first, count, lanes, block_lanes(b.target))
     totals = b.totals
     with b.loop(i64(b, 0), b.integer("num_targets"), name="total") as i:
-        store_at(b, totals, i * lanes, votes.start(lanes))
+        store_at(b, totals, i * lanes, empty_total(b, lanes))
     with b.loop(i64(b, 0), b.integer("trees"), name="tree") as tree:
-        votes.add(find_leaves(b, b.variant.bits, tree, lanes), tree, totals, lanes)
+        add_votes(b, find_leaves(b, b.variant.bits, tree, lanes), tree, totals, lanes)
     finish_rows(b, totals, first, count, lanes)
 
 

@@ -1,9 +1,7 @@
-"""The votes of leaves as tables, and the code that adds those of a leaf to the totals of its rows.
+"""The votes of leaves as tables.
 
-Totals are float64, and the votes for a target are added in the order of the trees, so that sums have the bits of the
-reference kernel's.  Totals start at -0.0, to which only a vote can make a difference: weights of -0.0 are stored as 0.0,
-which sums to the same, so that a total of -0.0 is that of a target without votes, and adding -0.0 is no vote.
-Minima and maxima start at NaN instead.
+Weights of -0.0 are stored as 0.0, which sums to the same, so that adding -0.0 to a total is no vote; in a minimum or maximum
+NaN is none.
 """
 
 from __future__ import annotations
@@ -13,18 +11,12 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from sardonyx._src.compile.codegen.blocks import StackSlot
-from sardonyx._src.compile.codegen.builder import Element, LLVMType, LLVMValue
-from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.kernels.memory import load_at, load_lanes
 from sardonyx._src.compile.kernels.trees.levels import Levels
-from sardonyx._src.compile.kernels.vectors import i64
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.ml.forest import Forest, Ints
 
 VoteKind: TypeAlias = Literal["tree", "dense", "sparse"]
 Combine: TypeAlias = Literal["add", "min", "max"]
-DOUBLE = LLVMType("double")
 # Of a table of all leaves and targets, times the votes: where leaves are added one by one, or in many lanes at a time.
 MAX_DENSE_GROWTH, MAX_DENSE_GROWTH_IN_LANES = 4, 16
 
@@ -102,67 +94,3 @@ def targets_of_trees(
     tree = np.searchsorted(levels.tree_starts, owner, side="right") - 1
     result[tree] = target
     return result if (result[tree] == target).all() else None
-
-
-@dataclass(frozen=True, slots=True)
-class Votes:
-    """The addition of votes to totals, [targets, lanes] float64."""
-
-    b: KernelBuilder
-    kind: VoteKind
-    combine: Combine
-    element: Element
-    num_targets: LLVMValue
-
-    def start(self, lanes: int) -> LLVMValue:
-        """A total without votes."""
-        return self.b.constant(-0.0 if self.combine == "add" else float("nan"), LLVMType("double", lanes))
-
-    def add(self, leaf: LLVMValue, tree: LLVMValue, totals: str, step: int) -> None:
-        """Adds the votes of a leaf in each lane, [lanes] i32, to totals of targets that are `step` apart."""
-        b, lanes = self.b, leaf.type.lanes
-        weights = b.pointer("weights")
-        if self.kind == "tree":
-            target = load_at(b, b.pointer("targets"), tree, "i32").convert("sext", "i64")
-            self.update(b.gep(totals, target * step, "double"), load_lanes(b, weights, leaf, self.element))
-        elif self.kind == "dense":
-            self.add_dense(leaf, weights, totals, step)
-        elif lanes == 1:
-            self.add_list(leaf, totals, step)
-        else:
-            numbers = b.new_slot("leaves", leaf.type)
-            b.store(numbers, leaf)
-            with b.loop(i64(b, 0), i64(b, lanes), name="lane") as lane:
-                own = load_at(b, numbers.name, lane, "i32")
-                self.add_list(own, b.gep(totals, lane, "double"), step)
-
-    def add_dense(self, leaf: LLVMValue, weights: str, totals: str, step: int) -> None:
-        """Adds a row of the table of all leaves and targets."""
-        b, lanes = self.b, leaf.type.lanes
-        first = leaf * b.splat(self.num_targets.convert("trunc", "i32"), lanes)
-        with b.loop(i64(b, 0), self.num_targets, name="target") as target:
-            place = first + b.splat(target.convert("trunc", "i32"), lanes)
-            self.update(b.gep(totals, target * step, "double"), load_lanes(b, weights, place, self.element))
-
-    def add_list(self, leaf: LLVMValue, totals: str, step: int) -> None:
-        """Adds the votes of one leaf to totals that are `step` apart."""
-        b = self.b
-        weights, targets, starts = b.pointers("weights", "targets", "vote_starts")
-        number = leaf.convert("sext", "i64")
-        with b.loop(
-            load_at(b, starts, number, "i64"), load_at(b, starts, number + 1, "i64"), name="vote"
-        ) as i:
-            target = load_at(b, targets, i, "i32").convert("sext", "i64")
-            self.update(b.gep(totals, target * step, "double"), load_at(b, weights, i, self.element))
-
-    def update(self, address: str, weight: LLVMValue) -> None:
-        """Combines totals in memory with the votes of as many lanes."""
-        b = self.b
-        vote = weight if self.element == "double" else weight.convert("fpext", "double")
-        memory = StackSlot(address, vote.type)
-        total = b.load(memory)
-        if self.combine == "add":
-            b.store(memory, total + vote)
-            return
-        is_better = vote < total if self.combine == "min" else vote > total
-        b.store(memory, b.select(is_better | total.ne(total), vote, total))

@@ -8,6 +8,7 @@ from sardonyx._src.compile.kernels import tuning
 from sardonyx._src.compile.llvm.jit import host_target
 from tuning_fields import Sweep
 from tuning_workloads import (
+    arg_max,
     attention,
     column_slice,
     column_sum,
@@ -188,6 +189,11 @@ def element_sweeps() -> Iterator[Sweep]:
         {"tanh 512x768": pointwise["tanh 512x768"]},
     )
     ranges = {"range of 1048576": value_range(1 << 20)}
-    yield Sweep("reductions", "min_max_unroll", (2, 4, 8), ranges)
+    rows, columns = (
+        {"argmax 128x384": arg_max(128, 384, 1)},
+        {"argmax 384x1024 columns": arg_max(384, 1024, 0)},
+    )
+    yield Sweep("reductions", "min_indexed_vectors", (8, 16, 32), rows)
+    yield Sweep("reductions", "indexed_registers", (2, 4, 8), columns)
     yield Sweep("reductions", "min_max_block", (1 << 12, 1 << 14, 1 << 16), ranges)
     yield Sweep("reductions", "unit_matrices", (8, 32, 128), {"determinants 4096x4x4": determinants(4096, 4)})

@@ -25,15 +25,18 @@ from sardonyx._src.compile.kernels.gemm.matmul import matmul_steps
 from sardonyx._src.compile.kernels.gemm.panels import pack_constant, pack_tensor
 from sardonyx._src.compile.kernels.gemm.transposed_left import with_dense_rows
 from sardonyx._src.compile.kernels.pooling.global_pooling import global_pooling_step
+from sardonyx._src.compile.kernels.reductions.arg_reducer import ArgReduction
 from sardonyx._src.compile.kernels.reductions.determinant import determinant_step
 from sardonyx._src.compile.kernels.reductions.min_max import min_max_steps
-from sardonyx._src.compile.kernels.reductions.reduce import reduce_step
+from sardonyx._src.compile.kernels.reductions.reduce import arg_reduce_step, reduce_step
 from sardonyx._src.compile.kernels.reductions.softmax import softmax_step
 from sardonyx._src.compile.kernels.winograd.convolution import winograd_steps
 from sardonyx._src.compile.kernels.winograd.cost_model import TRANSFORMS
 from sardonyx._src.compile.kernels.winograd.weight_transform import pack_winograd_weights
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program.tensor import dense_temporary
+from sardonyx._src.dtypes import DataType
 from tuning_fields import Workload
 
 SAME_3X3 = SlidingWindow((3, 3), pads=(1, 1, 1, 1))
@@ -209,6 +212,14 @@ def column_sum(rows: int, columns: int) -> Workload:
 
 def softmax(rows: int, columns: int) -> Workload:
     return lambda: [softmax_step(tensor(rows, columns), tensor(rows, columns))]
+
+
+def arg_max(rows: int, columns: int, axis: int) -> Workload:
+    def steps() -> Sequence[Step]:
+        indices = dense_temporary(DataType.INT64, (rows if axis else columns,), "indices")
+        return [arg_reduce_step(tensor(rows, columns), indices, axis, ArgReduction(is_max=True))]
+
+    return steps
 
 
 def value_range(count: int) -> Workload:

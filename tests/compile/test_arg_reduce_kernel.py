@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from compile import guarded
-from sardonyx._src.compile.kernels.reductions.arg_reduce import ArgReduction, arg_reduce_step
+from sardonyx._src.compile.kernels.reductions.arg_reducer import ArgReduction
+from sardonyx._src.compile.kernels.reductions.reduce import arg_reduce_step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import symbol
 from sardonyx._src.ir.tensors import Array

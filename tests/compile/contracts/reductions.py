@@ -11,11 +11,11 @@ import numpy as np
 from compile.contracts.contract import Axes, Contract, around, row_lengths
 from compile.contracts.trial import Gap, Trial
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.reductions.arg_reduce import ArgReduction, arg_reduce_step
+from sardonyx._src.compile.kernels.reductions.arg_reducer import ArgReduction
 from sardonyx._src.compile.kernels.reductions.cumulative import CumulativeVariant, cumulative_step
 from sardonyx._src.compile.kernels.reductions.determinant import determinant_step
 from sardonyx._src.compile.kernels.reductions.min_max import min_max_steps
-from sardonyx._src.compile.kernels.reductions.reduce import reduce_step
+from sardonyx._src.compile.kernels.reductions.reduce import arg_reduce_step, reduce_step
 from sardonyx._src.compile.kernels.reductions.reducers import ReduceOp
 from sardonyx._src.compile.kernels.reductions.top_k import top_k_step
 from sardonyx._src.compile.program.step import Step

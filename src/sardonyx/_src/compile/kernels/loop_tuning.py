@@ -78,7 +78,8 @@ class ElementwiseTuning:
 class ReductionTuning:
     """Reductions, softmax and normalization of rows or columns; ranges for dynamic quantization.
 
-    min_max_unroll: vectors of an iteration of a range.
+    min_indexed_vectors: vectors of a row from which on an ArgMax has several accumulators, since merging them takes long.
+    indexed_registers: registers for each vector of a block of columns of an ArgMax.
 
     Rounding:
     row_unroll: vectors of an iteration over a row, each with an accumulator of its own; a power of two.
@@ -94,7 +95,8 @@ class ReductionTuning:
     unit_matrices: matrices of a unit of work of determinants.
     """
 
-    min_max_unroll: int = 4
+    min_indexed_vectors: int = 16
+    indexed_registers: int = 4
     row_unroll: ClassVar[int] = 4
     column_blocks: ClassVar[tuple[int, ...]] = (256, 16)
     summed_rows: ClassVar[int] = 16

@@ -16,7 +16,7 @@ from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
-from sardonyx._src.compile.kernels.reductions.reducers import new_accumulators
+from sardonyx._src.compile.kernels.reductions.reducers import new_slots
 from sardonyx._src.compile.kernels.reductions.rows import load_element, load_vector, store_vector
 from sardonyx._src.compile.kernels.tuning import RecurrenceTuning
 from sardonyx._src.compile.program.lazy_constants import aligned_empty
@@ -149,7 +149,7 @@ class PackedProduct:
         b, element, lanes = self.b, self.vector_type.element, self.vector_type.lanes
         numbers = [row + i for i in range(rows)]
         results = [b.gep(self.results, number * self.result_stride, element) for number in numbers]
-        tile = [[new_accumulators(b, self.vector_type, 0, count) for _ in range(self.gates)] for _ in numbers]
+        tile = [[new_slots(b, self.vector_type, 0, count) for _ in range(self.gates)] for _ in numbers]
         for factors in self.terms:
             self.add_product(tile, numbers, factors, block)
         for address, sums in zip(results, tile, strict=True):

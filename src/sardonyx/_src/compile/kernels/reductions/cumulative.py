@@ -104,11 +104,11 @@ def cumulative_module(
     ):
         x_row, y_row = (b.gep(base, o + column, element) for base, o in zip((x, y), offsets, strict=True))
         for i, mask in loop_single_vectors(b, count, vector_type.lanes):
-            (accumulator,) = new_accumulators(b, vector_type, reducer.identity, 1)
+            ((accumulator,),) = new_accumulators(b, vector_type, reducer, 1)
             with b.loop(b.constant(0, I64), n, name="k") as k:
                 before = b.load(accumulator)
                 value = load_vector(b, vector_type, x_row, i + k * x_step, mask)
-                after = reducer.combine(b, before, value)
+                (after,) = reducer.combine(b, (before,), (value,))
                 store_vector(b, before if variant.exclusive else after, y_row, i + k * y_step, mask)
                 b.store(accumulator, after)
     return b.build_module(name)

@@ -210,9 +210,9 @@ def first_pass(row: NormRow) -> LLVMValue:
     """Stores the sums that the other passes read, and returns the mean of the row, 0 if it is not subtracted."""
     b, lanes = row.b, row.vector_type.lanes
     if row.variant.centered:
-        accumulators = new_accumulators(b, row.vector_type, 0)
+        accumulators = new_accumulators(b, row.vector_type, SUM)
         for v, index, mask in loop_vectors(b, row.n, lanes):
-            accumulate(b, accumulators[v], SUM, load_sum(row, index, mask), mask)
+            accumulate(b, accumulators[v], SUM, (load_sum(row, index, mask),), mask)
         return mean_of_accumulators(b, accumulators, row.n)
     if row.source != row.addresses["x"]:
         for _, index, mask in loop_vectors(b, row.n, lanes):

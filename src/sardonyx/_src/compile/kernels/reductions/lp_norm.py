@@ -19,8 +19,6 @@ from sardonyx._src.compile.kernels.reductions.reducers import (
     MAX_OF_NUMBERS,
     SUM,
     accumulate,
-    add,
-    max_or_second,
     new_accumulators,
     reduce_accumulators,
 )
@@ -80,12 +78,12 @@ def lp_norm_module(name: str, target: Target, order: int, rank: int) -> str:
 
 def largest_magnitude(b: KernelBuilder, vector_type: LLVMType, x: str, n: LLVMValue) -> LLVMValue:
     """The largest magnitude of a row that is not NaN; 0 if there is none.  NaN reappears in the norm."""
-    accumulators = new_accumulators(b, vector_type, 0)
+    accumulators = new_accumulators(b, vector_type, MAX_OF_NUMBERS)
     for v, index, mask in loop_vectors(b, n, vector_type.lanes):
         accumulate(
-            b, accumulators[v], MAX_OF_NUMBERS, b.fabs(load_vector(b, vector_type, x, index, mask)), mask
+            b, accumulators[v], MAX_OF_NUMBERS, (b.fabs(load_vector(b, vector_type, x, index, mask)),), mask
         )
-    return reduce_accumulators(b, max_or_second, accumulators)
+    return reduce_accumulators(b, MAX_OF_NUMBERS, accumulators)[0]
 
 
 def inverse_scale(b: KernelBuilder, largest: LLVMValue) -> LLVMValue:
@@ -101,9 +99,9 @@ def scaled_norm(
     b: KernelBuilder, vector_type: LLVMType, x: str, n: LLVMValue, factor: LLVMValue, order: int
 ) -> LLVMValue:
     """The norm of a row times a factor."""
-    accumulators = new_accumulators(b, vector_type, 0)
+    accumulators = new_accumulators(b, vector_type, SUM)
     for v, index, mask in loop_vectors(b, n, vector_type.lanes):
         value = load_vector(b, vector_type, x, index, mask) * factor
-        accumulate(b, accumulators[v], SUM, b.fabs(value) if order == 1 else value * value, mask)
-    total = reduce_accumulators(b, add, accumulators)
+        accumulate(b, accumulators[v], SUM, (b.fabs(value) if order == 1 else value * value,), mask)
+    (total,) = reduce_accumulators(b, SUM, accumulators)
     return total if order == 1 else b.call_intrinsic("sqrt", total)

@@ -1,4 +1,4 @@
-"""Reductions along any set of axes: builds the step; `reduce_codegen` emits the kernels.
+"""Reductions along any set of axes, ArgMax and ArgMin along one: builds the step; `reduce_codegen` emits the kernels.
 
 If a dim that is kept is contiguous in x and y, adjacent results share a vector (reduction by columns), and so do those of
 short rows, whose elements are gathered; otherwise lanes hold elements of one row and are combined at the end (reduction by
@@ -12,6 +12,7 @@ from functools import partial
 from sardonyx._src.compile.kernels.data_movement.iteration_space import IterationSpace, row_space, simplify
 from sardonyx._src.compile.kernels.epilogue import NO_EPILOGUE, Epilogue
 from sardonyx._src.compile.kernels.memory import GATHERED_BITS
+from sardonyx._src.compile.kernels.reductions.arg_reducer import ArgReduction
 from sardonyx._src.compile.kernels.reductions.reduce_codegen import (
     REDUCE_COLUMNS_PARAMETERS,
     REDUCE_ROWS_PARAMETERS,
@@ -19,11 +20,17 @@ from sardonyx._src.compile.kernels.reductions.reduce_codegen import (
     reduce_columns_module,
     reduce_rows_module,
 )
-from sardonyx._src.compile.kernels.reductions.reducers import REDUCED_ELEMENTS, ReduceOp, find_reducer
+from sardonyx._src.compile.kernels.reductions.reducers import (
+    NUMERIC_ELEMENTS,
+    REDUCED_ELEMENTS,
+    ReduceOp,
+    find_reducer,
+)
 from sardonyx._src.compile.kernels.reductions.rows import find_columns, num_units, rows_per_unit
 from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView, element_bytes
+from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import ceil_div
 
 
@@ -38,7 +45,22 @@ def reduce_step(
     element = REDUCED_ELEMENTS[x.dtype]
     reducer = find_reducer(op, element)
     assert reducer is not None, f"{op} must have a reducer for {x.dtype}"
-    variant = ReduceVariant(op, element, reducer, epilogue)
+    return reduction_step(ReduceVariant(op, element, reducer, epilogue), x, y, axes)
+
+
+def arg_reduce_step(x: TensorView, y: TensorView, axis: int, reduction: ArgReduction) -> Step:
+    """y = the index of the maximum or minimum of x along an axis; NaN ranks before all numbers.
+
+    x: [..., n, ...]; y: int64, [..., 1, ...] or without that axis.  If n is 0, indices are 0.
+    """
+    assert y.dtype is DataType.INT64, f"y must be int64; got {y.dtype}"
+    element = NUMERIC_ELEMENTS[x.dtype]
+    variant = ReduceVariant(reduction.key, element, reduction.reducer(element), NO_EPILOGUE)
+    return reduction_step(variant, x, y, (axis % x.rank,))
+
+
+def reduction_step(variant: ReduceVariant, x: TensorView, y: TensorView, axes: tuple[int, ...]) -> Step:
+    """The step of a variant, by rows or by columns."""
     kept_axes = [d for d in range(x.rank) if d not in axes]
     x_strides = tuple(x.strides[d] for d in kept_axes)
     y_strides = tuple(y.strides[d] for d in kept_axes) if y.rank == x.rank else y.strides
@@ -46,17 +68,17 @@ def reduce_step(
     reduced = IterationSpace(tuple(x.shape[d] for d in axes), (tuple(x.strides[d] for d in axes),))
     reduced = row_space(reduced, by=0)
     columns = find_columns(results)
-    if columns is None and has_short_rows(x, reduced):
+    if columns is None and has_short_rows(variant, x, reduced):
         columns = next((d for d in range(results.rank) if results.stride(1, d) == 1), None)
     if columns is None:
         return reduce_rows_step(variant, x, y, results, reduced)
     return reduce_columns_step(variant, x, y, results, reduced, columns)
 
 
-def has_short_rows(x: TensorView, reduced: IterationSpace) -> bool:
+def has_short_rows(variant: ReduceVariant, x: TensorView, reduced: IterationSpace) -> bool:
     """Whether results have so few elements that combining the lanes of one would take longer than gathering them."""
     count = reduced.size
-    is_short = isinstance(count, int) and count <= ReductionTuning.gathered_result_elements
+    is_short = isinstance(count, int) and count <= variant.gathered_elements
     return is_short and x.dtype.bits >= GATHERED_BITS
 
 
@@ -93,7 +115,7 @@ def reduce_rows_step(
         num_units(rows.size, count),
         (x,),
         (y,),
-        flops=x.num_elements,
+        flops=x.num_elements * variant.operations,
         bytes_accessed=x.nbytes + y.nbytes,
     )
 
@@ -127,4 +149,6 @@ def reduce_columns_step(
     )
     units = rows.size * ceil_div(n, ReductionTuning.block_columns)
     traffic = x.num_elements * element_bytes(x.dtype) + y.nbytes
-    return Step(kernel, args, units, (x,), (y,), flops=x.num_elements, bytes_accessed=traffic)
+    return Step(
+        kernel, args, units, (x,), (y,), flops=x.num_elements * variant.operations, bytes_accessed=traffic
+    )

@@ -29,22 +29,26 @@ from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.memory import load_lanes
 from sardonyx._src.compile.kernels.reductions.reducers import (
     MAX_OF_NUMBERS,
-    ReduceOp,
+    SUM,
     Reducer,
+    State,
     accumulate,
-    add,
+    load_state,
+    merge_accumulators,
     new_accumulators,
-    reduce_accumulators,
+    reduce_lanes,
+    store_state,
 )
 from sardonyx._src.compile.kernels.reductions.rows import (
     full_vector_type,
+    lane_indices,
     lane_numbers,
     load_vector,
     loop_vector_blocks,
     loop_vectors,
     store_vector,
 )
-from sardonyx._src.compile.kernels.tuning import ReductionTuning
+from sardonyx._src.compile.kernels.tuning import ReductionTuning, tuning_for
 
 # count: elements of a result.  n, step, rows: elements of a row, their stride, and rows of a result.  dims: of the results
 # (strides of x, of y), then of the rows of a result (strides of x).
@@ -63,7 +67,7 @@ GATHERED_VECTORS = 4  # of a block of columns that are gathered: their cache lin
 class ReduceVariant:
     """Specialization of a reduction: the operator, the element type and the epilogue on the results."""
 
-    op: ReduceOp
+    op: str
     element: Element
     reducer: Reducer
     epilogue: Epilogue
@@ -74,6 +78,21 @@ class ReduceVariant:
     @property
     def key(self) -> str:
         return f"{self.op}_{self.element}_{self.epilogue.key}"
+
+    @property
+    def result_type(self) -> LLVMType:
+        return LLVMType("i64" if self.reducer.has_index else self.element)
+
+    @property
+    def operations(self) -> int:
+        """For each element, about."""
+        return 4 if self.reducer.has_index else 1
+
+    @property
+    def gathered_elements(self) -> int:
+        """The elements of a result up to which lanes hold results, whose elements are gathered."""
+        tuning = ReductionTuning
+        return tuning.gathered_row_elements if self.reducer.has_index else tuning.gathered_result_elements
 
 
 # --- by rows ---------------------------------------------------------------------------------
@@ -91,13 +110,13 @@ def reduce_rows_module(
     dims = load_dims(b, "dims", ranks[0], 2)
     row_dims = load_dims(b, "dims", ranks[1], 1, after=dims)
     with loop_rows(b, dims, *unit_row_range(b, results, unit_results)) as (_, (x_offset, y_offset)):
-        x_result, y_result = b.gep(x, x_offset, element), b.gep(y, y_offset, element)
+        x_result, y_result = b.gep(x, x_offset, element), b.gep(y, y_offset, variant.result_type.element)
         elements = ReducedRows(b, vector_type, x_result, row_dims, rows, n, None if is_contiguous else step)
         shift = None
         if variant.op == "log_sum_exp":
-            shift = finite_shift(b, reduce_rows(elements, MAX_OF_NUMBERS, None))
-        value = reduce_rows(elements, variant.reducer, shift)
-        b.store(StackSlot(y_result, LLVMType(element)), finish(b, variant, value, shift, count))
+            shift = finite_shift(b, *reduce_rows(elements, MAX_OF_NUMBERS, None))
+        state = reduce_rows(elements, variant.reducer, shift)
+        b.store(StackSlot(y_result, variant.result_type), finish(b, variant, state, shift, count))
     return b.build_module(name)
 
 
@@ -117,18 +136,26 @@ class ReducedRows:
     step: LLVMValue | None
 
 
-def reduce_rows(elements: ReducedRows, reducer: Reducer, shift: LLVMValue | None) -> LLVMValue:
-    """Reduces the elements of a result, after `shift` is subtracted from each: a scalar."""
+def reduce_rows(elements: ReducedRows, reducer: Reducer, shift: LLVMValue | None) -> State:
+    """Reduces the elements of a result, after `shift` is subtracted from each: a scalar state."""
     b, vector_type, step = elements.b, elements.vector_type, elements.step
-    accumulators = new_accumulators(b, vector_type, reducer.identity)
+    min_unrolled = (
+        tuning_for(b.target).reductions.min_indexed_vectors * vector_type.lanes if reducer.has_index else 0
+    )
+    accumulators = new_accumulators(b, vector_type, reducer)
     shift_vector = None if shift is None else b.splat(shift, vector_type.lanes)
     with loop_rows(b, elements.dims, b.constant(0, I64), elements.rows) as (_, (offset,)):
         row = b.gep(elements.x, offset, vector_type.element)
-        for v, index, mask in loop_vectors(b, elements.n, vector_type.lanes):
+        for v, index, mask in loop_vectors(b, elements.n, vector_type.lanes, min_unrolled):
             value = load_vector(b, vector_type, row, index if step is None else index * step, mask)
             value = value if shift_vector is None else value - shift_vector
-            accumulate(b, accumulators[v], reducer, value, mask)
-    return reduce_accumulators(b, reducer.combine, accumulators)
+            position = (lane_indices(b, index, vector_type.lanes),) if reducer.has_index else ()
+            accumulate(b, accumulators[v], reducer, (value, *position), mask)
+    if min_unrolled:
+        with b.if_then(elements.n >= min_unrolled):
+            store_state(b, accumulators[0], merge_accumulators(b, reducer, accumulators))
+        return reduce_lanes(b, reducer, load_state(b, accumulators[0]))
+    return reduce_lanes(b, reducer, merge_accumulators(b, reducer, accumulators))
 
 
 # --- by columns ------------------------------------------------------------------------------
@@ -146,13 +173,18 @@ def reduce_columns_module(
     element_dims = load_dims(b, "dims", ranks[1], 1, after=dims)
     # Long contiguous accesses use cache lines and prefetching well.
     unroll = target.registers // 2 if is_contiguous else GATHERED_VECTORS
+    if variant.reducer.has_index:
+        unroll = min(unroll, target.registers // tuning_for(target).reductions.indexed_registers)
     step = None if is_contiguous else b.integer("column_step")
     with (
         loop_units(b, rows, unit_rows, columns, ReductionTuning.block_columns) as (first, end, column, width),
         loop_rows(b, dims, first, end) as (_, offsets),
     ):
         x_column = column if step is None else column * step
-        x_row, y_row = b.gep(x, offsets[0] + x_column, element), b.gep(y, offsets[1] + column, element)
+        x_row, y_row = (
+            b.gep(x, offsets[0] + x_column, element),
+            b.gep(y, offsets[1] + column, variant.result_type.element),
+        )
         for i, vectors, mask in loop_vector_blocks(b, width, vector_type.lanes, unroll):
             block = ReducedColumns(b, vector_type, x_row, y_row, element_dims, count, i, vectors, mask, step)
             compute_results(block, variant)
@@ -191,20 +223,20 @@ class ReducedColumns:
 def compute_results(block: ReducedColumns, variant: ReduceVariant) -> None:
     b, shifts = block.b, list[LLVMValue]()
     if variant.op == "log_sum_exp":
-        shifts = [finite_shift(b, maximum) for maximum in reduce_columns(block, MAX_OF_NUMBERS, [])]
-    for v, value in enumerate(reduce_columns(block, variant.reducer, shifts)):
-        result = finish(b, variant, value, shifts[v] if shifts else None, block.count)
+        shifts = [finite_shift(b, maximum) for (maximum,) in reduce_columns(block, MAX_OF_NUMBERS, [])]
+    for v, state in enumerate(reduce_columns(block, variant.reducer, shifts)):
+        result = finish(b, variant, state, shifts[v] if shifts else None, block.count)
         store_vector(b, result, block.y, block.i + v * block.vector_type.lanes, block.mask)
 
 
-def reduce_columns(block: ReducedColumns, reducer: Reducer, shifts: list[LLVMValue]) -> list[LLVMValue]:
+def reduce_columns(block: ReducedColumns, reducer: Reducer, shifts: list[LLVMValue]) -> list[State]:
     """Reduces the vectors of a block, after a vector of shifts, if there are any, is subtracted from each.
 
     Sums of blocks of blocks bound the rounding error, as pairwise summation does (Higham, "The Accuracy of Floating Point
     Summation", 1993): it grows with the root of the terms of each level, not with that of all terms.
     """
     zero = block.b.constant(0, I64)
-    is_sum = reducer.combine is add and block.vector_type.is_float
+    is_sum = reducer.combine is SUM.combine and block.vector_type.is_float
     levels = ReductionTuning.column_blocks if is_sum else ()
     return reduce_range(block, reducer, shifts, (zero, block.count), levels)
 
@@ -215,22 +247,23 @@ def reduce_range(
     shifts: list[LLVMValue],
     elements: tuple[LLVMValue, LLVMValue],
     levels: Sequence[int],
-) -> list[LLVMValue]:
+) -> list[State]:
     """Reduces the elements [first, end) of each result: blocks of the sizes `levels`, the largest one first, each by itself."""
     b, vector_type, (first, end) = block.b, block.vector_type, elements
-    accumulators = new_accumulators(b, vector_type, reducer.identity, block.vectors)
+    accumulators = new_accumulators(b, vector_type, reducer, block.vectors)
     if levels:
         with b.loop(first, end + (levels[0] - 1), levels[0], "block") as start:
             part = (start, b.min(start + levels[0], end))
-            values = reduce_range(block, reducer, shifts, part, levels[1:])
-            for accumulator, value in zip(accumulators, values, strict=True):
-                b.store(accumulator, reducer.combine(b, b.load(accumulator), value))
-        return [b.load(accumulator) for accumulator in accumulators]
-    with loop_rows(b, block.dims, first, end) as (_, (offset,)):
+            states = reduce_range(block, reducer, shifts, part, levels[1:])
+            for accumulator, state in zip(accumulators, states, strict=True):
+                store_state(b, accumulator, reducer.combine(b, load_state(b, accumulator), state))
+        return [load_state(b, accumulator) for accumulator in accumulators]
+    with loop_rows(b, block.dims, first, end) as (number, (offset,)):
+        position = (b.splat(number, vector_type.lanes),) if reducer.has_index else ()
         for v, accumulator in enumerate(accumulators):
             value = block.load(offset, v)
-            accumulate(b, accumulator, reducer, value - shifts[v] if shifts else value, None)
-    return [b.load(accumulator) for accumulator in accumulators]
+            accumulate(b, accumulator, reducer, (value - shifts[v] if shifts else value, *position), None)
+    return [load_state(b, accumulator) for accumulator in accumulators]
 
 
 # --- both ------------------------------------------------------------------------------------
@@ -243,9 +276,12 @@ def finite_shift(b: KernelBuilder, maximum: LLVMValue) -> LLVMValue:
 
 
 def finish(
-    b: KernelBuilder, variant: ReduceVariant, value: LLVMValue, shift: LLVMValue | None, count: LLVMValue
+    b: KernelBuilder, variant: ReduceVariant, state: State, shift: LLVMValue | None, count: LLVMValue
 ) -> LLVMValue:
-    """The final result of an accumulator over `count` elements, a scalar or a vector, with the epilogue applied."""
+    """The final result of a state of `count` elements, scalars or vectors, with the epilogue applied; an index has none."""
+    if variant.reducer.has_index:
+        return state[-1]
+    (value,) = state
     number = count
     if value.type.is_float:
         number = count.convert("sitofp", variant.element)

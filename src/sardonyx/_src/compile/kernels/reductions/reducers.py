@@ -2,7 +2,8 @@
 
 reduce(x) = finish(combine(transform(x[0]), transform(x[1]), ..., identity), n)
 
-A kernel keeps several independent accumulators, to hide the latency of the operation, and combines them pairwise at the
+What is combined is a *state*: of most operators a value, of ArgMax the best element and its index, of a range the minimum and
+the maximum.  A kernel keeps several independent accumulators, to hide the latency of the operation, and combines them pairwise at the
 end.  The order of the operations depends on the sizes alone, so that results are reproducible.
 """
 
@@ -10,15 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from sardonyx._src.compile.codegen.blocks import StackSlot
 from sardonyx._src.compile.codegen.builder import Element, LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.math.double_functions import UNDERFLOW
-from sardonyx._src.compile.kernels.lanes import reduce_to_scalar
+from sardonyx._src.compile.kernels.lanes import shuffle
 from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.dtypes import DataType
 
@@ -45,22 +45,32 @@ INTEGER_OPS = ("sum", "max", "min", "prod", "sum_square", "any", "all")  # the o
 OF_BOOLS: dict[ReduceOp, ReduceOp] = {"max": "any", "min": "all"}
 EXP_UNDERFLOW = -104.0  # below this, exp rounds to 0 in float32
 NEG_INFINITY = -math.inf
-Combine: TypeAlias = Callable[[KernelBuilder, LLVMValue, LLVMValue], LLVMValue]
+State: TypeAlias = tuple[LLVMValue, ...]
+Accumulator: TypeAlias = tuple[StackSlot, ...]  # a vector of states
+Operation: TypeAlias = Callable[[KernelBuilder, LLVMValue, LLVMValue], LLVMValue]
+
+
+def each(*operations: Operation) -> Callable[[KernelBuilder, State, State], State]:
+    """An operation for each value of a state."""
+    return lambda b, x, y: tuple(f(b, p, q) for f, p, q in zip(operations, x, y, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Reducer:
     """A reduction operator, as functions that emit the operations on scalars or vectors.
 
-    identity: the initial value of an accumulator.  combine: of two accumulators, associative up to rounding.
-    transform: of each element before it is combined.  finish: of the accumulator and the number of elements (in the
-    element type).
+    identity: the initial state.  combine: of a state and one of later elements, associative up to rounding.
+    transform: of each element before it is combined.  finish: of the state and the number of elements (in the element
+    type).  merge: of states of any elements, if that is another operation.
+    has_index: whether the last value of a state is an index, int64; the others have the type of the elements.
     """
 
-    identity: float
-    combine: Combine
+    identity: tuple[float, ...]
+    combine: Callable[[KernelBuilder, State, State], State]
     transform: Callable[[KernelBuilder, LLVMValue], LLVMValue] = lambda b, x: x
-    finish: Callable[[KernelBuilder, LLVMValue, LLVMValue], LLVMValue] = lambda b, x, count: x
+    finish: Operation = lambda b, x, count: x
+    merge: Callable[[KernelBuilder, State, State], State] | None = None
+    has_index: bool = False
 
 
 def find_reducer(op: ReduceOp, element: Element) -> Reducer | None:
@@ -76,7 +86,8 @@ def min_max_reducer(op: str, element: Element) -> Reducer:
     """The maximum or minimum, NaN if any element is NaN; of no elements the opposite bound of the type."""
     is_max, type_ = op == "max", LLVMType(element)
     intrinsic = f"{op}imum" if type_.is_float else f"{'u' if type_.is_unsigned else 's'}{op}"
-    return Reducer(worst_value(element, is_max=is_max), lambda b, x, y: b.call_intrinsic(intrinsic, x, y))
+    combine = each(lambda b, x, y: b.call_intrinsic(intrinsic, x, y))
+    return Reducer((worst_value(element, is_max=is_max),), combine)
 
 
 def worst_value(element: Element, *, is_max: bool) -> float:
@@ -104,11 +115,6 @@ def max_or_first(b: KernelBuilder, x: LLVMValue, y: LLVMValue) -> LLVMValue:
     return b.select(y > x, y, x)
 
 
-def max_or_second(b: KernelBuilder, x: LLVMValue, y: LLVMValue) -> LLVMValue:
-    """The maximum; y if either is NaN, as x86 `maxps` does."""
-    return b.select(x > y, x, y)
-
-
 def emit_exp(b: KernelBuilder, x: LLVMValue) -> LLVMValue:
     """exp(x), in float32 flushed to 0 below EXP_UNDERFLOW; float64 has subnormal results.
 
@@ -124,48 +130,83 @@ def emit_log(b: KernelBuilder, x: LLVMValue, count: LLVMValue) -> LLVMValue:
     return b.emit_operation("log", x)
 
 
-SUM = Reducer(0, add)
-MAX_OF_NUMBERS = Reducer(NEG_INFINITY, max_or_first)  # of the elements that are not NaN
+SUM = Reducer((0,), each(add))
+MAX_OF_NUMBERS = Reducer((NEG_INFINITY,), each(max_or_first))  # of the elements that are not NaN
 REDUCERS: Mapping[str, Reducer] = {
     "sum": SUM,
-    "mean": Reducer(0, add, finish=lambda b, x, count: x / count),
-    "prod": Reducer(1, lambda b, x, y: x * y),
-    "l1": Reducer(0, add, lambda b, x: b.fabs(x)),
-    "l2": Reducer(0, add, square, lambda b, x, count: b.call_intrinsic("sqrt", x)),
-    "sum_square": Reducer(0, add, square),
-    "log_sum": Reducer(0, add, finish=emit_log),
-    "log_sum_exp": Reducer(0, add, emit_exp, emit_log),  # of elements minus their maximum
-    "any": Reducer(0, lambda b, x, y: x | y),
-    "all": Reducer(1, lambda b, x, y: x & y),
+    "mean": replace(SUM, finish=lambda b, x, count: x / count),
+    "prod": Reducer((1,), each(lambda b, x, y: x * y)),
+    "l1": replace(SUM, transform=lambda b, x: b.fabs(x)),
+    "l2": replace(SUM, transform=square, finish=lambda b, x, count: b.call_intrinsic("sqrt", x)),
+    "sum_square": replace(SUM, transform=square),
+    "log_sum": replace(SUM, finish=emit_log),
+    "log_sum_exp": replace(SUM, transform=emit_exp, finish=emit_log),  # of elements minus their maximum
+    "any": Reducer((0,), each(lambda b, x, y: x | y)),
+    "all": Reducer((1,), each(lambda b, x, y: x & y)),
 }
 
 
 # --- accumulators ----------------------------------------------------------------------------
 
 
-def new_accumulators(
-    b: KernelBuilder, vector_type: LLVMType, identity: float, count: int | None = None
+def new_slots(
+    b: KernelBuilder, vector_type: LLVMType, value: float, count: int | None = None
 ) -> list[StackSlot]:
-    """Vector accumulators with the identity in every lane: `count`, or one for each vector of an iteration."""
+    """Vectors with a value in every lane."""
     slots = [b.new_slot("part", vector_type) for _ in range(count or ReductionTuning.row_unroll)]
     for slot in slots:
-        b.store(slot, b.constant(identity, vector_type))
+        b.store(slot, b.constant(value, vector_type))
     return slots
 
 
+def new_accumulators(
+    b: KernelBuilder, vector_type: LLVMType, reducer: Reducer, count: int | None = None
+) -> list[Accumulator]:
+    """Accumulators with the identity in every lane: `count`, or one for each vector of an iteration."""
+    types = [vector_type] * len(reducer.identity)
+    if reducer.has_index:
+        types[-1] = LLVMType("i64", vector_type.lanes)
+    slots = [new_slots(b, *pair, count) for pair in zip(types, reducer.identity, strict=True)]
+    return list(zip(*slots, strict=True))
+
+
 def accumulate(
-    b: KernelBuilder, accumulator: StackSlot, reducer: Reducer, value: LLVMValue, mask: LLVMValue | None
+    b: KernelBuilder, accumulator: Accumulator, reducer: Reducer, element: State, mask: LLVMValue | None
 ) -> None:
     """Combines an accumulator with a vector of elements, those in the mask if there is one."""
-    value = reducer.transform(b, value)
+    element = (reducer.transform(b, element[0]), *element[1:])
     if mask is not None:
-        value = b.select(mask, value, b.constant(reducer.identity, value.type))
-    b.store(accumulator, reducer.combine(b, b.load(accumulator), value))
+        pairs = zip(element, reducer.identity, strict=True)
+        element = tuple(b.select(mask, value, b.constant(identity, value.type)) for value, identity in pairs)
+    store_state(b, accumulator, reducer.combine(b, load_state(b, accumulator), element))
 
 
-def reduce_accumulators(b: KernelBuilder, combine: Combine, accumulators: Sequence[StackSlot]) -> LLVMValue:
-    """Combines accumulators pairwise, then the lanes of the result: a scalar.  Their number is a power of two."""
-    values = [b.load(slot) for slot in accumulators]
-    while len(values) > 1:
-        values = [combine(b, x, y) for x, y in zip(values[::2], values[1::2], strict=True)]
-    return reduce_to_scalar(b, partial(combine, b), values[0])
+def load_state(b: KernelBuilder, accumulator: Accumulator) -> State:
+    return tuple(map(b.load, accumulator))
+
+
+def store_state(b: KernelBuilder, accumulator: Accumulator, state: State) -> None:
+    for slot, value in zip(accumulator, state, strict=True):
+        b.store(slot, value)
+
+
+def reduce_accumulators(b: KernelBuilder, reducer: Reducer, accumulators: Sequence[Accumulator]) -> State:
+    """Merges accumulators, then the lanes of the result: a scalar state."""
+    return reduce_lanes(b, reducer, merge_accumulators(b, reducer, accumulators))
+
+
+def merge_accumulators(b: KernelBuilder, reducer: Reducer, accumulators: Sequence[Accumulator]) -> State:
+    """Merges accumulators pairwise; their number is a power of two."""
+    merge, states = reducer.merge or reducer.combine, [load_state(b, slots) for slots in accumulators]
+    while len(states) > 1:
+        states = [merge(b, x, y) for x, y in zip(states[::2], states[1::2], strict=True)]
+    return states[0]
+
+
+def reduce_lanes(b: KernelBuilder, reducer: Reducer, state: State) -> State:
+    """Merges the lanes of a state by halving: a scalar state."""
+    merge = reducer.merge or reducer.combine
+    while (lanes := state[0].type.lanes) > 1:
+        halves = range(lanes // 2), range(lanes // 2, lanes)
+        state = merge(b, *(tuple(shuffle(b, value, value, half) for value in state) for half in halves))
+    return state

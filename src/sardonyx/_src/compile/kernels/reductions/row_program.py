@@ -33,7 +33,6 @@ from sardonyx._src.compile.kernels.reductions.reduce import reduce_step
 from sardonyx._src.compile.kernels.reductions.reducers import (
     SUM,
     accumulate,
-    add,
     new_accumulators,
     reduce_accumulators,
 )
@@ -228,15 +227,15 @@ def emit_row(row: ProgramRow) -> None:
 def reduce_row(row: ProgramRow, stage: Sequence[RowSum], sums: Mapping[str, LLVMValue]) -> list[LLVMValue]:
     """The finished sums of a stage, scalars."""
     b, vector_type = row.b, row.vector_type
-    accumulators = [new_accumulators(b, vector_type, 0) for _ in stage]
+    accumulators = [new_accumulators(b, vector_type, SUM) for _ in stage]
     types = [vector_type] * len(stage)
     for v, index, mask in loop_vectors(b, row.n, vector_type.lanes):
         (values,) = b.emit_interleaved([s.value for s in stage], types, [row.loader(index, mask, sums)])
         for slots, value in zip(accumulators, values, strict=True):
-            accumulate(b, slots[v], SUM, value, mask)
+            accumulate(b, slots[v], SUM, (value,), mask)
     results = []
     for slots, part in zip(accumulators, stage, strict=True):
-        total = reduce_accumulators(b, add, slots)
+        (total,) = reduce_accumulators(b, SUM, slots)
         known = {TOTAL.name: total, MEAN.name: total / row.n.convert("sitofp", "float")}
         results.append(b.emit_expression(part.finish, LLVMType("float"), partial(look_up, known)))
     return results

@@ -55,17 +55,23 @@ def lane_numbers(b: KernelBuilder, vector_type: LLVMType) -> LLVMValue:
     return LLVMValue(b, vector_type, f"<{lanes}>" if vector_type.lanes > 1 else "0")
 
 
+def lane_indices(b: KernelBuilder, first: LLVMValue, lanes: int) -> LLVMValue:
+    """The indices of the elements of a vector: first, first + 1, ..."""
+    return first if lanes == 1 else b.splat(first, lanes) + lane_numbers(b, LLVMType("i64", lanes))
+
+
 # --- loops -----------------------------------------------------------------------------------
 
 
 def loop_vectors(
-    b: KernelBuilder, n: LLVMValue, lanes: int
+    b: KernelBuilder, n: LLVMValue, lanes: int, min_unrolled: int = 0
 ) -> Iterator[tuple[int, LLVMValue, LLVMValue | None]]:
     """The body of a loop over the vectors of a row of n elements.
 
     Yields the number of the vector in its iteration, below `row_unroll`; its first element; and None or its mask.
+    min_unrolled: rows of fewer elements have one vector per iteration.
     """
-    for i, count, mask in loop_vector_blocks(b, n, lanes, ReductionTuning.row_unroll):
+    for i, count, mask in loop_vector_blocks(b, n, lanes, ReductionTuning.row_unroll, min_unrolled):
         for v in range(count):
             yield v, i + v * lanes, mask
 
@@ -79,7 +85,7 @@ def loop_single_vectors(
 
 
 def loop_vector_blocks(
-    b: KernelBuilder, n: LLVMValue, lanes: int, unroll: int
+    b: KernelBuilder, n: LLVMValue, lanes: int, unroll: int, min_unrolled: int = 0
 ) -> Iterator[tuple[LLVMValue, int, LLVMValue | None]]:
     """The body of a loop over blocks of vectors of a row of n elements: of `unroll` vectors, then of fewer.
 
@@ -87,7 +93,8 @@ def loop_vector_blocks(
     """
     i = b.constant(0, I64)
     for count in sorted({unroll, min(unroll, ReductionTuning.row_unroll), 1}, reverse=True):
-        with b.loop(i, n, count * lanes) as i:
+        end = b.select(n < min_unrolled, 0, n) if count > 1 and min_unrolled else n
+        with b.loop(i, end, count * lanes) as i:
             yield i, count, None
     if lanes > 1:
         with b.if_then(i < n):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from sardonyx._src.compile.codegen.blocks import I64, StackSlot
+from sardonyx._src.compile.codegen.blocks import I64
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
@@ -19,6 +19,7 @@ from sardonyx._src.compile.kernels.data_movement.strided_loops import load_dims,
 from sardonyx._src.compile.kernels.reductions.reducers import (
     MAX_OF_NUMBERS,
     SUM,
+    Accumulator,
     accumulate,
     emit_exp,
     new_accumulators,
@@ -107,42 +108,42 @@ class SoftmaxBlock:
 
 def compute_block(block: SoftmaxBlock, *, log: bool) -> None:
     b, zero = block.b, block.b.constant(0, I64)
-    maxima = new_accumulators(b, block.vector_type, MAX_OF_NUMBERS.identity, block.vectors)
-    sums = new_accumulators(b, block.vector_type, SUM.identity, block.vectors)
+    maxima = new_accumulators(b, block.vector_type, MAX_OF_NUMBERS, block.vectors)
+    sums = new_accumulators(b, block.vector_type, SUM, block.vectors)
     with b.loop(zero, block.n, name="k") as k:
         for index, maximum in zip(block.indices(k, block.x_step), maxima, strict=True):
             x = load_vector(b, block.vector_type, block.x, index, block.mask)
-            accumulate(b, maximum, MAX_OF_NUMBERS, x, None)
+            accumulate(b, maximum, MAX_OF_NUMBERS, (x,), None)
     with b.loop(zero, block.n, name="k") as k:
         add_exponentials(block, k, maxima, sums, log=log)
-    totals = [b.load(total) for total in sums]
+    totals = [b.load(total) for (total,) in sums]
     factors = [b.emit_operation("log", total) if log else 1 / total for total in totals]
     with b.loop(zero, block.n, name="k") as k:
         write_results(block, k, maxima, factors, log=log)
 
 
 def add_exponentials(
-    block: SoftmaxBlock, k: LLVMValue, maxima: list[StackSlot], sums: list[StackSlot], *, log: bool
+    block: SoftmaxBlock, k: LLVMValue, maxima: list[Accumulator], sums: list[Accumulator], *, log: bool
 ) -> None:
     """Adds exp(x - max) of entry k to the sums, and stores it to y, except for LogSoftmax."""
     b, indices = block.b, (block.indices(k, block.x_step), block.indices(k, block.y_step))
     for x_index, y_index, maximum, total in zip(*indices, maxima, sums, strict=True):
         x = load_vector(b, block.vector_type, block.x, x_index, block.mask)
-        value = emit_exp(b, x - b.load(maximum))
+        value = emit_exp(b, x - b.load(maximum[0]))
         if not log:
             store_vector(b, value, block.y, y_index, block.mask)
-        accumulate(b, total, SUM, value, None)
+        accumulate(b, total, SUM, (value,), None)
 
 
 def write_results(
-    block: SoftmaxBlock, k: LLVMValue, maxima: list[StackSlot], factors: list[LLVMValue], *, log: bool
+    block: SoftmaxBlock, k: LLVMValue, maxima: list[Accumulator], factors: list[LLVMValue], *, log: bool
 ) -> None:
     """Writes entry k of the results; factors: 1 / sum of the exponentials in y, or for LogSoftmax log(sum)."""
     b, indices = block.b, (block.indices(k, block.x_step), block.indices(k, block.y_step))
     for x_index, y_index, maximum, factor in zip(*indices, maxima, factors, strict=True):
         if log:
             x = load_vector(b, block.vector_type, block.x, x_index, block.mask)
-            value = x - b.load(maximum) - factor
+            value = x - b.load(maximum[0]) - factor
         else:
             value = load_vector(b, block.vector_type, block.y, y_index, block.mask) * factor
         store_vector(b, value, block.y, y_index, block.mask)

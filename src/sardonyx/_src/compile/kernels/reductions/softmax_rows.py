@@ -23,9 +23,7 @@ from sardonyx._src.compile.kernels.reductions.reducers import (
     NEG_INFINITY,
     SUM,
     accumulate,
-    add,
     emit_exp,
-    max_or_second,
     new_accumulators,
     reduce_accumulators,
 )
@@ -121,16 +119,16 @@ def load_logits(row: SoftmaxRow, index: LLVMValue, mask: LLVMValue | None) -> LL
 def row_max(row: SoftmaxRow) -> LLVMValue:
     """The maximum of a row, a scalar; NaN need not be propagated, since it reappears in the sum."""
     b = row.b
-    accumulators = new_accumulators(b, row.vector_type, NEG_INFINITY)
+    accumulators = new_accumulators(b, row.vector_type, MAX_OF_NUMBERS)
     for v, index, mask in loop_vectors(b, row.n, row.vector_type.lanes):
-        accumulate(b, accumulators[v], MAX_OF_NUMBERS, load_logits(row, index, mask), mask)
-    return reduce_accumulators(b, max_or_second, accumulators)
+        accumulate(b, accumulators[v], MAX_OF_NUMBERS, (load_logits(row, index, mask),), mask)
+    return reduce_accumulators(b, MAX_OF_NUMBERS, accumulators)[0]
 
 
 def sum_exponentials(row: SoftmaxRow, maximum: LLVMValue) -> LLVMValue:
     """The sum of exp(x - max), a scalar; the exponentials are stored to y, except for LogSoftmax."""
     b = row.b
-    accumulators = new_accumulators(b, row.vector_type, 0)
+    accumulators = new_accumulators(b, row.vector_type, SUM)
     for v, index, mask in loop_vectors(b, row.n, row.vector_type.lanes):
         difference = round_to_half(row, load_logits(row, index, mask) - maximum)
         value = round_to_half(row, emit_exp(b, difference))
@@ -138,8 +136,8 @@ def sum_exponentials(row: SoftmaxRow, maximum: LLVMValue) -> LLVMValue:
             b.store(row.remainder, value)
         elif not row.variant.log:
             store_vector(b, value, row.y, index, None)
-        accumulate(b, accumulators[v], SUM, value, mask)
-    return reduce_accumulators(b, add, accumulators)
+        accumulate(b, accumulators[v], SUM, (value,), mask)
+    return reduce_accumulators(b, SUM, accumulators)[0]
 
 
 def scale_exponentials(row: SoftmaxRow, factor: LLVMValue) -> None:

@@ -10,8 +10,8 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.epilogue import Epilogue, EpilogueOperand, emit_epilogue, operand_offset
 from sardonyx._src.compile.kernels.reductions.reducers import (
     SUM,
+    Accumulator,
     accumulate,
-    add,
     new_accumulators,
     reduce_accumulators,
 )
@@ -20,9 +20,9 @@ from sardonyx._src.compile.kernels.reductions.rows import load_vector, loop_vect
 
 def mean_of_row(b: KernelBuilder, vector_type: LLVMType, row: str, n: LLVMValue) -> LLVMValue:
     """The mean of x over a row: a scalar."""
-    accumulators = new_accumulators(b, vector_type, 0)
+    accumulators = new_accumulators(b, vector_type, SUM)
     for v, index, mask in loop_vectors(b, n, vector_type.lanes):
-        accumulate(b, accumulators[v], SUM, load_vector(b, vector_type, row, index, mask), mask)
+        accumulate(b, accumulators[v], SUM, (load_vector(b, vector_type, row, index, mask),), mask)
     return mean_of_accumulators(b, accumulators, n)
 
 
@@ -30,16 +30,16 @@ def mean_square(
     b: KernelBuilder, vector_type: LLVMType, row: str, n: LLVMValue, center: LLVMValue
 ) -> LLVMValue:
     """The mean of (x - center)^2 over a row, a scalar; center: in every lane."""
-    accumulators = new_accumulators(b, vector_type, 0)
+    accumulators = new_accumulators(b, vector_type, SUM)
     for v, index, mask in loop_vectors(b, n, vector_type.lanes):
         deviation = load_vector(b, vector_type, row, index, mask) - center
-        accumulate(b, accumulators[v], SUM, deviation * deviation, mask)
+        accumulate(b, accumulators[v], SUM, (deviation * deviation,), mask)
     return mean_of_accumulators(b, accumulators, n)
 
 
-def mean_of_accumulators(b: KernelBuilder, accumulators: Sequence[StackSlot], n: LLVMValue) -> LLVMValue:
+def mean_of_accumulators(b: KernelBuilder, accumulators: Sequence[Accumulator], n: LLVMValue) -> LLVMValue:
     """The mean of n elements whose sum is in accumulators."""
-    return reduce_accumulators(b, add, accumulators) / n.convert("sitofp", "float")
+    return reduce_accumulators(b, SUM, accumulators)[0] / n.convert("sitofp", "float")
 
 
 def inverse_deviation(b: KernelBuilder, variance: LLVMValue, epsilon: LLVMValue) -> LLVMValue:

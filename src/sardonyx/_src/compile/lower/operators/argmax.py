@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sardonyx._src.compile.kernels.reductions.arg_reduce import ArgReduction, arg_reduce_step
+from sardonyx._src.compile.kernels.reductions.arg_reducer import ArgReduction
+from sardonyx._src.compile.kernels.reductions.reduce import arg_reduce_step
 from sardonyx._src.compile.kernels.reductions.reducers import NUMERIC_ELEMENTS
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering

@@ -154,15 +154,15 @@ DIRECT = {
     "no json": http(b"{"),
     "empty": http(b""),
     "boolean": http({"inputs": [ITEM | {"data": [1, True]}]}),
-    "shape": http({"inputs": [ITEM | {"shape": [2]}]}),
     "count": http({"inputs": [ITEM | {"data": [1]}]}),
-    "datatype": http({"inputs": [ITEM | {"datatype": "FP64", "shape": [1, 1], "data": [1]}]}),
     "deadline": http(MESSAGE | {"parameters": {"timeout": 10_000_000}}),
     "header length": http(b"{}", PATH, "Inference-Header-Content-Length: 99"),
     "not a number": http(b"{}", PATH, "Inference-Header-Content-Length: x"),
     "nan": http(b'{"inputs":[{"name":"x","datatype":"FP32","shape":[1,2],"data":[NaN,-Infinity]}]}'),
 }
 OTHERS = {
+    "datatype": http({"inputs": [ITEM | {"datatype": "FP64", "shape": [1, 1], "data": [1]}]}),
+    "shape": http({"inputs": [ITEM | {"shape": [2]}]}),
     "no model": http(MESSAGE, "/v2/models/b/infer"),
     "no version": http(MESSAGE, "/v2/models/a/versions/9/infer"),
     "escaped": http(MESSAGE, "/v2/models/%61/infer"),

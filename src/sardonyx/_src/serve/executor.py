@@ -9,11 +9,13 @@ import logging
 import math
 import time
 from collections.abc import Collection, Mapping
+from typing import TypeAlias
 
 from sardonyx._src.errors import LimitError
 from sardonyx._src.interp.run_control import CancellationToken
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RunResult
+from sardonyx._src.runtime.predictable_runs import has_predictable_runs
 from sardonyx._src.runtime.session import Session
 from sardonyx._src.serve.model_config import ModelConfig
 from sardonyx._src.serve.requests import InferenceRequest
@@ -25,21 +27,23 @@ QUICK_SECONDS = 0.0005  # a run of this duration may block the event loop: a thr
 SLOW_SECONDS = 0.002
 # Slow runs in a row after which their size is no longer quick.  A single one is most often a thread that lost its processor.
 MAX_SLOW_RUNS = 3
-# A run on the event loop ends after this time and goes to a worker: in models with loops, or with shapes that are computed, its
-# duration may depend on the elements of its inputs.  A process that has to wait for a processor may take as long.
-MAX_LOOP_SECONDS = 0.1
+# A run on the event loop ends after this time and goes to a worker: the reference engine, which repeats a run whose guard fails, may
+# take longer than the run before.  A process that has to wait for a processor may take as long without having worked.
+MAX_LOOP_SECONDS = 0.005
 PAUSE_SECONDS = (
     5.0  # for which no run is quick then, so that such requests cannot hold up those of other clients
 )
+MAX_QUICK_SIZES = 1024  # of a model, after which they are learned again
 LOG = logging.getLogger("sardonyx.serve")
+InputSizes: TypeAlias = "tuple[tuple[str | int, ...], ...]"
 
 
 class Executor:
     """Runs the requests of one model: quick ones on the event loop, others in the threads of its scheduler.
 
-    Durations are known from earlier runs: a request is quick if its inputs have no more bytes than those of a run that was.  While
-    requests wait, all go through the queue.  Quick ones do not wait for runs of workers: each would make the next one wait, until the
-    load ends.
+    Durations are known from earlier runs: a request is quick if its inputs have the sizes of a run that was, and if these sizes are all
+    that the work of a run depends on.  While requests wait, all go through the queue.  Quick ones do not wait for runs of workers: each
+    would make the next one wait, until the load ends.
     """
 
     def __init__(
@@ -54,8 +58,8 @@ class Executor:
         self.sequences: SequenceStore | None = None
         if config.sequences is not None:
             self.sequences = SequenceStore(config.sequences, session.inputs, session.outputs)
-        self._quick_bytes = 0  # the largest inputs of a run that was quick
-        self._slow_runs = 0  # since the last quick run
+        self._may_be_quick = has_predictable_runs(session)
+        self._quick: dict[InputSizes, int] = {}  # the sizes of runs that were, and the slow runs since
         self._pause_end = 0.0
 
     @property
@@ -66,14 +70,14 @@ class Executor:
     @property
     def has_quick_runs(self) -> bool:
         """Whether some requests are known to be quick, and none waits."""
-        return self._quick_bytes > 0 and self.scheduler.queue_length == 0
+        return bool(self._quick) and self.scheduler.queue_length == 0
 
     def try_execute(self, request: InferenceRequest) -> Mapping[str, RunResult] | None:
         """The outputs of a request that is known to be quick; None for others, which `execute` runs.
 
         Raises what `Session.run` raises.
         """
-        if not self.has_quick_runs or self._input_bytes(request.inputs) > self._quick_bytes:
+        if not self.has_quick_runs or input_sizes(request.inputs) not in self._quick:
             return None
         if self.sequences is not None and sequence_id(request) is not None:
             return None
@@ -107,7 +111,7 @@ class Executor:
 
     def _run_briefly(self, request: InferenceRequest) -> Mapping[str, RunResult] | None:
         """The outputs of a run on the event loop; None if it takes too long there, and then no run is quick for some time."""
-        now = time.monotonic()
+        now, work = time.monotonic(), time.thread_time()
         if now < self._pause_end:
             return None
         remaining = math.inf if request.deadline is None else request.deadline - now
@@ -116,7 +120,8 @@ class Executor:
         except LimitError as error:
             if error.limit != "timeout" or remaining <= MAX_LOOP_SECONDS:
                 raise
-        self.pause_quick_runs()
+        if time.thread_time() - work > MAX_LOOP_SECONDS / 2:
+            self.pause_quick_runs()
         return None
 
     def _run(
@@ -133,21 +138,33 @@ class Executor:
             raise LimitError("the deadline of the request has passed", limit="timeout")
         feeds = inputs if type(inputs) is dict else dict(inputs)
         results = self.session.run(feeds, timeout=timeout, cancellation=cancellation)
-        self._record(self._input_bytes(inputs), time.monotonic() - begin)
+        if self._may_be_quick:
+            self._record(input_sizes(inputs), time.monotonic() - begin)
         return results
 
-    def _record(self, nbytes: int, seconds: float) -> None:
-        """Learns from the duration of a run with inputs of `nbytes`."""
+    def _record(self, sizes: InputSizes, seconds: float) -> None:
+        """Learns from the duration of a run with inputs of these sizes; called in several threads."""
         if seconds <= QUICK_SECONDS:
-            self._quick_bytes = max(self._quick_bytes, nbytes)
-            self._slow_runs = 0
-        elif nbytes <= self._quick_bytes and seconds > SLOW_SECONDS:
-            self._slow_runs += 1
-            if self._slow_runs >= MAX_SLOW_RUNS:
-                self._quick_bytes, self._slow_runs = nbytes - 1, 0
+            if len(self._quick) >= MAX_QUICK_SIZES:
+                self._quick.clear()
+            self._quick[sizes] = 0
+        elif seconds > SLOW_SECONDS and (slow_runs := self._quick.get(sizes)) is not None:
+            if slow_runs + 1 < MAX_SLOW_RUNS:
+                self._quick[sizes] = slow_runs + 1
+            else:
+                self._quick.pop(sizes, None)
 
-    def _input_bytes(self, inputs: Mapping[str, Array]) -> int:
-        return 1 + sum(array.nbytes for array in inputs.values())
+
+def input_sizes(inputs: Mapping[str, Array]) -> InputSizes:
+    """The shape of each input, and the magnitude of the text of one of strings."""
+    return tuple([(name, *array.shape, *text_magnitude(array)) for name, array in inputs.items()])
+
+
+def text_magnitude(array: Array) -> tuple[str, ...]:
+    """For strings, the number of bits of the count of their characters."""
+    if array.dtype != object:
+        return ()
+    return (str(sum(map(len, array.reshape(-1).tolist())).bit_length()),)
 
 
 def batched_inputs(session: Session, config: ModelConfig) -> frozenset[str] | None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
+import weakref
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import TypeVar
@@ -20,6 +22,7 @@ from sardonyx._src.serve.failures import FailureKind, RequestFailure
 from sardonyx._src.serve.model_config import ModelConfig, parse_config
 from sardonyx._src.serve.requests import InferenceRequest, Parameter
 from sardonyx._src.serve.served_model import ServedModel
+from serve.running import wait_until
 
 T = TypeVar("T")
 MLP = """g (float[N,64] x) => (float[N,10] y) { h = MatMul(x, w) r = Relu(h) z = MatMul(r, v) y = Softmax(z) }"""
@@ -211,6 +214,45 @@ def test_runs_leave_the_event_loop_after_three_slow_ones_in_a_row(monkeypatch: p
 
     model = model_of("g (float[N] x) => (float[N] y) { y = Neg(x) }")
     assert serve(model, ModelConfig(), scenario) == [True] * 8 + [False]
+
+
+def test_other_sizes_of_as_many_bytes_are_not_quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(executor, "QUICK_SECONDS", 60)
+
+    async def scenario(served: ServedModel) -> list[bool]:
+        served.executor.warm_up({"x": np.ones((2, 8), np.float32)})
+        shapes = [(2, 8), (8, 2), (1, 16), (2, 8)]
+        requests = [InferenceRequest("m", {"x": np.ones(shape, np.float32)}) for shape in shapes]
+        return [served.executor.try_execute(request) is not None for request in requests]
+
+    outer = parse_model("g (float[N,M] x) => (float[N,N] y) { t = Transpose(x) y = MatMul(x, t) }")
+    assert serve(outer, ModelConfig(), scenario) == [True, False, False, True]
+
+
+def test_longer_strings_are_not_quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(executor, "QUICK_SECONDS", 60)
+
+    async def scenario(served: ServedModel) -> list[bool]:
+        served.executor.warm_up({"x": np.array(["1234"], object)})
+        requests = [InferenceRequest("m", {"x": np.array(["1" * count], object)}) for count in (4, 7, 8, 3)]
+        return [served.executor.try_execute(request) is not None for request in requests]
+
+    model = parse_model("g (string[N] x) => (string[N] y) { y = Identity(x) }")
+    assert serve(model, ModelConfig(), scenario) == [True, True, False, False]
+
+
+def test_results_are_freed_with_their_response() -> None:
+    async def scenario(served: ServedModel) -> None:
+        response = await served.infer(InferenceRequest("m", {"x": np.ones((1, 4), np.float32)}))
+        result = weakref.ref(response.outputs["y"])
+        del response
+        await wait_until(lambda: result() is None)  # the worker lets go of it in its own time
+
+    gc.disable()
+    try:
+        serve(model_of(MIXING), ModelConfig(), scenario)
+    finally:
+        gc.enable()
 
 
 def test_states_must_be_inputs_and_outputs() -> None:

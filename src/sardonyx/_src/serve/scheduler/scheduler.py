@@ -169,6 +169,9 @@ class Scheduler:
         self._seconds += (seconds / len(batch.entries) - self._seconds) / 8
         self._statistics.record_run(sum(entry.rows for entry in batch.entries), seconds)
         for entry, outcome in zip(batch.entries, running.result(), strict=True):
+            entry.batch = (
+                None  # a cycle of references, which would keep the results until the garbage is collected
+            )
             if entry.future.done():
                 continue
             if isinstance(outcome, BaseException):

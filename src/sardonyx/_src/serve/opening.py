@@ -16,6 +16,7 @@ from sardonyx._src.measure.random_feeds import random_feeds
 from sardonyx._src.runtime.session import Session, release_model
 from sardonyx._src.serve.failures import RequestFailure
 from sardonyx._src.serve.model_config import ModelConfig, object_of
+from sardonyx._src.serve.operation.garbage import end_exemption
 from sardonyx._src.serve.rest.inference_messages import parse_inputs
 from sardonyx._src.serve.served_model import ServedModel
 from sardonyx._src.serve.statistics import ModelStatistics
@@ -34,6 +35,7 @@ def open_model(
     for entry in config.warm_up or ({"sizes": {}},):
         warm_up(model, entry, is_required=bool(config.warm_up))
     release_model(session)  # which was read for the proof that rows are independent
+    end_exemption()
     return model
 
 

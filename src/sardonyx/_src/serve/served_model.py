@@ -15,6 +15,7 @@ from sardonyx._src.serve.executor import Executor
 from sardonyx._src.serve.failures import FailureKind, RequestFailure, failure_of
 from sardonyx._src.serve.metadata import TensorMetadata, input_metadata, input_mismatch, output_metadata
 from sardonyx._src.serve.model_config import ModelConfig
+from sardonyx._src.serve.operation.garbage import end_exemption
 from sardonyx._src.serve.output_tensors import tensor_of
 from sardonyx._src.serve.requests import InferenceRequest, InferenceResponse
 from sardonyx._src.serve.statistics import ModelStatistics
@@ -102,6 +103,7 @@ class ServedModel:
         if self._is_retired and self._leases == 0:
             self.executor.close()
             self.session.close()
+            end_exemption()
 
     def _requested_outputs(self, request: InferenceRequest) -> tuple[str, ...]:
         if request.outputs is None:

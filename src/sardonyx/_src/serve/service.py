@@ -17,6 +17,7 @@ from starlette.routing import Route
 
 from sardonyx._src.errors import InputError
 from sardonyx._src.serve.model_files import SUFFIXES, ModelFiles, scan_model, scan_repository
+from sardonyx._src.serve.operation.garbage import end_exemption, exempt_objects
 from sardonyx._src.serve.operation.metrics import MetricsEndpoint
 from sardonyx._src.serve.operation.snapshots import ProcessSnapshot, take_snapshot
 from sardonyx._src.serve.operation.tracing import RequestTracer, TracedApplication, open_tracer
@@ -137,6 +138,7 @@ class Service:
                 await self._end_transports()
                 await self.repository.close()
                 self.application.threads.close()
+                end_exemption()
 
     async def _start_grpc(self) -> None:
         settings = self.settings
@@ -174,11 +176,12 @@ class Service:
             self._grpc_end = asyncio.create_task(self._grpc.stop(self.settings.grace_seconds))
 
     def _background_tasks(self) -> list[Coroutine[None, None, None]]:
-        return [self._load(), self._close_late_connections()]
+        return [self._load(), self._sweep()]
 
     async def _load(self) -> None:
         """Loads all models, and then what changes in the folder."""
         await self._survive(self.repository.load_all())
+        exempt_objects()
         await self.report_loaded()
         while (seconds := self.settings.watch_seconds) is not None:
             await asyncio.sleep(seconds)
@@ -191,10 +194,13 @@ class Service:
         except OSError as error:
             LOG.error("the repository cannot be read: %s", error)
 
-    async def _close_late_connections(self) -> None:
+    async def _sweep(self) -> None:
+        """Closes late connections, and exempts the objects of new models from garbage collection."""
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
             self._table.close_late(asyncio.get_running_loop().time())
+            if self.repository.is_ready:
+                exempt_objects()
 
 
 class GracefulServer(uvicorn.Server):

@@ -7,11 +7,17 @@ some 70 ms, in which the event loop waits.  Requests with many small objects cau
 from __future__ import annotations
 
 import gc
+import threading
+
+HAS_CHANGED = threading.Event()  # models were opened or closed
+HAS_CHANGED.set()
 
 
 def exempt_objects() -> None:
     """Collects the garbage, and exempts what remains from later collections; does nothing if that is done and nothing has changed."""
-    if gc.get_freeze_count() == 0:
+    if HAS_CHANGED.is_set():
+        HAS_CHANGED.clear()
+        gc.unfreeze()
         gc.collect()
         gc.freeze()
 
@@ -19,3 +25,4 @@ def exempt_objects() -> None:
 def end_exemption() -> None:
     """Has all objects collected again: models were opened or closed, or the service has ended."""
     gc.unfreeze()
+    HAS_CHANGED.set()

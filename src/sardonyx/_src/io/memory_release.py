@@ -11,6 +11,8 @@ import numpy as np
 
 from sardonyx._src.ir.tensors import Array, RawStorage, Tensor
 
+M_MMAP_THRESHOLD = -3  # of mallopt
+
 
 def release_pages(array: Array) -> None:
     """Releases the resident pages of the mapped file that an array views; they are read again on access."""
@@ -55,6 +57,17 @@ def mapped_file_of(array: Array) -> mmap.mmap | None:
 def is_releasable(owner: mmap.mmap) -> bool:
     """Whether a map is read-only, so that its pages are those of the file; modified pages would be lost."""
     return hasattr(mmap, "MADV_DONTNEED") and memoryview(owner).readonly
+
+
+def map_large_blocks(nbytes: int) -> None:
+    """Has glibc allocate blocks of `nbytes` and more as mappings, which grow without a copy and are returned when they are freed.
+
+    By default, the size from which it does rises to that of the largest block that was freed, up to 32 MiB.
+    """
+    if sys.platform == "linux":
+        set_option = getattr(ctypes.CDLL(None), "mallopt", None)
+        if set_option is not None:
+            set_option(M_MMAP_THRESHOLD, nbytes)
 
 
 def trim_heap() -> None:

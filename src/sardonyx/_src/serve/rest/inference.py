@@ -26,7 +26,7 @@ from sardonyx._src.serve.rest.response_messages import (
 )
 from sardonyx._src.serve.rest.responses import inference_response, send_response
 from sardonyx._src.serve.served_model import ServedModel
-from sardonyx._src.serve.settings import ServiceLimits
+from sardonyx._src.serve.service_limits import ServiceLimits
 
 DECODED = "limits.decoded: the tensors of a request that are not binary numbers"
 RESPONSE = "limits.response: a response"
@@ -77,8 +77,8 @@ class InferenceEndpoint:
             await send_response(send, inference_response(*format_response(response, form)))
             return
         with self._held.allowance(self._limits.response, RESPONSE) as allowance:
-            parts = await self._threads.run(format_in_slices, response, form, allowance)
-            await send_response(send, inference_response(*parts))
+            answer = inference_response(*await self._threads.run(format_in_slices, response, form, allowance))
+            await send_response(send, answer)
 
 
 def json_length(headers: Iterable[tuple[bytes, bytes]], body: int, limit: int) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from asyncio import WriteTransport
 from collections.abc import Sequence
@@ -79,14 +80,18 @@ async def send_json(send: Send, value: object, status: int = 200, headers: Seque
 
 async def send_response(send: Send, response: HttpResponse) -> None:
     """Sends a response to an ASGI server."""
-    parts = response.parts
+    parts = [*response.parts]
     size = sum(map(len, parts))
     headers = [*response.headers, (b"content-length", b"%d" % size)]
     await send({"type": "http.response.start", "status": response.status, "headers": headers})
     if size > MAX_JOINED:
-        for part in parts:
-            await send({"type": "http.response.body", "body": part, "more_body": True})
-        parts = ()
+        response.parts = ()  # each part is freed when it has been sent: to free all at once takes long
+        parts.reverse()
+        while parts:
+            await send({"type": "http.response.body", "body": parts.pop(), "more_body": True})
+            await asyncio.sleep(
+                0
+            )  # the system may take many megabytes before the server waits for the client
     await send({"type": "http.response.body", "body": b"".join(parts)})
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import enum
+import logging
 
 from sardonyx._src.errors import CancelledError, EvaluationError, InputError, LimitError, SardonyxError
+
+LOG = logging.getLogger("sardonyx.serve")
 
 
 class FailureKind(enum.Enum):
@@ -57,3 +60,18 @@ def kind_of(error: SardonyxError) -> FailureKind:
         case CancelledError():
             return FailureKind.CANCELLED
     return FailureKind.INTERNAL
+
+
+def internal_failure(what: str, error: Exception) -> RequestFailure:
+    """The failure of a request for an error that is a defect of the service; the log has the error, and its client does not.
+
+    what: the request, for the log.
+    """
+    LOG.error("%s failed", what, exc_info=error)
+    return RequestFailure(FailureKind.INTERNAL, "internal error; the log of the service has its cause")
+
+
+def log_internal(what: str, failure: RequestFailure) -> None:
+    """Logs a failure that is not the client's.  what: the request."""
+    if failure.kind is FailureKind.INTERNAL:
+        LOG.error("%s: %s", what, failure.why, exc_info=failure.__cause__)

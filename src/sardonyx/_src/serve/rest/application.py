@@ -12,7 +12,7 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sardonyx._src.serve.codec_threads import CodecThreads
-from sardonyx._src.serve.failures import FailureKind, RequestFailure
+from sardonyx._src.serve.failures import FailureKind, RequestFailure, internal_failure, log_internal
 from sardonyx._src.serve.held_bytes import HeldBytes
 from sardonyx._src.serve.repository import ModelRepository
 from sardonyx._src.serve.rest.bodies import BodyReader, ClientGone, header_value
@@ -21,9 +21,8 @@ from sardonyx._src.serve.rest.inference import InferenceEndpoint
 from sardonyx._src.serve.rest.json_slices import MAX_FIELDS
 from sardonyx._src.serve.rest.metadata import MetadataEndpoints, RepositoryEndpoints
 from sardonyx._src.serve.rest.responses import error_response, failure_response, send_response
-from sardonyx._src.serve.settings import ServiceLimits
+from sardonyx._src.serve.service_limits import ServiceLimits
 
-LOG = logging.getLogger("sardonyx.serve")
 ACCESS_LOG = logging.getLogger("sardonyx.serve.access")
 MAX_PATH = 200  # characters of a path that is shown
 MODEL = "/v2/models/{model}"
@@ -88,17 +87,15 @@ class RestApplication:
             scope["app"] = self  # wrong methods are then exceptions, which become JSON
             await self._router(scope, receive, send)
         except RequestFailure as failure:
-            log_failure(scope, failure)
+            log_internal(described(scope), failure)
             await send_response(send, failure_response(failure))
         except HTTPException as error:
             headers = [(k.lower().encode(), v.encode()) for k, v in (error.headers or {}).items()]
             await send_response(send, error_response(error.status_code, error.detail, headers))
         except ClientGone:
             pass
-        except Exception:
-            LOG.exception("%s %s failed", scope["method"], shown_path(scope))
-            why = "internal error; the log of the service has its cause"
-            await send_response(send, error_response(500, why))
+        except Exception as error:  # noqa: BLE001 (it is logged)
+            await send_response(send, failure_response(internal_failure(described(scope), error)))
 
     def _authorize(self, scope: Scope) -> None:
         """Raises RequestFailure for a request without the token, and for one that states two."""
@@ -134,10 +131,9 @@ def shown_path(scope: Scope) -> str:
     return path[:MAX_PATH]
 
 
-def log_failure(scope: Scope, failure: RequestFailure) -> None:
-    """Logs failures that are not the client's."""
-    if failure.kind is FailureKind.INTERNAL:
-        LOG.error("%s %s: %s", scope["method"], shown_path(scope), failure.why, exc_info=failure.__cause__)
+def described(scope: Scope) -> str:
+    """A request in logs."""
+    return f"{scope['method']} {shown_path(scope)}"
 
 
 def log_response(scope: Scope, send: Send) -> Send:

@@ -7,11 +7,10 @@ Connections ask here first (`DirectHttpProtocol`); what is declined goes to the 
 from __future__ import annotations
 
 import hmac
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sardonyx._src.serve.failures import FailureKind, RequestFailure
+from sardonyx._src.serve.failures import RequestFailure, internal_failure, log_internal
 from sardonyx._src.serve.held_bytes import HeldBytes
 from sardonyx._src.serve.repository import ModelRepository
 from sardonyx._src.serve.rest.inference import HEADER_LENGTH, json_length
@@ -20,14 +19,12 @@ from sardonyx._src.serve.rest.response_messages import format_response, is_short
 from sardonyx._src.serve.rest.responses import (
     HttpResponse,
     ResponseWriter,
-    error_response,
     failure_response,
     inference_response,
 )
 from sardonyx._src.serve.served_model import ServedModel
-from sardonyx._src.serve.settings import ServiceLimits
+from sardonyx._src.serve.service_limits import ServiceLimits
 
-LOG = logging.getLogger("sardonyx.serve")
 MAX_BODY = 1 << 20  # bytes of a body; larger ones take long to parse
 MAX_ROUTES = 1024
 # Headers of requests that the application answers.
@@ -115,12 +112,10 @@ class DirectInference:
                 return None
             return inference_response(*format_response(response, form))
         except RequestFailure as failure:
-            if failure.kind is FailureKind.INTERNAL:
-                LOG.error("POST %s: %s", route.name, failure.why, exc_info=failure.__cause__)
+            log_internal(f"POST {route.name}", failure)
             return failure_response(failure)
-        except Exception:
-            LOG.exception("a request of model %s failed", route.name)
-            return error_response(500, "internal error; the log of the service has its cause")
+        except Exception as error:  # noqa: BLE001 (it is logged)
+            return failure_response(internal_failure(f"POST {route.name}", error))
 
     def _find_route(self, path: bytes) -> DirectRoute | None:
         """The route of a path; None if no model that is ready has it."""

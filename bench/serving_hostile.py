@@ -2,8 +2,10 @@
 
 Each load has three clients, which send again as soon as they have an answer, for some seconds.  Meanwhile another client asks for
 /v2/health/live.  *Slowest answer* is the longest that it waits; *longest block* the longest time in which the event loop of the service
-begins nothing, as a task in it measures that wakes every millisecond: processes that share the processors are in both, and the first
-row, without load, tells how much.  *Memory* is the most of the process that is resident.
+begins nothing, as a task in it measures that wakes every millisecond.  Processes that share the processors are in both, and the first
+row, without load, tells how much; *without waiting* leaves out the time in which the thread of the event loop could run and had no
+processor, as the system counts it.  *Work* is the most that this thread runs between two wakes of the task, so that no callback takes longer.
+*Memory* is the most that is resident of the process, and with it of the one of gRPC.
 
 Clients and service share two processors, so that a load itself makes the rest wait; the service has its defaults.
 """
@@ -49,6 +51,8 @@ class Measured:
 
     slowest: float = 0.0
     block: float = 0.0
+    stopped: float = 0.0
+    work: float = 0.0
     memory: float = 0.0
     answers: Counter[str] = field(default_factory=Counter)
 
@@ -61,21 +65,29 @@ def serve(folder: str) -> None:
         running = asyncio.create_task(service.run())
         while not (service.repository.is_ready and len(service.ports) == 2):
             await asyncio.sleep(0.01)
-        worst = [0.0]
+        worst = [0.0] * 3
         print(json.dumps(service.ports), flush=True)
         threading.Thread(target=report, args=(worst,), daemon=True).start()
         while not running.done():
-            begin = time.perf_counter()
+            begin, waited, worked = time.perf_counter(), processor_wait(), time.thread_time()
             await asyncio.sleep(0.001)
-            worst[0] = max(worst[0], time.perf_counter() - begin - 0.001)
+            block = time.perf_counter() - begin - 0.001
+            stopped, work = block - (processor_wait() - waited), time.thread_time() - worked
+            worst[:] = map(max, worst, (block, stopped, work))
 
     uvloop.run(run())
 
 
+def processor_wait() -> float:
+    """The seconds in which this thread could run and had no processor."""
+    fields = Path(f"/proc/self/task/{threading.get_native_id()}/schedstat").read_text().split()
+    return int(fields[1]) / 1e9
+
+
 def report(worst: list[float]) -> None:
     for _ in sys.stdin:
-        print(worst[0], flush=True)
-        worst[0] = 0.0
+        print(json.dumps(worst), flush=True)
+        worst[:] = [0.0] * len(worst)
 
 
 def request(head: str, body: bytes = b"", headers: str = "") -> bytes:
@@ -219,6 +231,10 @@ def measure(load: tuple[str, Load] | None, seconds: float) -> Measured:
         is_over = threading.Event()
         prober = threading.Thread(target=probe, args=(ports["http"], is_over, result))
         prober.start()
+        time.sleep(0.2)
+        print(file=process.stdin, flush=True)
+        process.stdout.readline()  # of what the service did until it was ready
+        result.slowest = 0.0
         end = time.perf_counter() + seconds
         clients = []
         if load is not None:
@@ -232,15 +248,25 @@ def measure(load: tuple[str, Load] | None, seconds: float) -> Measured:
         is_over.set()
         prober.join()
         print(file=process.stdin, flush=True)
-        result.block = float(process.stdout.readline())
-        status = Path(f"/proc/{process.pid}/status").read_text()
-        result.memory = int(re.findall(r"VmHWM:\s+(\d+)", status)[0]) / 1024
+        result.block, result.stopped, result.work = json.loads(process.stdout.readline())
+        result.memory = sum(map(most_memory, (process.pid, *children(process.pid))))
     return result
+
+
+def children(pid: int) -> list[int]:
+    """The processes that a process has started."""
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def most_memory(pid: int) -> float:
+    """The most of a process that was resident, in MiB."""
+    return int(re.findall(r"VmHWM:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())[0]) / 1024
 
 
 def line(title: str, result: Measured) -> str:
     answers = ", ".join(f"{count} {name}" for name, count in sorted(result.answers.items()))
-    times = f"{result.slowest * 1000:.0f} | {result.block * 1000:.0f}"
+    seconds = (result.slowest, result.block, result.stopped, result.work)
+    times = " | ".join(f"{1000 * value:.0f}" for value in seconds)
     return f"| {title} | {times} | {result.memory:.0f} | {answers} |"
 
 
@@ -261,9 +287,11 @@ def main() -> None:
     if not args.loads:
         head = ["# A service under hostile load", "", (__doc__ or "").strip(), ""]
         head += ["Written by `python bench/serving_hostile.py`.", ""]
-        head += ["| load of three clients | slowest answer, ms | longest block, ms | memory, MiB | answers |"]
+        head += [
+            "| load of three clients | slowest answer, ms | longest block, ms | without waiting, ms | work, ms | memory, MiB | answers |"
+        ]
         tail = ["", f"Measured at {commit()}: {machine()}"]
-        PAGE.write_text("\n".join([*head, "|---|---:|---:|---:|---|", *rows, *tail]) + "\n")
+        PAGE.write_text("\n".join([*head, "|---|---:|---:|---:|---:|---:|---|", *rows, *tail]) + "\n")
 
 
 if __name__ == "__main__":

@@ -3,29 +3,68 @@
 from __future__ import annotations
 
 import asyncio
+import asyncio.events
 import contextlib
 import socket
 import time
+from collections.abc import Iterator
 from pathlib import Path
+
+import grpc
+import pytest
 
 import sardonyx as sx
 from models import parse_model
+from sardonyx._src.serve.grpc.server import SERVICE
 from sardonyx._src.serve.service import Service
 from serve.running import run_service
 
 MEGABYTE = 1 << 20
 MAX_BLOCK = 1.0  # seconds; decoded at once, each of these bodies takes longer
+MAX_WORK = 0.02  # seconds of a processor, four times what a callback is to take: a copy of 60 MB takes 80 ms, the run of the fill 300 ms
+FILL = "g (int64[1] n) => (float[M] y) { y = ConstantOfShape(n) }"
+FILL_BODY = b'{"inputs": [{"name": "n", "datatype": "INT64", "shape": [1], "data": [%d]}]}'
 
 
-def send(port: int, body: bytes) -> bytes:
+def send(port: int, body: bytes, model: bytes = b"a") -> bytes:
     """The status line of the response to a request."""
     with socket.create_connection(("127.0.0.1", port), timeout=120) as connection:
         with contextlib.suppress(OSError):  # refused before it has been sent
             connection.sendall(
-                b"POST /v2/models/a/infer HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%s"
-                % (len(body), body)
+                b"POST /v2/models/%s/infer HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s"
+                % (model, len(body), body)
             )
-        return connection.recv(100).split(b"\r\n")[0]
+        line = connection.recv(100).split(b"\r\n")[0]
+        while connection.recv(MEGABYTE):
+            pass
+        return line
+
+
+def send_grpc(port: int, message: bytes) -> str:
+    """The status of a call."""
+    options = [("grpc.max_send_message_length", -1)]
+    with grpc.insecure_channel(f"127.0.0.1:{port}", options=options) as channel:
+        try:
+            channel.unary_unary(f"/{SERVICE}/ModelInfer")(message, timeout=60)
+        except grpc.RpcError as error:
+            return str(error.code().name)
+    return "OK"
+
+
+@contextlib.contextmanager
+def callbacks() -> Iterator[list[float]]:
+    """The processor seconds of each callback of event loops in a block."""
+    seconds: list[float] = []
+    run = asyncio.events.Handle._run
+
+    def timed_run(handle: asyncio.events.Handle) -> None:
+        begin = time.thread_time()
+        run(handle)
+        seconds.append(time.thread_time() - begin)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(asyncio.events.Handle, "_run", timed_run)
+        yield seconds
 
 
 def body(shape: list[int], row: bytes) -> bytes:
@@ -53,5 +92,29 @@ def test_long_bodies_do_not_block_the_event_loop(tmp_path: Path) -> None:
         loads = asyncio.gather(*(asyncio.to_thread(send, port, content) for content in bodies))
         assert await longest_block(loads) < MAX_BLOCK
         assert [int(answer.split()[1]) for answer in loads.result()] == [200, 200, 400, 413]
+
+    run_service(tmp_path, scenario)
+
+
+def test_no_callback_works_for_long(tmp_path: Path) -> None:
+    sx.save(parse_model("g (float[N,2] x) => (int64[2] y) { y = Shape(x) }"), tmp_path / "a.onnx")
+    sx.save(parse_model(FILL), tmp_path / "fill.onnx")
+    nested = body([MEGABYTE, 2], b"[1,1],")
+    message = b"\x3a\x80\x80\x80\x1e" + bytes(60 * MEGABYTE)  # a field of 60 MiB
+
+    async def scenario(service: Service) -> None:
+        http, grpc_port = service.ports["http"], service.ports["grpc"]
+        for _ in range(3):
+            assert b" 200 " in await asyncio.to_thread(send, http, FILL_BODY % 1, b"fill")
+        with callbacks() as seconds:
+            answers = await asyncio.gather(
+                asyncio.to_thread(send, http, nested),
+                asyncio.to_thread(send, http, FILL_BODY % 10_000_000, b"fill"),
+                asyncio.to_thread(send, http, FILL_BODY % 100_000_000, b"fill"),
+                asyncio.to_thread(send_grpc, grpc_port, message),
+            )
+        assert [int(answer.split()[1]) for answer in answers[:3]] == [200, 200, 413]
+        assert answers[3] == "NOT_FOUND"
+        assert max(seconds) < MAX_WORK
 
     run_service(tmp_path, scenario)

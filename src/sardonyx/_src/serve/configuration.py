@@ -22,7 +22,8 @@ from sardonyx._src.arguments import shown
 from sardonyx._src.errors import InputError
 from sardonyx._src.serve.logs import LOG_FORMS
 from sardonyx._src.serve.model_config import ModelConfig, parse_config
-from sardonyx._src.serve.settings import ServiceLimits, ServiceSettings
+from sardonyx._src.serve.service_limits import ServiceLimits
+from sardonyx._src.serve.settings import ServiceSettings
 from sardonyx._src.suggestions import suggest
 
 PATHS = ("repository", "token_file", "certificate", "key")

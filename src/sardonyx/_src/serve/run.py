@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
+from sardonyx._src.serve.event_loop import new_loop
 from sardonyx._src.serve.processes.supervisor import Supervisor
-from sardonyx._src.serve.service import Service, new_loop
+from sardonyx._src.serve.service import Service
 from sardonyx._src.serve.settings import ServiceSettings
 
 

@@ -16,11 +16,12 @@ import uvicorn
 from starlette.routing import Route
 
 from sardonyx._src.errors import InputError
+from sardonyx._src.io.memory_release import map_large_blocks
 from sardonyx._src.serve.model_files import SUFFIXES, ModelFiles, scan_model, scan_repository
 from sardonyx._src.serve.operation.garbage import end_exemption, exempt_objects
 from sardonyx._src.serve.operation.metrics import MetricsEndpoint
 from sardonyx._src.serve.operation.snapshots import ProcessSnapshot, take_snapshot
-from sardonyx._src.serve.operation.tracing import RequestTracer, TracedApplication, open_tracer
+from sardonyx._src.serve.operation.tracing import TracedApplication, open_tracer
 from sardonyx._src.serve.repository import ModelRepository, Scan
 from sardonyx._src.serve.rest.application import RestApplication
 from sardonyx._src.serve.rest.connections import ConnectionTable, LimitedHttpProtocol, ServiceConfig
@@ -28,21 +29,13 @@ from sardonyx._src.serve.rest.direct_connections import DirectHttpProtocol
 from sardonyx._src.serve.settings import ServiceSettings, read_token
 
 if TYPE_CHECKING:
-    from sardonyx._src.serve.grpc.server import GrpcServer
+    from sardonyx._src.serve.grpc.front_process import GrpcTransport
 
 LOG = logging.getLogger("sardonyx.serve")
 RESERVED_FILES = 64  # descriptors that are not connections
 SWEEP_SECONDS = 1.0
 BACKLOG = 2048
-
-
-def new_loop() -> asyncio.AbstractEventLoop:
-    """uvloop's event loop where it is installed."""
-    try:
-        import uvloop
-    except ImportError:
-        return asyncio.new_event_loop()
-    return uvloop.new_event_loop()
+MAPPED_BYTES = 4 << 20  # of a block that is a mapping; to copy one of fewer takes less than 5 ms
 
 
 class Service:
@@ -71,7 +64,7 @@ class Service:
             more_routes=[metrics_route(self.take_snapshots)] if settings.metrics else [],
         )
         self._tracer = open_tracer(settings.traces) if settings.traces else None
-        self._grpc = None if settings.grpc_port is None else open_grpc(self, token, self._tracer)
+        self._grpc = None if settings.grpc_port is None else open_grpc(self, token)
         self._grpc_end: asyncio.Task[None] | None = None
         self._table = ConnectionTable(settings.limits, connection_limit(settings.limits.connections))
         config = self._config()
@@ -125,6 +118,7 @@ class Service:
 
     async def run(self) -> None:
         """Serves until a signal or `stop`."""
+        map_large_blocks(MAPPED_BYTES)
         with self.listen() as listener:
             self.ports["http"] = listener.getsockname()[1]
             await self._start_grpc()
@@ -235,28 +229,21 @@ def metrics_route(take_snapshots: Callable[[], Awaitable[Sequence[ProcessSnapsho
     return Route("/metrics", MetricsEndpoint(take_snapshots), methods=["GET"])
 
 
-def open_grpc(service: Service, token: str, tracer: RequestTracer | None) -> GrpcServer:
+def open_grpc(service: Service, token: str) -> GrpcTransport:
     """The gRPC transport of a service, which is not started yet."""
-    from sardonyx._src.serve.grpc.server import GrpcServer  # loads slowly
+    from sardonyx._src.serve.grpc.front_process import open_transport  # loads slowly
     from sardonyx._src.serve.grpc.service import GrpcInferenceService
 
-    settings = service.settings
+    settings, application = service.settings, service.application
     methods = GrpcInferenceService(
         service.repository,
         version("sardonyx"),
         settings.limits,
-        service.application.held,
-        service.application.threads,
+        application.held,
+        application.threads,
         allows_control=settings.allows_control,
     )
-    return GrpcServer(
-        methods,
-        settings.limits,
-        service.application.held,
-        token=token,
-        tracer=tracer,
-        access_log=settings.access_log,
-    )
+    return open_transport(methods, application.held, settings, token)
 
 
 def listen(host: str, port: int, *, shares_port: bool = False) -> socket.socket:

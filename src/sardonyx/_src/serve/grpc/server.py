@@ -14,20 +14,21 @@ from typing import NoReturn
 import grpc
 import grpc.aio
 
-from sardonyx._src.serve.failures import FailureKind, RequestFailure
+from sardonyx._src.serve.failures import FailureKind, RequestFailure, internal_failure
+from sardonyx._src.serve.grpc.calls import GrpcMethods
+from sardonyx._src.serve.grpc.link import Bytes
 from sardonyx._src.serve.grpc.message_reader import MessageReader
 from sardonyx._src.serve.grpc.messages import ModelStreamInferResponse
-from sardonyx._src.serve.grpc.service import GrpcInferenceService
 from sardonyx._src.serve.grpc.wire_codec import encode
 from sardonyx._src.serve.held_bytes import RETRY_SECONDS, HeldBytes
 from sardonyx._src.serve.operation.tracing import RequestTracer
-from sardonyx._src.serve.settings import ServiceLimits
+from sardonyx._src.serve.service_limits import ServiceLimits
 
-LOG = logging.getLogger("sardonyx.serve")
 ACCESS_LOG = logging.getLogger("sardonyx.serve.access")
 STATUS_NAMES = {code.value[0]: code.name for code in grpc.StatusCode}
 SERVICE = "inference.GRPCInferenceService"
 OPEN_METHODS = ("ServerLive", "ServerReady")  # probes have no token
+STREAM = "ModelStreamInfer"
 METHODS = (
     *OPEN_METHODS,
     "ServerMetadata",
@@ -53,7 +54,6 @@ STATUS = {
 }
 PUSHBACK = "grpc-retry-pushback-ms"  # gRPC's Retry-After, which its clients respect
 MAX_METADATA = 64 << 10
-Method = Callable[[bytes, float | None], Awaitable[bytes]]
 Handler = Callable[[object, grpc.aio.ServicerContext], Awaitable[None]]
 
 
@@ -66,7 +66,7 @@ class GrpcServer:
 
     def __init__(
         self,
-        service: GrpcInferenceService,
+        service: GrpcMethods,
         limits: ServiceLimits | None = None,
         held: HeldBytes | None = None,
         *,
@@ -122,19 +122,18 @@ class GrpcServer:
         return int(bound)
 
     async def stop(self, grace: float) -> None:
-        """Refuses new calls, and ends those that are still in progress after `grace` seconds."""
+        """Refuses new calls, ends those that are still in progress after `grace` seconds, and exports the last spans."""
         if self._server is not None:
             await self._server.stop(grace)
+        if self._tracer is not None:
+            await asyncio.to_thread(self._tracer.close)
 
     def _handlers(self) -> dict[str, grpc.RpcMethodHandler]:
         """The methods, all as streams: their handlers then begin before messages are received, and end when responses are sent."""
-        handlers = {
-            name: grpc.stream_stream_rpc_method_handler(self._unary(name, getattr(self._service, name)))
-            for name in METHODS
-        }
-        return {**handlers, "ModelStreamInfer": grpc.stream_stream_rpc_method_handler(self._stream)}
+        handlers = {name: grpc.stream_stream_rpc_method_handler(self._unary(name)) for name in METHODS}
+        return {**handlers, STREAM: grpc.stream_stream_rpc_method_handler(self._stream)}
 
-    def _unary(self, name: str, method: Method) -> Handler:
+    def _unary(self, name: str) -> Handler:
         async def handle(requests: object, context: grpc.aio.ServicerContext) -> None:
             begin = time.perf_counter()
             try:
@@ -142,29 +141,25 @@ class GrpcServer:
                     self._authorize(context)
                 data = await self._reader.read(context)
                 with self._held.holding(len(data)), self._span(name, context):
-                    await self._send(context, await method(data, context.time_remaining()))
+                    await self._send(context, await self._service.call(name, data, context.time_remaining()))
             except RequestFailure as failure:
-                await abort(context, name, failure)
+                await abort(context, failure)
             except (asyncio.CancelledError, grpc.aio.AbortError):
                 raise
-            except Exception:
-                LOG.exception("%s failed", name)
-                await context.abort(
-                    grpc.StatusCode.INTERNAL, "internal error; the log of the service has its cause"
-                )
-                raise AssertionError("abort raises") from None
+            except Exception as error:  # noqa: BLE001 (it is logged)
+                await abort(context, internal_failure(name, error))
             finally:
                 if self._access_log:
                     log_call(name, context, time.perf_counter() - begin)
 
         return handle
 
-    async def _send(self, context: grpc.aio.ServicerContext, data: bytes) -> None:
+    async def _send(self, context: grpc.aio.ServicerContext, data: Bytes) -> None:
         """Sends a response, whose bytes count until its client has read them."""
         with self._held.holding(len(data)):
             try:
                 async with asyncio.timeout(self._limits.write_seconds):
-                    await context.write(data)
+                    await context.write(bytes(data))
             except TimeoutError:
                 raise RequestFailure(FailureKind.SLOW_CLIENT, "the response is read too slowly") from None
 
@@ -174,13 +169,13 @@ class GrpcServer:
             self._authorize(context)
             self._check_streams()
         except RequestFailure as failure:
-            await abort(context, "ModelStreamInfer", failure)
+            await abort(context, failure)
         self._streams += 1
         try:
             async for data in requests:
                 await self._send(context, await self._stream_response(data))
         except RequestFailure as failure:
-            await abort(context, "ModelStreamInfer", failure)
+            await abort(context, failure)
         finally:
             self._streams -= 1
 
@@ -190,11 +185,11 @@ class GrpcServer:
             why = f"{self._streams} streams are in progress, as many as there may be"
             raise RequestFailure(FailureKind.BUSY, why, retry_after=RETRY_SECONDS)
 
-    async def _stream_response(self, data: bytes) -> bytes:
+    async def _stream_response(self, data: bytes) -> Bytes:
         """The message that answers one request of a stream."""
         try:
             with self._held.holding(len(data)):
-                return await self._service.infer(data, None, is_streamed=True)
+                return await self._service.call(STREAM, data, None)
         except RequestFailure as failure:
             return encode(ModelStreamInferResponse(failure.why))
 
@@ -227,10 +222,8 @@ def log_call(name: str, context: grpc.aio.ServicerContext, seconds: float) -> No
     ACCESS_LOG.info("call", extra={"fields": fields})
 
 
-async def abort(context: grpc.aio.ServicerContext, name: str, failure: RequestFailure) -> NoReturn:
+async def abort(context: grpc.aio.ServicerContext, failure: RequestFailure) -> NoReturn:
     """Ends a call with the status and the message of a failure."""
-    if failure.kind is FailureKind.INTERNAL:
-        LOG.error("%s: %s", name, failure.why, exc_info=failure.__cause__)
     metadata: tuple[tuple[str, str], ...] = ()
     if failure.retry_after is not None:
         metadata = ((PUSHBACK, str(int(failure.retry_after * 1000))),)

@@ -14,7 +14,14 @@ from sardonyx._src.errors import InputError
 from sardonyx._src.serve.binary_data import encode_pieces
 from sardonyx._src.serve.codec_threads import CodecThreads, yield_interpreter
 from sardonyx._src.serve.datatypes import DATATYPES
-from sardonyx._src.serve.failures import FailureKind, RequestFailure, failure_of
+from sardonyx._src.serve.failures import (
+    FailureKind,
+    RequestFailure,
+    failure_of,
+    internal_failure,
+    log_internal,
+)
+from sardonyx._src.serve.grpc.link import Bytes
 from sardonyx._src.serve.grpc.messages import (
     EmptyMessage,
     FlagResponse,
@@ -39,7 +46,7 @@ from sardonyx._src.serve.metadata import EXTENSIONS, PLATFORM, TensorMetadata
 from sardonyx._src.serve.repository import ModelRepository
 from sardonyx._src.serve.request_parameters import deadline_of, integer_of, parse_parameters
 from sardonyx._src.serve.requests import InferenceRequest, InferenceResponse
-from sardonyx._src.serve.settings import ServiceLimits
+from sardonyx._src.serve.service_limits import ServiceLimits
 
 M = TypeVar("M")
 SHORT = 64 << 10  # bytes of a message that is decoded or encoded on the event loop
@@ -70,16 +77,31 @@ class GrpcInferenceService:
         self._held = held or HeldBytes(self._limits.held)
         self._threads = threads or CodecThreads()
 
-    async def ServerLive(self, data: bytes, seconds: float | None) -> bytes:
+    async def call(self, method: str, data: Bytes, seconds: float | None) -> Bytes:
+        """The bytes of the response to those of a request.  method: one of those below, or ModelStreamInfer.
+
+        Raises RequestFailure; what is not the client's fault is logged.
+        """
+        try:
+            if method == "ModelStreamInfer":
+                return await self.infer(data, seconds, is_streamed=True)
+            return cast(Bytes, await getattr(self, method)(data, seconds))
+        except RequestFailure as failure:
+            log_internal(method, failure)
+            raise
+        except Exception as error:  # noqa: BLE001 (it is logged)
+            raise internal_failure(method, error) from None
+
+    async def ServerLive(self, data: Bytes, seconds: float | None) -> bytes:
         return encode(FlagResponse(True))
 
-    async def ServerReady(self, data: bytes, seconds: float | None) -> bytes:
+    async def ServerReady(self, data: Bytes, seconds: float | None) -> bytes:
         return encode(FlagResponse(self._repository.is_ready))
 
-    async def ServerMetadata(self, data: bytes, seconds: float | None) -> bytes:
+    async def ServerMetadata(self, data: Bytes, seconds: float | None) -> bytes:
         return encode(ServerMetadataResponse("sardonyx", self._version, list(EXTENSIONS)))
 
-    async def ModelReady(self, data: bytes, seconds: float | None) -> bytes:
+    async def ModelReady(self, data: Bytes, seconds: float | None) -> bytes:
         request = parse(ModelVersionRequest, data)
         try:
             self._repository.find(request.name, request.version)
@@ -89,24 +111,24 @@ class GrpcInferenceService:
             return encode(FlagResponse(False))
         return encode(FlagResponse(True))
 
-    async def ModelMetadata(self, data: bytes, seconds: float | None) -> bytes:
+    async def ModelMetadata(self, data: Bytes, seconds: float | None) -> bytes:
         request = parse(ModelVersionRequest, data)
         model = self._repository.find(request.name, request.version)
         versions = self._repository.versions(model.name)
         inputs, outputs = describe(model.inputs), describe(model.outputs)
         return encode(ModelMetadataResponse(model.name, versions, PLATFORM, inputs, outputs))
 
-    async def ModelInfer(self, data: bytes, seconds: float | None) -> bytes:
+    async def ModelInfer(self, data: Bytes, seconds: float | None) -> bytes:
         return await self.infer(data, seconds)
 
-    async def RepositoryIndex(self, data: bytes, seconds: float | None) -> bytes:
+    async def RepositoryIndex(self, data: Bytes, seconds: float | None) -> bytes:
         request = parse(RepositoryIndexRequest, data)
         rows = self._repository.index(ready_only=request.ready)
         return encode(
             RepositoryIndexResponse([ModelIndex(r.name, r.version, r.state, r.reason) for r in rows])
         )
 
-    async def RepositoryModelLoad(self, data: bytes, seconds: float | None) -> bytes:
+    async def RepositoryModelLoad(self, data: Bytes, seconds: float | None) -> bytes:
         request = self._parse_control(data)
         for name in request.parameters:
             why = f"the parameter {name!r} of a load is not supported: models are as their folder has them"
@@ -114,11 +136,11 @@ class GrpcInferenceService:
         await self._repository.load(request.model_name)
         return encode(EmptyMessage())
 
-    async def RepositoryModelUnload(self, data: bytes, seconds: float | None) -> bytes:
+    async def RepositoryModelUnload(self, data: Bytes, seconds: float | None) -> bytes:
         await self._repository.unload(self._parse_control(data).model_name)
         return encode(EmptyMessage())
 
-    async def infer(self, data: bytes, seconds: float | None, *, is_streamed: bool = False) -> bytes:
+    async def infer(self, data: Bytes, seconds: float | None, *, is_streamed: bool = False) -> bytes:
         """The response to a request of inference.  is_streamed: as a message of a stream."""
         with self._held.allowance(self._limits.decoded, DECODED) as decoded:
             message, request = await self._read(data, seconds, decoded)
@@ -130,7 +152,7 @@ class GrpcInferenceService:
                 return await self._write(response, is_streamed)
 
     async def _read(
-        self, data: bytes, seconds: float | None, decoded: Allowance
+        self, data: Bytes, seconds: float | None, decoded: Allowance
     ) -> tuple[ModelInferRequest, InferenceRequest]:
         """The message in `data`, and its request.  A message for no model, or of wrong tensors, is refused."""
         if len(data) > SHORT:
@@ -155,7 +177,7 @@ class GrpcInferenceService:
                 return encode_response(response, is_streamed, allowance)
             return await self._threads.run(encode_response, response, is_streamed, allowance)
 
-    def _parse_control(self, data: bytes) -> RepositoryModelRequest:
+    def _parse_control(self, data: Bytes) -> RepositoryModelRequest:
         request = parse(RepositoryModelRequest, data)
         if not self._allows_control:
             why = "this service lets no client load or unload models: start it with a token, or --control on"
@@ -164,7 +186,7 @@ class GrpcInferenceService:
 
 
 def parse(
-    message: type[M], data: bytes, max_fields: int = SHORT_FIELDS, allowance: Allowance | None = None
+    message: type[M], data: Bytes, max_fields: int = SHORT_FIELDS, allowance: Allowance | None = None
 ) -> M:
     """The message that `data` encodes; RequestFailure for malformed data, and for more fields.
 

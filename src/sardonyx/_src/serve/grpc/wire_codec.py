@@ -102,7 +102,7 @@ def wire_fields(message: Hashable) -> dict[int, WireField]:
 
 def decode(
     message: type[M],
-    data: bytes | memoryview,
+    data: bytes | bytearray | memoryview,
     max_fields: int = MAX_FIELDS,
     count_bytes: Callable[[int], None] | None = None,
 ) -> M:

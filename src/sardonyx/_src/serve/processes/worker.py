@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from sardonyx._src.errors import InputError, SardonyxError
+from sardonyx._src.serve.event_loop import new_loop
 from sardonyx._src.serve.failures import FailureKind, RequestFailure
 from sardonyx._src.serve.logs import configure_logs
 from sardonyx._src.serve.model_config import ModelConfig
@@ -16,7 +17,7 @@ from sardonyx._src.serve.model_files import ModelFiles
 from sardonyx._src.serve.operation.snapshots import ProcessSnapshot, take_snapshot
 from sardonyx._src.serve.processes.peer import Peer, PeerGone
 from sardonyx._src.serve.repository import ModelEntry, ModelRepository, Scan
-from sardonyx._src.serve.service import Service, new_loop, scan_of
+from sardonyx._src.serve.service import Service, scan_of
 from sardonyx._src.serve.settings import ServiceSettings
 
 SHUTTING_DOWN = "the service is shutting down"

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import socket
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
 
 from sardonyx._src.serve.operation.snapshots import ProcessSnapshot
 from sardonyx._src.serve.processes.peer import Handler, Peer, PeerGone
-from sardonyx._src.serve.processes.worker import WorkerStart
+from sardonyx._src.serve.processes.worker import WorkerStart, main
+from sardonyx._src.serve.python_process import start_python
 
 SNAPSHOT_SECONDS = 2.0  # a process that takes longer compiles, or has stopped: its last counts stand for it
 
@@ -34,12 +33,7 @@ class WorkerProcess:
         """
         ours, theirs = socket.socketpair()
         with theirs:
-            process = await asyncio.create_subprocess_exec(
-                *worker_command(theirs.fileno()),
-                pass_fds=(theirs.fileno(), start.listener),
-                env={**os.environ, **environment},
-                start_new_session=True,  # Ctrl-C reaches the supervisor alone, which ends the workers
-            )
+            process = await start_python(main.__module__, theirs, (start.listener,), environment)
         peer = Peer(ours, handle)
         await peer.connect()
         peer.post("start", start)
@@ -73,9 +67,3 @@ class WorkerProcess:
             if isinstance(snapshot, ProcessSnapshot):
                 self.snapshot = snapshot
         return self.snapshot
-
-
-def worker_command(descriptor: int) -> list[str]:
-    """The command line of a worker, which imports from where this process does."""
-    code = f"import sys; sys.path[:] = {sys.path!r}; from sardonyx._src.serve.processes.worker import main; main({descriptor})"
-    return [sys.executable, "-c", code]

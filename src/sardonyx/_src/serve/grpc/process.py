@@ -1,0 +1,121 @@
+"""The process of gRPC: connections, TLS and tokens, in a process of its own beside the event loop of the service.
+
+gRPC's library copies each message while it keeps the interpreter, 80 ms for one of 60 MB, in which nothing else would be answered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from sardonyx._src.serve.event_loop import new_loop
+from sardonyx._src.serve.grpc.calls import CallingMethods, GrpcMethods, Reply
+from sardonyx._src.serve.grpc.link import Bytes, Link
+from sardonyx._src.serve.grpc.server import GrpcServer
+from sardonyx._src.serve.held_bytes import HeldBytes
+from sardonyx._src.serve.logs import LogForm, configure_logs
+from sardonyx._src.serve.operation.tracing import open_tracer
+from sardonyx._src.serve.service_limits import ServiceLimits
+
+
+@dataclass(frozen=True, slots=True)
+class GrpcStart:
+    """What a server has of the settings of its service."""
+
+    limits: ServiceLimits
+    token: str
+    traces: str
+    access_log: bool
+    log: LogForm
+
+
+@dataclass(frozen=True, slots=True)
+class ListenAddress:
+    """The arguments of `GrpcServer.start`."""
+
+    host: str
+    port: int
+    certificate: Path | None
+    key: Path | None
+    shares_port: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """What the process replies first: its port, or why it cannot listen."""
+
+    port: int = 0
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Ends the process, after the calls in progress or `grace` seconds."""
+
+    grace: float
+
+
+def open_server(methods: GrpcMethods, start: GrpcStart, held: HeldBytes | None = None) -> GrpcServer:
+    """The server of this process."""
+    tracer = open_tracer(start.traces) if start.traces else None
+    return GrpcServer(
+        methods, start.limits, held, token=start.token, tracer=tracer, access_log=start.access_log
+    )
+
+
+def main(descriptor: int) -> None:
+    """Runs the process; descriptor: of the socket to the service."""
+
+    async def run() -> None:
+        await GrpcFront().run(socket.socket(fileno=descriptor))
+
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        runner.run(run())
+
+
+class GrpcFront:
+    """The server, and the link to the service whose methods it calls."""
+
+    def __init__(self) -> None:
+        self._link = Link(lambda number, size: True, self._handle, self._end)
+        self._methods = CallingMethods(self._link)
+        self._start: asyncio.Future[tuple[GrpcStart, ListenAddress]] = asyncio.Future()
+        self._stop: asyncio.Future[Stop] = asyncio.Future()
+
+    async def run(self, end: socket.socket) -> None:
+        """Serves until the service says so, or has ended."""
+        await self._link.connect(end)
+        with suppress(asyncio.CancelledError):  # the service has ended before it sent anything
+            await self._serve(*await self._start)
+        self._link.close()
+
+    async def _serve(self, start: GrpcStart, address: ListenAddress) -> None:
+        configure_logs(start.log)
+        server = open_server(self._methods, start)
+        try:
+            port = await server.start(
+                address.host, address.port, address.certificate, address.key, shares_port=address.shares_port
+            )
+        except OSError as error:
+            self._link.post(0, Listening(error=str(error)))
+            return
+        self._link.post(0, Listening(port))
+        await server.stop((await self._stop).grace)
+
+    def _handle(self, number: int, head: object, data: Bytes) -> None:
+        match head:
+            case Reply():
+                self._methods.settle(number, head, data)
+            case (GrpcStart() as start, ListenAddress() as address):
+                self._start.set_result((start, address))
+            case Stop() if not self._stop.done():
+                self._stop.set_result(head)
+
+    def _end(self) -> None:
+        """Ends at once: the service has ended."""
+        self._start.cancel()
+        if not self._stop.done():
+            self._stop.set_result(Stop(0))

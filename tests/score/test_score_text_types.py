@@ -1,10 +1,12 @@
-"""Columns of CSV and JSON lines: the types of the inputs that they feed decide how they are read, exactly."""
+"""Columns of CSV and JSON lines, and names of folders: the types of the inputs that they feed decide how they are read, exactly."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
 import pytest
 
 import sardonyx as sx
@@ -118,27 +120,59 @@ def test_integers_beside_lines_that_do_not_parse_are_exact(tmp_path: Path) -> No
     assert table.to_pydict() == {"id": [2**53 + 1, 2], "y": [1.0, 2.5]}
 
 
-@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def write_rows(path: Path) -> None:
+    """A file of one row, whose column `id` holds p."""
+    match path.suffix:
+        case ".csv":
+            path.write_text("id\np\n")
+        case ".jsonl":
+            path.write_text('{"id": "p"}\n')
+        case ".parquet":
+            pq.write_table(pa.table({"id": ["p"]}), path)
+        case ".arrow":
+            feather.write_feather(pa.table({"id": ["p"]}), path)
+
+
+FORMATS = {"csv": "csv", "jsonl": "json", "parquet": "parquet", "arrow": "ipc"}
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
 def test_partitions_are_read_as_the_input_has_them(suffix: str, tmp_path: Path) -> None:
     folder = tmp_path / "x=007"
     folder.mkdir()
-    (folder / f"a.{suffix}").write_text("id\np\n" if suffix == "csv" else '{"id": "p"}\n')
+    write_rows(folder / f"a.{suffix}")
     for type, expected in (("string", "007"), ("int64", 7), ("float", 7.0)):
         model = parse_model(f"g ({type}[N] x) => ({type}[N] y) {{ y = Identity(x) }}")
         table = sx.score(
             sx.Session(model, engine="reference"),
             tmp_path,
-            source_format="csv" if suffix == "csv" else "json",
+            source_format=FORMATS[suffix],
         ).table
         assert table is not None and table["y"].to_pylist() == [expected]
 
 
-def test_partitions_that_an_input_does_not_take_are_errors(tmp_path: Path) -> None:
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_partitions_that_an_input_does_not_take_are_errors(suffix: str, tmp_path: Path) -> None:
     (tmp_path / "x=low").mkdir()
-    (tmp_path / "x=low" / "a.csv").write_text("id\np\n")
+    write_rows(tmp_path / "x=low" / f"a.{suffix}")
     model = parse_model("g (float[N] x) => (float[N] y) { y = Identity(x) }")
-    with pytest.raises(sx.InputError, match="column 'x', which folders of the source name, must hold double"):
-        sx.score(sx.Session(model, engine="reference"), tmp_path, source_format="csv")
+    with pytest.raises(sx.InputError, match=r"column.* folders of the source name.* must hold .*double"):
+        sx.score(sx.Session(model, engine="reference"), tmp_path, source_format=FORMATS[suffix])
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_partitions_are_what_they_are_fed_as_and_what_is_kept_of_them(suffix: str, tmp_path: Path) -> None:
+    """Zip codes: of two that look like integers, a model of strings has one, and nulls stay apart from texts."""
+    for value in ("01234", "12345", "__HIVE_DEFAULT_PARTITION__"):
+        folder = tmp_path / "in" / f"zip={value}" / "year=2024"
+        folder.mkdir(parents=True)
+        write_rows(folder / f"a.{suffix}")
+    model = parse_model("g (string[N] zip) => (string[N] y) { y = Identity(zip) }")
+    options = {"keep": ["zip", "year"], "source_format": FORMATS[suffix], "rejects": tmp_path / "bad.jsonl"}
+    table = sx.score(sx.Session(model, engine="reference"), tmp_path / "in", **options).table  # type: ignore[arg-type]
+    assert table is not None
+    rows = {"zip": ["01234", "12345"], "year": [2024, 2024], "y": ["01234", "12345"]}
+    assert table.to_pydict() == rows
 
 
 def test_every_csv_file_has_the_columns(tmp_path: Path) -> None:

@@ -59,8 +59,8 @@ def open_job(
         require_folder(files.sink)
     source = open_source(files.source, files.source_format)
     table_model = open_model(model, engine, threads=1)
-    if isinstance(source, TextTable):
-        source.set_types(text_types(table_model, source, options))
+    if isinstance(source, TextTable | FileTable):
+        source.set_types(fed_types(table_model, source, options))
     scorer = BatchScorer(table_model, source.schema, options, rejects=files.rejects is not None)
     if isinstance(source, FileTable):
         source.read_as_dictionaries(scorer.coded_columns)
@@ -79,8 +79,10 @@ def require_folder(sink: PathLike | None) -> None:
         )
 
 
-def text_types(model: TableModel, source: TextTable, options: ScoreOptions) -> dict[str, pa.DataType]:
-    """The types of columns of text files, which the inputs that they feed decide; integers, if there are several."""
+def fed_types(
+    model: TableModel, source: TextTable | FileTable, options: ScoreOptions
+) -> dict[str, pa.DataType]:
+    """The types of columns of text, which the inputs that they feed decide; integers, if there are several."""
     plans = plan_inputs(model, source.schema, options.columns)
     return {
         column: fed_type(
@@ -91,6 +93,7 @@ def text_types(model: TableModel, source: TextTable, options: ScoreOptions) -> d
         )
         for plan in sorted(plans, key=lambda plan: plan.dtype.is_integer)
         for column in plan.columns
+        if isinstance(source, TextTable) or source.is_untyped(column)
     }
 
 

@@ -106,8 +106,8 @@ class RangeScorer:
                     f"the source must be the same files on every node; {job.source[0]!r} has others",
                     name="source",
                 )
-            if isinstance(source, TextTable):
-                source.schema = job.schema
+            if isinstance(source, TextTable | FileTable):
+                source.set_types({field.name: field.type for field in job.schema})
             scorer = BatchScorer(job.model, source.schema, job.options, rejects=job.rejects)
             if isinstance(source, FileTable):
                 source.read_as_dictionaries(scorer.coded_columns)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from sardonyx._src.errors import InputError
 from sardonyx._src.score.tables.arrow import dataset, pa
 from sardonyx._src.score.tables.encodings import plain_schema
 from sardonyx._src.score.tables.formats import PARQUET
@@ -12,16 +13,55 @@ from sardonyx._src.score.tables.sources import Identity, SourceBatch, number_bat
 READAHEAD = 2  # batches that Arrow decodes before they are read
 
 
-class FileTable:
-    """The rows of binary files, file by file in the order of their paths."""
+Reopen = Callable[[pa.Schema], "dataset.FileSystemDataset"]
 
-    def __init__(self, files: dataset.FileSystemDataset, format: str) -> None:
-        self.schema, self.is_parquet = plain_schema(files.schema), format == PARQUET
+
+class FileTable:
+    """The rows of binary files, file by file in the order of their paths.
+
+    partitions: the columns that names of folders hold.
+    """
+
+    def __init__(self, files: dataset.FileSystemDataset, format: str, reopen: Reopen | None = None) -> None:
+        """reopen: the same files, with these types of partitions; None for files without partitions."""
+        self.format, self.reopen = format, reopen
+        self.use(files)
+        names = {
+            name: None
+            for fragment in self.fragments
+            for name in dataset.get_partition_keys(fragment.partition_expression)
+        }
+        self.partitions = pa.schema([files.schema.field(name) for name in names])
+
+    def use(self, files: dataset.FileSystemDataset) -> None:
+        """Read these files."""
+        self.schema, self.is_parquet = plain_schema(files.schema), self.format == PARQUET
         self.fragments = sorted(files.get_fragments(), key=lambda fragment: str(fragment.path))
         self.counts = [int(fragment.count_rows()) for fragment in self.fragments]
         self.rows: int | None = sum(self.counts)
         self.identity = identity_of(files)
         self.scan_schema, self.filesystem = files.schema, files.filesystem
+
+    def is_untyped(self, name: str) -> bool:
+        """Whether the numbers and texts of a column are written alike: in names of folders."""
+        return name in self.partitions.names
+
+    def set_types(self, types: Mapping[str, pa.DataType]) -> None:
+        """Read partitions as these types; columns of files have types of their own.
+
+        Raises InputError for a value that is not of the type.
+        """
+        fields = [field.with_type(types.get(field.name, field.type)) for field in self.partitions]
+        if self.reopen is None or fields == list(self.partitions):
+            return
+        try:
+            self.use(self.reopen(pa.schema(fields)))
+        except pa.ArrowInvalid as error:
+            raise InputError(
+                f"the columns that folders of the source name must hold {', '.join(map(str, fields))}: {error}",
+                name="source",
+            ) from None
+        self.partitions = pa.schema(fields)
 
     def read_as_dictionaries(self, columns: Sequence[str]) -> None:
         """Read these columns of strings, if files hold them as dictionaries, without a copy of each string."""

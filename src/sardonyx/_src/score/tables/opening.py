@@ -80,15 +80,19 @@ def open_files(paths: list[str], kind: str) -> Source:
     """The rows of files and folders, with the values of hive partitions as columns."""
     places = [FilePlace.of(path) for path in paths]
     names = [place.path for place in places]
-    files = dataset.dataset(
-        names if len(names) > 1 else names[0],
-        filesystem=places[0].filesystem,
-        format=kind,
-        partitioning="hive",
-    )
+
+    def reopen(partitions: pa.Schema | None) -> dataset.FileSystemDataset:
+        return dataset.dataset(
+            names if len(names) > 1 else names[0],
+            filesystem=places[0].filesystem,
+            format=kind,
+            partitioning=dataset.partitioning(partitions, flavor="hive") if partitions else "hive",
+        )
+
+    files = reopen(None)
     if not files.files:
         raise InputError(f"the source must have files; got {paths[0]!r}", name="source")
-    return FileTable(files, kind)
+    return FileTable(files, kind, reopen)
 
 
 def open_text_files(paths: list[str], kind: str) -> TextTable:

@@ -23,7 +23,8 @@ import sardonyx as sx
 from sardonyx._src.cli.main import main
 from sardonyx._src.score.job import job as scoring
 from sardonyx._src.score.job import ranges
-from sardonyx._src.score.job.summary import ScoreStatus, parts
+from sardonyx._src.score.job.summary import ScoreStatus
+from sardonyx._src.score.results import parts
 
 MODEL = """<ir_version: 10, opset_import: ["": 21]>
 g (float[N,2] x, string[N] name) => (float[N,2] y, string[N] same) { y = Softmax(x) same = Identity(name) }"""

@@ -10,8 +10,8 @@ import sardonyx as sx
 from models import parse_model
 from sardonyx._src.cli.main import main
 
-TEXT = """g (float[N,3] x) => (float[N,4] y, float[?] i) <float[3,4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}>
-    { [product] a = MatMul(x, w)  [positive] r = Relu(a)  s = Exp(r)  y = Add(s, r)  [places] i = Unique(a) }"""
+TEXT = """g (float[N,3] x) => (float[N,4] y, float[N,4] i) <float[3,4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}>
+    { [product] a = MatMul(x, w)  [positive] r = Relu(a)  s = Exp(r)  y = Add(s, r)  [places] i = RandomNormalLike(a) }"""
 Streams = pytest.CaptureFixture[str]
 
 
@@ -36,12 +36,14 @@ def test_a_step_is_a_line_with_kernel_nodes_tensors_and_size(path: str, capsys: 
 def test_given_dims_replace_their_names(path: str, capsys: Streams) -> None:
     text = show_stage(path, "steps", capsys, "--dim", "N=1000")
     assert "x[1000,3]" in text and "24.0 kFLOP" in text
-    assert "N" not in text.split("product:")[1].splitlines()[0].replace("Unique", "")
+    assert "N" not in text.split("product:")[1].splitlines()[0].replace("RandomNormalLike", "")
 
 
 def test_a_fallback_node_states_the_reason(path: str, capsys: Streams) -> None:
-    (line,) = (text for text in show_stage(path, "steps", capsys).splitlines() if "fallback Unique" in text)
-    assert line.endswith("places: no native Unique-28")
+    (line,) = (
+        text for text in show_stage(path, "steps", capsys).splitlines() if "fallback RandomNormalLike" in text
+    )
+    assert line.endswith("places: no native RandomNormalLike-22")
 
 
 def test_the_arguments_of_a_kernel_are_a_line_after_its_step(path: str, capsys: Streams) -> None:

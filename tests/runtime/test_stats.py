@@ -27,7 +27,7 @@ SUM = "g (float[N] x) => (float[N] y) { y = Add(x, x) }"
 # Slice clamps its end, so that y has min(N, 4) elements: the Add is valid if N is at most 4, or min(N, 4) is 1.
 CLAMPED = """g (float[N] x) => (float[M] y) <int64[1] s = {0}, int64[1] e = {4}>
     { a = Slice(x, s, e)  y = Add(a, x) }"""
-FALLBACK = "g (float[N] x) => (float[N] y, float[?] i) { y = Neg(x)  i = Unique(y) }"
+FALLBACK = "g (float[N] x) => (float[N] y, float[N] i) { y = Neg(x)  i = RandomNormalLike(y) }"
 DEFAULT = "g (float[2] x, float[2] b) => (float[2] y) <float[2] b = {1, 2}> { y = Add(x, b) }"
 BRANCHES = """g (float[N] x, bool b) => (float[M] y)
     { y = If (b) <then_branch = p () => (float[M] u) { u = Unique(x) }, else_branch = q () => (float[M] v) { v = Neg(x) }> }"""

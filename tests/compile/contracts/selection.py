@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,7 +10,9 @@ import numpy as np
 from compile.contracts.contract import Axes, Contract, row_lengths
 from compile.contracts.trial import Trial
 from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.selection.distinct_rows import DistinctRows, distinct_rows_step
 from sardonyx._src.compile.kernels.selection.key_search import KeyTable, key_search_step
+from sardonyx._src.compile.kernels.selection.ngram_counts import NgramTrie, ngram_counts_step
 from sardonyx._src.compile.kernels.selection.non_max_suppression import (
     SuppressionLimits,
     collection_step,
@@ -17,8 +20,9 @@ from sardonyx._src.compile.kernels.selection.non_max_suppression import (
     total_step,
 )
 from sardonyx._src.compile.kernels.selection.non_zero import non_zero_step
+from sardonyx._src.compile.kernels.selection.order_codes import order_codes_step
 from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import dense_temporary
+from sardonyx._src.compile.program.tensor import TensorView, dense_temporary
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.tensors import Array
 
@@ -123,7 +127,95 @@ def key_search_axes(target: Target) -> Axes:
     return {"n": (*row_lengths(target), 4097), "keys": (*range(1, 18), 400), "dtype": types, "values": types}
 
 
+def distinct_rows(
+    trial: Trial, rows: int, length: int, values: int, is_sorted: bool, dtype: str
+) -> Sequence[Step]:
+    """Slices of axis 1 of [outer, rows, inner], of few different values, so that many are equal."""
+    inner = 3 if length % 3 == 0 else 1
+    x = trial.integers(
+        length // inner, rows, inner, low=0 if dtype[0] in "ub" else -values, high=values, dtype=dtype
+    )
+    lines = np.moveaxis(x, 1, 0).reshape(rows, length).tolist()
+    counts = Counter(map(tuple, lines))
+    distinct = sorted(counts) if is_sorted else list(counts)
+    numbers = {line: i for i, line in enumerate(distinct)}
+    first = [lines.index(list(line)) for line in distinct]
+
+    def counted(name: str, expected: Sequence[int]) -> TensorView:
+        tensor = dense_temporary(DataType.INT64, (rows + 1,), name)
+        trial.expect(trial.part(tensor, (len(expected),), (1,), 0), np.array(expected, np.int64))
+        return tensor
+
+    results = DistinctRows(
+        counted("first", first),
+        trial.result(np.array([numbers[tuple(line)] for line in lines], np.int64), np.int64),
+        counted("counts", [counts[line] for line in distinct]),
+        trial.result(np.array([len(distinct)]), np.int64),
+        dense_temporary(DataType.INT64, (2 * rows + 1,), "table"),
+        dense_temporary(DataType.INT64, (2 * rows + 2,), "order"),
+    )
+    codes = dense_temporary(DataType.INT64, (rows, length), "codes")
+    return [
+        order_codes_step(trial.input(x), codes, length // inner, rows, inner),
+        distinct_rows_step(codes, results, is_sorted=is_sorted),
+    ]
+
+
+def distinct_rows_axes(target: Target) -> Axes:
+    return {
+        "rows": (*range(10), 64, 65, 300),
+        "length": (1, 2, 3, 6),
+        "values": (1, 2, 40),
+        "is_sorted": (False, True),
+        "dtype": (
+            "bool",
+            "float32",
+            "float64",
+            "int8",
+            "uint8",
+            "int16",
+            "int32",
+            "uint32",
+            "int64",
+            "uint64",
+        ),
+    }
+
+
+def ngram_counts(
+    trial: Trial, rows: int, columns: int, skips: int, is_binary: bool, dtype: str
+) -> Sequence[Step]:
+    """n-grams of up to three of few different tokens, one of them twice in the pool."""
+    ngrams = [(0,), (1,), (0, 1), (1, 1), (2, 0, 1), (1, 1, 1), (0,)]
+    places, weights = np.array([2, 0, 1, 5, 4, 3, 6]), np.arange(1, 8)
+    x = trial.integers(rows, columns, low=0, high=4, dtype=dtype)
+    counts = np.zeros((rows, 7), np.float32)
+    for row, tokens in enumerate(x.tolist()):
+        for place, ngram in zip(places.tolist(), ngrams, strict=True):
+            n = len(ngram)
+            for distance in range(1, skips + 2 if n > 1 else 2):
+                starts = range(columns - (n - 1) * distance)
+                counts[row, place] += sum(
+                    tuple(tokens[i : i + n * distance : distance]) == ngram for i in starts
+                )
+    expected = (np.minimum(counts, 1) if is_binary else counts) * weights[np.argsort(places)]
+    trie = NgramTrie.of(ngrams, places, weights, skips, is_binary=is_binary)
+    return [ngram_counts_step(trial.input(x), trial.result(expected.astype(np.float32)), trie)]
+
+
+def ngram_counts_axes(target: Target) -> Axes:
+    return {
+        "rows": (0, 1, 2, 9),
+        "columns": (*range(8), 40),
+        "skips": (0, 1, 5),
+        "is_binary": (False, True),
+        "dtype": ("int32", "int64"),
+    }
+
+
 CONTRACTS = [
+    Contract(ngram_counts, ngram_counts_axes),
+    Contract(distinct_rows, distinct_rows_axes),
     Contract(key_search, key_search_axes),
     Contract(non_zero, non_zero_axes),
     Contract(suppression, suppression_axes),

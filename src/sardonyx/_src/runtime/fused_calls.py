@@ -17,12 +17,13 @@ from sardonyx._src.ops.text.word_chains import MAX_NODES, CountWords, match_chai
 class FusedChain:
     """A chain of fallback operations.  records: their places among the actions; source: what the first one reads.
 
-    kernel: computes the result of the last one from the source.
+    kernel: computes the result of the last one from the source.  is_read_once: whether one action reads the result.
     """
 
     records: tuple[int, ...]
     source: Value
     kernel: CountWords
+    is_read_once: bool
 
 
 def find_chains(
@@ -50,7 +51,8 @@ def find_chains(
         source = None if match is None else chain[match[0]].inputs[0]
         if match is not None and source is not None:
             first, kernel = match
-            yield FusedChain(tuple(records[node] for node in chain[first:]), source, kernel)
+            is_read_once = reads[last.outputs[0]] == 1
+            yield FusedChain(tuple(records[node] for node in chain[first:]), source, kernel, is_read_once)
 
 
 def ends_chain(node: Node) -> bool:

@@ -6,7 +6,6 @@ Spec: com.microsoft Tokenizer-1, as onnxruntime computes it.  Expressions are th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 
 import numpy as np
 
@@ -17,9 +16,9 @@ from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.microsoft.text import DOMAIN
-from sardonyx._src.ops.ml.lookup import string_vector
+from sardonyx._src.ops.text.padded_rows import pad_rows
 from sardonyx._src.ops.text.re2.automaton import Matcher, compile_expression
-from sardonyx._src.ops.text.re2.runs import run_pattern
+from sardonyx._src.ops.text.token_runs import runs_between, runs_of_expression
 
 op = Operator("Tokenizer", DOMAIN, about="strings split into tokens, along a new last axis")
 START, END = "\x02", "\x03"  # of a text
@@ -53,8 +52,7 @@ def evaluate(
     elif list(separators) == [""]:
         rows = list(map(list, texts))
     else:
-        matchers = [Matcher(compile_expression(pattern), limit) for pattern in separators]
-        rows = [split_at(text, matchers) for text in texts]
+        rows = split_texts(texts, tuple(separators), limit)
     if mincharnum > 1:
         rows = [[token for token in row if len(token) >= mincharnum] for row in rows]
     return table(rows, x.shape, pad_value, context, has_marks=bool(mark))
@@ -62,12 +60,22 @@ def evaluate(
 
 def find_tokens(texts: Sequence[str], expression: str, limit: int) -> list[list[str]]:
     """The matches of an expression in each text; raises LimitError beyond the limit of visited states."""
-    pattern = run_pattern(expression)
-    if pattern is None:
-        matcher = Matcher(compile_expression(expression), limit)
-        return [[text[i:j] for i, j in matcher.find_all(text)] for text in texts]
-    check_characters(texts, limit)
-    return list(map(pattern.findall, texts))
+    runs = runs_of_expression(expression)
+    if runs is not None:
+        check_characters(texts, limit)
+        return runs.split(texts)
+    matcher = Matcher(compile_expression(expression), limit)
+    return [[text[i:j] for i, j in matcher.find_all(text)] for text in texts]
+
+
+def split_texts(texts: Sequence[str], separators: tuple[str, ...], limit: int) -> list[list[str]]:
+    """The parts of each text between the matches of separators; raises LimitError beyond the limit of visited states."""
+    runs = runs_between(separators)
+    if runs is not None:
+        check_characters(texts, limit)
+        return runs.split(texts)
+    matchers = [Matcher(compile_expression(pattern), limit) for pattern in separators]
+    return [split_at(text, matchers) for text in texts]
 
 
 def check_characters(texts: Sequence[str], limit: int) -> None:
@@ -91,7 +99,7 @@ def split_at(text: str, separators: Sequence[Matcher]) -> list[str]:
 
 
 def table(
-    rows: Sequence[Sequence[str]],
+    rows: Sequence[list[str]],
     shape: tuple[int, ...],
     pad_value: str,
     context: RunContext,
@@ -103,7 +111,4 @@ def table(
     check_result_bytes(context, (len(rows), width), np.dtype(object), "Tokenizer result")
     if width > most:
         rows = [[START, *row, END] for row in rows]
-    result = np.full((len(rows), width), pad_value, object)
-    is_token = np.arange(width) < np.fromiter(map(len, rows), np.int64, len(rows))[:, np.newaxis]
-    result[is_token] = string_vector(list(chain.from_iterable(rows)))
-    return result.reshape(*shape, width)
+    return pad_rows(rows, width, pad_value).reshape(*shape, width)

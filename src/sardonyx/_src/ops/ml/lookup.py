@@ -65,6 +65,4 @@ def take_or_default(places: NDArray[np.int64], values: Array, default: object) -
 
 def string_vector(values: Sequence[str]) -> Array:
     """Strings as a vector."""
-    result: Array = np.empty(len(values), object)
-    result[:] = values
-    return result
+    return np.fromiter(values, np.dtype(object), len(values))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -13,8 +14,11 @@ from numpy.typing import NDArray
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.ml.identity_key import IdentityKey
-from sardonyx._src.ops.ml.lookup import map_strings, string_vector
+from sardonyx._src.ops.ml.lookup import string_vector
 from sardonyx._src.ops.text.ngrams import Ints, NgramPool
+
+MAX_LOOPED_TOKENS = 200  # that NumPy is not faster for
+MAX_FLOAT_COUNT = 1 << 24  # up to which float32 counts
 
 
 class NgramLists(NamedTuple):
@@ -31,8 +35,8 @@ class NgramLists(NamedTuple):
 class NgramVectorizer:
     """A pool of n-grams, each with its index in the result and its weight.
 
-    width: of the result.  is_binary: whether an n-gram counts once.  is_plain: whether results are counts alone.  words:
-    the number of each n-gram if all are different strings of one token; None for other pools.  places: `indexes` as Python's integers.
+    width: of the result.  is_binary: whether an n-gram counts once.  is_plain: whether results are counts alone.  is_distinct:
+    whether no two n-grams have one index.  places, factors: `indexes` and `weights` as Python's numbers.
     """
 
     pool: NgramPool
@@ -41,38 +45,59 @@ class NgramVectorizer:
     width: int
     is_binary: bool
     is_plain: bool
-    words: Mapping[str, int] | None
+    is_distinct: bool
     places: Sequence[int]
+    factors: Sequence[float]
 
     def count_ngrams(self, rows: Array, skips: int) -> Array:
         """rows: [N, C] tokens; result: [N, width] float32."""
-        if self.words is None:
-            return self.sum_present(len(rows), *self.pool.counts(rows, skips))
-        words = map_strings(rows, self.words, -1).reshape(-1)
-        places = np.flatnonzero(words >= 0)
-        return self.count_words(len(rows), places // max(1, rows.shape[1]), words[places])
+        if rows.size <= MAX_LOOPED_TOKENS:
+            return self.count_each([self.pool.find_each(tokens, skips) for tokens in rows.tolist()])
+        ids = self.pool.find(rows.reshape(-1))
+        return self.count_ids(len(rows), ids, np.repeat(np.arange(len(rows)), rows.shape[1]), skips)
 
-    def count_words(self, rows: int, row: Ints, word: Ints) -> Array:
-        """row, word: of each occurrence of a 1-gram, by the number of the n-gram; result: [rows, width] float32."""
-        if self.is_plain:
-            counts = np.bincount(row * self.width + self.indexes[word], minlength=rows * self.width)
-            return counts.astype(np.float32).reshape(rows, self.width)
-        return self.sum_present(rows, *np.unique(row * self.pool.size + word, return_counts=True))
-
-    def count_pairs(self, rows: int, pairs: Sequence[tuple[int, int]]) -> Array:
-        """`count_words` for a few pairs of row and word."""
+    def count_ids(self, rows: int, ids: Ints, row: Ints, skips: int, out: Array | None = None) -> Array:
+        """ids, row: of each token, in order of rows; result: [rows, width] float32, in `out` if it is given."""
+        row, gram = self.pool.occurrences(ids, row, skips)
+        if len(gram) > MAX_FLOAT_COUNT or not (self.is_plain or self.is_distinct):
+            return self.sum_present(rows, *np.unique(row * self.pool.size + gram, return_counts=True))
+        result = self.zeros(rows, out)
+        places = row * self.width + self.indexes[gram]
+        np.add.at(result, places, np.float32(1))
         if not self.is_plain:
-            return self.count_words(rows, *np.array(pairs, np.int64).reshape(-1, 2).T)
-        result = np.zeros(rows * self.width, np.float32)
-        for row, word in pairs:
-            result[row * self.width + self.places[word]] += 1
+            weights = self.weights[gram]
+            result[places] = weights if self.is_binary else weights * result[places]
         return result.reshape(rows, self.width)
+
+    def zeros(self, rows: int, out: Array | None) -> Array:
+        """A vector of all elements of a result, in `out` if it is given."""
+        if out is None:
+            return np.zeros(rows * self.width, np.float32)
+        out.fill(0)
+        return out.reshape(-1)
+
+    def count_each(self, rows: Sequence[Sequence[int]], out: Array | None = None) -> Array:
+        """`count_ids` for the n-grams that occur in each row, if they are few."""
+        sums: dict[int, float] = {}
+        for row, grams in enumerate(rows):
+            start, places = row * self.width, self.places
+            if self.is_plain:
+                for gram in grams:
+                    place = start + places[gram]
+                    sums[place] = sums.get(place, 0) + 1
+                continue
+            for gram, count in sorted(Counter(grams).items()):
+                place, amount = start + places[gram], 1 if self.is_binary else count
+                sums[place] = sums.get(place, 0.0) + amount * self.factors[gram]
+        result = self.zeros(len(rows), out)
+        result[list(sums)] = list(sums.values())
+        return result.reshape(len(rows), self.width)
 
     def sum_present(self, rows: int, present: Ints, counts: Ints) -> Array:
         """present: row * size + n-gram, ascending; counts: the number of occurrences of each."""
-        row, ngram = np.divmod(present, max(1, self.pool.size))
+        row, gram = np.divmod(present, max(1, self.pool.size))
         amount = np.minimum(counts, 1) if self.is_binary else counts
-        places, sums = row * self.width + self.indexes[ngram], amount * self.weights[ngram]
+        places, sums = row * self.width + self.indexes[gram], amount * self.weights[gram]
         flat = np.bincount(places, sums, minlength=rows * self.width)
         return flat.reshape(rows, self.width).astype(np.float32)
 
@@ -94,15 +119,15 @@ def build_vectorizer(
         raise EvaluationError(f"weights must have {size} elements, one per n-gram; got {len(weights)}")
     is_plain = not lists.weights and not is_binary
     width = int(indexes.max(initial=-1)) + 1
+    is_distinct = len(np.unique(indexes)) == size
     return NgramVectorizer(
-        pool, indexes, weights, width, is_binary, is_plain, number_words(pool), indexes.tolist()
+        pool,
+        indexes,
+        weights,
+        width,
+        is_binary,
+        is_plain,
+        is_distinct,
+        indexes.tolist(),
+        weights.tolist(),
     )
-
-
-def number_words(pool: NgramPool) -> Mapping[str, int] | None:
-    """The number of each n-gram of a pool, if all that count are different strings of one token; None for other pools."""
-    if len(pool.grams) != 1 or pool.grams[0].tokens.shape[1] != 1 or pool.vocabulary.dtype.kind != "O":
-        return None
-    (grams,) = pool.grams
-    words = {word: grams.first + i for i, word in enumerate(grams.tokens[:, 0].tolist())}
-    return words if len(words) == len(grams.tokens) else None

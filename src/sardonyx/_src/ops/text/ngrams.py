@@ -1,36 +1,87 @@
-"""A pool of n-grams, and the number of occurrences of each in rows of tokens."""
+"""A pool of n-grams as a trie, and their occurrences in rows of tokens.
+
+A node of the trie is a prefix of n-grams.  The nodes of one level are numbered, and hash tables lead from a node and the next
+token to a node of the next level, for all windows of all rows at once.  A few tokens are looked up one by one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ops.ml.lookup import find_positions
+from sardonyx._src.ops.ml.lookup import map_strings
+from sardonyx._src.ops.text.hashed_keys import HashedKeys
 
 Ints = NDArray[np.int64]
+# By token: the numbers of the n-grams that end with it, and what may follow.
+TokenTrie: TypeAlias = "dict[object, tuple[list[int], TokenTrie]]"
 
 
 @dataclass(frozen=True, slots=True)
 class NgramsOfLength:
-    """The n-grams of one length; first: the index of the first one in the pool, tokens: [grams, n]."""
+    """The n-grams of one length; first: the index of the first one in the pool, tokens: [grams, n] indices in the vocabulary."""
 
     first: int
-    tokens: Array
+    tokens: Ints
 
 
 @dataclass(frozen=True, slots=True)
+class TrieLevel:
+    """The prefixes of one length.
+
+    steps: from prefix * words + token to the longer prefix; None in the first level, where a prefix is a token.  begin, times:
+    for each prefix, where its n-grams are among `grams`, and how many.
+    """
+
+    steps: HashedKeys | None
+    begin: Ints
+    times: Ints
+    grams: Ints
+    is_single: bool  # whether no prefix has several n-grams
+    is_full: bool  # whether each has one
+
+    @classmethod
+    def of(cls, steps: HashedKeys | None, nodes: Ints, count: int, first: int) -> TrieLevel:
+        """nodes: of the n-grams that end in this level, from number `first` on; count: of prefixes."""
+        times = np.bincount(nodes, minlength=count)
+        grams = first + np.argsort(nodes, kind="stable")
+        is_single, is_full = not (times > 1).any(), bool((times == 1).all())
+        return cls(steps, np.cumsum(times) - times, times, grams, is_single, is_full)
+
+    def matches(self, place: Ints, node: Ints) -> tuple[Ints, Ints]:
+        """The places whose prefixes are n-grams, once for each of these, and the n-grams."""
+        if self.is_full:
+            return place, self.grams.take(node)
+        times = self.times[node]
+        if self.is_single:
+            is_gram = times > 0
+            return place[is_gram], self.grams[self.begin[node[is_gram]]]
+        ends = np.cumsum(times)
+        each = np.arange(ends[-1] if len(ends) else 0) + np.repeat(self.begin[node] - ends + times, times)
+        return np.repeat(place, times), self.grams[each]
+
+
+@dataclass(frozen=True)
 class NgramPool:
-    """The n-grams of the requested lengths; size: the number of n-grams of all lengths."""
+    """The n-grams of the requested lengths.
+
+    vocabulary: the distinct tokens.  size: the number of n-grams of all lengths.  find: the index in the vocabulary of each
+    token of an array, -1 for others.
+    """
 
     grams: tuple[NgramsOfLength, ...]
     vocabulary: Array
     size: int
+    levels: tuple[TrieLevel, ...]
+    find: Callable[[Array], Ints]
 
     @classmethod
     def of(cls, tokens: Array, starts: Sequence[int], shortest: int, longest: int, size: int) -> NgramPool:
@@ -39,38 +90,103 @@ class NgramPool:
         Raises EvaluationError for inconsistent bounds.
         """
         check_bounds(len(tokens), starts, shortest, longest, size)
+        vocabulary, ids = np.unique(tokens, return_inverse=True)
         bounds = [*starts, len(tokens)]
         grams, first = [], 0
         for n in range(1, len(starts) + 1):
             begin, end = bounds[n - 1], bounds[n]
             if shortest <= n <= longest:
-                grams.append(NgramsOfLength(first, tokens[begin:end].reshape(-1, n)))
+                grams.append(NgramsOfLength(first, ids[begin:end].reshape(-1, n)))
             first += (end - begin) // n
-        return cls(tuple(grams), np.unique(tokens), size)
+        return cls(
+            tuple(grams), vocabulary, size, build_levels(grams, len(vocabulary)), make_finder(vocabulary)
+        )
 
-    def counts(self, rows: Array, skips: int) -> tuple[Ints, Ints]:
-        """rows: [N, C]; results: row * size + n-gram for each n-gram in a row, and its number of occurrences."""
-        ids = find_positions(rows, self.vocabulary, last=False)
-        hits = [np.zeros(0, np.int64)]
+    def occurrences(self, ids: Ints, row: Ints, skips: int) -> tuple[Ints, Ints]:
+        """ids, row: of each token, row by row; results: the row and the n-gram of each occurrence."""
+        known = np.flatnonzero(ids >= 0)
+        occurrences = [self.levels[0].matches(known, ids[known])]
+        if len(self.levels) == 1:
+            places, grams = occurrences[0]
+            return row[places], grams
+        longest = 1 if skips == 0 or not len(row) else int(np.bincount(row).max()) - 1
+        for distance in range(1, min(skips, longest - 1) + 2):
+            occurrences += self.longer_matches(ids, row, known, distance)
+        places, grams = (np.concatenate(each) for each in zip(*occurrences, strict=True))
+        return row[places], grams
+
+    def longer_matches(self, ids: Ints, row: Ints, place: Ints, distance: int) -> list[tuple[Ints, Ints]]:
+        """place: of known tokens; results: `matches` of the levels after the first, for tokens `distance` apart."""
+        node, occurrences, words = ids[place], [], len(self.vocabulary)
+        for k, level in enumerate(self.levels[1:], 1):
+            place, node = place[: (n := np.searchsorted(place, len(ids) - k * distance))], node[:n]
+            last = place + k * distance
+            token = ids[last]
+            is_known = (token >= 0) & (row[last] == row[place])
+            place, node, token = place[is_known], node[is_known], token[is_known]
+            assert level.steps is not None, "only the first level has no steps"
+            node = level.steps.find(node * words + token)
+            place, node = place[node >= 0], node[node >= 0]
+            occurrences.append(level.matches(place, node))
+        return occurrences
+
+    @cached_property
+    def token_trie(self) -> TokenTrie:
+        """The n-grams by their tokens."""
+        root: TokenTrie = {}
         for grams in self.grams:
-            known = find_positions(grams.tokens, self.vocabulary, last=False)
-            n = known.shape[1]
-            furthest = 0 if n == 1 else min(skips, (rows.shape[1] - 1) // (n - 1) - 1)
-            for skip in range(furthest + 1):
-                hits.append(self.matches(token_windows(ids, n, skip + 1), known, grams.first))
-        present, counts = np.unique(np.concatenate(hits), return_counts=True)
-        return present, counts
+            for number, tokens in enumerate(self.vocabulary[grams.tokens].tolist(), grams.first):
+                children = root
+                ending: list[int] = []
+                for token in tokens:
+                    ending, children = children.setdefault(token, ([], {}))
+                ending.append(number)
+        return root
 
-    def matches(self, tokens: Ints, known: Ints, first: int) -> Ints:
-        """tokens: [N, windows, n] ids, known: [grams, n]; result: row * size + n-gram for every window that equals a known n-gram."""
-        order, codes, code = rank_ngrams(known, tokens)
-        row, window = np.nonzero(code >= 0)
-        window_codes = code[row, window]
-        begin, end = np.searchsorted(codes, window_codes), np.searchsorted(codes, window_codes, side="right")
-        times = end - begin  # n-grams may occur in the pool more than once
-        ends = np.cumsum(times)
-        each = np.arange(ends[-1] if len(ends) else 0) + np.repeat(begin - ends + times, times)
-        return np.repeat(row * self.size, times) + first + order[each]
+    def find_each(self, tokens: Sequence[object], skips: int) -> list[int]:
+        """The n-gram of each occurrence in a few tokens of one row."""
+        root, occurrences = self.token_trie, []
+        for start, token in enumerate(tokens):
+            if (node := root.get(token)) is None:
+                continue
+            grams, children = node
+            occurrences += grams
+            for distance in range(1, min(skips, len(tokens)) + 2) if children else ():
+                following = children
+                for later in tokens[start + distance :: distance]:
+                    if (node := following.get(later)) is None:
+                        break
+                    grams, following = node
+                    occurrences += grams
+        return occurrences
+
+
+def build_levels(grams: Sequence[NgramsOfLength], words: int) -> tuple[TrieLevel, ...]:
+    """The levels of the trie, up to the longest n-grams."""
+    nodes = [each.tokens[:, 0] for each in grams]
+    levels, steps, count = [], None, words
+    for n in range(1, max(each.tokens.shape[1] for each in grams) + 1):
+        ending = [i for i, each in enumerate(grams) if each.tokens.shape[1] == n]
+        level = [TrieLevel.of(steps, nodes[i], count, grams[i].first) for i in ending]
+        levels += level or [TrieLevel.of(steps, np.zeros(0, np.int64), count, 0)]
+        longer = [i for i, each in enumerate(grams) if each.tokens.shape[1] > n]
+        keys = [nodes[i] * words + grams[i].tokens[:, n] for i in longer]
+        distinct, inverse = np.unique(np.concatenate([np.zeros(0, np.int64), *keys]), return_inverse=True)
+        ends = np.cumsum([len(each) for each in keys])
+        nodes = list(nodes)
+        for i, each in zip(longer, np.split(inverse, ends[:-1]) if longer else [], strict=True):
+            nodes[i] = each
+        steps, count = HashedKeys.of(distinct), len(distinct)
+    return tuple(levels)
+
+
+def make_finder(vocabulary: Array) -> Callable[[Array], Ints]:
+    """The function from tokens to their indices in the vocabulary."""
+    if vocabulary.dtype.kind == "O":
+        words = {word: i for i, word in enumerate(vocabulary.tolist())}
+        return lambda tokens: map_strings(tokens, words, -1)
+    table = HashedKeys.of(vocabulary)
+    return lambda tokens: table.find(tokens.astype(np.int64, copy=False))
 
 
 def check_bounds(tokens: int, starts: Sequence[int], shortest: int, longest: int, size: int) -> None:
@@ -89,28 +205,3 @@ def check_bounds(tokens: int, starts: Sequence[int], shortest: int, longest: int
         count += (end - begin) // n
     if count != size:
         raise EvaluationError(f"ngram_indexes must have {count} elements, one per n-gram; got {size}")
-
-
-def token_windows(ids: Ints, n: int, distance: int) -> Ints:
-    """ids: [N, C]; result: [N, windows, n], ids `distance` apart."""
-    count = max(0, ids.shape[1] - (n - 1) * distance)
-    return ids[:, np.arange(count)[:, np.newaxis] + np.arange(n) * distance]
-
-
-def rank_ngrams(known: Ints, tokens: Ints) -> tuple[Ints, Ints, Ints]:
-    """Integer codes for n-grams: an order of the known ones, their codes in it, and those of tokens, -1 if unknown.
-
-    Codes are re-numbered after each token, so that they stay small.
-    """
-    code, known_code = np.zeros(tokens.shape[:-1], np.int64), np.zeros(len(known), np.int64)
-    base = int(known.max(initial=0)) + 1
-    for k in range(known.shape[1]):
-        longer, longer_code = known_code * base + known[:, k], code * base + tokens[..., k]
-        values, known_code = np.unique(longer, return_inverse=True)
-        position = np.minimum(np.searchsorted(values, longer_code), max(0, len(values) - 1))
-        is_known = (
-            (code >= 0) & (tokens[..., k] >= 0) & (values[position] == longer_code if len(values) else False)
-        )
-        code = np.where(is_known, position, -1)
-    order = np.argsort(known_code, kind="stable")
-    return order, known_code[order], code

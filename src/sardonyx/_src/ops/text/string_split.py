@@ -7,7 +7,7 @@ limit, as in other runtimes.
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference, Result
+from sardonyx._src.ops.text.padded_rows import pad_rows
 
 op = Operator("StringSplit")
 
@@ -44,19 +45,16 @@ def eval_20(
     X: Array, *, maxsplit: int | None = None, delimiter: str = "", context: RunContext
 ) -> tuple[Array, Array]:
     """X: strings; result: substrings [*X.shape, max_parts], padded with "", and their numbers, int64 of X's shape."""
-    split = partial(substrings, delimiter=delimiter, maxsplit=-1 if maxsplit is None else maxsplit)
-    parts = list(map(split, X.reshape(-1).tolist()))
-    counts = np.array(list(map(len, parts)), np.int64)
+    limit = -1 if maxsplit is None else maxsplit
+    parts = split_texts(X.reshape(-1).tolist(), delimiter, limit)
+    counts = np.fromiter(map(len, parts), np.int64, len(parts))
     max_parts = int(counts.max(initial=0))
     check_result_bytes(context, (len(parts), max_parts), np.dtype(object), "StringSplit result")
-    result = np.full((len(parts), max_parts), "", object)
-    if parts:
-        result[np.arange(max_parts) < counts[:, None]] = [
-            part for substrings_ in parts for part in substrings_
-        ]
-    return result.reshape(*X.shape, max_parts), counts.reshape(X.shape)
+    return pad_rows(parts, max_parts, "").reshape(*X.shape, max_parts), counts.reshape(X.shape)
 
 
-def substrings(text: str, delimiter: str, maxsplit: int) -> list[str]:
-    """The substrings of one string after at most `maxsplit` splits from the left (negative: no limit)."""
-    return text.split(delimiter, maxsplit) if delimiter else text.strip().split(None, maxsplit)
+def split_texts(texts: Sequence[str], delimiter: str, maxsplit: int) -> list[list[str]]:
+    """The substrings of each string after at most `maxsplit` splits from the left (negative: no limit)."""
+    if delimiter:
+        return [text.split(delimiter, maxsplit) for text in texts]
+    return [text.strip().split(None, maxsplit) for text in texts]

@@ -69,7 +69,7 @@ def evaluate(
 
 
 def vectorizer_of(attributes: Mapping[str, Any]) -> NgramVectorizer | None:
-    """The vectorizer of a node with these attributes that has run; None if it does not count single strings without skips."""
+    """The vectorizer of a node with these attributes that has run; None if it does not count strings without skips."""
     given = {name: attributes.get(name) for name in ("pool_int64s", "pool_strings", "weights")}
     if given["pool_int64s"] or not given["pool_strings"]:
         return None
@@ -77,6 +77,8 @@ def vectorizer_of(attributes: Mapping[str, Any]) -> NgramVectorizer | None:
         attributes["mode"],
         (attributes[f"{bound}_gram_length"] for bound in ("min", "max")),
     )
+    if attributes["max_skip_count"] and longest > 1:
+        return None
     lists = NgramLists(
         given["pool_int64s"],
         given["pool_strings"],

@@ -17,7 +17,7 @@ from sardonyx._src.ops.text.tf_idf_vectorizer import vectorizer_of
 from sardonyx._src.ops.text.word_counts import word_counter
 
 Attributes: TypeAlias = Mapping[str, object]
-CountWords: TypeAlias = Callable[[Array], Array]
+CountWords: TypeAlias = Callable[..., Array]  # of the texts, and of the array for the result as `out`
 TOKENIZER, NORMALIZER, RESHAPE = (DOMAIN, "Tokenizer"), ("", "StringNormalizer"), ("", "Reshape")
 MAX_NODES = 4
 
@@ -50,9 +50,9 @@ def match_chain(
         if first < 0 or kinds[first] != RESHAPE or not is_flattening(nodes[first], constants):
             return None
     vectorizer = vectorizer_of(attributes[-1])
-    if pattern is None or vectorizer is None or vectorizer.words is None:
+    if pattern is None or vectorizer is None:
         return None
-    if tokenizer["mark"] or tokenizer["pad_value"] in vectorizer.words:
+    if tokenizer["mark"] or tokenizer["pad_value"] in vectorizer.pool.vocabulary:
         return None  # marks and padding would be words
     counter = word_counter(pattern, change_case, vectorizer, int(str(tokenizer["mincharnum"])), limit)
     return None if counter is None else (first, counter.count)

@@ -15,19 +15,20 @@ import numpy as np
 
 from sardonyx._src.errors import LimitError
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.ops.text.ngram_vectors import NgramVectorizer
+from sardonyx._src.ops.text.ngram_vectors import MAX_LOOPED_TOKENS, NgramVectorizer
+from sardonyx._src.ops.text.token_runs import MARK
 
-MARK, MARK_NUMBER = "\0", -2  # between texts
+MARK_NUMBER = -2
 SEPARATOR = f" {MARK} "
-MAX_LOOPED_TOKENS = 200  # that NumPy is not faster for
 
 
 @dataclass(frozen=True, slots=True)
 class WordCounter:
-    """Counts words of texts.
+    """Counts n-grams of words of texts.
 
-    pattern: of words, runs of some characters.  change_case: of texts before they are split.  numbers: of the words that count, with
-    `MARK_NUMBER` for the mark.  spaces: a table for `str.translate` that leaves spaces between words of ASCII.  limit: of the characters of all texts.
+    pattern: of words, runs of some characters.  change_case: of texts before they are split.  numbers: of the words in n-grams, with
+    `MARK_NUMBER` for the mark.  spaces: a table for `str.translate` that leaves spaces between words of ASCII.  shortest: the
+    number of characters of a word.  limit: of the characters of all texts.
     """
 
     pattern: re.Pattern[str]
@@ -35,20 +36,25 @@ class WordCounter:
     vectorizer: NgramVectorizer
     numbers: Mapping[str, int]
     spaces: Mapping[int, str]
+    shortest: int
     limit: int
 
-    def count(self, x: Array) -> Array:
-        """x: texts in any shape; result: [texts, width] float32.  Raises LimitError for too many characters."""
+    def count(self, x: Array, out: Array | None = None) -> Array:
+        """x: texts in any shape; result: [texts, width] float32, in `out` if it is given.
+
+        Raises LimitError for too many characters.
+        """
         texts = x.reshape(-1).tolist()
         if sum(map(len, texts)) > self.limit:
             raise LimitError(f"texts must have at most {self.limit} characters", limit="limits.iterations")
-        tokens = self.split(texts)
-        if len(tokens) <= MAX_LOOPED_TOKENS:
-            return self.vectorizer.count_pairs(len(texts), self.find_words(tokens))
-        numbers = np.fromiter(map(self.numbers.get, tokens, repeat(-1)), np.int64, len(tokens))
-        places = np.flatnonzero(numbers >= 0)
-        row = np.cumsum(numbers == MARK_NUMBER)[places]
-        return self.vectorizer.count_words(len(texts), row, numbers[places])
+        tokens, vectorizer = self.split(texts), self.vectorizer
+        is_few = len(tokens) <= MAX_LOOPED_TOKENS
+        if self.shortest > 1 and (is_few or len(vectorizer.pool.levels) > 1):
+            tokens = [token for token in tokens if len(token) >= self.shortest or token == MARK]
+        if is_few:
+            return vectorizer.count_each(self.find_each(tokens)[: len(texts)], out)
+        ids = np.fromiter(map(self.numbers.get, tokens, repeat(-1)), np.int64, len(tokens))
+        return vectorizer.count_ids(len(texts), ids, np.cumsum(ids == MARK_NUMBER), 0, out)
 
     def split(self, texts: Sequence[str]) -> list[str]:
         """The words of all texts, with a mark after each text but the last."""
@@ -61,16 +67,14 @@ class WordCounter:
             return joined.translate(self.spaces).split()
         return re.findall(f"{self.pattern.pattern}|{MARK}", joined)
 
-    def find_words(self, tokens: Sequence[str]) -> list[tuple[int, int]]:
-        """The row and the number of each word that counts."""
-        row, pairs = 0, []
-        for token in tokens:
-            number = self.numbers.get(token, -1)
-            if number >= 0:
-                pairs.append((row, number))
-            elif number == MARK_NUMBER:
-                row += 1
-        return pairs
+    def find_each(self, tokens: Sequence[str]) -> list[list[int]]:
+        """The n-grams in each of a few texts."""
+        ngrams, start, find = [], 0, self.vectorizer.pool.find_each
+        ends = [i for i, token in enumerate(tokens) if token == MARK]
+        for end in (*ends, len(tokens)):
+            ngrams.append(find(tokens[start:end], 0))
+            start = end + 1
+        return ngrams
 
 
 def word_counter(
@@ -80,11 +84,14 @@ def word_counter(
     shortest: int,
     limit: int,
 ) -> WordCounter | None:
-    """The counter of words of at least `shortest` characters; None if n-grams are no single words, or words may contain spaces or marks."""
+    """The counter of n-grams of words of at least `shortest` characters; None if words may contain spaces or marks."""
     ascii_characters = [chr(code) for code in range(128)]
     outside = [c for c in ascii_characters if not pattern.fullmatch(c)]
-    if vectorizer.words is None or not {MARK, *filter(str.isspace, ascii_characters)}.issubset(outside):
+    if not {MARK, *filter(str.isspace, ascii_characters)}.issubset(outside):
         return None
-    numbers = {word: number for word, number in vectorizer.words.items() if len(word) >= shortest}
+    words = vectorizer.pool.vocabulary.tolist()
+    numbers = {word: i for i, word in enumerate(words) if len(word) >= shortest}
     spaces = {ord(c): " " for c in outside if c != MARK}
-    return WordCounter(pattern, change_case, vectorizer, {**numbers, MARK: MARK_NUMBER}, spaces, limit)
+    return WordCounter(
+        pattern, change_case, vectorizer, {**numbers, MARK: MARK_NUMBER}, spaces, shortest, limit
+    )

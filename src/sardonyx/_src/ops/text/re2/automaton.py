@@ -40,7 +40,7 @@ class Expression:
     """A compiled pattern.
 
     cuts: first code point of each character class; latin: the classes of the first 256 code points; masks: for each state the classes that it reads, as bits; sides,
-    widths: by character class.
+    widths: by character class.  closures: how many sets of states one character may need.
     """
 
     states: tuple[State, ...]
@@ -51,6 +51,7 @@ class Expression:
     masks: tuple[int, ...]
     sides: tuple[int, ...]
     widths: tuple[int, ...]
+    closures: int
 
 
 @lru_cache(maxsize=64)
@@ -72,7 +73,9 @@ def compile_expression(pattern: str) -> Expression:
     widths = tuple(map(width_of, cuts))
     masks = tuple(known.get(s.ranges, 0) if s.kind is StateKind.CHARACTER else 0 for s in states)
     latin = bytes(bisect_right(cuts, code) - 1 for code in range(256))
-    return Expression(states, fragment.start, fragment.end, cuts, latin, masks, sides, widths)
+    return Expression(
+        states, fragment.start, fragment.end, cuts, latin, masks, sides, widths, 4 if by_bytes else 1
+    )
 
 
 def check_range_count(ranges: int) -> None:

@@ -1,4 +1,4 @@
-"""Full matches of texts: by google-re2 if it is installed and certain to agree, else by the automaton.
+"""Full matches of texts: of many by a table, else by google-re2 if it is installed and certain to agree, else by the automaton.
 
 The pattern is always compiled here first, so that errors and limits of patterns do not depend on google-re2.  It is not
 used for patterns with Unicode categories, scripts or case folding, whose tables depend on its Unicode version; for texts
@@ -13,8 +13,11 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Protocol, cast
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sardonyx._src.ops.text.re2.automaton import Expression, Matcher, compile_expression
-from sardonyx._src.ops.text.re2.states import StateKind
+from sardonyx._src.ops.text.re2.transition_table import match_table
 
 UNICODE_TABLES = re.compile(r"\\[pP]|\(\?[a-zA-Z-]*i")  # \p{...} and (?i), also where they are quoted
 
@@ -35,26 +38,29 @@ class NativeModule(Protocol):
     def compile(self, pattern: bytes, options: object) -> NativePattern: ...
 
 
-def full_matches(pattern: str, texts: Sequence[str], limit: int) -> list[bool]:
+def full_matches(pattern: str, texts: Sequence[str], limit: int) -> NDArray[np.bool_]:
     """Whether the pattern matches each whole text.
 
     Raises EvaluationError for a pattern that RE2 refuses, LimitError for one that is too large and for matching that
     visits more than `limit` states.
     """
     expression = compile_expression(pattern)
-    native = native_pattern(pattern) if most_visits(expression, texts) <= limit else None
+    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+    is_within_limit = most_visits(expression, int(lengths.sum()), len(texts)) <= limit
+    matched = match_table(pattern, texts, lengths) if is_within_limit else None
+    if matched is not None:
+        return matched
+    native = native_pattern(pattern) if is_within_limit else None
     encoded = encode_texts(texts) if native is not None else None
     if native is None or encoded is None:
         matcher = Matcher(expression, limit)
-        return [matcher.matches(text) for text in texts]
-    return [native.fullmatch(text) is not None for text in encoded]
+        return np.array([matcher.matches(text) for text in texts], np.bool_)
+    return np.array([native.fullmatch(text) is not None for text in encoded], np.bool_)
 
 
-def most_visits(expression: Expression, texts: Sequence[str]) -> int:
-    """An upper bound of the states that a Matcher visits for these texts."""
-    closures = 4 if any(state.kind is StateKind.BYTE for state in expression.states) else 1  # per character
-    characters = sum(map(len, texts))
-    return characters + (characters * closures + len(texts)) * len(expression.states)
+def most_visits(expression: Expression, characters: int, texts: int) -> int:
+    """An upper bound of the states that a Matcher visits for this number of texts and of characters in all."""
+    return characters + (characters * expression.closures + texts) * len(expression.states)
 
 
 def encode_texts(texts: Sequence[str]) -> list[bytes] | None:

@@ -1,18 +1,27 @@
-"""Expressions such as [a-z]+, whose matches are the longest runs of some characters, as patterns of Python's `re`.
+"""Expressions whose matches are runs of some characters.
 
-There the leftmost longest match, which counts in RE2, is the one that `re` finds.
+Of [a-z]+, they are the longest runs, so that the leftmost longest match, which counts in RE2, is the one that Python's
+`re` finds.  Of " " and " +", they are single characters or runs of them, which separate the same tokens.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
-from itertools import pairwise
 
-from sardonyx._src.ops.text.re2.automaton import Matcher, compile_expression
-from sardonyx._src.ops.text.re2.characters import LAST_CODE_POINT
+from sardonyx._src.ops.text.re2.automaton import (
+    DEAD_STATE,
+    MAX_REPEATED_CLASSES,
+    OTHER,
+    Expression,
+    Matcher,
+    compile_expression,
+)
+from sardonyx._src.ops.text.re2.characters import LAST_CODE_POINT, Ranges, normal
 
 MAX_VISITED_STATES = 1_000_000  # in the recognition of an expression
+MAX_SEPARATOR_STATES = 16
 
 
 @lru_cache(maxsize=64)
@@ -21,10 +30,57 @@ def run_pattern(expression: str) -> re.Pattern[str] | None:
 
     Raises what `compile_expression` raises.
     """
+    ranges = run_ranges(expression)
+    return None if ranges is None else ranges_pattern(ranges)
+
+
+def run_ranges(expression: str) -> Ranges | None:
+    """The characters of an expression whose matches are their longest runs; None for other expressions."""
     compiled = compile_expression(expression)
     classes = Matcher(compiled, MAX_VISITED_STATES).run_classes()
-    if classes is None:
+    return None if classes is None else ranges_of(compiled, classes)
+
+
+def separating_ranges(expression: str) -> Ranges | None:
+    """The characters of an expression that matches each of them, and runs of them at most; None for other expressions.
+
+    Raises what `compile_expression` raises.
+    """
+    compiled = compile_expression(expression)
+    classes = separating_classes(Matcher(compiled, MAX_VISITED_STATES))
+    return None if classes is None else ranges_of(compiled, classes)
+
+
+def separating_classes(matcher: Matcher) -> set[int] | None:
+    """The character classes of `separating_ranges`: every state after the first accepts, and reads no others."""
+    expression = matcher.expression
+    classes = range(len(expression.cuts))
+    if len(classes) > MAX_REPEATED_CLASSES or len({*expression.sides}) > 1:
         return None
-    bounds = [*pairwise((*compiled.cuts, LAST_CODE_POINT + 1))]
-    ranges = (f"\\U{first:08x}-\\U{end - 1:08x}" for first, end in (bounds[c] for c in classes))
-    return re.compile(f"[{''.join(ranges)}]+")
+    start = matcher.number(frozenset((expression.start,)), OTHER)
+    after_one = {c: matcher.advance(start, c) for c in classes}
+    characters = {c for c in classes if after_one[c] != DEAD_STATE}
+    waiting = list({after_one[c] for c in characters})
+    seen = set(waiting)
+    while waiting:
+        state = waiting.pop()
+        targets = {c: matcher.advance(state, c) for c in classes}
+        read = {c for c in classes if targets[c] != DEAD_STATE}
+        new = {targets[c] for c in read} - seen
+        seen |= new
+        if not matcher.accepts(state, OTHER) or not read <= characters or len(seen) > MAX_SEPARATOR_STATES:
+            return None
+        waiting += new
+    return characters
+
+
+def ranges_of(compiled: Expression, classes: Iterable[int]) -> Ranges:
+    """The characters of classes."""
+    ends = (*compiled.cuts, LAST_CODE_POINT + 1)
+    return normal((ends[c], ends[c + 1] - 1) for c in classes)
+
+
+def ranges_pattern(ranges: Ranges) -> re.Pattern[str]:
+    """The pattern of the runs of these characters."""
+    escaped = (f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)
+    return re.compile(f"[{''.join(escaped)}]+")

@@ -1,0 +1,89 @@
+"""Texts split into tokens that are the longest runs of some characters.
+
+The others separate them.  Many texts are joined to one, so that what splits them is a few passes over memory.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from sardonyx._src.ops.text.re2.characters import Ranges, complement, normal
+from sardonyx._src.ops.text.re2.runs import ranges_pattern, run_ranges, separating_ranges
+
+MARK = "\0"  # between texts
+ASCII = 128
+MAX_REPLACED = 16  # separators that are replaced one by one in texts beyond ASCII
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRuns:
+    """Splits texts.
+
+    pattern: of tokens.  separator: a character of ASCII between them; "" if there is none.  spaces: a table for
+    `str.translate` from the other separators in ASCII to it.  others: all other separators; None if they are many.
+    """
+
+    pattern: re.Pattern[str]
+    separator: str
+    spaces: Mapping[int, str]
+    others: str | None
+
+    def split(self, texts: Sequence[str]) -> list[list[str]]:
+        """The tokens of each text."""
+        joined = MARK.join(texts)
+        can_translate = self.separator and (joined.isascii() or self.others is not None)
+        if not can_translate or joined.count(MARK) != len(texts) - 1:  # texts that contain marks
+            return list(map(self.pattern.findall, texts))
+        joined, separator = self.replace_separators(joined), self.separator
+        rows = [text.split(separator) for text in joined.split(MARK)]
+        return rows if all(map(all, rows)) else [list(filter(None, row)) for row in rows]
+
+    def replace_separators(self, joined: str) -> str:
+        """Replaces all separators by one."""
+        if joined.isascii():
+            return joined.translate(self.spaces) if self.spaces else joined
+        for other in self.others or "":
+            joined = joined.replace(other, self.separator)
+        return joined
+
+
+def token_runs(tokens: Ranges) -> TokenRuns:
+    """The splitter into runs of these characters."""
+    separators = complement(tokens)
+    small = [chr(c) for first, last in separators for c in range(first, min(last + 1, ASCII)) if c]
+    count = sum(last + 1 - first for first, last in separators)
+    separator, is_few = small[0] if small else "", count <= MAX_REPLACED
+    every = [chr(c) for first, last in separators for c in range(first, last + 1)] if is_few else []
+    has_mark = bool(separators) and separators[0][0] == 0
+    others = "".join(c for c in every if c != separator) if is_few and not has_mark else None
+    spaces = {ord(c): separator for c in small[1:]}
+    return TokenRuns(ranges_pattern(tokens), separator, spaces, others)
+
+
+@lru_cache(maxsize=64)
+def runs_of_expression(expression: str) -> TokenRuns | None:
+    """The splitter into the matches of an expression, if they are the longest runs of some characters.
+
+    Raises what `compile_expression` raises.
+    """
+    ranges = run_ranges(expression)
+    return token_runs(ranges) if ranges else None
+
+
+@lru_cache(maxsize=64)
+def runs_between(separators: tuple[str, ...]) -> TokenRuns | None:
+    """The splitter at the matches of all separators, if they are single characters or runs of them.
+
+    Raises what `compile_expression` raises.
+    """
+    ranges: list[tuple[int, int]] = []
+    for separator in separators:
+        single = separating_ranges(separator)
+        if single is None:
+            return None
+        ranges += single
+    tokens = complement(normal(ranges))
+    return token_runs(tokens) if tokens else None

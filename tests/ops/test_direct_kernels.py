@@ -15,7 +15,7 @@ LABELS: Array = np.array(["a", "b", "c"], object)
 
 def bind(op_type: str, domain: str, inputs: list[object], **attributes: object) -> DirectKernel | None:
     node = Node(op_type, [Value(f"x{i}") for i in range(len(inputs))], [Value("y")], domain=domain)
-    return bind_direct_kernel(node, attributes, inputs)
+    return bind_direct_kernel(node, attributes, inputs, lambda seed: np.random.RandomState(int(seed or 5)))
 
 
 @pytest.mark.parametrize("shape", [(1,), (7,), (2, 3), (0,)])
@@ -71,3 +71,51 @@ def test_rows_of_another_length_have_none() -> None:
 
 def test_other_operators_have_none() -> None:
     assert bind("Identity", "", [LABELS]) is None
+
+
+TABLE = {"default_int64": -1, "default_float": 0.5, "default_string": "?"}
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({"values_int64s": (7, 8)}, np.array([[8], [-1]])),
+        ({"values_floats": (1.5, -0.0)}, np.array([[-0.0], [0.5]], np.float32)),
+        ({"values_strings": ("p", "q")}, np.array([["q"], ["?"]], object)),
+        ({"values_tensor": np.array([1, 2], np.int16)}, np.array([[2], [-1]], np.int16)),
+        ({"values_tensor": np.array([1, 2.0]), "default_tensor": np.array([9.0])}, np.array([[2.0], [9.0]])),
+    ],
+    ids=range(5),
+)
+def test_strings_are_encoded(values: dict[str, object], expected: Array) -> None:
+    x = np.array([["b"], ["z"]], object)
+    kernel = bind("LabelEncoder", "ai.onnx.ml", [x], keys_strings=("a", "b"), **TABLE, **values)
+    assert kernel is not None
+    y = kernel(x)
+    assert isinstance(y, np.ndarray)
+    np.testing.assert_array_equal(y, expected, strict=True)
+
+
+def test_encoders_of_numbers_and_of_equal_keys_have_none() -> None:
+    values = {**TABLE, "values_int64s": (7, 8)}
+    assert bind("LabelEncoder", "ai.onnx.ml", [np.zeros(2, int)], keys_int64s=(1, 2), **values) is None
+    assert bind("LabelEncoder", "ai.onnx.ml", [LABELS], keys_strings=("a", "a"), **values) is None
+    assert bind("LabelEncoder", "ai.onnx.ml", [LABELS], classes_strings=("a", "b")) is None
+
+
+@pytest.mark.parametrize("op_type", ["RandomUniform", "RandomNormal"])
+def test_drawn_numbers_have_the_shape_and_type_of_attributes_or_inputs(op_type: str) -> None:
+    attributes = {"low": 1.0, "high": 3.0, "mean": 1.0, "scale": 2.0, "seed": 7.0}
+    state = np.random.RandomState(7)
+    expected = state.random_sample((2, 3)) if op_type == "RandomUniform" else state.standard_normal((2, 3))
+    x = np.zeros((2, 3), np.float16)
+    for kernel, dtype in (
+        (bind(op_type, "", [], shape=(2, 3), dtype=11, **attributes), np.float64),
+        (bind(f"{op_type}Like", "", [x], **attributes), np.float16),
+        (bind(f"{op_type}Like", "", [x], dtype=1, **attributes), np.float32),
+    ):
+        assert kernel is not None
+        y = kernel(x)
+        assert isinstance(y, np.ndarray)
+        np.testing.assert_array_equal(y, (1 + 2 * expected).astype(dtype), strict=True)
+    assert bind(f"{op_type}Like", "", [Value("text")], dtype=1, **attributes) is None

@@ -13,7 +13,7 @@ from sardonyx._src.errors import InvalidModel, LimitError
 from sardonyx._src.infer.omissions import refuse_omissions
 from sardonyx._src.interp.calls import execute_body
 from sardonyx._src.interp.run_memory import UNLIMITED
-from sardonyx._src.interp.run_state import Frame, RunState, seeded_state
+from sardonyx._src.interp.run_state import Frame, RunState, reseeded_state, seeded_state
 from sardonyx._src.interp.signature import check_counts
 from sardonyx._src.interp.steps import CalledBody, IdentityStep, NodeStep, as_value, is_identity
 from sardonyx._src.interp.unrun_subgraphs import UnrunSubgraph
@@ -61,6 +61,7 @@ class NodeRunContext:
     version: int
     requested_outputs: tuple[bool, ...]
     limits: RunLimits
+    has_subgraphs: bool  # whose nodes may draw numbers while the kernel draws its own
 
     def bind(self, graph: Graph) -> GraphCall:
         call = self.program.inner(graph).bind(self.frame.run, self.frame.defining_frame(graph))
@@ -82,7 +83,9 @@ class NodeRunContext:
         return self.frame.run.memory.available
 
     def random_state(self, seed: int | float | None) -> np.random.RandomState:
-        return self.frame.run.random_source() if seed is None else seeded_state(seed)
+        if seed is None:
+            return self.frame.run.random_source()
+        return seeded_state(seed) if self.has_subgraphs else reseeded_state(seed)
 
 
 @dataclass(slots=True)
@@ -225,10 +228,12 @@ def bind_kernel(step: NodeStep, program: InterpreterProgram) -> None:
     if not kernel.wants_context:
         step.kernel = function
         return
-    requested = tuple(bool(v.name) for v in node.outputs)
+    requested, has_subgraphs = tuple(bool(v.name) for v in node.outputs), bool(node.subgraphs)
 
     def context_of(frame: Frame) -> NodeRunContext:
-        return NodeRunContext(program, frame, schema.since_version, requested, frame.run.limits)
+        return NodeRunContext(
+            program, frame, schema.since_version, requested, frame.run.limits, has_subgraphs
+        )
 
     def call(frame: Frame, inputs: list[RuntimeValue]) -> Evaluated:
         return function(*inputs, **keywords, context=context_of(frame))

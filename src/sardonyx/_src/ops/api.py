@@ -149,6 +149,8 @@ def check_result_bytes(
     size = np.dtype(dtype).itemsize
     for dim in shape:
         size *= int(dim)
+    if size <= context.limits.bytes and size <= context.available_bytes:
+        return
     why = f"{what} of shape {list(map(int, shape))} would take {size} bytes"
     if size > context.limits.bytes:
         raise LimitError(why, limit="limits.bytes")

@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
 from sardonyx._src.compile.program.program import Action, BindSizes, CopyIn, FallbackOp
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program.tensor import Buffer, TensorView
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import Located
+from sardonyx._src.interp.run_state import reseeded_state
 from sardonyx._src.interp.steps import INTERNAL_ERRORS, NodeStep
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.tensors import Array
@@ -30,9 +31,34 @@ if TYPE_CHECKING:
     from sardonyx._src.runtime.execution_context import ExecutionContext
 
 KERNEL_ERRORS = (Located, MemoryError, *OPERAND_ERRORS, *INTERNAL_ERRORS)
-Read: TypeAlias = (
-    Array | Value | TensorView | None
-)  # a view of the arena; a Python value; a tensor of the caller
+
+
+class CallerView(NamedTuple):
+    """A view of an array of the caller, for the sizes that a context is specialized for.  strides, offset: in bytes."""
+
+    buffer: Buffer
+    shape: tuple[int, ...]
+    dtype: np.dtype[np.generic]
+    strides: tuple[int, ...]
+    offset: int
+
+    @classmethod
+    def of(cls, tensor: TensorView, context: ExecutionContext) -> CallerView:
+        dtype, shape = tensor.dtype.numpy, context.shape(tensor)
+        strides = tuple(context.evaluate(stride) * dtype.itemsize for stride in tensor.strides)
+        offset = 0 if 0 in shape else context.evaluate(tensor.offset) * dtype.itemsize
+        return cls(tensor.buffer, shape, dtype, strides, offset)
+
+    def read(self, array: Array) -> Array:
+        """The view of this array, read-only."""
+        if 0 in self.shape:
+            return np.empty(self.shape, self.dtype)
+        view: Array = np.ndarray(self.shape, self.dtype, array, self.offset, self.strides)
+        view.flags.writeable = False
+        return view
+
+
+Read: TypeAlias = Array | Value | CallerView | None  # a view of the arena, or a constant; a Python value
 
 
 class ChangedResult(Exception):
@@ -44,7 +70,7 @@ class FallbackCall:
     """A fallback operation: its kernel, where its inputs are, and the values that it computes (None: unused).
 
     inputs: if they are the same arrays in all runs, of `size` bytes.  write: the only one of `writes`.  shares_nothing: whether
-    its results are known to be no views of inputs.
+    its results are known to be no views of inputs.  takes_sequences: whether an input may be a sequence.
     """
 
     kernel: Callable[..., Evaluated]
@@ -54,6 +80,7 @@ class FallbackCall:
     writes: tuple[Value | None, ...]
     write: Value | None
     shares_nothing: bool
+    takes_sequences: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +120,8 @@ class TensorCopy:
         array = values[self.value]
         if not isinstance(array, np.ndarray) or array.shape != self.shape or array.dtype != self.tensor.dtype:
             raise ChangedResult
-        self.tensor[...] = array
+        if array is not self.tensor:
+            self.tensor[...] = array
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,16 +173,35 @@ def bind_call(action: FallbackOp, context: ExecutionContext) -> FallbackCall | D
 
     step = context.native.fallback.steps[action.node]
     reads = tuple(bind_read(value, action, context) for value in step.reads)
-    inputs, is_apart = [read for read in reads if isinstance(read, np.ndarray)], returns_copies(action.node)
-    size = sum(x.nbytes for x in inputs)
-    if len(inputs) < len(reads):
-        return FallbackCall(bind_kernel(step, context), reads, None, None, step.writes, step.write, is_apart)
-    kernel = bind_direct_kernel(step.node, step.attributes, reads)
-    if kernel is not None and step.write is not None and size < MIN_LONG_INPUTS:
-        return DirectCall(kernel, tuple(inputs), step.write)
+    inputs = [read for read in reads if isinstance(read, np.ndarray)]
+    is_bound, size = len(inputs) == len(reads), sum(x.nbytes for x in inputs)
+    direct = bind_direct_kernel(step.node, step.attributes, reads, random_states(context))
+    if direct is not None and is_bound and step.write is not None and size < MIN_LONG_INPUTS:
+        return DirectCall(direct, tuple(inputs), step.write)
     return FallbackCall(
-        kernel or bind_kernel(step, context), reads, inputs, size, step.writes, step.write, is_apart
+        direct or bind_kernel(step, context),
+        reads,
+        inputs if is_bound else None,
+        size if is_bound else None,
+        step.writes,
+        step.write,
+        direct is not None or returns_copies(action.node),
+        may_take_sequences(step),
     )
+
+
+def random_states(context: ExecutionContext) -> Callable[[float | None], np.random.RandomState]:
+    """The states from which kernels draw: that of a seed, or without one that of the session."""
+    assert context.calls_frame is not None, "a run with all checks comes first"
+    source = context.calls_frame.run.random_source
+    return lambda seed: source() if seed is None else reseeded_state(seed)
+
+
+def may_take_sequences(step: NodeStep) -> bool:
+    """Whether the signature of a step allows an input that is a sequence, or an optional one."""
+    schema = step.schema
+    assert schema is not None, f"{step.node!r} has no schema"
+    return any("seq(" in name for parameter in schema.inputs for name in schema.allowed_types(parameter))
 
 
 def bind_size_check(action: BindSizes, context: ExecutionContext) -> SizeCheck:
@@ -198,4 +245,6 @@ def bind_read(value: Value | None, action: FallbackOp, context: ExecutionContext
     if tensor is None:
         constant = context.native.fallback.constants.get(value)
         return constant if isinstance(constant, np.ndarray) else value
-    return context.view(tensor) if tensor.buffer.role not in ("input", "output") else tensor
+    return (
+        CallerView.of(tensor, context) if tensor.buffer.role in ("input", "output") else context.view(tensor)
+    )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -114,14 +114,6 @@ class ContextMemory:
         self.required_bytes = result.required_bytes
 
     # --- arrays of the caller ----------------------------------------------------------------
-
-    def bind_arrays(self, feeds: Mapping[str, object], outputs: Sequence[Array]) -> None:
-        """Makes the feeds and outputs of a run on the fast path visible to views; native code knows their addresses."""
-        program = self.native.program
-        for value, tensor in program.inputs.items():
-            self.caller_arrays[tensor.buffer] = cast(Array, feeds[value.name])
-        tensors = [tensor for tensor in program.outputs.values() if tensor is not None]
-        self.caller_arrays.update(zip((tensor.buffer for tensor in tensors), outputs, strict=True))
 
     def allocate_output(self, value: Value, tensor: TensorView | None) -> Array | None:
         """A new array for an output that kernels compute."""

@@ -36,8 +36,9 @@ from sardonyx._src.interp.run_state import Frame, RunState
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RuntimeValue, as_run_value
+from sardonyx._src.runtime.call_values import ValueShape, shape_of
 from sardonyx._src.runtime.context_memory import ContextMemory
-from sardonyx._src.runtime.fallback_calls import python_inputs, shape_of
+from sardonyx._src.runtime.fallback_calls import python_inputs
 from sardonyx._src.runtime.fallback_ops import check_result
 from sardonyx._src.runtime.fast_path import FastPath, build_fast_path
 from sardonyx._src.runtime.interruptible_calls import call_interruptibly
@@ -80,7 +81,7 @@ class ExecutionContext(ContextMemory):
         self.observed: set[Assumption] = set()  # in the run
         self.scan_outputs = ScanOutputs()
         # Of the inputs and outputs that are no tensors of kernels, in the last run with all checks.
-        self.python_shapes: dict[Value, tuple[int, ...] | None] = {}
+        self.python_shapes: dict[Value, ValueShape] = {}
         self.calls_frame: Frame | None = None  # of kernels that are called directly: it has the limits alone
 
     # --- a run -------------------------------------------------------------------------------

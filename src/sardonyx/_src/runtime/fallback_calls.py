@@ -17,24 +17,27 @@ import numpy as np
 from sardonyx._src.compile.executor import status
 from sardonyx._src.compile.program.program import Action, BindSizes, CopyIn, FallbackOp, Program
 from sardonyx._src.compile.program.step import Step
-from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.compile.program.tensor import Buffer
 from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.interp.steps import as_value
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import SEQUENCES, RuntimeValue
 from sardonyx._src.ops.registry import find
 from sardonyx._src.runtime.bound_calls import (
     KERNEL_ERRORS,
+    CallerView,
     ChangedResult,
     FallbackCall,
     FusedCall,
     PythonCall,
     Read,
+    TensorCopy,
     bind_action,
     ignore_numeric_errors,
     moves_elements,
 )
+from sardonyx._src.runtime.call_values import as_strings, copy_array, copy_if_view, take_result
 from sardonyx._src.runtime.fallback_ops import MIN_LONG_INPUTS, FallbackRunner
 from sardonyx._src.runtime.interruptible_calls import call_interruptibly
 
@@ -58,13 +61,8 @@ class FallbackCalls:
         fused = self.fuse_calls()
         nodes = [a.node for i, a in enumerate(self.actions) if isinstance(a, FallbackOp) and i not in fused]
         self.computes = not all(map(moves_elements, nodes))
-        self.reads_callers_arrays = any(
-            isinstance(read, TensorView)
-            for call in self.calls.values()
-            if isinstance(call, FallbackCall)
-            for read in call.reads
-        )
-        self.feeds = [(value, context.python_shapes[value]) for value in python_inputs(native.program)]
+        self.caller_buffers = self.find_caller_buffers()
+        self.feeds = python_inputs(native.program)
         self.outputs = [
             (value, context.python_shapes[value]) if tensor is None else None
             for value, tensor in native.program.outputs.items()
@@ -90,30 +88,54 @@ class FallbackCalls:
             call = self.calls[last]
             assert isinstance(call, FallbackCall), "a chain must end with a fallback operation"
             read: tuple[Read, ...] = (chain.source,)
-            self.calls[last] = replace(
-                call, kernel=chain.kernel, reads=read, inputs=None, shares_nothing=True
-            )
+            tensor = self.next_tensor(last) if chain.is_read_once else None
+            kernel = chain.kernel if tensor is None else partial(chain.kernel, out=tensor)
+            self.calls[last] = replace(call, kernel=kernel, reads=read, inputs=None, shares_nothing=True)
             records.update(chain.records)
         return records
 
-    def bind_feeds(self, feeds: Mapping[str, object]) -> dict[Value, RuntimeValue] | None:
-        """The values that kernels read besides tensors; None for feeds unlike those of earlier runs."""
-        values = dict(self.constants)
-        for value, shape in self.feeds:
-            strings = as_strings(feeds.get(value.name), shape)
-            if strings is None:
+    def next_tensor(self, record: int) -> Array | None:
+        """The tensor into which the result of a call is copied at once, if a kernel can write to it instead."""
+        copy = self.calls.get(record + 1)
+        is_direct = isinstance(copy, TensorCopy) and copy.tensor.flags.c_contiguous
+        return copy.tensor if is_direct and isinstance(copy, TensorCopy) else None
+
+    def find_caller_buffers(self) -> list[tuple[Buffer, str | int]]:
+        """The buffers of the caller that calls read, each with the name of the feed or the number of the output."""
+        calls = (call for call in self.calls.values() if isinstance(call, FallbackCall))
+        read = {each.buffer for call in calls for each in call.reads if isinstance(each, CallerView)}
+        program = self.context.native.program
+        results = [tensor for tensor in program.outputs.values() if tensor is not None]
+        places: list[tuple[Buffer, str | int]] = [(t.buffer, v.name) for v, t in program.inputs.items()]
+        places += [(tensor.buffer, i) for i, tensor in enumerate(results)]
+        return [(buffer, place) for buffer, place in places if buffer in read]
+
+    def bind_arrays(self, feeds: Mapping[str, object], outputs: Sequence[Array]) -> None:
+        """Makes the arrays of the caller visible to views; native code knows their addresses."""
+        arrays = self.context.caller_arrays
+        for buffer, place in self.caller_buffers:
+            arrays[buffer] = outputs[place] if isinstance(place, int) else cast(Array, feeds[place])
+
+    def bind_feeds(self, feeds: Mapping[str, object]) -> list[Array] | None:
+        """The feeds of strings, for native code to check; None for feeds unlike those of earlier runs."""
+        strings = []
+        for value in self.feeds:
+            array = as_strings(feeds.get(value.name))
+            if array is None:
                 return None
-            values[value] = strings
-        return values
+            strings.append(array)
+        return strings
 
     def run(
-        self, values: dict[Value, RuntimeValue], outputs: Sequence[Array], control: RunControl, arrays: object
+        self, strings: Sequence[Array], outputs: Sequence[Array], control: RunControl, arrays: object
     ) -> list[RuntimeValue]:
         """Runs the tape on from where native code stopped; the results of the program, in order.
 
-        outputs: the arrays that native steps write.  arrays: the feeds and outputs.  Raises ChangedResult.
+        strings: from `bind_feeds`.  outputs: the arrays that native steps write.  arrays: the feeds and outputs.
+        Raises ChangedResult.
         """
-        context = self.context
+        context, values = self.context, self.constants.copy()
+        values.update(zip(self.feeds, strings, strict=True))
         try:
             if self.computes:
                 with np.errstate(all="ignore"):
@@ -148,8 +170,13 @@ class FallbackCalls:
         """Calls a kernel, in a way that the caller can stop waiting for if its inputs are large."""
         inputs: Sequence[RuntimeValue]
         if call.inputs is None:
-            inputs = [self.fetch(read, values) for read in call.reads]
-            size = sum([x.nbytes for x in inputs if isinstance(x, np.ndarray)])
+            inputs = [values[r] if type(r) is Value else self.fetch(r, values) for r in call.reads]
+            if call.takes_sequences and any(isinstance(x, SEQUENCES) for x in inputs):
+                pairs = zip(inputs, call.reads, strict=True)
+                inputs = [x if isinstance(read, Value) else copy_array(x) for x, read in pairs]
+            size = 0
+            for x in inputs:
+                size += x.nbytes if isinstance(x, np.ndarray) else 0
         else:
             inputs, size = call.inputs, call.size or 0
         try:
@@ -171,14 +198,16 @@ class FallbackCalls:
         """The value of an input."""
         if isinstance(read, Value):
             return values[read]
-        if isinstance(read, TensorView):
-            return self.context.view(read)
+        if isinstance(read, CallerView):
+            return read.read(self.context.caller_arrays[read.buffer])
         return read
 
 
 def has_direct_calls(native: NativeProgram) -> bool:
     """Whether all actions of a program that are not kernel steps can be bound as `FallbackCalls`."""
     program = native.program
+    if draws_from_session(program) and not has_known_sizes(program):
+        return False
     computed = {v for a in program.actions if isinstance(a, FallbackOp) for v in a.node.outputs}
     return all(is_direct(action, native.fallback) for action in program.actions) and all(
         tensor is not None or value in computed for value, tensor in program.outputs.items()
@@ -192,58 +221,40 @@ def is_direct(action: Action, fallback: FallbackRunner) -> bool:
         if action.node.subgraphs:
             return False
         op, step = find(action.node.domain, action.node.op_type), fallback.steps[action.node]
-        is_plain = op is not None and not op.is_random and step.schema is not None
-        return is_plain and (step.kernel is not None or step.bind is not None)
+        return (
+            op is not None and step.schema is not None and (step.kernel is not None or step.bind is not None)
+        )
     if isinstance(action, CopyIn):
         return action.tensor.buffer.role == "arena"
     return isinstance(action, Step | BindSizes)
 
 
+def draws_from_session(program: Program) -> bool:
+    """Whether fallback operations draw random numbers of the session, which a repeated run would draw once more."""
+    nodes = (action.node for action in program.actions if isinstance(action, FallbackOp))
+    return any(is_random(node) and "seed" not in node.attributes for node in nodes)
+
+
+def is_random(node: Node) -> bool:
+    op = find(node.domain, node.op_type)
+    return op is not None and op.is_random
+
+
+def has_known_sizes(program: Program) -> bool:
+    """Whether the sizes of inputs determine those of all results of fallback operations: they are copied into tensors of
+    such sizes, or of operators that are known for that."""
+    copied = {action.value for action in program.actions if isinstance(action, CopyIn)}
+    ops = [action for action in program.actions if isinstance(action, FallbackOp)]
+    return not program.bindings and all(
+        is_random(op.node) or is_elementwise(op.node) or copied.issuperset(op.node.outputs) for op in ops
+    )
+
+
+def is_elementwise(node: Node) -> bool:
+    op = find(node.domain, node.op_type)
+    return op is not None and op.elementwise
+
+
 def python_inputs(program: Program) -> list[Value]:
     """The inputs that no kernel step reads."""
     return [value for value in program.model.graph.inputs if value not in program.inputs]
-
-
-def copy_if_view(result: RuntimeValue, inputs: Sequence[RuntimeValue]) -> RuntimeValue:
-    """The result, copied if it may share memory with an input; raises ChangedResult for one of other kinds than arrays."""
-    if not isinstance(result, np.ndarray):
-        raise ChangedResult
-    if result.dtype == object:
-        return result  # elements are immutable, and arrays of them no views of numbers
-    is_view = any(np.may_share_memory(result, x) for x in inputs if isinstance(x, np.ndarray))
-    return result.copy() if is_view else result
-
-
-def as_strings(value: object, shape: tuple[int, ...] | None) -> Array | None:
-    """A fed array of strings as a read-only view; None if it is another object, or has another shape."""
-    if type(value) is not np.ndarray or value.shape != shape:
-        return None
-    if value.dtype.kind == "U":
-        array: Array = value.astype(object)
-    elif value.dtype == object and {str}.issuperset(map(type, value.reshape(-1).tolist())):
-        array = value.view()
-    else:
-        return None
-    array.flags.writeable = False
-    return array
-
-
-def take_result(
-    values: Mapping[Value, RuntimeValue], value: Value, shape: tuple[int, ...] | None
-) -> RuntimeValue:
-    """A result of the program; raises ChangedResult for one of another shape than before."""
-    result = values[value]
-    if type(result) is np.ndarray:
-        if result.shape != shape:
-            raise ChangedResult
-        return result if result.flags.writeable else result.copy()
-    if shape_of(result) != shape:
-        raise ChangedResult
-    return result
-
-
-def shape_of(value: RuntimeValue) -> tuple[int, ...] | None:
-    """The shape of an array, the length of a list; None for other values."""
-    if isinstance(value, np.ndarray):
-        return cast("tuple[int, ...]", value.shape)
-    return (len(value),) if isinstance(value, SEQUENCES) else None

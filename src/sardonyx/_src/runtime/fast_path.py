@@ -7,7 +7,8 @@ the feeds with it, patches their addresses into the slots, and runs the tape.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,12 +31,13 @@ if TYPE_CHECKING:
     from sardonyx._src.runtime.execution_context import ExecutionContext
     from sardonyx._src.runtime.native_program import NativeProgram
 
+STRINGS = np.dtype(object)
 MIN_GIL_RELEASE = 5_000  # nominal nanoseconds of a tape that is worth releasing Python's lock
 
 
 @dataclass(frozen=True, slots=True)
 class FastPath:
-    """`enter` takes the feeds and then a new array for each of `outputs`, by shape and element type.
+    """`enter` takes the feeds, then a new array for each of `outputs`, by shape and element type, and then the feeds of strings.
 
     inputs: the names of these feeds.  calls: what Python performs besides; None if native code runs alone.
     """
@@ -92,7 +94,9 @@ def build_frame(context: ExecutionContext) -> list[int]:
     checks, patches = feed_checks(context), pointer_patches(context)
     frame = [0] * fast_entry.FRAME_BODY
     results = [tensor for tensor in program.outputs.values() if tensor is not None]
-    frame[fast_entry.ARRAY_COUNT] = len(program.inputs) + len(results)
+    strings = python_inputs(program)
+    frame[fast_entry.ARRAY_COUNT] = len(program.inputs) + len(results) + len(strings)
+    frame[fast_entry.STRING_COUNT], frame[fast_entry.STRING_TYPE] = len(strings), id(str)
     frame[fast_entry.FEED_COUNT], frame[fast_entry.RELOCATION_COUNT] = len(program.inputs), len(patches) // 3
     frame[fast_entry.ARRAY_TYPE] = id(np.ndarray)
     frame[fast_entry.RUN_FUNCTION] = tape_runner().library.addresses["run"] if runs_alone else 0
@@ -103,7 +107,7 @@ def build_frame(context: ExecutionContext) -> list[int]:
         frame[fast_entry.RELEASE_GIL] = python_address("PyEval_SaveThread")
         frame[fast_entry.ACQUIRE_GIL] = python_address("PyEval_RestoreThread")
     frame[fast_entry.MAKE_NUMBER] = python_address("PyLong_FromSsize_t")
-    return frame + checks + patches
+    return frame + checks + string_checks(context, strings) + patches
 
 
 def nominal_duration(context: ExecutionContext) -> int:
@@ -120,6 +124,20 @@ def feed_checks(context: ExecutionContext) -> list[int]:
         tensor = context.native.program.inputs[value]
         shape = context.shape(tensor)
         checks += [id(tensor.dtype.numpy), len(shape), *shape]
+    return checks
+
+
+def string_checks(context: ExecutionContext, values: Sequence[Value]) -> list[int]:
+    """What each feed of strings is compared with: address of its element type, rank, dims, number of elements.
+
+    Feeds of other kinds have no shape, and none like it.
+    """
+    checks = []
+    for value in values:
+        shape = context.python_shapes[value]
+        dims = [n for n in shape or () if isinstance(n, int)]
+        count = -1 if shape is None or len(dims) < len(shape) else math.prod(dims)
+        checks += [id(STRINGS), len(dims) if count >= 0 else -1, *dims, max(count, 0)]
     return checks
 
 

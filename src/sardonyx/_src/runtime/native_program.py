@@ -206,16 +206,15 @@ class NativeProgram:
         """`try_run`, with fallback operations among the kernel steps."""
         calls = fast_path.calls
         assert calls is not None, "kernel steps run alone"
-        values = calls.bind_feeds(feeds)
-        if values is None or fast_path.enter(*map(feeds.get, fast_path.inputs), *outputs) not in (
-            DONE,
-            READY,
-        ):
+        strings = calls.bind_feeds(feeds)
+        if strings is None:
             return None
-        if calls.reads_callers_arrays:
-            context.bind_arrays(feeds, outputs)
+        if fast_path.enter(*map(feeds.get, fast_path.inputs), *outputs, *strings) not in (DONE, READY):
+            return None
+        if calls.caller_buffers:
+            calls.bind_arrays(feeds, outputs)
         try:
-            results = calls.run(values, outputs, control, (*feeds.values(), *outputs))
+            results = calls.run(strings, outputs, control, (*feeds.values(), *outputs))
         except ChangedResult:
             return None
         if context.status[status.FAULT]:

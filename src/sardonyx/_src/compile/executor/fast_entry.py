@@ -10,6 +10,7 @@ set the fault slot); or `READY`: the slots are patched, and the caller runs the 
 because the frame has no runner, or because a signal interval has passed.
 
 After the slots named below, the frame has for each fed array the address of its element type, its rank and its dims;
+then for each array of strings the same and its number of elements, all of which must be of the type `str` itself;
 then for each relocation the number of its array, the address of the slot, and the offset from the array's first element
 in bytes.
 """
@@ -33,7 +34,11 @@ RUN_FUNCTION, TAPE, RECORDS, SCRATCH, STRIDE, STATUS = range(
 )  # RUN_FUNCTION: address of `run` (`tape.py`), or 0
 RELEASE_GIL, ACQUIRE_GIL = 10, 11  # addresses of PyEval_SaveThread and PyEval_RestoreThread, or 0
 MAKE_NUMBER = 12  # address of PyLong_FromLongLong
-FRAME_BODY = 13
+STRING_COUNT, STRING_TYPE = (
+    13,
+    14,
+)  # number of arrays of strings, the last ones; address of the type object str
+FRAME_BODY = 15
 DONE, MISMATCH, FAULT, READY = range(4)
 CLEARED_STATUS = (
     status.FAULT,
@@ -84,6 +89,9 @@ class FastEntryBuilder(RuntimeFunctionBuilder):
         zero = self.constant(0, I64)
         with self.loop(zero, self.load_slot(self.frame, FEED_COUNT), name="fed") as i:
             self.check_array(i)
+        strings = self.load_slot(self.frame, STRING_COUNT)
+        with self.loop(zero, strings, name="strings") as i:
+            self.check_strings(self.parameter("count") - strings + i)
         with self.loop(zero, self.load_slot(self.frame, RELOCATION_COUNT), name="port"):
             self.patch_pointer()
         status_block = self.load_slot_pointer(self.frame, STATUS)
@@ -114,6 +122,17 @@ class FastEntryBuilder(RuntimeFunctionBuilder):
         self.mismatch_if(self.load_c_int(array, fields.rank).ne(rank))
         with self.loop(self.constant(0, I64), rank, name="dim") as i:
             self.mismatch_if(self.load_slot(dims, i).ne(self.next_slot()))
+
+    def check_strings(self, index: LLVMValue) -> None:
+        """Checks an array of strings against the frame, and the types of its elements."""
+        self.check_array(index)
+        array = self.load_slot_pointer("%args", index)
+        elements = self.load_slot_pointer(array, self.fields.data)
+        expected = self.load_slot(self.frame, STRING_TYPE)
+        with self.loop(self.constant(0, I64), self.next_slot(), name="string") as i:
+            self.mismatch_if(self.load_slot(elements, i).eq(0))
+            element = self.load_slot_pointer(elements, i)
+            self.mismatch_if(self.load_slot(element, self.fields.type_object).ne(expected))
 
     def check_dtype(self, array: str) -> None:
         """Checks an array's element type against the next slot of the frame: the object, or else what it describes."""

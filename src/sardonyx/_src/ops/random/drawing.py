@@ -19,16 +19,15 @@ def float_types(version: int) -> tuple[DataType, ...]:
 
 def sample_type(dtype: int | None, like: DataType | None, allowed: Sequence[DataType]) -> DataType:
     """The type that `dtype` numbers, or that of the input; raises EvaluationError unless it is allowed."""
-    names = ", ".join(f"{d.value} ({d.text})" for d in sorted(allowed))
-    if dtype is None:
-        if like is None or like not in allowed:
-            raise EvaluationError(
-                f"the type of the input must be one of {names}; got {like.text if like else 'no type'}; set dtype"
-            )
+    if dtype is None and like in allowed and like is not None:
         return like
-    if dtype not in allowed:
+    if dtype is not None and dtype in allowed:
+        return DataType.from_number(dtype)
+    names = ", ".join(f"{d.value} ({d.text})" for d in sorted(allowed))
+    if dtype is not None:
         raise EvaluationError(f"dtype must be one of {names}; got {dtype}")
-    return DataType.from_number(dtype)
+    actual = like.text if like else "no type"
+    raise EvaluationError(f"the type of the input must be one of {names}; got {actual}; set dtype")
 
 
 def check_shape(shape: Sequence[int], dtype: DataType, context: RunContext) -> tuple[int, ...]:

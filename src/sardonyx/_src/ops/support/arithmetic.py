@@ -16,7 +16,7 @@ P = ParamSpec("P")
 
 def is_narrow(dtype: np.dtype[np.generic]) -> bool:
     """Whether a float type has fewer bits than float32: float16, bfloat16, float8 and below."""
-    return dtype == np.float16 or (dtype.itemsize < 4 and dtype.kind not in "?iuSUO" and is_float(dtype))
+    return dtype.itemsize < 4 and dtype.kind not in "biuSUO" and is_float(dtype)
 
 
 def is_float(dtype: np.dtype[np.generic]) -> bool:

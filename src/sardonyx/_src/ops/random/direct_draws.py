@@ -1,0 +1,65 @@
+"""Random operators for one place of a program: shape, element type and seed are known, and only the numbers are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ops.random.drawing import float_types, sample_type
+
+# The state from which a seed, or without one the session, draws next.
+RandomStates: TypeAlias = Callable[[float | None], np.random.RandomState]
+Attributes: TypeAlias = Mapping[str, Any]
+
+
+def bind_uniform(
+    attributes: Attributes, inputs: Sequence[object], states: RandomStates
+) -> Callable[..., Array] | None:
+    """Numbers of an interval, as `random_uniform.uniform` draws them."""
+    drawn = drawn_type(attributes, inputs)
+    if drawn is None:
+        return None
+    (shape, dtype), seed = drawn, attributes.get("seed")
+    low, extent = attributes["low"], attributes["high"] - attributes["low"]
+
+    def draw(*_: object) -> Array:
+        result: Array = (low + extent * states(seed).random_sample(shape)).astype(dtype)
+        return result
+
+    return None if shape == () else draw
+
+
+def bind_normal(
+    attributes: Attributes, inputs: Sequence[object], states: RandomStates
+) -> Callable[..., Array] | None:
+    """Numbers of a normal distribution, as `random_normal.normal` draws them."""
+    drawn = drawn_type(attributes, inputs)
+    if drawn is None:
+        return None
+    (shape, dtype), seed = drawn, attributes.get("seed")
+    mean, scale = attributes["mean"], attributes["scale"]
+
+    def draw(*_: object) -> Array:
+        result: Array = (mean + scale * states(seed).standard_normal(shape)).astype(dtype)
+        return result
+
+    return None if shape == () else draw
+
+
+def drawn_type(
+    attributes: Attributes, inputs: Sequence[object]
+) -> tuple[tuple[int, ...], np.dtype[np.generic]] | None:
+    """The shape and element type of a result: attributes, or those of the only input; None if it has none."""
+    shape, number = attributes.get("shape"), attributes.get("dtype")
+    if not inputs:
+        return (
+            (shape, DataType.from_number(number).numpy) if shape is not None and number is not None else None
+        )
+    shape, dtype = getattr(inputs[0], "shape", None), getattr(inputs[0], "dtype", None)
+    if not isinstance(dtype, np.dtype) or not isinstance(shape, tuple):
+        return None
+    return shape, sample_type(number, DataType.of(dtype), float_types(22)).numpy

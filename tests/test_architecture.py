@@ -24,8 +24,6 @@ CIRCLES_OF_TYPES = {
     "ir": "a model consists of graphs of nodes, and each of them says what owns it",
     "ops.api ops.persistent_sequence": "a value may be a sequence of values",
     "compile.lower.lowering compile.lower.registry": "a lowering may lower the subgraphs of its region",
-    "runtime.bound_calls runtime.context_memory runtime.execution_context runtime.fallback_calls runtime.fast_path"
-    " runtime.native_program": "a context, its memory and its calls read each other's fields",
 }
 IMPORTS_BY_NAME = {
     "formatters.py": "classes ask for their formatters, which the package of views registers",

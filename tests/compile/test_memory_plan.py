@@ -274,5 +274,5 @@ def test_an_arena_grows_by_at_least_half() -> None:
     sizes = set()
     for rows in range(1000, 3000, 20):
         session.run({"x": np.zeros((rows, 8), np.float32)})
-        sizes.add(program.idle_contexts[0].arena.size)
+        sizes.add(program.idle_contexts[0].memory.arena.size)
     assert len(sizes) <= 4

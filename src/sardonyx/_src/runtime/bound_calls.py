@@ -17,18 +17,18 @@ from sardonyx._src.compile.program.program import Action, BindSizes, CopyIn, Fal
 from sardonyx._src.compile.program.tensor import Buffer, TensorView
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import Located
-from sardonyx._src.interp.run_state import reseeded_state
+from sardonyx._src.interp.run_state import Frame, reseeded_state
 from sardonyx._src.interp.steps import INTERNAL_ERRORS, NodeStep
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import OPERAND_ERRORS, Eval, Evaluated, RuntimeValue
 from sardonyx._src.ops.registry import find
+from sardonyx._src.runtime.context_memory import ContextMemory
 from sardonyx._src.runtime.fallback_ops import MIN_LONG_INPUTS, returns_copies
 
 if TYPE_CHECKING:
     from sardonyx._src.ops.direct_kernels import DirectKernel
-    from sardonyx._src.runtime.execution_context import ExecutionContext
 
 KERNEL_ERRORS = (Located, MemoryError, *OPERAND_ERRORS, *INTERNAL_ERRORS)
 
@@ -43,10 +43,10 @@ class CallerView(NamedTuple):
     offset: int
 
     @classmethod
-    def of(cls, tensor: TensorView, context: ExecutionContext) -> CallerView:
-        dtype, shape = tensor.dtype.numpy, context.shape(tensor)
-        strides = tuple(context.evaluate(stride) * dtype.itemsize for stride in tensor.strides)
-        offset = 0 if 0 in shape else context.evaluate(tensor.offset) * dtype.itemsize
+    def of(cls, tensor: TensorView, memory: ContextMemory) -> CallerView:
+        dtype, shape = tensor.dtype.numpy, memory.shape(tensor)
+        strides = tuple(memory.evaluate(stride) * dtype.itemsize for stride in tensor.strides)
+        offset = 0 if 0 in shape else memory.evaluate(tensor.offset) * dtype.itemsize
         return cls(tensor.buffer, shape, dtype, strides, offset)
 
     def read(self, array: Array) -> Array:
@@ -156,30 +156,30 @@ def is_string_tensor(value: Value) -> bool:
     return isinstance(value.type, TensorType) and value.type.dtype is DataType.STRING
 
 
-def bind_action(action: Action, context: ExecutionContext) -> PythonCall:
+def bind_action(action: Action, memory: ContextMemory, frame: Frame | None) -> PythonCall:
     """A fallback operation, a copy or a binding of sizes, with the views that it reads or writes."""
     if isinstance(action, BindSizes):
-        return bind_size_check(action, context)
+        return bind_size_check(action, memory)
     if isinstance(action, CopyIn):
-        view = context.view(action.tensor, writeable=True)
+        view = memory.view(action.tensor, writeable=True)
         return TensorCopy(action.value, view, view.shape)
     assert isinstance(action, FallbackOp), f"{action!r} cannot be called directly"
-    return bind_call(action, context)
+    return bind_call(action, memory, frame)
 
 
-def bind_call(action: FallbackOp, context: ExecutionContext) -> FallbackCall | DirectCall:
+def bind_call(action: FallbackOp, memory: ContextMemory, frame: Frame | None) -> FallbackCall | DirectCall:
     """A fallback operation with the views that it reads."""
     from sardonyx._src.ops.direct_kernels import bind_direct_kernel  # lazy: few programs have such operations
 
-    step = context.native.fallback.steps[action.node]
-    reads = tuple(bind_read(value, action, context) for value in step.reads)
+    step = memory.native.fallback.steps[action.node]
+    reads = tuple(bind_read(value, action, memory) for value in step.reads)
     inputs = [read for read in reads if isinstance(read, np.ndarray)]
     is_bound, size = len(inputs) == len(reads), sum(x.nbytes for x in inputs)
-    direct = bind_direct_kernel(step.node, step.attributes, reads, random_states(context))
+    direct = bind_direct_kernel(step.node, step.attributes, reads, random_states(frame))
     if direct is not None and is_bound and step.write is not None and size < MIN_LONG_INPUTS:
         return DirectCall(direct, tuple(inputs), step.write)
     return FallbackCall(
-        direct or bind_kernel(step, context),
+        direct or bind_kernel(step, frame),
         reads,
         inputs if is_bound else None,
         size if is_bound else None,
@@ -190,10 +190,10 @@ def bind_call(action: FallbackOp, context: ExecutionContext) -> FallbackCall | D
     )
 
 
-def random_states(context: ExecutionContext) -> Callable[[float | None], np.random.RandomState]:
+def random_states(frame: Frame | None) -> Callable[[float | None], np.random.RandomState]:
     """The states from which kernels draw: that of a seed, or without one that of the session."""
-    assert context.calls_frame is not None, "a run with all checks comes first"
-    source = context.calls_frame.run.random_source
+    assert frame is not None, "a run with all checks comes first"
+    source = frame.run.random_source
     return lambda seed: source() if seed is None else reseeded_state(seed)
 
 
@@ -204,23 +204,23 @@ def may_take_sequences(step: NodeStep) -> bool:
     return any("seq(" in name for parameter in schema.inputs for name in schema.allowed_types(parameter))
 
 
-def bind_size_check(action: BindSizes, context: ExecutionContext) -> SizeCheck:
+def bind_size_check(action: BindSizes, memory: ContextMemory) -> SizeCheck:
     """The comparison with the sizes that a context is specialized for."""
-    lengths = {axis: context.lengths[context.native.symbol_indices[s]] for axis, s in action.symbols.items()}
+    lengths = {axis: memory.lengths[memory.native.symbol_indices[s]] for axis, s in action.symbols.items()}
     shape = tuple(lengths.get(axis) for axis in range(action.rank))
     if action.count is None:
         return SizeCheck(action.value, shape, None, 0)
     (length,) = lengths.values()
-    return SizeCheck(action.value, shape, context.view(action.count), length)
+    return SizeCheck(action.value, shape, memory.view(action.count), length)
 
 
-def bind_kernel(step: NodeStep, context: ExecutionContext) -> Eval:
+def bind_kernel(step: NodeStep, frame: Frame | None) -> Eval:
     """The kernel of a step as a function of its inputs, under the limits of earlier runs."""
     if step.kernel is not None:
         kernel: Eval = partial(step.kernel, **step.attributes)
     else:
-        assert step.bind is not None and context.calls_frame is not None, f"{step.node!r} has no kernel"
-        kernel = step.bind(context.calls_frame)
+        assert step.bind is not None and frame is not None, f"{step.node!r} has no kernel"
+        kernel = step.bind(frame)
     return kernel
 
 
@@ -237,14 +237,12 @@ def moves_elements(node: Node) -> bool:
     return has_strings or op.returns_copies or op.is_data_movement(node)
 
 
-def bind_read(value: Value | None, action: FallbackOp, context: ExecutionContext) -> Read:
+def bind_read(value: Value | None, action: FallbackOp, memory: ContextMemory) -> Read:
     """Where an input is during a run."""
     if value is None:
         return None
     tensor = action.native_inputs.get(value)
     if tensor is None:
-        constant = context.native.fallback.constants.get(value)
+        constant = memory.native.fallback.constants.get(value)
         return constant if isinstance(constant, np.ndarray) else value
-    return (
-        CallerView.of(tensor, context) if tensor.buffer.role in ("input", "output") else context.view(tensor)
-    )
+    return CallerView.of(tensor, memory) if tensor.buffer.role in ("input", "output") else memory.view(tensor)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias, cast
+from typing import cast
 
 import numpy as np
 
@@ -11,10 +11,8 @@ from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import SEQUENCES, RuntimeValue, as_plain_value, as_run_value
 from sardonyx._src.runtime.bound_calls import ChangedResult
+from sardonyx._src.runtime.recorded_run import ValueShape
 from sardonyx._src.runtime.results import copy_if_read_only
-
-# Of an array, its shape; of a sequence, its length and the shapes of its arrays, which are compared with what a model declares.
-ValueShape: TypeAlias = "tuple[int | tuple[int, ...], ...] | None"
 
 
 def copy_if_view(result: RuntimeValue, inputs: Sequence[RuntimeValue]) -> RuntimeValue:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,14 +14,14 @@ from sardonyx._src.compile.program.encoding import ARENA_BASE, SLOTS_BASE, STATU
 from sardonyx._src.compile.program.lazy_constants import CACHE_LINE_BYTES
 from sardonyx._src.compile.program.size_limits import MAX_SIZE
 from sardonyx._src.compile.program.tensor import Buffer, TensorView
+from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.ir.dims import Known, evaluate
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.tensors import Array
+from sardonyx._src.runtime.interruptible_calls import call_interruptibly
+from sardonyx._src.runtime.loaded_program import LoadedProgram
 from sardonyx._src.runtime.relocations import Slots
 from sardonyx._src.runtime.run_limits import MEMORY_LIMIT, Bailout, name_failed_guard
-
-if TYPE_CHECKING:
-    from sardonyx._src.runtime.native_program import NativeProgram
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ class ContextMemory:
     symbol.  required_bytes: of arena, scratch and outputs, for these sizes.  output_shapes: the dims of outputs, for these sizes.
     """
 
-    def __init__(self, native: NativeProgram) -> None:
+    def __init__(self, native: LoadedProgram) -> None:
         self.native = native
         self.symbols = tuple(native.program.stages)
         self.initialize()
@@ -112,6 +111,35 @@ class ContextMemory:
         self.slots[:] = values + self.bases[native.base_indices]
         self.sizes, self.output_shapes = result.sizes, result.output_shapes
         self.required_bytes = result.required_bytes
+
+    # --- the tape ----------------------------------------------------------------------------
+
+    def run_tape(self, record: int, control: RunControl, arrays: object) -> int:
+        """Runs kernel steps from a record on; returns the next one after an interval, or one that is not a kernel step.
+
+        Python handles signals between the calls.  Raises CancelledError, or LimitError after the deadline.
+        arrays: the feeds and outputs, which must live as long as a kernel uses them.
+        """
+        control.check()
+        pool, count, block = self.native.pool, len(self.native.program.actions), self.status
+        if block[status.LONG_UNITS] == status.REFUSED:
+            return self.run_long_units(record, control, arrays)
+        return pool.run(self.slots_address, record, count, self.scratch, self.status_address)
+
+    def run_long_units(self, record: int, control: RunControl, arrays: object) -> int:
+        """`run_tape` for units of work that take long, each of them in a helper thread."""
+        native, block, slots, scratch = self.native, self.status, self.slots, self.scratch
+        block[status.LONG_UNITS] = status.ALLOWED
+        used_memory = (native, self.arena, arrays)
+
+        def run_units() -> int:
+            assert used_memory, "the memory must live as long as the call"
+            return native.pool.run(slots.ctypes.data, record, record + 1, scratch, block.ctypes.data)
+
+        try:
+            return call_interruptibly(run_units, control)
+        finally:
+            block[status.LONG_UNITS] = 0
 
     # --- arrays of the caller ----------------------------------------------------------------
 

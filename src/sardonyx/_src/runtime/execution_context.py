@@ -10,8 +10,7 @@ is specialized once more, and what was computed so far stays where it is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -36,12 +35,13 @@ from sardonyx._src.interp.run_state import Frame, RunState
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RuntimeValue, as_run_value
-from sardonyx._src.runtime.call_values import ValueShape, shape_of
+from sardonyx._src.runtime.call_values import shape_of
 from sardonyx._src.runtime.context_memory import ContextMemory
-from sardonyx._src.runtime.fallback_calls import python_inputs
+from sardonyx._src.runtime.fallback_calls import FallbackCalls, python_inputs
 from sardonyx._src.runtime.fallback_ops import check_result
 from sardonyx._src.runtime.fast_path import FastPath, build_fast_path
-from sardonyx._src.runtime.interruptible_calls import call_interruptibly
+from sardonyx._src.runtime.loaded_program import LoadedProgram
+from sardonyx._src.runtime.recorded_run import RecordedRun
 from sardonyx._src.runtime.run_limits import (
     FALLBACK_SHAPE,
     INDEX_OUT_OF_RANGE,
@@ -52,26 +52,24 @@ from sardonyx._src.runtime.run_limits import (
 )
 from sardonyx._src.runtime.scan_outputs import ScanOutputs
 
-if TYPE_CHECKING:
-    from sardonyx._src.runtime.native_program import NativeProgram
-
 MIN_VALIDATED_RUNS = 2  # runs of the same input sizes before the fast path is built
 
 
-class ExecutionContext(ContextMemory):
+class ExecutionContext:
     """One run at a time of a native program, in memory of its own.
 
     input_sizes: the sizes of inputs that the context is specialized for; None before the first run.  known_stage: up to which of
     the program's stages the lengths were checked.  fast_path_runs: counted here because the run that is under way owns the context exclusively.
     """
 
-    def __init__(self, native: NativeProgram) -> None:
+    def __init__(self, native: LoadedProgram) -> None:
+        self.native = native
         self.fast_path_runs = 0
-        super().__init__(native)
+        self.initialize()
 
     def initialize(self) -> None:
-        """Allocates what the context owns, specialized for nothing yet."""
-        super().initialize()
+        """Allocates memory, specialized for nothing yet."""
+        self.memory = ContextMemory(self.native)
         self.input_sizes: tuple[int, ...] | None = None
         self.known_stage = 0
         self.fast_path: FastPath | None = None
@@ -80,9 +78,7 @@ class ExecutionContext(ContextMemory):
         self.reserved_bytes = 0  # of the run
         self.observed: set[Assumption] = set()  # in the run
         self.scan_outputs = ScanOutputs()
-        # Of the inputs and outputs that are no tensors of kernels, in the last run with all checks.
-        self.python_shapes: dict[Value, ValueShape] = {}
-        self.calls_frame: Frame | None = None  # of kernels that are called directly: it has the limits alone
+        self.recorded = RecordedRun()
 
     # --- a run -------------------------------------------------------------------------------
 
@@ -90,7 +86,7 @@ class ExecutionContext(ContextMemory):
         """The outputs by name; raises Bailout, LimitError, CancelledError, or what a fallback op raises."""
         input_sizes = self.native.input_sizes(feeds)
         if input_sizes != self.input_sizes:
-            self.lengths[: len(input_sizes)] = input_sizes
+            self.memory.lengths[: len(input_sizes)] = input_sizes
             self.input_sizes = None  # until everything is in place: an interrupt may come in between
             self.specialize(0, run.limits.bytes)
             self.input_sizes = input_sizes
@@ -103,7 +99,7 @@ class ExecutionContext(ContextMemory):
 
     def reserve_memory(self, run: RunState) -> None:
         """Reserves what the run requires beyond what it has reserved so far; raises Bailout if it is not available."""
-        further = self.required_bytes - self.reserved_bytes
+        further = self.memory.required_bytes - self.reserved_bytes
         if further > run.memory.available:
             raise Bailout(MEMORY_LIMIT)
         if further > 0:
@@ -119,16 +115,16 @@ class ExecutionContext(ContextMemory):
             self.bind_input(value, feeds.get(value.name), frame)
         self.outputs = {}
         self.allocate_outputs(0)
-        reset_status(self.status, run)
+        reset_status(self.memory.status, run)
         try:
             self.execute(frame)
         finally:
-            self.caller_arrays.clear()
+            self.memory.caller_arrays.clear()
             self.scan_outputs.clear()
             self.replace_abandoned_memory(run.control)
-        run.nodes = int(self.status[status.NODES_CALLED])
-        if self.status[status.FAULT]:
-            raise_limit_error(self.status, run.limits)
+        run.nodes = int(self.memory.status[status.NODES_CALLED])
+        if self.memory.status[status.FAULT]:
+            raise_limit_error(self.memory.status, run.limits)
             raise Bailout(INDEX_OUT_OF_RANGE)
         if native.observations:
             native.observed = frozenset(self.observed)
@@ -142,11 +138,11 @@ class ExecutionContext(ContextMemory):
     def record_shapes(self, feeds: Mapping[str, RuntimeValue], frame: Frame) -> None:
         """Records the shapes of the inputs and outputs that Python has."""
         program, run = self.native.program, frame.run
-        self.calls_frame = Frame({}, None, RunState(run.limits, run.random_source))
         fed = {v: shape_of(feeds[v.name]) for v in python_inputs(program) if v.name in feeds}
         outputs = {v: shape_of(frame[v]) for v, tensor in program.outputs.items() if tensor is None}
-        if self.python_shapes != fed | outputs:
-            self.fast_path, self.validated_runs, self.python_shapes = None, 0, fed | outputs
+        if self.recorded.shapes != fed | outputs:
+            self.fast_path, self.validated_runs = None, 0
+        self.recorded = RecordedRun(fed | outputs, Frame({}, None, RunState(run.limits, run.random_source)))
 
     def specialize(self, stage: int, max_bytes: int) -> None:
         """Computes all slots for the lengths, and makes room in the arena and in scratch.
@@ -158,15 +154,17 @@ class ExecutionContext(ContextMemory):
         native = self.native
         self.fast_path, self.validated_runs = None, 0
         self.known_stage = len(native.bindings)
-        result = self.compute_sizes(self.known_stage, max_bytes)
+        result = self.memory.compute_sizes(self.known_stage, max_bytes)
         if result.failure and stage < self.known_stage:
             self.known_stage = stage
             stages = native.stages.values()
-            self.lengths = [n if of <= stage else 0 for n, of in zip(self.lengths, stages, strict=True)]
-            result = self.compute_sizes(stage, max_bytes)
+            self.memory.lengths = [
+                n if of <= stage else 0 for n, of in zip(self.memory.lengths, stages, strict=True)
+            ]
+            result = self.memory.compute_sizes(stage, max_bytes)
         if result.failure:
             raise Bailout(result.failure)
-        self.occupy(result, keeps_elements=stage > 0)
+        self.memory.occupy(result, keeps_elements=stage > 0)
 
     def bind_sizes(self, action: BindSizes, frame: Frame) -> None:
         """Binds the data-dependent sizes of a value that Python holds; specializes the context if they are new.
@@ -179,24 +177,24 @@ class ExecutionContext(ContextMemory):
         is_known = stage <= self.known_stage
         for axis, name in action.symbols.items():
             index, length = native.symbol_indices[name], lengths[axis]
-            if self.lengths[index] != length:
+            if self.memory.lengths[index] != length:
                 if native.stages[name] < stage:
                     raise Bailout(FALLBACK_SHAPE)  # another result has the size that inference took as equal
-                self.lengths[index] = length
+                self.memory.lengths[index] = length
                 is_known = False
         if not is_known:
             self.input_sizes, input_sizes = None, self.input_sizes
             self.specialize(stage, frame.run.limits.bytes)
             self.input_sizes = input_sizes
             self.reserve_memory(frame.run)
-            for buffer, array in self.caller_arrays.items():
-                self.patch_pointer(buffer, array)
+            for buffer, array in self.memory.caller_arrays.items():
+                self.memory.patch_pointer(buffer, array)
         self.allocate_outputs(stage)
 
     def bound_lengths(self, action: BindSizes, frame: Frame) -> Mapping[int, int]:
         """The lengths that an action binds, by axis; raises Bailout for a value of another rank than inferred."""
         if action.count is not None:
-            return dict.fromkeys(action.symbols, int(self.view(action.count)[0]))
+            return dict.fromkeys(action.symbols, int(self.memory.view(action.count)[0]))
         value = frame[action.value]
         if not isinstance(value, np.ndarray) or value.ndim != action.rank:
             raise Bailout(str(RankObserved(action.value.name, action.rank)))
@@ -207,60 +205,58 @@ class ExecutionContext(ContextMemory):
 
         A run that another engine computed, since a guard failed in its middle, leaves nothing for calls of kernels to start from.
         """
-        if self.native.calls_fallback_ops and self.calls_frame is None:
+        if self.native.calls_fallback_ops and self.recorded.frame is None:
             return
         self.validated_runs += 1
         if self.validated_runs >= MIN_VALIDATED_RUNS and self.fast_path is None:
-            self.fast_path = build_fast_path(self)
+            self.fast_path = build_fast_path(self.memory, self.recorded)
 
     def finish(self, control: RunControl, arrays: object) -> int:
         """Runs the tape on from where native code stopped, on the fast path; returns DONE or FAULT.
 
         arrays: the feeds and outputs.
         """
-        record, count = int(self.status[status.RESUME_RECORD]), len(self.native.program.actions)
+        record, count = int(self.memory.status[status.RESUME_RECORD]), len(self.native.program.actions)
         try:
             while record < count:
-                record = self.run_tape(record, control, arrays)
+                record = self.memory.run_tape(record, control, arrays)
         finally:
             self.replace_abandoned_memory(control)
-        return FAULT if self.status[status.FAULT] else DONE
+        return FAULT if self.memory.status[status.FAULT] else DONE
+
+    def run_calls(
+        self,
+        calls: FallbackCalls,
+        feeds: Mapping[str, object],
+        strings: Sequence[Array],
+        outputs: Sequence[Array],
+        control: RunControl,
+    ) -> list[RuntimeValue] | None:
+        """`finish` with fallback operations among the kernel steps; the results of the program, None after a fault.
+
+        strings: the feeds of strings.  outputs: the arrays that native steps write.  Raises ChangedResult.
+        """
+        memory = self.memory
+        if calls.caller_buffers:
+            calls.bind_arrays(feeds, outputs)
+        try:
+            results = calls.run(strings, outputs, control, (*feeds.values(), *outputs))
+        finally:
+            if memory.caller_arrays:
+                memory.caller_arrays.clear()
+            self.replace_abandoned_memory(control)
+        return None if memory.status[status.FAULT] else results
 
     def execute(self, frame: Frame) -> None:
         """Runs the tape; it returns early at actions that Python performs, and where a run may be ended."""
         actions, control, record = self.native.program.actions, frame.run.control, 0
-        while (record := self.run_tape(record, control, (*self.caller_arrays.values(),))) < len(actions):
+        while (record := self.memory.run_tape(record, control, (*self.memory.caller_arrays.values(),))) < len(
+            actions
+        ):
             if not isinstance(actions[record], Step):
                 control.check()
                 self.perform(actions[record], frame)
                 record += 1
-
-    def run_tape(self, record: int, control: RunControl, arrays: object) -> int:
-        """Runs kernel steps from a record on; returns the next one after an interval, or one that is not a kernel step.
-
-        Python handles signals between the calls.  Raises CancelledError, or LimitError after the deadline.
-        arrays: the feeds and outputs, which must live as long as a kernel uses them.
-        """
-        control.check()
-        pool, count, block = self.native.pool, len(self.native.program.actions), self.status
-        if block[status.LONG_UNITS] == status.REFUSED:
-            return self.run_long_units(record, control, arrays)
-        return pool.run(self.slots_address, record, count, self.scratch, self.status_address)
-
-    def run_long_units(self, record: int, control: RunControl, arrays: object) -> int:
-        """`run_tape` for units of work that take long, each of them in a helper thread."""
-        native, block, slots, scratch = self.native, self.status, self.slots, self.scratch
-        block[status.LONG_UNITS] = status.ALLOWED
-        used_memory = (native, self.arena, arrays)
-
-        def run_units() -> int:
-            assert used_memory, "the memory must live as long as the call"
-            return native.pool.run(slots.ctypes.data, record, record + 1, scratch, block.ctypes.data)
-
-        try:
-            return call_interruptibly(run_units, control)
-        finally:
-            block[status.LONG_UNITS] = 0
 
     def replace_abandoned_memory(self, control: RunControl) -> None:
         """Allocates new memory if the run was abandoned: a kernel may still use the old one."""
@@ -270,19 +266,19 @@ class ExecutionContext(ContextMemory):
     def perform(self, action: Action, frame: Frame) -> None:
         """Performs an action that is not a kernel step."""
         if isinstance(action, FallbackOp):
-            native_inputs = {v: self.view(tensor) for v, tensor in action.native_inputs.items()}
-            frame.run.nodes = int(self.status[status.NODES_CALLED])
+            native_inputs = {v: self.memory.view(tensor) for v, tensor in action.native_inputs.items()}
+            frame.run.nodes = int(self.memory.status[status.NODES_CALLED])
             if (observation := self.native.observations.get(action.node)) is not None:
                 self.observe_condition(observation, native_inputs, frame)
             self.native.fallback.call(action.node, native_inputs, frame)
             if observation is not None:
                 self.observe_ranks(observation, frame)
-            self.status[status.NODES_CALLED] = frame.run.nodes
+            self.memory.status[status.NODES_CALLED] = frame.run.nodes
         elif isinstance(action, BindSizes):
             self.bind_sizes(action, frame)
         elif isinstance(action, CollectScanOutputs):
-            slices = {value: self.view(tensor) for value, tensor in action.buffers.items()}
-            iterations = int(self.view(action.iterations)[0])
+            slices = {value: self.memory.view(tensor) for value, tensor in action.buffers.items()}
+            iterations = int(self.memory.view(action.iterations)[0])
             self.scan_outputs.collect(slices, iterations, frame, is_last=action.is_last)
         else:
             assert isinstance(action, CopyIn), f"the tape stopped at {action!r}"
@@ -310,11 +306,11 @@ class ExecutionContext(ContextMemory):
 
     def copy_in(self, action: CopyIn, frame: Frame) -> None:
         """Copies the result of a fallback op into the tensor that kernels read."""
-        value, shape = action.value, self.shape(action.tensor)
+        value, shape = action.value, self.memory.shape(action.tensor)
         if is_empty_of_other_shape(frame[value], shape):
             raise Bailout(FALLBACK_SHAPE)  # a loop without iterations leaves dims that inference cannot know
         array = check_result(frame[value], shape, action.tensor.dtype.numpy, value.producer)
-        self.view(action.tensor, writeable=True)[...] = array
+        self.memory.view(action.tensor, writeable=True)[...] = array
 
     # --- arrays of the caller ----------------------------------------------------------------
 
@@ -322,7 +318,7 @@ class ExecutionContext(ContextMemory):
         """Makes a feed visible to kernels, or to fallback ops if no kernel reads it."""
         tensor = self.native.program.inputs.get(value)
         if tensor is not None and isinstance(fed, np.ndarray):
-            self.patch_pointer(tensor.buffer, np.require(fed, requirements=("C", "ALIGNED")))
+            self.memory.patch_pointer(tensor.buffer, np.require(fed, requirements=("C", "ALIGNED")))
         else:
             frame.values[value] = as_run_value(fed)
 
@@ -330,7 +326,7 @@ class ExecutionContext(ContextMemory):
         """Allocates the outputs whose sizes this stage determines."""
         for value, tensor in self.native.program.outputs.items():
             if self.native.output_stages[value] == stage:
-                self.outputs[value] = self.allocate_output(value, tensor)
+                self.outputs[value] = self.memory.allocate_output(value, tensor)
 
 
 def is_empty_of_other_shape(value: RuntimeValue, shape: tuple[int, ...]) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 
@@ -38,47 +38,44 @@ from sardonyx._src.runtime.bound_calls import (
     moves_elements,
 )
 from sardonyx._src.runtime.call_values import as_strings, copy_array, copy_if_view, take_result
+from sardonyx._src.runtime.context_memory import ContextMemory
 from sardonyx._src.runtime.fallback_ops import MIN_LONG_INPUTS, FallbackRunner
 from sardonyx._src.runtime.interruptible_calls import call_interruptibly
-
-if TYPE_CHECKING:
-    from sardonyx._src.runtime.execution_context import ExecutionContext
-    from sardonyx._src.runtime.native_program import NativeProgram
+from sardonyx._src.runtime.loaded_program import LoadedProgram
+from sardonyx._src.runtime.recorded_run import RecordedRun
 
 
 class FallbackCalls:
     """The actions of a program that are not kernel steps, bound for the input sizes that a context is specialized for."""
 
-    def __init__(self, context: ExecutionContext) -> None:
-        native = context.native
-        self.context, self.actions = context, native.program.actions
+    def __init__(self, memory: ContextMemory, recorded: RecordedRun) -> None:
+        native = memory.native
+        self.memory, self.actions = memory, native.program.actions
         self.constants = native.fallback.constants
         self.calls: dict[int, PythonCall] = {
-            record: bind_action(action, context)
+            record: bind_action(action, memory, recorded.frame)
             for record, action in enumerate(self.actions)
             if not isinstance(action, Step)
         }
-        fused = self.fuse_calls()
+        fused = self.fuse_calls(recorded)
         nodes = [a.node for i, a in enumerate(self.actions) if isinstance(a, FallbackOp) and i not in fused]
         self.computes = not all(map(moves_elements, nodes))
         self.caller_buffers = self.find_caller_buffers()
         self.feeds = python_inputs(native.program)
         self.outputs = [
-            (value, context.python_shapes[value]) if tensor is None else None
+            (value, recorded.shapes[value]) if tensor is None else None
             for value, tensor in native.program.outputs.items()
         ]
 
-    def fuse_calls(self) -> set[int]:
+    def fuse_calls(self, recorded: RecordedRun) -> set[int]:
         """Replaces chains of calls by one call each; returns the records of the calls in chains."""
         ops = (find(a.node.domain, a.node.op_type) for a in self.actions if isinstance(a, FallbackOp))
         if not any(op is not None and op.ends_word_chain for op in ops):
             return set()
         from sardonyx._src.runtime.fused_calls import find_chains  # lazy: few programs have chains
 
-        native, frame = self.context.native, self.context.calls_frame
-        ranks = {
-            value: len(shape) for value, shape in self.context.python_shapes.items() if shape is not None
-        }
+        native, frame = self.memory.native, recorded.frame
+        ranks = {value: len(shape) for value, shape in recorded.shapes.items() if shape is not None}
         limit = 0 if frame is None else frame.run.limits.iterations
         outputs = list(native.program.outputs)
         records: set[int] = set()
@@ -104,7 +101,7 @@ class FallbackCalls:
         """The buffers of the caller that calls read, each with the name of the feed or the number of the output."""
         calls = (call for call in self.calls.values() if isinstance(call, FallbackCall))
         read = {each.buffer for call in calls for each in call.reads if isinstance(each, CallerView)}
-        program = self.context.native.program
+        program = self.memory.native.program
         results = [tensor for tensor in program.outputs.values() if tensor is not None]
         places: list[tuple[Buffer, str | int]] = [(t.buffer, v.name) for v, t in program.inputs.items()]
         places += [(tensor.buffer, i) for i, tensor in enumerate(results)]
@@ -112,7 +109,7 @@ class FallbackCalls:
 
     def bind_arrays(self, feeds: Mapping[str, object], outputs: Sequence[Array]) -> None:
         """Makes the arrays of the caller visible to views; native code knows their addresses."""
-        arrays = self.context.caller_arrays
+        arrays = self.memory.caller_arrays
         for buffer, place in self.caller_buffers:
             arrays[buffer] = outputs[place] if isinstance(place, int) else cast(Array, feeds[place])
 
@@ -134,30 +131,24 @@ class FallbackCalls:
         strings: from `bind_feeds`.  outputs: the arrays that native steps write.  arrays: the feeds and outputs.
         Raises ChangedResult.
         """
-        context, values = self.context, self.constants.copy()
+        values = self.constants.copy()
         values.update(zip(self.feeds, strings, strict=True))
-        try:
-            if self.computes:
-                with np.errstate(all="ignore"):
-                    self.run_actions(values, control, arrays)
-            else:
+        if self.computes:
+            with np.errstate(all="ignore"):
                 self.run_actions(values, control, arrays)
-        finally:
-            if context.caller_arrays:
-                context.caller_arrays.clear()
-            if control.is_abandoned:
-                context.replace_abandoned_memory(control)
+        else:
+            self.run_actions(values, control, arrays)
         native = iter(outputs)
         return [next(native) if each is None else take_result(values, *each) for each in self.outputs]
 
     def run_actions(self, values: dict[Value, RuntimeValue], control: RunControl, arrays: object) -> None:
         """Runs the tape on, and performs the actions at which it stops."""
-        context, count, calls = self.context, len(self.actions), self.calls
-        record = int(context.status[status.RESUME_RECORD])
+        memory, count, calls = self.memory, len(self.actions), self.calls
+        record = int(memory.status[status.RESUME_RECORD])
         while record < count:
             action = calls.get(record)
             if action is None:
-                record = context.run_tape(record, control, arrays)
+                record = memory.run_tape(record, control, arrays)
                 continue
             if isinstance(action, FallbackCall):
                 control.check()
@@ -199,11 +190,11 @@ class FallbackCalls:
         if isinstance(read, Value):
             return values[read]
         if isinstance(read, CallerView):
-            return read.read(self.context.caller_arrays[read.buffer])
+            return read.read(self.memory.caller_arrays[read.buffer])
         return read
 
 
-def has_direct_calls(native: NativeProgram) -> bool:
+def has_direct_calls(native: LoadedProgram) -> bool:
     """Whether all actions of a program that are not kernel steps can be bound as `FallbackCalls`."""
     program = native.program
     if draws_from_session(program) and not has_known_sizes(program):

@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy import empty
 
-from sardonyx._src.compile.executor import status
 from sardonyx._src.compile.executor.fast_entry import DONE, READY
-from sardonyx._src.compile.executor.pool_layout import JUMP, RECORD_SLOTS
 from sardonyx._src.compile.llvm.jit import host_target
-from sardonyx._src.compile.program.assumptions import Assumption, Assumptions
+from sardonyx._src.compile.program.assumptions import Assumptions
 from sardonyx._src.compile.program.defects import typed_defects
 from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.memory_plan import MemoryPlan
 from sardonyx._src.compile.program.precision import EXACT, Precision
-from sardonyx._src.compile.program.program import FallbackOp, Program, stage_of
+from sardonyx._src.compile.program.program import Program
 from sardonyx._src.compile.program.tensor import Buffer
 from sardonyx._src.errors import CompilationError
 from sardonyx._src.interp.run_control import RunControl
@@ -32,6 +30,7 @@ from sardonyx._src.runtime.bound_calls import ChangedResult
 from sardonyx._src.runtime.execution_context import ExecutionContext
 from sardonyx._src.runtime.fallback_ops import FallbackRunner
 from sardonyx._src.runtime.fast_path import FastPath, has_fast_path, runs_natively
+from sardonyx._src.runtime.loaded_program import LoadedProgram
 from sardonyx._src.runtime.native_subgraphs import SubgraphCompiler
 from sardonyx._src.runtime.output_arrays import OutputArrays, place_outputs
 from sardonyx._src.runtime.relocations import SizeFunctionLoader, find_relocations, process_bases
@@ -43,15 +42,10 @@ if TYPE_CHECKING:
     from sardonyx._src.runtime.memory_report import MemoryReport
 
 
-class NativeProgram:
+class NativeProgram(LoadedProgram):
     """A program ready to run; runs in several threads at the same time have a context each.
 
-    fixed_slots: the values of slots that do not depend on input sizes, and 0 for the others, whose indices are
-    `varying_slots`.  base_indices: for each slot, the index in `bases` of the address that is added to its value.
-    relocations: the slots that point into each array of the caller.  stages: of all symbols; bindings: the stage that each
-    action makes known.  observations: what runs can tell of fallback ops, for which a program could be specialised; observed: what
-    the last one has told.  size_function: computes varying slots, arena and
-    scratch bytes from input sizes, and counts failed guards.  map_guard: the mapped files in which constants are.
+    contexts: all contexts; idle_contexts: those without a run.
     """
 
     def __init__(
@@ -77,36 +71,9 @@ class NativeProgram:
         self.counters.count_program()
 
     def initialize(self, program: Program, plan: MemoryPlan, counters: RunCounters | None) -> None:
-        """Sets what does not depend on where the code comes from."""
-        self.program, self.plan = program, plan
-        self.counters = counters or RunCounters()
-        self.cancellation = self.counters.cancellation
-        self.observations = program.observations
-        self.observed: frozenset[Assumption] = frozenset()
+        super().initialize(program, plan, counters)
         self.contexts: list[ExecutionContext] = []
         self.idle_contexts: deque[ExecutionContext] = deque()
-        self.stages = stages = program.stages
-        self.symbol_indices = {name: i for i, name in enumerate(stages)}
-        self.bindings = {action: i + 1 for i, action in enumerate(program.bindings)}
-        self.output_stages = {
-            value: 0 if tensor is None else max((stage_of(dim, stages) for dim in tensor.shape), default=0)
-            for value, tensor in program.outputs.items()
-        }
-        self.input_names = tuple(value.name for value in program.model.graph.inputs)
-        self.output_names = tuple(value.name for value in program.outputs)
-
-    @property
-    def has_loops(self) -> bool:
-        """Whether nodes of subgraphs are among its steps, which runs count as they reach them.
-
-        Not cached: an attribute that is added after construction slows every other attribute access in CPython.
-        """
-        return bool(self.fixed_slots[JUMP : len(self.program.actions) * RECORD_SLOTS : RECORD_SLOTS].any())
-
-    @property
-    def fallback_nodes(self) -> int:
-        """The number of nodes that run as reference kernels."""
-        return sum(isinstance(action, FallbackOp) for action in self.program.actions)
 
     @property
     def fast_path_runs(self) -> int:
@@ -211,13 +178,11 @@ class NativeProgram:
             return None
         if fast_path.enter(*map(feeds.get, fast_path.inputs), *outputs, *strings) not in (DONE, READY):
             return None
-        if calls.caller_buffers:
-            calls.bind_arrays(feeds, outputs)
         try:
-            results = calls.run(strings, outputs, control, (*feeds.values(), *outputs))
+            results = context.run_calls(calls, feeds, strings, outputs, control)
         except ChangedResult:
             return None
-        if context.status[status.FAULT]:
+        if results is None:
             return None
         context.fast_path_runs += 1
         return dict(zip(self.output_names, results, strict=True))
@@ -246,15 +211,6 @@ class NativeProgram:
         from sardonyx._src.runtime.memory_report import build_memory_report  # lazy: few sessions need it
 
         return build_memory_report(self.executable, self.pool.threads, lengths)
-
-    def input_sizes(self, feeds: Mapping[str, RuntimeValue]) -> tuple[int, ...]:
-        """The sizes of inputs that the slots depend on, in the order of the program's symbols."""
-        return tuple(dim_size(feeds[name], axis) for name, axis in self.program.sizes.values())
-
-
-def dim_size(value: RuntimeValue, axis: int) -> int:
-    assert isinstance(value, np.ndarray), "only tensors have sizes"
-    return int(value.shape[axis])
 
 
 def compile_for_host(

@@ -116,7 +116,7 @@ def summarize_action(
     seconds = max(statistics.median(samples[1:]) - overhead * visits, 0.0)
     if not isinstance(action, Step):
         return TimedAction(action, seconds, 0, 0)
-    work = (evaluate(dim, context.sizes) or 0 for dim in (action.flops, action.bytes_accessed))
+    work = (evaluate(dim, context.memory.sizes) or 0 for dim in (action.flops, action.bytes_accessed))
     return TimedAction(action, seconds, *(amount * visits for amount in work))
 
 

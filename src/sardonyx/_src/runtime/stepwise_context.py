@@ -26,7 +26,7 @@ class StepwiseContext(ExecutionContext):
 
     def run_step(self, index: int) -> int:
         """Runs a kernel step, all slices of a long one; returns the index of the next action."""
-        block, reached = self.status, index
+        block, reached = self.memory.status, index
         block[status.LONG_UNITS] = status.ALLOWED
         while True:
             reached = self.call_tape(index, index + 1)
@@ -35,5 +35,5 @@ class StepwiseContext(ExecutionContext):
 
     def call_tape(self, first: int, last: int) -> int:
         """Runs records of the tape."""
-        address, block = self.slots.ctypes.data, self.status.ctypes.data
-        return self.native.pool.run(address, first, last, self.scratch, block)
+        memory = self.memory
+        return self.native.pool.run(memory.slots_address, first, last, memory.scratch, memory.status_address)

@@ -92,7 +92,7 @@ class VerifyingContext(StepwiseContext):
         dims = (*tensor.shape, *tensor.strides, tensor.offset, tensor.buffer.size)
         if max(stage_of(dim, self.native.stages) for dim in dims) > self.bound:
             self.fail(value.name, UNBOUND, writer)
-        self.check(value.name, self.view(tensor).copy(), writer)
+        self.check(value.name, self.memory.view(tensor).copy(), writer)
 
     def check(self, name: str, actual: RuntimeValue, writer: int | None) -> None:
         """Compares a value with itself if it is known, else with what the known ones imply; then it is known."""

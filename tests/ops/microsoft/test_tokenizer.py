@@ -14,6 +14,24 @@ CASES = [
         "Tokenizer", [TEXTS], {**BASE, "separators": [" ", "l+"]}, standard=False, label="two separators"
     ),
     VendorCase("Tokenizer", [TEXTS], {**BASE, "separators": [""]}, standard=False, label="characters"),
+    VendorCase(
+        "Tokenizer",
+        [TEXTS],
+        {**BASE, "separators": [""], "pad_value": "<pad>"},
+        standard=False,
+        label="characters, a long padding",
+    ),
+    VendorCase(
+        "Tokenizer",
+        [TEXTS],
+        {**BASE, "separators": [""], "mark": 1},
+        standard=False,
+        label="characters, marks",
+    ),
+    VendorCase(
+        "Tokenizer", [TEXTS[2:3]], {**BASE, "separators": [""]}, standard=False, label="characters of no text"
+    ),
+    VendorCase("Tokenizer", [TEXTS], {**BASE, "separators": ["[ !]", "l"]}, standard=False, label="classes"),
     VendorCase("Tokenizer", [TEXTS], {**BASE, "tokenexp": "[a-zA-Z0-9_]+"}, standard=False, label="words"),
     VendorCase(
         "Tokenizer",

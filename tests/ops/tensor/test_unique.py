@@ -171,3 +171,15 @@ def test_results_say_the_input(values: list[int], sorted_: bool) -> None:
             {"sorted": int(sorted_)},
         )
     )
+
+
+@given(st.lists(st.sampled_from(["b", "a", "", "é", "ab", "\U0001f600"]), max_size=20))
+def test_strings_are_numbered_as_by_numpy(texts: list[str]) -> None:
+    x = np.array(texts, object)
+    values, first, inverse, counts = np.unique(np.array(texts, "U3"), True, True, True)
+    expected = [values.astype(object), first, inverse, counts]
+    assert_case(Case("Unique", 11, [x], expected, {"sorted": 1}))
+    order = np.argsort(first)
+    rank = np.argsort(order)
+    unsorted = [values[order].astype(object), first[order], rank[inverse], counts[order]]
+    assert_case(Case("Unique", 11, [x], unsorted, {"sorted": 0}))

@@ -16,6 +16,7 @@ from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import Operator, RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.microsoft.text import DOMAIN
+from sardonyx._src.ops.ml.lookup import string_vector
 from sardonyx._src.ops.text.padded_rows import pad_rows
 from sardonyx._src.ops.text.re2.automaton import Matcher, compile_expression
 from sardonyx._src.ops.text.token_runs import runs_between, runs_of_expression
@@ -47,6 +48,8 @@ def evaluate(
     if bool(separators) == bool(tokenexp):
         raise EvaluationError("one of separators and tokenexp must be given; got both or none")
     limit, texts = context.limits.iterations, x.reshape(-1).tolist()
+    if list(separators) == [""] and mincharnum <= 1 and len(pad_value) == 1 and not mark:
+        return split_characters(texts, x.shape, pad_value, context)
     if tokenexp:
         rows = find_tokens(texts, tokenexp, limit)
     elif list(separators) == [""]:
@@ -96,6 +99,16 @@ def split_at(text: str, separators: Sequence[Matcher]) -> list[str]:
                 start = j
         parts = [piece for piece in pieces if piece]
     return parts
+
+
+def split_characters(
+    texts: Sequence[str], shape: tuple[int, ...], pad_value: str, context: RunContext
+) -> Array:
+    """The characters of each text, padded with a character."""
+    width = max(map(len, texts), default=0)
+    check_result_bytes(context, (len(texts), width), np.dtype(object), "Tokenizer result")
+    joined = "".join([text.ljust(width, pad_value) for text in texts])
+    return string_vector(list(joined)).reshape(*shape, width)
 
 
 def table(

@@ -45,6 +45,8 @@ def evaluate(X: Array, *, axis: int | None = None, sorted: int) -> tuple[Array, 
     first occurs, which of them each entry of X is, and how often each occurs."""
     if axis is None:
         X = X.reshape(-1)
+        if X.dtype == object:
+            return distinct_strings(X, bool(sorted))
     axis = 0 if axis is None else axis_of(axis, X.ndim)
     lines = np.moveaxis(X, axis, 0).reshape(X.shape[axis], X.size // max(X.shape[axis], 1))
     first, inverse, counts = classes(ranks(lines))
@@ -54,6 +56,21 @@ def evaluate(X: Array, *, axis: int | None = None, sorted: int) -> tuple[Array, 
         rank_of_class[order] = np.arange(order.size)
         first, inverse, counts = first[order], rank_of_class[inverse], counts[order]
     return X[(slice(None),) * axis + (first,)], first, inverse, counts
+
+
+def distinct_strings(x: Array, is_sorted: bool) -> tuple[Array, Array, Array, Array]:
+    """The results for a vector of strings, which a dictionary numbers by their first occurrence."""
+    numbers: dict[str, int] = {}
+    inverse = np.array([numbers.setdefault(text, len(numbers)) for text in x.tolist()], np.int64)
+    first = np.zeros(len(numbers), np.int64)
+    first[inverse[::-1]] = np.arange(len(x) - 1, -1, -1)  # the last of several assignments stays
+    counts = np.bincount(inverse, minlength=len(numbers))
+    if is_sorted:
+        order = np.array([numbers[text] for text in sorted(numbers)], np.int64)
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        first, inverse, counts = first[order], rank[inverse], counts[order]
+    return x[first], first, inverse, counts.astype(np.int64, copy=False)
 
 
 def ranks(lines: Array) -> Array:

@@ -49,9 +49,15 @@ class LoopText:
 
     def slice(self) -> None:
         start, end = self.bounds()
-        kind = int(self.rng.integers(5))
+        kind = int(self.rng.integers(6))
         if kind == 0:
             rows = self.add(f"Slice(x, {start}, {end}, zero, two)")
+        elif kind == 5:
+            part = self.add(f"Slice(x, {start}, {end}, zero)")
+            head = self.add(f"Gather<axis=1>({part}, zero)")
+            places = self.add(f"NonZero({self.add(f'Greater({head}, half)')})")
+            first = self.add(f"Gather<axis=0>({places}, zero)")
+            rows = self.add(f"Gather<axis=0>({part}, {self.add(f'Reshape({first}, minus)')})")
         elif kind == 1:
             part = self.add(f"Slice(index, {start}, {end}, zero)")
             rows = self.add(f"Gather<axis=0>(x, {part})")

@@ -123,6 +123,51 @@ def test_a_branch_binds_sizes() -> None:
         assert session.run({**feeds, "f": np.array([False])})["y"] == [5]
 
 
+def test_an_iteration_counts_elements() -> None:
+    """The rows of x whose first element exceeds a threshold, by NonZero in the body of a loop."""
+    text = """g (float[N,3] x, float[K] t) => (float[K,3] y, int64[K] c)
+        <bool more = {1}, int64[1] zero = {0}, int64 first = {0}, int64[1] minus = {-1}> {
+      n = Size(t)
+      y, c = Loop(n, more)<body = b (int64 i, bool ci) => (bool co, float[3] r, int64 k) {
+        co = Identity(ci)  limit = Gather(t, i)  head = Gather<axis=1>(x, first)  is_above = Greater(head, limit)
+        places = NonZero(is_above)  flat = Reshape(places, minus)  rows = Gather<axis=0>(x, flat)
+        r = ReduceSum<keepdims=0>(rows, zero)  k = Size(flat) }> }"""
+    session = sx.Session(parse_model(text, opset=18), engine="native", threads=1)
+    assert session.stats.fallback_nodes == 0
+    rng = np.random.default_rng(4)
+    for n in (0, 1, 17, 5):
+        x, t = rng.standard_normal((n, 3), np.float32), np.array([-9, 0, 0.5, 9], np.float32)
+        outputs = session.run({"x": x, "t": t})
+        parts = [x[x[:, 0] > limit] for limit in t]
+        np.testing.assert_array_equal(outputs["c"], [len(part) for part in parts])
+        np.testing.assert_allclose(np.asarray(outputs["y"]), [part.sum(0) for part in parts], 1e-5, 1e-6)
+
+
+def test_an_iteration_selects_boxes() -> None:
+    text = """g (float[B,N,4] boxes, float[B,1,N] scores, int64[1] most) => (int64[B] c)
+        <bool more = {1}, int64[1] zero = {0}, int64 first = {0}, float[1] overlap = {0.5}> {
+      s = Shape(boxes)  n = Gather(s, first)
+      c = Loop(n, more)<body = b (int64 i, bool ci) => (bool co, int64 k) {
+        co = Identity(ci)  b0 = Gather(boxes, i)  b1 = Unsqueeze(b0, zero)  s0 = Gather(scores, i)  s1 = Unsqueeze(s0, zero)
+        chosen = NonMaxSuppression(b1, s1, most, overlap)  total = Shape<start=0, end=1>(chosen)  k = Squeeze(total) }> }"""
+    session = sx.Session(parse_model(text, opset=18), engine="native", threads=1)
+    assert session.stats.fallback_nodes == 0
+    far = np.array([[0, 0, 1, 1], [2, 2, 3, 3], [4, 4, 5, 5]], np.float32)
+    near = np.array([[0, 0, 1, 1], [0, 0, 1, 1], [4, 4, 5, 5]], np.float32)
+    feeds = {"boxes": np.stack([far, near, near[:1].repeat(3, 0)]), "scores": np.ones((3, 1, 3), np.float32)}
+    assert session.run({**feeds, "most": np.array([9])})["c"].tolist() == [3, 2, 1]
+    assert session.run({**feeds, "most": np.array([2])})["c"].tolist() == [2, 2, 1]
+
+
+def test_a_range_of_unlimited_length_falls_back() -> None:
+    text = """g (int64[K] t) => (int64[K] y) <bool more = {1}, int64 one = {1}, int64 none = {0}, int64[1] zero = {0}> {
+      n = Size(t)
+      y = Loop(n, more)<body = b (int64 i, bool ci) => (bool co, int64 r) {
+        co = Identity(ci)  limit = Gather(t, i)  p = Range(none, limit, one)  r = ReduceSum<keepdims=0>(p, zero) }> }"""
+    session = sx.Session(parse_model(text, opset=18), engine="native", threads=1)
+    assert session.run({"t": np.array([4, 0, 3])})["y"].tolist() == [6, 0, 3]
+
+
 def test_iterations_whose_sizes_must_be_equal_and_are_not_are_an_error() -> None:
     """Slices that are added must have equal lengths: a run that violates this is the reference engine's."""
     text = """g (float[N] x, int64[B] s, int64[B] e, int64[B] d, int64 n) => (float[1] y)

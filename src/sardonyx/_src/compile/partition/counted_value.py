@@ -1,7 +1,8 @@
 """Values whose length a step counts: results of native steps with one data-dependent size.
 
 The step writes into a buffer that has room for the longest result, and the number of what it has written.  The action
-`BindSizes` then binds the size to that number, and a copy takes the result out of the buffer.
+`BindSizes` then binds the size to that number, and a copy takes the result out of the buffer.  In a subgraph, a step binds it
+(`program.local_sizes`), which requires a limit.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.program.program import BindSizes
 from sardonyx._src.compile.program.tensor import TensorView
+from sardonyx._src.ir.dims import Known
 from sardonyx._src.ir.graph import Value
 
 
@@ -32,6 +34,6 @@ def counted_value(scope: Scope, value: Value) -> CountedValue | None:
     return CountedValue(value, axis, symbol)
 
 
-def bind_count(counted: CountedValue, rank: int, count: TensorView) -> BindSizes:
-    """The action that binds the length of a value to a number, one int64."""
-    return BindSizes(counted.value, rank, {counted.axis: counted.symbol}, count)
+def bind_count(counted: CountedValue, rank: int, count: TensorView, limit: Known | None = None) -> BindSizes:
+    """The action that binds the length of a value to a number, one int64, which is at most `limit`."""
+    return BindSizes(counted.value, rank, {counted.axis: counted.symbol}, count, limit)

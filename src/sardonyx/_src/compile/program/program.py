@@ -58,13 +58,15 @@ class BindSizes:
 
     symbols: by axis, the symbols of the lengths that the operator determines from elements.  What is executed before
     depends on none of them; the actions after it are computed for their values.
-    count: where a kernel step has written the only such length, one int64; None if Python holds the value.
+    count: where a kernel step has written the only such length, one int64; None if Python holds the value.  limit: the greatest
+    value of that length; None if there is none.
     """
 
     value: Value
     rank: int
     symbols: Mapping[int, str]
     count: TensorView | None = None
+    limit: Known | None = None
 
     def __str__(self) -> str:
         lengths = (f"{symbol} = length of axis {axis}" for axis, symbol in self.symbols.items())

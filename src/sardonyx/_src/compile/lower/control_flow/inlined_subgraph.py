@@ -11,7 +11,9 @@ from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.partition.region import Shape
 from sardonyx._src.compile.partition.scope import RegionGraph
 from sardonyx._src.compile.program.layout import ANY, DENSE
-from sardonyx._src.compile.program.step import Step
+from sardonyx._src.compile.program.local_sizes import binding_step
+from sardonyx._src.compile.program.program import Action, BindSizes
+from sardonyx._src.compile.program.step import LocalSizes, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.graph import Value
 
@@ -47,7 +49,14 @@ def result_tensor(layouts: LayoutAssignment, value: Value, shape: Shape) -> Tens
 
 def lower_body(body: LaidOutBody, lowering: Lowering) -> list[Step]:
     """The steps of a body and of the copies that its results need."""
-    actions = lowering.lower_items(body.items)
-    steps = [action for action in actions if isinstance(action, Step)]
-    assert len(steps) == len(actions), "an inlined subgraph must consist of steps"
-    return steps
+    return [as_step(action, lowering) for action in lowering.lower_items(body.items)]
+
+
+def as_step(action: Action, lowering: Lowering) -> Step:
+    """The action, which is a step, or binds a size that a step has counted."""
+    if isinstance(action, BindSizes) and action.count is not None and action.limit is not None:
+        counts = dict.fromkeys(action.symbols.values(), action.count)
+        binds = LocalSizes(counts, dict.fromkeys(counts, action.limit))
+        return binding_step(binds, lowering.status).with_nodes((action.value.name,))
+    assert isinstance(action, Step), "an inlined subgraph must consist of steps"
+    return action

@@ -121,6 +121,6 @@ def lower_non_max_suppression(region: LaidOutRegion[Suppression], lowering: Lowe
     return (
         suppression,
         total_step(counts, total),
-        bind_count(config.selected, y.rank, total),
+        bind_count(config.selected, y.rank, total, units * capacity),
         collection_step(segments, counts, y, scores.shape[1]),
     )

@@ -1,6 +1,6 @@
 """NonZero of numbers and bools: coordinates in a buffer that all would fit into, then a copy of as many as there are.
 
-Falls back for scalars, half precision and strings, and in subgraphs, where no sizes are bound.
+Falls back for scalars, half precision and strings.
 """
 
 from __future__ import annotations
@@ -43,6 +43,6 @@ def lower_non_zero(region: LaidOutRegion[CountedValue], lowering: Lowering) -> S
     count = lowering.temporary(DataType.INT64, (1,), f"{region.name}.count")
     return (
         non_zero_step(x, coordinates, count),
-        bind_count(region.config, y.rank, count),
+        bind_count(region.config, y.rank, count, x.num_elements),
         copy_step(replace(coordinates, shape=y.shape), y),
     )

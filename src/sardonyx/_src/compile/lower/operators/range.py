@@ -61,6 +61,8 @@ def match_range(op: BoundNode, scope: Scope) -> Region[Progression] | Region[Com
     if shape is None or dtype is None:
         return None
     counted = counted_value(scope, op.output)
+    if counted is not None and not scope.binds_in_python:
+        return None  # nothing limits the length, for which a subgraph would reserve memory
     if counted is None and start is not None and isinstance(delta, int) and dtype in ARANGE_ELEMENTS:
         return Region("Range", (op.node,), Progression(start, delta), (), (Write(op.output),))
     return match_computed(op, scope, dtype, counted)

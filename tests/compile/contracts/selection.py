@@ -1,4 +1,4 @@
-"""Contracts of steps that count what they select: nonzero elements, and boxes that overlap no better one."""
+"""Contracts of steps that count what they select: nonzero elements, boxes that overlap no better one, and elements of slices."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from compile.contracts.contract import Axes, Contract, row_lengths
 from compile.contracts.trial import Trial
 from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.data_movement.slice_bounds import slice_bounds_step
 from sardonyx._src.compile.kernels.selection.distinct_rows import DistinctRows, distinct_rows_step
 from sardonyx._src.compile.kernels.selection.key_search import KeyTable, key_search_step
 from sardonyx._src.compile.kernels.selection.ngram_counts import NgramTrie, ngram_counts_step
@@ -42,6 +43,20 @@ def non_zero_axes(target: Target) -> Axes:
         "n": range(4 * target.lanes + 2),
         "dtype": ("bool", "float32", "float64", "int8", "int64", "int32"),
     }
+
+
+def slice_bounds(trial: Trial, lengths: tuple[int, ...], step: int, dtype: str) -> Sequence[Step]:
+    """Bounds as Python computes those of its slices."""
+    steps = [step + axis for axis in range(len(lengths))]
+    starts, ends = (np.array([trial.rng.integers(-n - 3, n + 4) for n in lengths], dtype) for _ in range(2))
+    axes = zip(starts.tolist(), ends.tolist(), steps, lengths, strict=True)
+    indices = [range(*slice(*bounds).indices(length)) for *bounds, length in axes]
+    bounds = trial.result(np.array([(rows.start, len(rows)) for rows in indices]), np.int64)
+    return [slice_bounds_step(trial.input(starts), trial.input(ends), lengths, steps, bounds)]
+
+
+def slice_bounds_axes(target: Target) -> Axes:
+    return {"lengths": ((0,), (1,), (7,), (4, 9), (3, 0, 5)), "step": (1, 2, 5), "dtype": ("int32", "int64")}
 
 
 def suppression(
@@ -218,5 +233,6 @@ CONTRACTS = [
     Contract(distinct_rows, distinct_rows_axes),
     Contract(key_search, key_search_axes),
     Contract(non_zero, non_zero_axes),
+    Contract(slice_bounds, slice_bounds_axes),
     Contract(suppression, suppression_axes),
 ]

@@ -34,8 +34,8 @@ import uvloop
 
 import sardonyx as sx
 from measure import FOLDER, commit, machine
-from sardonyx._src.serve.configuration import parse_settings
-from sardonyx._src.serve.service import Service
+from sardonyx._src.serve.service.service import Service
+from sardonyx._src.serve.settings.configuration import parse_settings
 
 PAGE = FOLDER.parent / "docs" / "generated" / "serving_hostile.md"
 CLIENTS = 3

@@ -6,6 +6,8 @@ import re
 from collections.abc import Container, Mapping
 from pathlib import Path
 
+import pytest
+
 import sardonyx._src
 from sardonyx._src import schema
 from source_facts import facts_of
@@ -17,6 +19,9 @@ ORDER = (
 COMPILER_ORDER = (
     "codegen linker executor program llvm kernels prepare partition layouts lower printing".split()
 )  # docs/architecture/compiler.md lists them so
+SERVICE_ORDER = (
+    "protocol batching models settings rest operation grpc service".split()
+)  # docs/architecture/serving.md lists them so
 INDEPENDENT = {"ir", "schema", "proto"}  # do not import one another
 # Modules that need each other's types, as parts of one recursive definition: no order of them says more than any other.
 CIRCLES_OF_TYPES = {
@@ -120,12 +125,13 @@ def test_rooms_import_only_leftwards() -> None:
             )
 
 
-def test_folders_of_the_compiler_import_only_leftwards() -> None:
-    folders = [path for path in (SRC / "compile").iterdir() if path.is_dir() and path.name != "__pycache__"]
-    assert {folder.name for folder in folders} == set(COMPILER_ORDER)
-    prefix = "sardonyx._src.compile."
+@pytest.mark.parametrize(("room", "order"), [("compile", COMPILER_ORDER), ("serve", SERVICE_ORDER)])
+def test_folders_of_a_room_import_only_leftwards(room: str, order: list[str]) -> None:
+    folders = [path for path in (SRC / room).iterdir() if path.is_dir() and path.name != "__pycache__"]
+    assert {folder.name for folder in folders} == set(order)
+    prefix = f"sardonyx._src.{room}."
     for folder in folders:
-        earlier = {*COMPILER_ORDER[: COMPILER_ORDER.index(folder.name) + 1]}
+        earlier = {*order[: order.index(folder.name) + 1]}
         for path in folder.rglob("*.py"):
             names = [name for name in facts_of(path).imports if name.startswith(prefix)]
             later = [name for name in names if name.removeprefix(prefix).split(".")[0] not in earlier]

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sardonyx._src.serve.configuration import parse_settings
-from sardonyx._src.serve.service import Service
+from sardonyx._src.serve.service.service import Service
+from sardonyx._src.serve.settings.configuration import parse_settings
 
 T = TypeVar("T")
 SECONDS = 30.0  # after which a condition is taken never to hold

@@ -24,11 +24,11 @@ from sardonyx._src.serve.grpc.messages import (
 )
 from sardonyx._src.serve.grpc.server import MAX_METADATA, SERVICE
 from sardonyx._src.serve.grpc.wire_codec import encode
+from sardonyx._src.serve.protocol.json_slices import MAX_FIELDS
 from sardonyx._src.serve.rest.application import ACCESS_LOG, MAX_PATH, log_response
 from sardonyx._src.serve.rest.connections import MAX_PIPELINED
-from sardonyx._src.serve.rest.json_slices import MAX_FIELDS
 from sardonyx._src.serve.rest.responses import MAX_ERROR
-from sardonyx._src.serve.service import Service
+from sardonyx._src.serve.service.service import Service
 from serve.running import HttpAnswer, HttpConnection, run_service, wait_until
 
 PAGE = Path(__file__).parents[2] / "docs/architecture/serving.md"

@@ -14,11 +14,11 @@ from uvicorn.server import ServerState
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.serve import executor
-from sardonyx._src.serve.configuration import parse_settings
+from sardonyx._src.serve.models import executor
 from sardonyx._src.serve.rest.connections import LimitedHttpProtocol
 from sardonyx._src.serve.rest.direct_connections import DirectHttpProtocol
-from sardonyx._src.serve.service import Service
+from sardonyx._src.serve.service.service import Service
+from sardonyx._src.serve.settings.configuration import parse_settings
 from serve.repositories import write_scale
 
 PATH = "/v2/models/a/infer"

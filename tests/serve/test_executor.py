@@ -17,11 +17,11 @@ import sardonyx as sx
 from models import parse_model
 from sardonyx._src.errors import InputError
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.serve import executor
-from sardonyx._src.serve.failures import FailureKind, RequestFailure
-from sardonyx._src.serve.model_config import ModelConfig, parse_config
-from sardonyx._src.serve.requests import InferenceRequest, Parameter
-from sardonyx._src.serve.served_model import ServedModel
+from sardonyx._src.serve.models import executor
+from sardonyx._src.serve.models.model_config import ModelConfig, parse_config
+from sardonyx._src.serve.models.served_model import ServedModel
+from sardonyx._src.serve.protocol.failures import FailureKind, RequestFailure
+from sardonyx._src.serve.protocol.requests import InferenceRequest, Parameter
 from serve.running import wait_until
 
 T = TypeVar("T")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sardonyx._src.serve.rest.connections import MAX_PIPELINED
-from sardonyx._src.serve.service import Service
+from sardonyx._src.serve.service.service import Service
 from serve.repositories import write_scale
 from serve.running import HttpConnection, post, run_service
 

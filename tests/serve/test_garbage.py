@@ -6,7 +6,7 @@ import gc
 import weakref
 from pathlib import Path
 
-from sardonyx._src.serve.service import Service
+from sardonyx._src.serve.service.service import Service
 from serve.repositories import write_scale
 from serve.running import run_service, wait_until
 

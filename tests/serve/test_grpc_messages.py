@@ -9,7 +9,6 @@ import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 from sardonyx._src.errors import InputError
-from sardonyx._src.serve.failures import RequestFailure
 from sardonyx._src.serve.grpc.messages import (
     InferInputTensor,
     InferTensorContents,
@@ -18,6 +17,7 @@ from sardonyx._src.serve.grpc.messages import (
 )
 from sardonyx._src.serve.grpc.tensors import decode_inputs
 from sardonyx._src.serve.grpc.wire_codec import decode, encode
+from sardonyx._src.serve.protocol.failures import RequestFailure
 
 # A part of the published protocol, as protobuf's own library reads it.
 TYPES = {

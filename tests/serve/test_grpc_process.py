@@ -13,15 +13,15 @@ import grpc
 import grpc.aio
 import pytest
 
-from sardonyx._src.serve.failures import FailureKind, RequestFailure
 from sardonyx._src.serve.grpc.calls import AnsweredCalls, Call, CallingMethods, Cancel, Reply
 from sardonyx._src.serve.grpc.front_process import GrpcProcess
 from sardonyx._src.serve.grpc.link import PIECE, Bytes, Link
 from sardonyx._src.serve.grpc.messages import ModelInferResponse
 from sardonyx._src.serve.grpc.process import GrpcStart
-from sardonyx._src.serve.held_bytes import HeldBytes
-from sardonyx._src.serve.service import Service
-from sardonyx._src.serve.service_limits import ServiceLimits
+from sardonyx._src.serve.protocol.failures import FailureKind, RequestFailure
+from sardonyx._src.serve.protocol.held_bytes import HeldBytes
+from sardonyx._src.serve.protocol.service_limits import ServiceLimits
+from sardonyx._src.serve.service.service import Service
 from serve.repositories import write_scale
 from serve.running import run_service, wait_until
 from serve.test_grpc_server import Client, request, y_of

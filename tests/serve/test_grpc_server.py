@@ -32,8 +32,8 @@ from sardonyx._src.serve.grpc.messages import (
 from sardonyx._src.serve.grpc.server import SERVICE, GrpcServer
 from sardonyx._src.serve.grpc.service import GrpcInferenceService
 from sardonyx._src.serve.grpc.wire_codec import decode, encode
-from sardonyx._src.serve.repository import ModelRepository
-from sardonyx._src.serve.service_limits import ServiceLimits
+from sardonyx._src.serve.models.repository import ModelRepository
+from sardonyx._src.serve.protocol.service_limits import ServiceLimits
 from serve.repositories import write_scale
 
 T = TypeVar("T")

@@ -11,7 +11,7 @@ import grpc.aio
 import pytest
 
 from sardonyx._src.serve.grpc.messages import EmptyMessage, FlagResponse, ModelInferResponse
-from sardonyx._src.serve.service import Service
+from sardonyx._src.serve.service.service import Service
 from serve.repositories import write_scale
 from serve.running import run_service
 from serve.test_grpc_server import Client, request, y_of

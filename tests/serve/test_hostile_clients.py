@@ -23,7 +23,7 @@ from sardonyx._src.serve.grpc.messages import (
 )
 from sardonyx._src.serve.grpc.server import SERVICE
 from sardonyx._src.serve.grpc.wire_codec import decode, encode
-from sardonyx._src.serve.service import Service
+from sardonyx._src.serve.service.service import Service
 from serve.repositories import write_scale
 from serve.running import HttpConnection, post, run_service, wait_until
 

@@ -16,7 +16,7 @@ import pytest
 import sardonyx as sx
 from models import parse_model
 from sardonyx._src.serve.grpc.server import SERVICE
-from sardonyx._src.serve.service import Service
+from sardonyx._src.serve.service.service import Service
 from serve.running import run_service
 
 MEGABYTE = 1 << 20

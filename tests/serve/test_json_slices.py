@@ -11,11 +11,11 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from sardonyx._src.serve.failures import FailureKind, RequestFailure
-from sardonyx._src.serve.held_bytes import Allowance, HeldBytes
-from sardonyx._src.serve.requests import InferenceRequest
-from sardonyx._src.serve.rest import json_slices
-from sardonyx._src.serve.rest.inference_messages import parse_request
+from sardonyx._src.serve.protocol import json_slices
+from sardonyx._src.serve.protocol.failures import FailureKind, RequestFailure
+from sardonyx._src.serve.protocol.held_bytes import Allowance, HeldBytes
+from sardonyx._src.serve.protocol.inference_messages import parse_request
+from sardonyx._src.serve.protocol.requests import InferenceRequest
 
 TEXTS = [
     '""',

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from sardonyx._src.serve.logs import LOGGERS, configure_logs
-from sardonyx._src.serve.service import Service
+from sardonyx._src.serve.service.service import Service
+from sardonyx._src.serve.settings.logs import LOGGERS, configure_logs
 from serve.repositories import write_scale
 from serve.running import post, run_service
 

@@ -12,15 +12,15 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.routing import Route
 
-from sardonyx._src.serve.failures import RequestFailure
 from sardonyx._src.serve.grpc.messages import EmptyMessage, FlagResponse, ModelInferResponse
 from sardonyx._src.serve.grpc.server import GrpcServer
 from sardonyx._src.serve.grpc.service import GrpcInferenceService
+from sardonyx._src.serve.models.repository import ModelRepository
 from sardonyx._src.serve.operation.metrics import MetricsEndpoint
 from sardonyx._src.serve.operation.snapshots import ProcessSnapshot, take_snapshot
 from sardonyx._src.serve.operation.tracing import RequestTracer, TracedApplication
-from sardonyx._src.serve.repository import ModelRepository
-from sardonyx._src.serve.requests import InferenceRequest
+from sardonyx._src.serve.protocol.failures import RequestFailure
+from sardonyx._src.serve.protocol.requests import InferenceRequest
 from sardonyx._src.serve.rest.application import RestApplication
 from serve.asgi_client import Response, request
 from serve.repositories import write_scale

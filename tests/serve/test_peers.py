@@ -9,10 +9,10 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from sardonyx._src.errors import SardonyxError
-from sardonyx._src.serve.failures import FailureKind, RequestFailure
+from sardonyx._src.serve.models.statistics import ModelStatistics
 from sardonyx._src.serve.operation.snapshots import ModelSnapshot, ProcessSnapshot, retire, sum_models
-from sardonyx._src.serve.processes.peer import Peer, PeerGone
-from sardonyx._src.serve.statistics import ModelStatistics
+from sardonyx._src.serve.protocol.failures import FailureKind, RequestFailure
+from sardonyx._src.serve.service.processes.peer import Peer, PeerGone
 
 
 def with_peers(scenario: Callable[[Peer, Peer], Awaitable[None]]) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sardonyx._src.serve.failures import FailureKind, RequestFailure
-from sardonyx._src.serve.repository import ModelRepository
-from sardonyx._src.serve.requests import InferenceRequest
+from sardonyx._src.serve.models.repository import ModelRepository
+from sardonyx._src.serve.protocol.failures import FailureKind, RequestFailure
+from sardonyx._src.serve.protocol.requests import InferenceRequest
 from serve.repositories import write_scale
 
 X = np.array([[1, 2]], np.float32)

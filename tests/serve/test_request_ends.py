@@ -16,7 +16,7 @@ from models import parse_model
 from sardonyx._src.serve.grpc.messages import InferInputTensor, ModelInferRequest, ModelInferResponse
 from sardonyx._src.serve.grpc.server import SERVICE
 from sardonyx._src.serve.grpc.wire_codec import decode, encode
-from sardonyx._src.serve.service import Service
+from sardonyx._src.serve.service.service import Service
 from serve.running import HttpConnection, post, run_service, wait_until
 
 # The input is the number of iterations.  A run of FOREVER ends when it is ended.

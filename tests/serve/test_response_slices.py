@@ -11,12 +11,12 @@ import pytest
 from numpy.typing import DTypeLike
 
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.serve.failures import FailureKind, RequestFailure
 from sardonyx._src.serve.grpc.service import encode_response
-from sardonyx._src.serve.held_bytes import HeldBytes
-from sardonyx._src.serve.requests import InferenceResponse
+from sardonyx._src.serve.protocol.failures import FailureKind, RequestFailure
+from sardonyx._src.serve.protocol.held_bytes import HeldBytes
+from sardonyx._src.serve.protocol.inference_messages import ALL_JSON, RequestedForm
+from sardonyx._src.serve.protocol.requests import InferenceResponse
 from sardonyx._src.serve.rest import response_messages
-from sardonyx._src.serve.rest.inference_messages import ALL_JSON, RequestedForm
 from sardonyx._src.serve.rest.response_messages import (
     format_in_slices,
     format_response,

@@ -16,9 +16,9 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.serve.repository import ModelRepository
+from sardonyx._src.serve.models.repository import ModelRepository
+from sardonyx._src.serve.protocol.service_limits import ServiceLimits
 from sardonyx._src.serve.rest.application import RestApplication
-from sardonyx._src.serve.service_limits import ServiceLimits
 from serve.asgi_client import Message, Response, request
 
 TYPES: dict[str, tuple[str, list[Any]]] = {

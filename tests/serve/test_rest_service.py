@@ -9,7 +9,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.serve.repository import ModelRepository
+from sardonyx._src.serve.models.repository import ModelRepository
 from sardonyx._src.serve.rest.application import RestApplication
 from serve.asgi_client import Response, request
 from serve.repositories import write_scale

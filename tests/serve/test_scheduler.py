@@ -14,12 +14,12 @@ import pytest
 from sardonyx._src.errors import CancelledError, EvaluationError, InputError, LimitError
 from sardonyx._src.interp.run_control import CancellationToken
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.serve.failures import FailureKind, RequestFailure
-from sardonyx._src.serve.requests import InferenceRequest
-from sardonyx._src.serve.scheduler.batch_run import RunFunction
-from sardonyx._src.serve.scheduler.options import SchedulerOptions, SequenceOptions
-from sardonyx._src.serve.scheduler.scheduler import Scheduler
-from sardonyx._src.serve.statistics import ModelStatistics
+from sardonyx._src.serve.models.scheduler.batch_run import RunFunction
+from sardonyx._src.serve.models.scheduler.options import SchedulerOptions, SequenceOptions
+from sardonyx._src.serve.models.scheduler.scheduler import Scheduler
+from sardonyx._src.serve.models.statistics import ModelStatistics
+from sardonyx._src.serve.protocol.failures import FailureKind, RequestFailure
+from sardonyx._src.serve.protocol.requests import InferenceRequest
 
 X = frozenset({"x"})
 T = TypeVar("T")

@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 
 from sardonyx._src.errors import InputError
-from sardonyx._src.serve.configuration import parse_settings, read_configuration
-from sardonyx._src.serve.service import Service
+from sardonyx._src.serve.service.service import Service
+from sardonyx._src.serve.settings.configuration import parse_settings, read_configuration
 from serve.repositories import write_scale
 
 MESSAGE = {"inputs": [{"name": "x", "datatype": "FP32", "shape": [1, 2], "data": [1, 2]}]}

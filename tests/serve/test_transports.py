@@ -13,10 +13,10 @@ import pytest
 
 from sardonyx._src.cli.verbs import serve as serve_verb
 from sardonyx._src.errors import InputError
-from sardonyx._src.serve.configuration import parse_settings
 from sardonyx._src.serve.grpc.messages import ModelInferResponse
-from sardonyx._src.serve.scheduler.options import SchedulerOptions
-from sardonyx._src.serve.service import Service
+from sardonyx._src.serve.models.scheduler.options import SchedulerOptions
+from sardonyx._src.serve.service.service import Service
+from sardonyx._src.serve.settings.configuration import parse_settings
 from serve.repositories import write_scale
 from serve.test_grpc_server import Client, request, y_of
 

@@ -153,12 +153,12 @@ def add_models(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     try:
-        from sardonyx._src.serve.run import run_service
+        from sardonyx._src.serve.service.run import run_service
     except ImportError as error:
         why = f"`sardonyx serve` needs {error.name}: pip install 'sardonyx[serve]'"
         raise MissingPackage(why, package="sardonyx[serve]") from None
-    from sardonyx._src.serve.configuration import parse_settings
-    from sardonyx._src.serve.logs import configure_logs
+    from sardonyx._src.serve.settings.configuration import parse_settings
+    from sardonyx._src.serve.settings.logs import configure_logs
 
     settings = parse_settings(read_settings(args))
     configure_logs(settings.log)
@@ -168,8 +168,8 @@ def run(args: argparse.Namespace) -> int:
 
 def read_settings(args: argparse.Namespace) -> dict[str, Any]:
     """The settings of the configuration file, and the options, which override them."""
-    from sardonyx._src.serve.configuration import read_configuration
-    from sardonyx._src.serve.model_config import ModelConfig, parse_config
+    from sardonyx._src.serve.models.model_config import ModelConfig, parse_config
+    from sardonyx._src.serve.settings.configuration import read_configuration
 
     values: dict[str, Any] = read_configuration(Path(args.config)) if args.config else {}
     values |= {name: value for name in SETTINGS if (value := getattr(args, name)) is not None}

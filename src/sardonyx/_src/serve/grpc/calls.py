@@ -7,9 +7,9 @@ import itertools
 from dataclasses import dataclass
 from typing import Protocol
 
-from sardonyx._src.serve.failures import RequestFailure
 from sardonyx._src.serve.grpc.link import Bytes, Link
-from sardonyx._src.serve.held_bytes import HeldBytes
+from sardonyx._src.serve.protocol.failures import RequestFailure
+from sardonyx._src.serve.protocol.held_bytes import HeldBytes
 
 
 class GrpcMethods(Protocol):

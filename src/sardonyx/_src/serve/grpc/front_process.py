@@ -14,9 +14,9 @@ from typing import Protocol
 from sardonyx._src.serve.grpc.calls import AnsweredCalls, Call, Cancel, GrpcMethods
 from sardonyx._src.serve.grpc.link import Bytes, Link
 from sardonyx._src.serve.grpc.process import GrpcStart, ListenAddress, Listening, Stop, open_server
-from sardonyx._src.serve.held_bytes import HeldBytes
-from sardonyx._src.serve.python_process import start_python
-from sardonyx._src.serve.settings import ServiceSettings
+from sardonyx._src.serve.operation.python_process import start_python
+from sardonyx._src.serve.protocol.held_bytes import HeldBytes
+from sardonyx._src.serve.settings.service_settings import ServiceSettings
 
 LOG = logging.getLogger("sardonyx.serve")
 RESTART_SECONDS = 0.5  # between the end of a process and the start of the next one

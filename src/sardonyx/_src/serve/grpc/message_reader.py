@@ -6,8 +6,8 @@ import asyncio
 
 import grpc.aio
 
-from sardonyx._src.serve.failures import FailureKind, RequestFailure
-from sardonyx._src.serve.service_limits import ServiceLimits
+from sardonyx._src.serve.protocol.failures import FailureKind, RequestFailure
+from sardonyx._src.serve.protocol.service_limits import ServiceLimits
 
 SLOW_SECONDS = 1.0  # after which a message that is still being received makes room for others
 

@@ -17,7 +17,7 @@ from sardonyx._src.serve.grpc.wire_codec import (
     repeated,
     scalar,
 )
-from sardonyx._src.serve.requests import Parameter
+from sardonyx._src.serve.protocol.requests import Parameter
 
 
 @dataclass(slots=True)

@@ -11,14 +11,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from sardonyx._src.serve.event_loop import new_loop
 from sardonyx._src.serve.grpc.calls import CallingMethods, GrpcMethods, Reply
 from sardonyx._src.serve.grpc.link import Bytes, Link
 from sardonyx._src.serve.grpc.server import GrpcServer
-from sardonyx._src.serve.held_bytes import HeldBytes
-from sardonyx._src.serve.logs import LogForm, configure_logs
+from sardonyx._src.serve.operation.event_loop import new_loop
 from sardonyx._src.serve.operation.tracing import open_tracer
-from sardonyx._src.serve.service_limits import ServiceLimits
+from sardonyx._src.serve.protocol.held_bytes import HeldBytes
+from sardonyx._src.serve.protocol.service_limits import ServiceLimits
+from sardonyx._src.serve.settings.logs import LogForm, configure_logs
 
 
 @dataclass(frozen=True, slots=True)

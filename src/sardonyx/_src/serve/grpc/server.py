@@ -14,15 +14,15 @@ from typing import NoReturn
 import grpc
 import grpc.aio
 
-from sardonyx._src.serve.failures import FailureKind, RequestFailure, internal_failure
 from sardonyx._src.serve.grpc.calls import GrpcMethods
 from sardonyx._src.serve.grpc.link import Bytes
 from sardonyx._src.serve.grpc.message_reader import MessageReader
 from sardonyx._src.serve.grpc.messages import ModelStreamInferResponse
 from sardonyx._src.serve.grpc.wire_codec import encode
-from sardonyx._src.serve.held_bytes import RETRY_SECONDS, HeldBytes
 from sardonyx._src.serve.operation.tracing import RequestTracer
-from sardonyx._src.serve.service_limits import ServiceLimits
+from sardonyx._src.serve.protocol.failures import FailureKind, RequestFailure, internal_failure
+from sardonyx._src.serve.protocol.held_bytes import RETRY_SECONDS, HeldBytes
+from sardonyx._src.serve.protocol.service_limits import ServiceLimits
 
 ACCESS_LOG = logging.getLogger("sardonyx.serve.access")
 STATUS_NAMES = {code.value[0]: code.name for code in grpc.StatusCode}

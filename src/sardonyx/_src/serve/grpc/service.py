@@ -11,16 +11,6 @@ from typing import TypeVar, cast
 
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
-from sardonyx._src.serve.binary_data import encode_pieces
-from sardonyx._src.serve.codec_threads import CodecThreads, yield_interpreter
-from sardonyx._src.serve.datatypes import DATATYPES
-from sardonyx._src.serve.failures import (
-    FailureKind,
-    RequestFailure,
-    failure_of,
-    internal_failure,
-    log_internal,
-)
 from sardonyx._src.serve.grpc.link import Bytes
 from sardonyx._src.serve.grpc.messages import (
     EmptyMessage,
@@ -41,12 +31,22 @@ from sardonyx._src.serve.grpc.messages import (
 )
 from sardonyx._src.serve.grpc.tensors import decode_inputs
 from sardonyx._src.serve.grpc.wire_codec import MAX_FIELDS, decode, encode
-from sardonyx._src.serve.held_bytes import Allowance, HeldBytes
-from sardonyx._src.serve.metadata import EXTENSIONS, PLATFORM, TensorMetadata
-from sardonyx._src.serve.repository import ModelRepository
-from sardonyx._src.serve.request_parameters import deadline_of, integer_of, parse_parameters
-from sardonyx._src.serve.requests import InferenceRequest, InferenceResponse
-from sardonyx._src.serve.service_limits import ServiceLimits
+from sardonyx._src.serve.models.metadata import EXTENSIONS, PLATFORM, TensorMetadata
+from sardonyx._src.serve.models.repository import ModelRepository
+from sardonyx._src.serve.protocol.binary_data import encode_pieces
+from sardonyx._src.serve.protocol.codec_threads import CodecThreads, yield_interpreter
+from sardonyx._src.serve.protocol.datatypes import DATATYPES
+from sardonyx._src.serve.protocol.failures import (
+    FailureKind,
+    RequestFailure,
+    failure_of,
+    internal_failure,
+    log_internal,
+)
+from sardonyx._src.serve.protocol.held_bytes import Allowance, HeldBytes
+from sardonyx._src.serve.protocol.request_parameters import deadline_of, integer_of, parse_parameters
+from sardonyx._src.serve.protocol.requests import InferenceRequest, InferenceResponse
+from sardonyx._src.serve.protocol.service_limits import ServiceLimits
 
 M = TypeVar("M")
 SHORT = 64 << 10  # bytes of a message that is decoded or encoded on the event loop

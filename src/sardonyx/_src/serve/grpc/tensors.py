@@ -9,12 +9,12 @@ import numpy as np
 from sardonyx._src.arguments import shown
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.serve.binary_data import STRING_BYTES, decode_tensor
-from sardonyx._src.serve.datatypes import ELEMENT_TYPES
-from sardonyx._src.serve.failures import FailureKind, RequestFailure
 from sardonyx._src.serve.grpc.messages import InferInputTensor, InferTensorContents
-from sardonyx._src.serve.held_bytes import Allowance
-from sardonyx._src.serve.tensor_shapes import check_count, check_shape
+from sardonyx._src.serve.protocol.binary_data import STRING_BYTES, decode_tensor
+from sardonyx._src.serve.protocol.datatypes import ELEMENT_TYPES
+from sardonyx._src.serve.protocol.failures import FailureKind, RequestFailure
+from sardonyx._src.serve.protocol.held_bytes import Allowance
+from sardonyx._src.serve.protocol.tensor_shapes import check_count, check_shape
 from sardonyx._src.suggestions import did_you_mean
 
 # FP16 and BF16 have no field: they need raw contents.

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sardonyx._src.errors import InputError
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.serve.codec_threads import yield_interpreter
+from sardonyx._src.serve.protocol.codec_threads import yield_interpreter
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

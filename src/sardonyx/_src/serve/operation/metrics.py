@@ -11,9 +11,9 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 from starlette.types import Receive, Scope, Send
 
+from sardonyx._src.serve.models.statistics import Histogram, ModelStatistics
 from sardonyx._src.serve.operation.snapshots import ProcessSnapshot, sum_models
 from sardonyx._src.serve.rest.responses import HttpResponse, send_response
-from sardonyx._src.serve.statistics import Histogram, ModelStatistics
 
 LABELS = ("model", "version")
 HISTOGRAMS = {

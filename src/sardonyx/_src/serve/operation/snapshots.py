@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from prometheus_client import ProcessCollector
 from prometheus_client.core import Metric
 
-from sardonyx._src.serve.repository import ModelRepository
-from sardonyx._src.serve.statistics import ModelStatistics
+from sardonyx._src.serve.models.repository import ModelRepository
+from sardonyx._src.serve.models.statistics import ModelStatistics
 
 
 @dataclass(frozen=True, slots=True)

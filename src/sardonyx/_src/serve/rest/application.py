@@ -11,17 +11,17 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sardonyx._src.serve.codec_threads import CodecThreads
-from sardonyx._src.serve.failures import FailureKind, RequestFailure, internal_failure, log_internal
-from sardonyx._src.serve.held_bytes import HeldBytes
-from sardonyx._src.serve.repository import ModelRepository
+from sardonyx._src.serve.models.repository import ModelRepository
+from sardonyx._src.serve.protocol.codec_threads import CodecThreads
+from sardonyx._src.serve.protocol.failures import FailureKind, RequestFailure, internal_failure, log_internal
+from sardonyx._src.serve.protocol.held_bytes import HeldBytes
+from sardonyx._src.serve.protocol.json_slices import MAX_FIELDS
+from sardonyx._src.serve.protocol.service_limits import ServiceLimits
 from sardonyx._src.serve.rest.bodies import BodyReader, ClientGone, header_value
 from sardonyx._src.serve.rest.direct_inference import DirectInference
 from sardonyx._src.serve.rest.inference import InferenceEndpoint
-from sardonyx._src.serve.rest.json_slices import MAX_FIELDS
 from sardonyx._src.serve.rest.metadata import MetadataEndpoints, RepositoryEndpoints
 from sardonyx._src.serve.rest.responses import error_response, failure_response, send_response
-from sardonyx._src.serve.service_limits import ServiceLimits
 
 ACCESS_LOG = logging.getLogger("sardonyx.serve.access")
 MAX_PATH = 200  # characters of a path that is shown

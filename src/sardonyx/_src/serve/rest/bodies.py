@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from starlette.types import Message, Receive
 
-from sardonyx._src.serve.failures import FailureKind, RequestFailure
-from sardonyx._src.serve.held_bytes import HeldBytes
+from sardonyx._src.serve.protocol.failures import FailureKind, RequestFailure
+from sardonyx._src.serve.protocol.held_bytes import HeldBytes
 
 Headers = Iterable[tuple[bytes, bytes]]
 

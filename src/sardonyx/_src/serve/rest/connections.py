@@ -16,8 +16,8 @@ import uvicorn
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from sardonyx._src.serve.protocol.service_limits import ServiceLimits
 from sardonyx._src.serve.rest.direct_inference import DirectInference
-from sardonyx._src.serve.service_limits import ServiceLimits
 
 MAX_PIPELINED = 64  # requests of a connection that wait for the response to an earlier one
 PARSED = 16 << 10  # bytes after which the limit is compared

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from sardonyx._src.serve.failures import RequestFailure
+from sardonyx._src.serve.protocol.failures import RequestFailure
 from sardonyx._src.serve.rest.connections import LimitedHttpProtocol
 from sardonyx._src.serve.rest.direct_inference import DirectInference, DirectRequest
 from sardonyx._src.serve.rest.responses import HttpResponse

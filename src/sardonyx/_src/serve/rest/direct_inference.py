@@ -10,11 +10,13 @@ import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sardonyx._src.serve.failures import RequestFailure, internal_failure, log_internal
-from sardonyx._src.serve.held_bytes import HeldBytes
-from sardonyx._src.serve.repository import ModelRepository
+from sardonyx._src.serve.models.repository import ModelRepository
+from sardonyx._src.serve.models.served_model import ServedModel
+from sardonyx._src.serve.protocol.failures import RequestFailure, internal_failure, log_internal
+from sardonyx._src.serve.protocol.held_bytes import HeldBytes
+from sardonyx._src.serve.protocol.inference_messages import is_short, parse_request
+from sardonyx._src.serve.protocol.service_limits import ServiceLimits
 from sardonyx._src.serve.rest.inference import HEADER_LENGTH, json_length
-from sardonyx._src.serve.rest.inference_messages import is_short, parse_request
 from sardonyx._src.serve.rest.response_messages import format_response, is_short_response
 from sardonyx._src.serve.rest.responses import (
     HttpResponse,
@@ -22,8 +24,6 @@ from sardonyx._src.serve.rest.responses import (
     failure_response,
     inference_response,
 )
-from sardonyx._src.serve.served_model import ServedModel
-from sardonyx._src.serve.service_limits import ServiceLimits
 
 MAX_BODY = 1 << 20  # bytes of a body; larger ones take long to parse
 MAX_ROUTES = 1024

@@ -8,25 +8,25 @@ from collections.abc import Iterable
 from starlette.types import Receive, Scope, Send
 
 from sardonyx._src.arguments import shown
-from sardonyx._src.serve.codec_threads import CodecThreads
-from sardonyx._src.serve.failures import FailureKind, RequestFailure
-from sardonyx._src.serve.held_bytes import Allowance, HeldBytes
-from sardonyx._src.serve.repository import ModelRepository
-from sardonyx._src.serve.requests import InferenceRequest, InferenceResponse
-from sardonyx._src.serve.rest.bodies import BodyReader, ClientGone, header_value
-from sardonyx._src.serve.rest.inference_messages import (
+from sardonyx._src.serve.models.repository import ModelRepository
+from sardonyx._src.serve.models.served_model import ServedModel
+from sardonyx._src.serve.protocol.codec_threads import CodecThreads
+from sardonyx._src.serve.protocol.failures import FailureKind, RequestFailure
+from sardonyx._src.serve.protocol.held_bytes import Allowance, HeldBytes
+from sardonyx._src.serve.protocol.inference_messages import (
     RequestedForm,
     is_short,
     parse_request,
 )
+from sardonyx._src.serve.protocol.requests import InferenceRequest, InferenceResponse
+from sardonyx._src.serve.protocol.service_limits import ServiceLimits
+from sardonyx._src.serve.rest.bodies import BodyReader, ClientGone, header_value
 from sardonyx._src.serve.rest.response_messages import (
     format_in_slices,
     format_response,
     is_short_response,
 )
 from sardonyx._src.serve.rest.responses import inference_response, send_response
-from sardonyx._src.serve.served_model import ServedModel
-from sardonyx._src.serve.service_limits import ServiceLimits
 
 DECODED = "limits.decoded: the tensors of a request that are not binary numbers"
 RESPONSE = "limits.response: a response"

@@ -7,13 +7,13 @@ from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
-from sardonyx._src.serve.failures import FailureKind, RequestFailure
-from sardonyx._src.serve.metadata import EXTENSIONS, PLATFORM, TensorMetadata
-from sardonyx._src.serve.repository import ModelRepository
+from sardonyx._src.serve.models.metadata import EXTENSIONS, PLATFORM, TensorMetadata
+from sardonyx._src.serve.models.repository import ModelRepository
+from sardonyx._src.serve.models.served_model import ServedModel
+from sardonyx._src.serve.protocol.failures import FailureKind, RequestFailure
+from sardonyx._src.serve.protocol.json_text import parse_object
 from sardonyx._src.serve.rest.bodies import BodyReader
-from sardonyx._src.serve.rest.json_text import parse_object
 from sardonyx._src.serve.rest.responses import send_json
-from sardonyx._src.serve.served_model import ServedModel
 
 
 class MetadataEndpoints:

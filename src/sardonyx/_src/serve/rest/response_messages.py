@@ -12,14 +12,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.serve.binary_data import encode_pieces
-from sardonyx._src.serve.codec_threads import yield_interpreter
-from sardonyx._src.serve.datatypes import datatype_of
-from sardonyx._src.serve.held_bytes import Allowance
-from sardonyx._src.serve.requests import InferenceResponse
-from sardonyx._src.serve.rest.inference_messages import RequestedForm
-from sardonyx._src.serve.rest.json_data import json_elements
-from sardonyx._src.serve.rest.json_text import format_json
+from sardonyx._src.serve.protocol.binary_data import encode_pieces
+from sardonyx._src.serve.protocol.codec_threads import yield_interpreter
+from sardonyx._src.serve.protocol.datatypes import datatype_of
+from sardonyx._src.serve.protocol.held_bytes import Allowance
+from sardonyx._src.serve.protocol.inference_messages import RequestedForm
+from sardonyx._src.serve.protocol.json_data import json_elements
+from sardonyx._src.serve.protocol.json_text import format_json
+from sardonyx._src.serve.protocol.requests import InferenceResponse
 from sardonyx._src.serve.rest.responses import Part
 
 SLICE = 1 << 13  # elements that are encoded at once

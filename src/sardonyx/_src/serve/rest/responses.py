@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from starlette.types import Send
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
-from sardonyx._src.serve.failures import FailureKind, RequestFailure
+from sardonyx._src.serve.protocol.failures import FailureKind, RequestFailure
+from sardonyx._src.serve.protocol.json_text import format_json
 from sardonyx._src.serve.rest.bodies import BodyRefused
-from sardonyx._src.serve.rest.json_text import format_json
 
 STATUS = {
     FailureKind.NOT_FOUND: 404,

@@ -1,0 +1,1 @@
+"""Served models: repositories and their files, sessions, queues and batches, states of sequences."""

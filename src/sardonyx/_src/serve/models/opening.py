@@ -1,0 +1,75 @@
+"""Opening of served models: a session, warmed up until its first request takes no longer than later ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+
+from sardonyx._src.arguments import shown
+from sardonyx._src.errors import EvaluationError, InputError
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.measure.feeds import clamp_integers
+from sardonyx._src.measure.random_feeds import random_feeds
+from sardonyx._src.runtime.session import Session, release_model
+from sardonyx._src.serve.models.garbage import end_exemption
+from sardonyx._src.serve.models.model_config import ModelConfig, object_of
+from sardonyx._src.serve.models.served_model import ServedModel
+from sardonyx._src.serve.models.statistics import ModelStatistics
+from sardonyx._src.serve.protocol.failures import RequestFailure
+from sardonyx._src.serve.protocol.inference_messages import parse_inputs
+
+
+def open_model(
+    name: str, version: str, path: Path, config: ModelConfig, statistics: ModelStatistics | None = None
+) -> ServedModel:
+    """A model that is ready for requests.  May take minutes; called in a thread.
+
+    statistics: those of the version so far.
+    Raises what `Session` raises, and InputError for a model that cannot be served or a warm-up that fails.
+    """
+    session = Session(path, engine=config.engine, threads=config.threads, limits=config.limits)
+    model = ServedModel(name, version, session, config, statistics)
+    for entry in config.warm_up or ({"sizes": {}},):
+        warm_up(model, entry, is_required=bool(config.warm_up))
+    release_model(session)  # which was read for the proof that rows are independent
+    end_exemption()
+    return model
+
+
+def warm_up(model: ServedModel, entry: object, *, is_required: bool) -> None:
+    """Runs the model on configured or generated inputs.
+
+    Generated inputs may be invalid to the model, as an index out of range: that fails only if `is_required`.
+    """
+    settings = object_of("an entry of warm_up", entry)
+    try:
+        model.executor.warm_up(
+            parse_inputs(settings["inputs"], memoryview(b""))
+            if "inputs" in settings
+            else generate_inputs(model, settings.get("sizes", {}))
+        )
+    except (EvaluationError, InputError, RequestFailure) as error:
+        if is_required:
+            raise InputError(
+                f"the warm-up of model {model.name!r} failed: {error}", name="warm_up"
+            ) from error
+
+
+def generate_inputs(model: ServedModel, sizes: object) -> dict[str, Array]:
+    """Random inputs with these lengths of dimension variables; InputError for lengths that the model cannot have."""
+    lengths = object_of("sizes", sizes)
+    for name, length in lengths.items():
+        if type(length) is not int or not 0 <= length < 1 << 31:
+            raise InputError(f"sizes[{name!r}] must be a length >= 0; got {shown(length)}", name="sizes")
+    feeds = random_feeds(model.session.inputs, {}, 0, cast("Mapping[str, int]", lengths)).values
+    return {name: array_of(value) for name, value in feeds.items()}
+
+
+def array_of(value: object) -> Array:
+    """A generated input as requests have it."""
+    if isinstance(value, str):
+        return np.array(value, object)
+    return np.asarray(clamp_integers(value))

@@ -1,0 +1,1 @@
+"""A service: repository and transports, in one process or in several."""

@@ -1,0 +1,1 @@
+"""Settings of a service, and where they come from."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hmac
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -20,6 +19,7 @@ from sardonyx._src.serve.grpc.message_reader import MessageReader
 from sardonyx._src.serve.grpc.messages import ModelStreamInferResponse
 from sardonyx._src.serve.grpc.wire_codec import encode
 from sardonyx._src.serve.operation.tracing import RequestTracer
+from sardonyx._src.serve.protocol.authorization import Authorization
 from sardonyx._src.serve.protocol.failures import FailureKind, RequestFailure, internal_failure
 from sardonyx._src.serve.protocol.held_bytes import RETRY_SECONDS, HeldBytes
 from sardonyx._src.serve.protocol.service_limits import ServiceLimits
@@ -76,7 +76,7 @@ class GrpcServer:
     ) -> None:
         self._tracer, self._access_log = tracer, access_log
         self._service, self._limits = service, limits or ServiceLimits()
-        self._expected = f"Bearer {token}" if token else ""
+        self._authorization = Authorization(token)
         self._held = held or HeldBytes(self._limits.held)
         self._reader = MessageReader(self._limits)
         self._streams = 0
@@ -202,16 +202,13 @@ class GrpcServer:
 
     def _authorize(self, context: grpc.aio.ServicerContext) -> None:
         """Raises RequestFailure for a call without the token."""
-        if not self._expected:
+        if not self._authorization.is_required:
             return
         values = [value for name, value in context.invocation_metadata() or () if name == "authorization"]
         if len(values) > 1:
             why = f"the metadata authorization must occur once; got {len(values)}"
             raise RequestFailure(FailureKind.INVALID, why)
-        given = values[0].encode() if values and isinstance(values[0], str) else b""
-        if not hmac.compare_digest(given, self._expected.encode()):
-            why = "the token of this service is required (authorization: Bearer)"
-            raise RequestFailure(FailureKind.UNAUTHENTICATED, why)
+        self._authorization.check(values[0].encode() if values and isinstance(values[0], str) else None)
 
 
 def log_call(name: str, context: grpc.aio.ServicerContext, seconds: float) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 import logging
 import time
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sardonyx._src.serve.models.repository import ModelRepository
+from sardonyx._src.serve.protocol.authorization import Authorization
 from sardonyx._src.serve.protocol.codec_threads import CodecThreads
 from sardonyx._src.serve.protocol.failures import FailureKind, RequestFailure, internal_failure, log_internal
 from sardonyx._src.serve.protocol.held_bytes import HeldBytes
@@ -53,8 +53,8 @@ class RestApplication:
         held = self.held = HeldBytes(limits.held)
         self.threads = CodecThreads()
         bodies = BodyReader(min(limits.body, MAX_FIELDS), held)
-        self._expected = f"Bearer {token}".encode() if token else b""
-        self.direct = DirectInference(repository, limits, held, self._expected)
+        self._authorization = Authorization(token)
+        self.direct = DirectInference(repository, limits, held, self._authorization)
         self._access_log = access_log
         infer = InferenceEndpoint(repository, limits, held, self.threads)
         metadata = MetadataEndpoints(repository, version)
@@ -82,8 +82,8 @@ class RestApplication:
         if self._access_log:
             send = log_response(scope, send)
         try:
-            if self._expected and scope["path"] not in OPEN_PATHS:
-                self._authorize(scope)
+            if self._authorization.is_required and scope["path"] not in OPEN_PATHS:
+                self._authorization.check(header_value(scope["headers"], b"authorization"))
             scope["app"] = self  # wrong methods are then exceptions, which become JSON
             await self._router(scope, receive, send)
         except RequestFailure as failure:
@@ -96,14 +96,6 @@ class RestApplication:
             pass
         except Exception as error:  # noqa: BLE001 (it is logged)
             await send_response(send, failure_response(internal_failure(described(scope), error)))
-
-    def _authorize(self, scope: Scope) -> None:
-        """Raises RequestFailure for a request without the token, and for one that states two."""
-        given = header_value(scope["headers"], b"authorization") or b""
-        if not hmac.compare_digest(given, self._expected):
-            raise RequestFailure(
-                FailureKind.UNAUTHENTICATED, "the token of this service is required (Authorization: Bearer)"
-            )
 
 
 class Endpoint:

@@ -6,12 +6,12 @@ Connections ask here first (`DirectHttpProtocol`); what is declined goes to the 
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sardonyx._src.serve.models.repository import ModelRepository
 from sardonyx._src.serve.models.served_model import ServedModel
+from sardonyx._src.serve.protocol.authorization import Authorization
 from sardonyx._src.serve.protocol.failures import RequestFailure, internal_failure, log_internal
 from sardonyx._src.serve.protocol.held_bytes import HeldBytes
 from sardonyx._src.serve.protocol.inference_messages import is_short, parse_request
@@ -65,9 +65,13 @@ class DirectInference:
     """Accepts and answers requests in callbacks of connections, without tasks.  All methods are called on the event loop."""
 
     def __init__(
-        self, repository: ModelRepository, limits: ServiceLimits, held: HeldBytes, authorization: bytes
+        self,
+        repository: ModelRepository,
+        limits: ServiceLimits,
+        held: HeldBytes,
+        authorization: Authorization,
     ) -> None:
-        """held: of all transports.  authorization: the value that the header must have; b"": any."""
+        """held: of all transports."""
         self._repository, self.held, self.writer = repository, held, ResponseWriter()
         self._max_body, self._max_json = min(MAX_BODY, limits.body), limits.json
         self._authorization = authorization
@@ -90,9 +94,8 @@ class DirectInference:
                 has_binary += 1
             elif name == b"authorization":
                 given = value if given is None else REPEATED
-        is_authorized = not self._authorization or hmac.compare_digest(given or b"", self._authorization)
         is_bounded = 0 <= length <= self._max_body and self.held.count + length <= self.held.limit
-        if not is_authorized or not is_bounded or has_binary > 1:
+        if not self._authorization.admits(given) or not is_bounded or has_binary > 1:
             return None
         return DirectRequest(route, headers, length, bool(has_binary))
 

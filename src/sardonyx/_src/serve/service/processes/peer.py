@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import logging
 import pickle
 import socket
 import struct
@@ -15,9 +14,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from sardonyx._src.errors import SardonyxError
-from sardonyx._src.serve.protocol.failures import FailureKind, RequestFailure
+from sardonyx._src.serve.protocol.failures import internal_failure
 
-LOG = logging.getLogger("sardonyx.serve")
 LENGTH = struct.Struct("<Q")
 Handler = Callable[[str, object], Awaitable[object]]
 
@@ -106,10 +104,8 @@ class Peer:
             reply = PeerReply(request.number, await self._handle(request.action, request.argument))
         except (SardonyxError, OSError) as error:
             reply = PeerReply(request.number, error=error)
-        except Exception:
-            LOG.exception("%s failed", request.action)
-            why = "internal error; the log of the service has its cause"
-            reply = PeerReply(request.number, error=RequestFailure(FailureKind.INTERNAL, why))
+        except Exception as error:  # noqa: BLE001 (it is logged)
+            reply = PeerReply(request.number, error=internal_failure(request.action, error))
         if not self._is_gone:
             self._send(reply)
 

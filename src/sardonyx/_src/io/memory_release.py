@@ -11,7 +11,8 @@ import numpy as np
 
 from sardonyx._src.ir.tensors import Array, RawStorage, Tensor
 
-M_MMAP_THRESHOLD = -3  # of mallopt
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of mallopt
+RETAINED_BLOCKS = 4  # at the end of the heap, for further use
 
 
 def release_pages(array: Array) -> None:
@@ -68,6 +69,7 @@ def map_large_blocks(nbytes: int) -> None:
         set_option = getattr(ctypes.CDLL(None), "mallopt", None)
         if set_option is not None:
             set_option(M_MMAP_THRESHOLD, nbytes)
+            set_option(M_TRIM_THRESHOLD, RETAINED_BLOCKS * nbytes)  # which would be 128 KiB from then on
 
 
 def trim_heap() -> None:

@@ -90,7 +90,7 @@ def read_protobuf(data: bytes) -> dict[str, Array]:
 
 def write_ours(arrays: dict[str, Array]) -> bytes:
     outputs = [InferOutputTensor(name, "FP32", list(array.shape)) for name, array in arrays.items()]
-    contents = [memoryview(np.ascontiguousarray(array)).cast("B") for array in arrays.values()]
+    contents: list[bytes | memoryview] = [array.reshape(-1).view(np.uint8).data for array in arrays.values()]
     return encode(ModelInferResponse("model", "1", "7", {}, outputs, contents))
 
 
@@ -105,12 +105,13 @@ def write_protobuf(arrays: dict[str, Array]) -> bytes:
 def cases() -> dict[str, list[Work]]:
     """Ours and protobuf's work, by what it does; both give the same."""
     result: dict[str, list[Work]] = {}
-    for title, shapes in {
+    tensors: dict[str, list[tuple[int, ...]]] = {
         "1 tensor of 16 numbers": [(1, 16)],
         "20 tensors of 16 numbers": [(1, 16)] * 20,
         "an image, 600 KB": [(1, 3, 224, 224)],
         "a batch of images, 19 MB": [(32, 3, 224, 224)],
-    }.items():
+    }
+    for title, shapes in tensors.items():
         arrays = {
             f"x{i}": np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
             for i, shape in enumerate(shapes)

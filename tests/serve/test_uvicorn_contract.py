@@ -60,7 +60,7 @@ def test_every_overridden_method_is_listed(ours: type) -> None:
 
 def test_attributes_of_connections_and_requests() -> None:
     async def run() -> None:
-        config = uvicorn.Config(lambda *args: None, http=httptools_impl.HttpToolsProtocol)  # type: ignore[arg-type]
+        config = uvicorn.Config(lambda *args: None, http=httptools_impl.HttpToolsProtocol)
         config.load()
         connection = httptools_impl.HttpToolsProtocol(config, ServerState(), {}, asyncio.get_running_loop())
         attributes = {*vars(connection), *vars(type(connection))}
@@ -91,5 +91,5 @@ def test_methods_of_servers() -> None:
         "shutdown": ["self", "sockets"],
     }.items():
         assert list(inspect.signature(getattr(uvicorn.Server, name)).parameters) == parameters
-    state = vars(uvicorn.Server(uvicorn.Config(lambda *args: None)))  # type: ignore[arg-type]
+    state = vars(uvicorn.Server(uvicorn.Config(lambda *args: None)))
     assert state.keys() >= {"should_exit", "force_exit"}

@@ -1,4 +1,4 @@
-"""LinearAttention runs natively as a kernel, in half precision as the body that defines it, as does FlexAttention."""
+"""LinearAttention runs natively as a kernel; other types of it, of Attention, and FlexAttention as the bodies that define them."""
 
 from __future__ import annotations
 
@@ -85,6 +85,31 @@ def test_linear_attention_is_one_step() -> None:
 def test_rows_of_open_size_are_left_to_the_reference_kernel() -> None:
     text = linear_attention("gated", "16 8 6", past=False, decay="K")
     assert_engines_agree(text, linear_feeds("gated", 2, 3, past=False, decay=2), fallbacks=1)
+
+
+@pytest.mark.parametrize(
+    ("heads", "options", "mask"),
+    [
+        (4, "", ""),
+        (2, "is_causal = 1, scale = 0.3", ""),
+        (1, "softcap = 2.0", ", double[L,S] m"),
+        (2, "is_causal = 1", ", bool[N,4,L,S] m"),
+    ],
+)
+def test_attention_in_float64(heads: int, options: str, mask: str) -> None:
+    text = (
+        f"g (double[N,4,L,8] q, double[N,{heads},S,8] k, double[N,{heads},S,5] v{mask}) => (double[N,4,L,5] y) "
+        f"{{ y = Attention <{options}> (q, k, v{', m' if mask else ''}) }}"
+    ).replace("<>", "")
+    for n, length, keys in ((1, 1, 1), (2, 7, 17)):
+        feeds = {"q": draw(n, 4, length, 8), "k": draw(n, heads, keys, 8), "v": draw(n, heads, keys, 5)}
+        feeds = {name: array.astype(np.float64) * 1.1 for name, array in feeds.items()}
+        if "double" in mask:
+            feeds["m"] = draw(length, keys).astype(np.float64)
+        elif mask:
+            feeds["m"] = draw(n, 4, length, keys) > -0.3
+            feeds["m"][..., 0] = True
+        assert_engines_agree(text, feeds)
 
 
 def flex_attention(dtype: str, heads: int, kv_heads: int, attributes: str) -> str:

@@ -55,6 +55,11 @@ def test_keys_with_heads_after_the_sequence_are_transposed() -> None:
     assert_becomes(text, after, PASS, opset=23)
 
 
+def test_attention_in_float64_is_kept() -> None:
+    text = attention("a = Mul(s, c)").replace("float", "double")
+    assert_unchanged(text, PASS, opset=23)
+
+
 def test_a_mask_that_may_hide_every_key_is_kept() -> None:
     inputs = f"{INPUTS}, float[3,5] m"
     assert_unchanged(attention("b = Mul(s, c) a = Add(b, m)", inputs=inputs), PASS, opset=23)

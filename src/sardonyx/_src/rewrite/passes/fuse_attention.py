@@ -7,13 +7,14 @@ Before:  g (float[1,2,3,4] q, float[1,2,5,4] k, float[1,2,5,6] v) => (float[] y)
          }
 After:   g (float[1,2,3,4] q, float[1,2,5,4] k, float[1,2,5,6] v) => (float[] y) { y = Attention<scale = 0.5>(q, k, v) }
 Keeps:   intermediate values with other uses; masks that may hide all keys of a query, for which Attention returns
-         zeros; results up to rounding.
+         zeros; attention in float64, which few kernels have; results up to rounding.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.types import Shape
 from sardonyx._src.rewrite.api import rewrite
@@ -31,7 +32,9 @@ def fuse_attention(node: Node, edit: Edit) -> bool:
     if node.graph is None or not edit.can_insert("Attention", node.graph):
         return False
     for attention in find_attention(node, edit):
-        if (attention.mask is None or is_finite(attention.mask, edit)) and shapes_agree(edit, attention):
+        is_double = (type_ := edit.type(attention.queries)) is not None and type_.dtype is DataType.DOUBLE
+        has_finite_mask = attention.mask is None or is_finite(attention.mask, edit)
+        if has_finite_mask and not is_double and shapes_agree(edit, attention):
             return replace_by_attention(node, attention, edit)
     return False
 

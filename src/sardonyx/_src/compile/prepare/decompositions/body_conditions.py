@@ -68,11 +68,11 @@ def invalidate_negative_classes(node: Node, edit: Edit, dtype: DataType) -> None
 
 
 def has_precise_softmax(node: Node, edit: Edit) -> bool:
-    """Attention with a precision that its kernels do not have; inference compares the sizes, but not lengths and masks of few keys."""
+    """Attention in float64, or with a precision that its kernels do not have; inference compares the sizes, but not lengths and masks of few keys."""
     precision = edit.attributes(node).get("softmax_precision")
     q, mask, *others = (node.inputs[i] if i < len(node.inputs) else None for i in (0, 3, 4, 6))
     type_ = edit.type(q)
-    if type_ is None or type_.dtype is DataType.DOUBLE or precision in (None, DataType.FLOAT):
+    if type_ is None or (type_.dtype is not DataType.DOUBLE and precision in (None, DataType.FLOAT)):
         return False
     if any(value is not None for value in others) or any(
         value is not None and edit.rank(value) is None for value in node.inputs

@@ -36,10 +36,10 @@ def swap_lanes(b: KernelBuilder, value: LLVMValue, distance: int) -> LLVMValue:
 
 
 def transpose(b: KernelBuilder, rows: list[LLVMValue]) -> list[LLVMValue]:
-    """Transposes a square of `lanes` vectors, in log2(lanes) rounds of butterflies."""
+    """Transposes a square of as many vectors as they have lanes, in log2(lanes) rounds of butterflies."""
     rows, distance = list(rows), 1
-    while distance < b.target.lanes:
-        for i in range(b.target.lanes):
+    while distance < len(rows):
+        for i in range(len(rows)):
             if i & distance == 0:
                 rows[i], rows[i + distance] = exchange_lanes(b, rows[i], rows[i + distance], distance)
         distance *= 2

@@ -18,6 +18,7 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters, float32_bits
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.gemm.axes import Axis, pad_to_pair, shift_view, split_leading_axes
+from sardonyx._src.compile.kernels.gemm.double_panels import copy_double_panel
 from sardonyx._src.compile.kernels.gemm.matmul import batch_strides, loop_axes
 from sardonyx._src.compile.kernels.tuning import GemmTuning
 from sardonyx._src.compile.kernels.vectors import first_lanes, i64, load_typed, store_vector
@@ -157,7 +158,7 @@ def double_gemm_module(name: str, target: Target, has_addend: bool) -> str:
         with b.loop(i64(b, 0), last + block - 1, block, name="term") as first:
             count = b.min(size["k"] - first, block)
             source = b.gep(item_b, first * size["b_row"] + column * size["b_step"], "double")
-            copy_panel(b, source, size, count, columns)
+            copy_double_panel(b, source, (size["b_row"], size["b_step"]), count, columns)
             mask = first_lanes(b, columns, target.lanes)
             tile = DoublePanel(b, size, item_a, item_y, column, mask, first, count, has_addend)
             with b.loop(first_row, end_row, GemmTuning.double_group_rows, name="row") as row:
@@ -165,26 +166,6 @@ def double_gemm_module(name: str, target: Target, has_addend: bool) -> str:
             with b.loop(row, end_row, name="row") as single:
                 multiply_rows(tile, single, 1)
     return b.build_module(name)
-
-
-def copy_panel(
-    b: KernelBuilder, source: str, size: dict[str, LLVMValue], count: LLVMValue, columns: LLVMValue
-) -> None:
-    """Copies rows of a panel of B to scratch, as vectors where they are contiguous; columns that do not exist are zeros."""
-    lanes = b.target.lanes
-    vector, mask = LLVMType("double", lanes), first_lanes(b, columns, lanes)
-    is_dense = size["b_step"].eq(1)
-    with b.if_then(is_dense), b.loop(i64(b, 0), count, name="line") as line:
-        values = load_typed(b, vector, b.gep(source, line * size["b_row"], "double"), mask)
-        b.store(StackSlot(b.gep(b.scratch, line * lanes, "double"), vector), values)
-    with b.if_then(is_dense.eq(0)):
-        with b.loop(i64(b, 0), count * lanes, name="line") as place:
-            b.store(StackSlot(b.gep(b.scratch, place, "double"), DOUBLE), b.constant(0.0, DOUBLE))
-        existing = b.min(columns, lanes)
-        with b.loop(i64(b, 0), existing, name="lane") as lane, b.loop(i64(b, 0), count, name="line") as line:
-            place = line * size["b_row"] + lane * size["b_step"]
-            value = b.load(StackSlot(b.gep(source, place, "double"), DOUBLE))
-            b.store(StackSlot(b.gep(b.scratch, line * lanes + lane, "double"), DOUBLE), value)
 
 
 def multiply_rows(tile: DoublePanel, row: LLVMValue, rows: int) -> None:

@@ -6,13 +6,11 @@ Falls back where it is not known how the two compare.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
-from sardonyx._src.compile.kernels.data_movement.copy import copy_step
-from sardonyx._src.compile.kernels.data_movement.fill import fill_step
 from sardonyx._src.compile.kernels.data_movement.max_unpool import max_unpool_step
+from sardonyx._src.compile.kernels.data_movement.pad import pad_steps
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers
@@ -76,7 +74,5 @@ def lower_max_unpool(region: LaidOutRegion[Shape], lowering: Lowering) -> Sequen
     if all(known_equal(a, b) for a, b in zip(shape, y.shape, strict=True)):
         return (max_unpool_step(x, places, y, lowering.status),)
     placed = lowering.temporary(y.dtype, shape, f"{region.name}.placed")
-    corner = replace(y, shape=shape)
-    zero = np.zeros((), y.dtype.numpy)
     scatter = max_unpool_step(x, places, placed, lowering.status)
-    return scatter, fill_step(y, zero), copy_step(placed, corner)
+    return scatter, *pad_steps(placed, y, (0,) * y.rank, "constant", np.zeros((), y.dtype.numpy))

@@ -52,10 +52,36 @@ def test_convolutions(attributes: str, kernel: tuple[int, ...], dims: str) -> No
     np.testing.assert_allclose(actual, expected, atol=0.01)
 
 
-def test_open_depths_are_left_to_the_reference_kernel() -> None:
-    session = sx.Session(conv_model("strides = [1, 1, 1]", "N,4,D,H,W", (2, 4, 2, 2, 2)), engine="native")
-    assert session.stats.fallback_nodes == 1
-    assert session.run({"x": np.zeros((1, 4, 2, 2, 2), F)})["y"].shape == (1, 2, 1, 1, 1)
+@pytest.mark.parametrize(
+    ("attributes", "kernel"),
+    [
+        ("pads = [1, 1, 1, 1, 1, 1]", (3, 3, 3)),
+        ("strides = [2, 2, 2], pads = [1, 1, 1, 1, 1, 1]", (3, 3, 3)),
+        ("strides = [3, 1, 1], pads = [2, 0, 1, 3, 0, 1], dilations = [2, 1, 1]", (3, 2, 3)),
+        ("strides = [2, 1, 2]", (1, 2, 2)),
+        ("strides = [2, 1, 1]", (1, 1, 1)),
+    ],
+)
+def test_open_depths(attributes: str, kernel: tuple[int, ...]) -> None:
+    model = conv_model(attributes, "N,4,D,H,W", (2, 4, *kernel))
+    native, reference = (sx.Session(model, engine=engine, threads=1) for engine in ("native", "reference"))
+    assert native.stats.fallback_nodes == 0
+    for depth in (1, 2, 5, 6):
+        feeds = {"x": np.random.default_rng(depth).integers(-3, 4, (2, 4, depth, 7, 5)).astype(F)}
+        np.testing.assert_allclose(native.run(feeds)["y"], reference.run(feeds)["y"], atol=0.01)
+
+
+@pytest.mark.parametrize("strides", ["[1, 1, 1]", "[2, 1, 1]"])
+def test_open_depths_that_may_be_too_small_are_guarded(strides: str) -> None:
+    model = conv_model(f"strides = {strides}", "N,4,D,H,W", (2, 4, 3, 2, 2))
+    native, reference = (sx.Session(model, engine=engine) for engine in ("native", "reference"))
+    assert native.stats.fallback_nodes == 0
+    for depth in (2, 3, 4, 7):
+        feeds = {"x": np.random.default_rng(depth).integers(-3, 4, (1, 4, depth, 3, 2)).astype(F)}
+        np.testing.assert_allclose(native.run(feeds)["y"], reference.run(feeds)["y"], atol=0.01)
+    for session in (native, reference):
+        with pytest.raises(sx.EvaluationError, match="a window of 3 must fit the padded input; got 0"):
+            session.run({"x": np.zeros((1, 4, 0, 3, 2), F)})
 
 
 def test_results_without_slices() -> None:

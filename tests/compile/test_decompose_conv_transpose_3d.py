@@ -15,7 +15,7 @@ def draw(*shape: int) -> Array:
     return DRAW.standard_normal(shape).astype(np.float32)
 
 
-@pytest.mark.parametrize("dims", ["N,4,3,H,W", "2,4,3,4,5", "2,4,1,1,1"])
+@pytest.mark.parametrize("dims", ["N,4,3,H,W", "2,4,3,4,5", "2,4,1,1,1", "N,4,D,H,W"])
 @pytest.mark.parametrize("has_bias", [False, True])
 @pytest.mark.parametrize(
     ("attributes", "kernel"),

@@ -15,22 +15,33 @@ from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ops.support.body_text import vector
 from sardonyx._src.rewrite.engine.edit import Edit
 
+INT64_MAX = (1 << 63) - 1
+
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Kernel, strides and dilations of the three dims; pads: before each, then after each.  depth: of the image."""
+    """Kernel, strides and dilations of the three dims; pads: before each, then after each.  depth: of the image, if known."""
 
-    depth: int
+    depth: int | None
     kernel: tuple[int, ...]
     strides: tuple[int, ...]
     dilations: tuple[int, ...]
     pads: tuple[int, ...]
 
     @property
-    def slices(self) -> int:
-        """The number of slices of the result."""
-        padded = self.depth + self.pads[0] + self.pads[3]
-        return (padded - (self.kernel[0] - 1) * self.dilations[0] - 1) // self.strides[0] + 1
+    def reach(self) -> int:
+        """The slices between the first and the last one that a slice of the result is computed from."""
+        return (self.kernel[0] - 1) * self.dilations[0]
+
+    @property
+    def has_slices(self) -> bool:
+        """Whether the result has slices; an image of unknown depth, which guards check, may have."""
+        return self.depth is None or self.depth + self.pads[0] + self.pads[3] > self.reach
+
+    @property
+    def is_deep(self) -> bool:
+        """Whether a window is known to fit into every padded image."""
+        return self.depth is not None or self.pads[0] + self.pads[3] >= self.reach
 
     def is_pointwise(self, dim: int) -> bool:
         """Whether the window has one element along a dim, whose size the result has, too."""
@@ -63,20 +74,19 @@ def window_of(node: Node, edit: Edit) -> Window | None:
         numbers(weights.shape[2:] if weights.shape else ()),
         edit.attributes(node),
     )
-    if (
-        not isinstance(depth, int)
-        or kernel is None
-        or len(kernel) != 3
-        or not is_constant(node.inputs[1:], edit)
-    ):
+    if kernel is None or len(kernel) != 3 or not is_constant(node.inputs[1:], edit):
         return None
     if attributes.get("auto_pad", "NOTSET") != "NOTSET":
         return None
     strides, dilations, pads = (attributes.get(name) for name in ("strides", "dilations", "pads"))
     window = Window(
-        depth, kernel, as_ints(strides) or (1,) * 3, as_ints(dilations) or (1,) * 3, as_ints(pads) or (0,) * 6
+        depth if isinstance(depth, int) else None,
+        kernel,
+        as_ints(strides) or (1,) * 3,
+        as_ints(dilations) or (1,) * 3,
+        as_ints(pads) or (0,) * 6,
     )
-    is_valid = min(*window.pads, 0) == 0 and window.slices > 0 and min(*kernel, *window.strides) > 0
+    is_valid = min(*window.pads, 0) == 0 and window.has_slices and min(*kernel, *window.strides) > 0
     return window if is_valid else None
 
 
@@ -128,14 +138,19 @@ def sliced_lines(window: Window, group: str, *, has_bias: bool) -> Iterator[str]
     yield f"pads = {vector([window.pads[0], window.pads[3]])}  axis = {vector([2])}  depth = {vector([1])}"
     yield "no_value = Constant <value = float {0}> ()  padded = Pad(x, pads, no_value, axis)"
     yield "sliced = Transpose <perm = [0, 2, 1, 3, 4]> (padded)"
-    yield f"step = {vector([window.strides[0]])}  batch = Shape <end = 1> (x)  slices = {vector([window.slices])}"
-    yield "count = Mul(batch, slices)  image = Shape <start = 2> (sliced)  dims = Concat <axis = 0> (count, image)"
+    yield f"step = {vector([window.strides[0]])}  batch = Shape <end = 1> (x)"
+    if not window.is_deep:  # a Pad, unlike a Slice, guards that it removes no more than there is
+        yield f"removed = {vector([0, -window.reach])}  checked = Pad(sliced, removed, no_value, depth)"
     total = ""
     for tap in range(window.kernel[0]):
         first = tap * window.dilations[0]
-        end = first + (window.slices - 1) * window.strides[0] + 1
+        end = first - window.reach if first < window.reach and (tap or window.is_deep) else INT64_MAX
         yield f"first{tap} = {vector([first])}  end{tap} = {vector([end])}"
-        yield f"part{tap} = Slice(sliced, first{tap}, end{tap}, depth, step)"
+        source = "sliced" if tap or window.is_deep else "checked"
+        yield f"part{tap} = Slice({source}, first{tap}, end{tap}, depth, step)"
+        if not tap:
+            yield "slices = Shape <start = 1, end = 2> (part0)  count = Mul(batch, slices)"
+            yield "image = Shape <start = 2> (sliced)  dims = Concat <axis = 0> (count, image)"
         yield f"images{tap} = Reshape <allowzero = 1> (part{tap}, dims)  which{tap} = Constant <value = int64 {{{tap}}}> ()"
         yield f"weights{tap} = Gather <axis = 2> (w, which{tap})"
         bias = ", b" if has_bias and not tap else ""

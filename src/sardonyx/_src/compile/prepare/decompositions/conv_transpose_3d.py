@@ -28,36 +28,37 @@ def decompose(node: Node, edit: Edit) -> bool:
 
 
 def window_of(node: Node, edit: Edit) -> Window | None:
-    """The window of a transposed convolution of three dims in float32, with known depths; None for any other."""
+    """The window of a transposed convolution of three dims in float32; None for any other."""
     if edit.operator_of(node) is None:
         return None
     x, weights = edit.type(node.inputs[0]), edit.type(node.inputs[1])
     if x is None or weights is None or x.dtype is not DataType.FLOAT or weights.dtype is not DataType.FLOAT:
         return None
     shape, kernel, attributes = x.shape or (), numbers((weights.shape or ())[2:]), edit.attributes(node)
-    if len(shape) != 5 or not isinstance(shape[2], int) or kernel is None or len(kernel) != 3:
+    if len(shape) != 5 or shape[2] is None or kernel is None or len(kernel) != 3:
         return None
     if attributes.get("auto_pad", "NOTSET") != "NOTSET" or attributes.get("output_shape"):
         return None
     strides, dilations, pads = (as_ints(attributes.get(name)) for name in ("strides", "dilations", "pads"))
-    window = Window(shape[2], kernel, strides or (1,) * 3, dilations or (1,) * 3, pads or (0,) * 6)
-    is_valid = min(window.pads) >= 0 and min(*kernel, *window.strides, *window.dilations, window.depth) > 0
+    depth = shape[2] if isinstance(shape[2], int) else None
+    window = Window(depth, kernel, strides or (1,) * 3, dilations or (1,) * 3, pads or (0,) * 6)
+    is_valid = min(window.pads) >= 0 and min(*kernel, *window.strides, *window.dilations) > 0 and depth != 0
     return window if is_valid else None
 
 
 def function_lines(window: Window, padding: tuple[int, ...], group: str, *, has_bias: bool) -> Iterator[str]:
     """padding: what is added to the end of each dim of the result."""
-    depth, stride, dilation = window.depth, window.strides[0], window.dilations[0]
-    reach = (depth - 1) * stride + (window.kernel[0] - 1) * dilation + 1
-    slices = reach + padding[0] - window.pads[0] - window.pads[3]
+    stride, dilation = window.strides[0], window.dilations[0]
+    # Slices of the result that no slice of the image is spread over, `stride` for each of these.
+    more = window.reach + 1 - stride + padding[0] - window.pads[0] - window.pads[3]
     flat = {"strides": window.strides[1:], "dilations": window.dilations[1:], "output_padding": padding[1:]}
     flat["pads"] = (*window.pads[1:3], *window.pads[4:])
     attributes = ", ".join([group, *(f"{name} = {list(values)}" for name, values in flat.items())])
     yield f"(x, w{', b' if has_bias else ''}) => (y) {{"
     yield "sliced = Transpose <perm = [0, 2, 1, 3, 4]> (x)  no_value = Constant <value = float {0}> ()"
-    yield f"batch = Shape <end = 1> (x)  depth = {vector([depth])}  count = Mul(batch, depth)"
+    yield "batch = Shape <end = 1> (x)  depth = Shape <start = 2, end = 3> (x)  count = Mul(batch, depth)"
     yield "image = Shape <start = 2> (sliced)  dims = Concat <axis = 0> (count, image)  images = Reshape <allowzero = 1> (sliced, dims)"
-    yield f"axis = {vector([1])}  inner = {vector([2])}  gap = {vector([0, stride - 1])}  spread = {vector([depth * stride])}"
+    yield f"axis = {vector([1])}  inner = {vector([2])}  gap = {vector([0, stride - 1])}  stride = {vector([stride])}  spread = Mul(depth, stride)"
     total = ""
     for tap in range(window.kernel[0]):
         first = tap * dilation - window.pads[0]
@@ -69,7 +70,7 @@ def function_lines(window: Window, padding: tuple[int, ...], group: str, *, has_
             yield f"column{tap} = Unsqueeze(stack{tap}, inner)  gaps{tap} = Pad(column{tap}, gap, no_value, inner)"
             yield f"wide{tap} = Concat <axis = 0> (batch, spread, features{tap})  spread{tap} = Reshape <allowzero = 1> (gaps{tap}, wide{tap})"
             stack = f"spread{tap}"
-        yield f"pads{tap} = {vector([first, slices - first - depth * stride])}  placed{tap} = Pad({stack}, pads{tap}, no_value, axis)"
+        yield f"pads{tap} = {vector([first, more - first])}  placed{tap} = Pad({stack}, pads{tap}, no_value, axis)"
         if total:
             yield f"total{tap} = Add(placed{tap}, {total})"
         total = f"total{tap}" if total else f"placed{tap}"

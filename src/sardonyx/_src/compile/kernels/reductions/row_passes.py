@@ -37,13 +37,13 @@ class RowReduction:
 
     value: of a vector, before it is reduced; stored: a tensor of rows that receives it, and that later passes may read.
     finish: the result, a scalar, of the total, which has the name meanwhile, of earlier results, and of `n`, the number of
-    elements.
+    elements.  reducer: None if values are only stored.
     """
 
     name: str
     value: Emit
     finish: Emit | None = None
-    reducer: Reducer = SUM
+    reducer: Reducer | None = SUM
     stored: str = ""
 
 
@@ -95,19 +95,22 @@ def vector_loader(row: Row, index: LLVMValue, mask: LLVMValue | None) -> Get:
 def reduce_row(row: Row, stage: Sequence[RowReduction]) -> None:
     """A pass of reductions, whose results join those of the row."""
     b, vector_type = row.b, row.vector_type
-    accumulators = [new_accumulators(b, vector_type, reduction.reducer) for reduction in stage]
-    for v, index, mask in loop_vectors(b, row.n, vector_type.lanes):
-        get = vector_loader(row, index, mask)
-        for reduction, slots in zip(stage, accumulators, strict=True):
-            value = reduction.value(b, get)
-            if reduction.stored:
-                store_value(row, reduction.stored, value, index, mask)
-            accumulate(b, slots[v], reduction.reducer, (value,), mask)
-    for reduction, slots in zip(stage, accumulators, strict=True):
-        (row.scalars[reduction.name],) = reduce_accumulators(b, reduction.reducer, slots)
-        if reduction.finish is not None:
-            row.scalars[reduction.name] = reduction.finish(b, row.scalar)
-        row.vectors[reduction.name] = b.splat(row.scalars[reduction.name], vector_type.lanes)
+    accumulators = {r.name: new_accumulators(b, vector_type, r.reducer) for r in stage if r.reducer}
+    if any(reduction.reducer or reduction.stored for reduction in stage):
+        for v, index, mask in loop_vectors(b, row.n, vector_type.lanes):
+            get = vector_loader(row, index, mask)
+            for reduction in stage:
+                value = reduction.value(b, get)
+                if reduction.stored:
+                    store_value(row, reduction.stored, value, index, mask)
+                if reduction.reducer:
+                    accumulate(b, accumulators[reduction.name][v], reduction.reducer, (value,), mask)
+    for name, reducer, finish in ((r.name, r.reducer, r.finish) for r in stage):
+        if reducer:
+            (row.scalars[name],) = reduce_accumulators(b, reducer, accumulators[name])
+        if finish:
+            row.scalars[name] = finish(b, row.scalar)
+        row.vectors[name] = b.splat(row.scalars[name], vector_type.lanes)
 
 
 def store_value(row: Row, tensor: str, value: LLVMValue, index: LLVMValue, mask: LLVMValue | None) -> None:

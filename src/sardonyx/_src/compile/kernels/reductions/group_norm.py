@@ -17,7 +17,8 @@ from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.data_movement.iteration_space import IterationSpace
 from sardonyx._src.compile.kernels.data_movement.strided_loops import load_dims, loop_rows, unit_row_range
 from sardonyx._src.compile.kernels.epilogue import NO_EPILOGUE, Epilogue
-from sardonyx._src.compile.kernels.reductions.layer_norm import is_dense_space
+from sardonyx._src.compile.kernels.reductions.layer_norm import is_dense_space, norm_stages
+from sardonyx._src.compile.kernels.reductions.row_passes import Row, apply_epilogue, reduce_row
 from sardonyx._src.compile.kernels.reductions.rows import (
     load_element,
     load_vector,
@@ -25,12 +26,6 @@ from sardonyx._src.compile.kernels.reductions.rows import (
     num_units,
     row_arguments,
     store_vector,
-)
-from sardonyx._src.compile.kernels.reductions.statistics import (
-    apply_epilogue,
-    inverse_deviation,
-    mean_of_row,
-    mean_square,
 )
 from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
@@ -96,8 +91,10 @@ def group_norm_module(name: str, target: Target, epilogue: Epilogue) -> str:
     dims = load_dims(b, "dims", 2, 2)
     with loop_rows(b, dims, *unit_row_range(b, rows, unit_rows)) as (row, (x_offset, y_offset)):
         x_row, y_row = b.gep(x, x_offset), b.gep(y, y_offset)
-        mean = b.splat(mean_of_row(b, vector_type, x_row, n), lanes)
-        inverse = inverse_deviation(b, mean_square(b, vector_type, x_row, n, mean), epsilon)
+        elements = Row(b, vector_type, n, row, {"x": x_row}, scalars={"epsilon": epsilon})
+        for stage in norm_stages():
+            reduce_row(elements, stage)
+        mean, inverse = elements.vectors["mean"], elements.scalars["inverse"]
         _, group = b.udivmod(row, dims.sizes[1])
         with b.loop(b.constant(0, I64), channels, name="channel") as c:
             channel = group * channels + c

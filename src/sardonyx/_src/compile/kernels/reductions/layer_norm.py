@@ -53,10 +53,6 @@ class NormParams:
         """The optional tensors that are present, by name."""
         return {name: t for name in OPTIONAL_TENSORS if (t := getattr(self, name)) is not None}
 
-    def present(self, *names: str) -> tuple[TensorView, ...]:
-        """Those of the named tensors that are present."""
-        return tuple(t for name, t in self.tensors.items() if name in names)
-
 
 def layer_norm_step(x: TensorView, y: TensorView, axis: int, params: NormParams) -> Step:
     """y = epilogue((x + addend - mean) / sqrt(variance + epsilon) * scale + bias), over all dims from `axis` on.
@@ -72,9 +68,8 @@ def layer_norm_step(x: TensorView, y: TensorView, axis: int, params: NormParams)
     assert is_dense, f"rows must be dense; got {', '.join(map(str, (*row_tensors, *columns)))}"
     outer = IterationSpace(x.shape[:first], tuple(t.strides[:first] for t in row_tensors))
     rows = coalesce(drop_unit_dims(outer))
-    has_numbered_rows = bool(
-        kernel.statistics or params.operands
-    )  # sorting the dims would change the numbers
+    # Sorting the dims would change the numbers of rows.
+    has_numbered_rows = bool(kernel.statistics or params.operands)
     assert rows.rank <= 1 or not has_numbered_rows, f"rows must be in the order of their numbers; got {x}"
     return row_kernel_step(
         kernel,
@@ -100,7 +95,9 @@ def layer_norm_kernel(params: NormParams) -> RowKernel:
     source = "total" if "total" in names else "y" if "addend" in names else "x"
     return RowKernel(
         f"{op}_norm_{'_'.join(names)}_{params.epilogue.key}",
-        norm_stages(params, source),
+        norm_stages(
+            source, centered=params.centered, adds="addend" in names, epsilon_outside=params.epsilon_outside
+        ),
         norm_result(params, source),
         operations=8,
         rows=("x", "y", *(name for name in names if name in ("addend", "total"))),
@@ -111,11 +108,13 @@ def layer_norm_kernel(params: NormParams) -> RowKernel:
     )
 
 
-def norm_stages(params: NormParams, source: str) -> Stages:
-    """The mean and the inverse deviation; source: x, or the tensor that the first pass stores x + addend to."""
+def norm_stages(
+    source: str = "x", *, centered: bool = True, adds: bool = False, epsilon_outside: bool = False
+) -> Stages:
+    """The mean and the inverse deviation; source: x, or the tensor that receives x, or x + addend."""
 
-    def addition(b: KernelBuilder, get: Get) -> LLVMValue:
-        return get("x") + get("addend") if params.addend is not None else get("x")
+    def element(b: KernelBuilder, get: Get) -> LLVMValue:
+        return get("x") + get("addend") if adds else get("x")
 
     def deviation(b: KernelBuilder, get: Get) -> LLVMValue:
         value = get(source) - get("mean")
@@ -123,15 +122,15 @@ def norm_stages(params: NormParams, source: str) -> Stages:
 
     def inverse(b: KernelBuilder, get: Get) -> LLVMValue:
         variance = get("inverse") / get("n")
-        if params.epsilon_outside:
+        if epsilon_outside:
             return 1 / (b.call_intrinsic("sqrt", variance) + get("epsilon"))
         return 1 / b.call_intrinsic("sqrt", variance + get("epsilon"))
 
     stored = "" if source == "x" else source
-    if params.centered:
-        mean = RowReduction("mean", addition, lambda b, get: get("mean") / get("n"), stored=stored)
+    if centered:
+        mean = RowReduction("mean", element, lambda b, get: get("mean") / get("n"), stored=stored)
     else:
-        mean = RowReduction("mean", addition, lambda b, get: b.constant(0, LLVMType("float")), None, stored)
+        mean = RowReduction("mean", element, lambda b, get: b.constant(0, LLVMType("float")), None, stored)
     return (mean,), (RowReduction("inverse", deviation, inverse),)
 
 

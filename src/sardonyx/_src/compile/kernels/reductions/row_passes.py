@@ -28,7 +28,7 @@ from sardonyx._src.compile.kernels.reductions.rows import load_vector, loop_vect
 
 Get: TypeAlias = Callable[[str], LLVMValue]
 Emit: TypeAlias = Callable[[KernelBuilder, Get], LLVMValue]
-VectorVisitor: TypeAlias = Callable[[Get, LLVMValue, LLVMValue | None], None]
+VectorVisitor: TypeAlias = Callable[[Get, LLVMValue, LLVMValue, LLVMValue | None], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,14 +124,14 @@ def store_value(row: Row, tensor: str, value: LLVMValue, index: LLVMValue, mask:
 
 
 def write_row(row: Row, result: Emit, epilogue: Epilogue, visit: VectorVisitor | None = None) -> None:
-    """The last pass: y = epilogue(result); visit: emits code for each vector, which reads the new `y`, too."""
+    """The last pass: y = epilogue(result); visit: emits code for each vector of y, from an index on."""
     for _, index, mask in loop_vectors(row.b, row.n, row.vector_type.lanes):
         get = vector_loader(row, index, mask)
         position = (row.number, index)
         y = apply_epilogue(row.b, epilogue, row.operands, result(row.b, get), position, mask)
         store_vector(row.b, y, row.addresses["y"], index, mask)
         if visit is not None:
-            visit(lambda name, y=y, get=get: y if name == "y" else get(name), index, mask)
+            visit(get, y, index, mask)
 
 
 def apply_epilogue(

@@ -10,13 +10,13 @@ alone, so that the bits of the sums do not depend on the number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.canonical_text import canonical_text
-from sardonyx._src.compile.codegen.emit_expressions import LoadLocal
 from sardonyx._src.compile.codegen.expressions import Local, Scalar
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
@@ -24,17 +24,19 @@ from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.epilogue import (
     NO_EPILOGUE,
     Epilogue,
-    EpilogueOperand,
     epilogue_arguments,
     epilogue_parameters,
     load_operands,
 )
 from sardonyx._src.compile.kernels.reductions.reduce import reduce_step
-from sardonyx._src.compile.kernels.reductions.reducers import (
-    SUM,
-    accumulate,
-    new_accumulators,
-    reduce_accumulators,
+from sardonyx._src.compile.kernels.reductions.row_passes import (
+    Emit,
+    Get,
+    Row,
+    RowReduction,
+    Stages,
+    reduce_row,
+    write_row,
 )
 from sardonyx._src.compile.kernels.reductions.rows import (
     load_vector,
@@ -42,7 +44,6 @@ from sardonyx._src.compile.kernels.reductions.rows import (
     rows_per_unit,
     store_vector,
 )
-from sardonyx._src.compile.kernels.reductions.statistics import apply_epilogue
 from sardonyx._src.compile.kernels.tuning import ReductionTuning
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView, dense_temporary, row_major_strides
@@ -115,16 +116,16 @@ def row_program_steps(
     """
     assert len(sums) == len(program.column_sums), "every column sum must have a tensor"
     assert all(tensor.is_dense for tensor in (*operands, y, *sums)), "row programs must have dense operands"
-    count, n = dim_product(y.shape[:axis]), dim_product(y.shape[axis:])
+    rows, n = dim_product(y.shape[:axis]), dim_product(y.shape[axis:])
     unit_rows = dim_max(rows_per_unit(n), ReductionTuning.summed_rows) if sums else rows_per_unit(n)
-    units, variant = ceil_div(count, unit_rows), RowProgramVariant(program, epilogue)
+    units, variant = ceil_div(rows, unit_rows), RowProgramVariant(program, epilogue)
     partial_sums = [dense_temporary(y.dtype, (len(sums), units, n), f"{y.buffer.name} sums")] if sums else []
     args: tuple[KernelArgument, ...] = variant.parameters.pack(
         y=y,
         **dict(zip(program.tensors, operands, strict=True)),
         **dict(zip(("sums",), partial_sums, strict=False)),
         **epilogue_arguments(epilogue, epilogue_operands),
-        rows=count,
+        rows=rows,
         unit_rows=unit_rows,
         units=units,
         n=n,
@@ -166,7 +167,11 @@ def row_program_module(name: str, target: Target, variant: RowProgramVariant) ->
         first = unit * unit_rows
         with b.loop(first, b.min(first + unit_rows, rows), name="row") as number:
             moved = {t: b.gep(bases[t], number * n) for t in bases if t == "y" or t.startswith("x")}
-            emit_row(ProgramRow(b, variant, n, number, bases | moved, operands, sums))
+            row = Row(b, LLVMType("float", target.lanes), n, number, bases | moved, operands)
+            for stage in row_stages(program):
+                reduce_row(row, stage)
+            result, add = vector_emitter(program.result), partial(add_columns, row, program, sums)
+            write_row(row, result, variant.epilogue, add)
     return b.build_module(name)
 
 
@@ -176,75 +181,44 @@ def clear_row(b: KernelBuilder, address: str, n: LLVMValue) -> None:
         store_vector(b, b.constant(0, vector_type), address, index, mask)
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramRow:
-    """A row of n elements in the kernel; addresses: of this row, or of the vectors over columns; sums: addresses of the column sums."""
-
-    b: KernelBuilder
-    variant: RowProgramVariant
-    n: LLVMValue
-    number: LLVMValue
-    addresses: Mapping[str, str]
-    operands: tuple[EpilogueOperand, ...]
-    sums: Sequence[str]
-
-    @property
-    def vector_type(self) -> LLVMType:
-        return LLVMType("float", self.b.target.lanes)
-
-    def loader(self, index: LLVMValue, mask: LLVMValue | None, sums: Mapping[str, LLVMValue]) -> LoadLocal:
-        """Loads each local once: a vector of an operand from an index on, or a sum in every lane."""
-        loaded: dict[str, LLVMValue] = dict(sums)
-
-        def load_local(local: Local) -> LLVMValue:
-            name = local.name
-            if name not in loaded:
-                loaded[name] = load_vector(self.b, self.vector_type, self.addresses[name], index, mask)
-            return loaded[name]
-
-        return load_local
+def row_stages(program: RowProgram) -> Stages:
+    """The sums of each pass, called r0, ... in their order."""
+    names = (f"r{i}" for i in count())
+    return [
+        [
+            RowReduction(name, vector_emitter(part.value), partial(finish_sum, name=name, finish=part.finish))
+            for part, name in zip(stage, names, strict=False)
+        ]
+        for stage in program.stages
+    ]
 
 
-def emit_row(row: ProgramRow) -> None:
-    """The passes over a row."""
-    b, program, vector_type = row.b, row.variant.program, row.vector_type
-    sums: dict[str, LLVMValue] = {}
-    for stage in program.stages:
-        for value in reduce_row(row, stage, sums):
-            sums[f"r{len(sums)}"] = b.splat(value, vector_type.lanes)
-    types = [vector_type] * len(program.column_sums)
-    for _, index, mask in loop_vectors(b, row.n, vector_type.lanes):
-        load = row.loader(index, mask, sums)
-        result = b.emit_expression(program.result, vector_type, load)
-        y = apply_epilogue(b, row.variant.epilogue, row.operands, result, (row.number, index), mask)
-        store_vector(b, y, row.addresses["y"], index, mask)
-        (terms,) = b.emit_interleaved(program.column_sums, types, [partial(load_or, load, {Y.name: y})])
-        for address, term in zip(row.sums, terms, strict=True):
-            total = load_vector(b, vector_type, address, index, mask) + term
-            store_vector(b, total, address, index, mask)
+def vector_emitter(expression: Scalar) -> Emit:
+    """Emits an expression of the vectors of a row."""
+    return lambda b, get: b.emit_expression(
+        expression, LLVMType("float", b.target.lanes), lambda local: get(local.name)
+    )
 
 
-def reduce_row(row: ProgramRow, stage: Sequence[RowSum], sums: Mapping[str, LLVMValue]) -> list[LLVMValue]:
-    """The finished sums of a stage, scalars."""
-    b, vector_type = row.b, row.vector_type
-    accumulators = [new_accumulators(b, vector_type, SUM) for _ in stage]
-    types = [vector_type] * len(stage)
-    for v, index, mask in loop_vectors(b, row.n, vector_type.lanes):
-        (values,) = b.emit_interleaved([s.value for s in stage], types, [row.loader(index, mask, sums)])
-        for slots, value in zip(accumulators, values, strict=True):
-            accumulate(b, slots[v], SUM, (value,), mask)
-    results = []
-    for slots, part in zip(accumulators, stage, strict=True):
-        (total,) = reduce_accumulators(b, SUM, slots)
-        known = {TOTAL.name: total, MEAN.name: total / row.n.convert("sitofp", "float")}
-        results.append(b.emit_expression(part.finish, LLVMType("float"), partial(look_up, known)))
-    return results
+def finish_sum(b: KernelBuilder, get: Get, name: str, finish: Scalar) -> LLVMValue:
+    known = {TOTAL.name: get(name), MEAN.name: get(name) / get("n")}
+    return b.emit_expression(finish, LLVMType("float"), lambda local: known[local.name])
 
 
-def look_up(values: Mapping[str, LLVMValue], local: Local) -> LLVMValue:
-    return values[local.name]
-
-
-def load_or(load: LoadLocal, values: Mapping[str, LLVMValue], local: Local) -> LLVMValue:
-    """A known value, or what is loaded for a local."""
-    return values[local.name] if local.name in values else load(local)
+def add_columns(
+    row: Row,
+    program: RowProgram,
+    sums: Sequence[str],
+    get: Get,
+    y: LLVMValue,
+    index: LLVMValue,
+    mask: LLVMValue | None,
+) -> None:
+    """Adds vectors of a row to the column sums, which begin at these addresses."""
+    b, types = row.b, [row.vector_type] * len(sums)
+    (terms,) = b.emit_interleaved(
+        program.column_sums, types, [lambda local: y if local == Y else get(local.name)]
+    )
+    for address, term in zip(sums, terms, strict=True):
+        total = load_vector(b, row.vector_type, address, index, mask) + term
+        store_vector(b, total, address, index, mask)

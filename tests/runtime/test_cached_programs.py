@@ -26,7 +26,7 @@ from sardonyx._src.io import file_stamps, mapped_files
 from sardonyx._src.io.external import contents
 from sardonyx._src.io.memory_release import mapped_file_of
 from sardonyx._src.ir.model import Model
-from sardonyx._src.runtime import engine, shared_programs
+from sardonyx._src.runtime import engine, model_stamps, shared_programs
 from sardonyx._src.runtime.engine import NativeEngine, compile_releasing_weights
 from sardonyx._src.runtime.saved_programs import cache_entries, container, disk_cache, verified_files
 from sardonyx._src.runtime.saved_programs.cache_entries import entry_path
@@ -106,7 +106,7 @@ def is_cached(session: sx.Session) -> bool:
 
 
 def entry_of(path: Path) -> Path | None:
-    stamp = shared_programs.stamp_source(path)
+    stamp = model_stamps.stamp_source(path)
     return None if stamp is None else entry_path(stamp)
 
 
@@ -157,7 +157,7 @@ def test_a_changed_file_is_recompiled(tmp_path: Path) -> None:
 def test_a_racily_clean_file_is_not_cached(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shared_programs, "MAX_HASHED_FILE", 0)
+    monkeypatch.setattr(model_stamps, "MAX_HASHED_FILE", 0)
     monkeypatch.setattr(file_stamps, "RACY_WINDOW", 1 << 62)
     start_session(save_product(tmp_path))
     assert not folder.exists()
@@ -180,7 +180,7 @@ def test_a_small_file_is_known_by_its_content(
 
 
 def test_a_large_file_is_known_by_its_stamp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared_programs, "MAX_HASHED_FILE", 16)
+    monkeypatch.setattr(model_stamps, "MAX_HASHED_FILE", 16)
     start_session(save_product(tmp_path))
     path = save_product(tmp_path)
     assert not is_cached(start_session(path))

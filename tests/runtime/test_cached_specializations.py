@@ -20,7 +20,7 @@ from sardonyx._src.compile.llvm.cache import WARNED_OF
 from sardonyx._src.errors import CompilerWarning
 from sardonyx._src.io import file_stamps
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.runtime import shared_programs
+from sardonyx._src.runtime import model_stamps, shared_programs
 from sardonyx._src.runtime.saved_programs import cache_entries, disk_cache, specialized_entries
 from sardonyx._src.runtime.specialization.shared import MAX_PROGRAMS
 
@@ -178,7 +178,7 @@ def test_a_copied_entry_is_refused(
     feeds = branch_feeds(False)
     expected = [run_twice(start_session(path), feeds) for path in paths]
     general = [
-        cache_entries.entry_path(shared_programs.stamp_source(path) or file_stamps.BytesStamp(""))
+        cache_entries.entry_path(model_stamps.stamp_source(path) or file_stamps.BytesStamp(""))
         for path in paths
     ]
     entries = [next(e for e in specialized(folder) if g and e.stem.startswith(g.stem)) for g in general]

@@ -27,7 +27,8 @@ from sardonyx._src.ops.api import OPERATORS, Operator
 from sardonyx._src.ops.registry import find, operators
 from sardonyx._src.runtime.content_hash import digest_model
 from sardonyx._src.runtime.engine import NativeEngine
-from sardonyx._src.runtime.shared_programs import SHARED_PROGRAMS, ProgramKey
+from sardonyx._src.runtime.model_stamps import ProgramKey
+from sardonyx._src.runtime.shared_programs import SHARED_PROGRAMS
 
 F = np.float32
 PRODUCT = """g (float[N,64] x) => (float[N,64] y) <float[64,64] w, float[64] b>

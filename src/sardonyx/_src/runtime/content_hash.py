@@ -1,4 +1,4 @@
-"""Content hash of a model: sessions of models with equal content share a program.
+"""Content hash of a model: models with equal content share a program.
 
 The digest covers the record of the model, the elements of all tensors, the edges of the graphs (names may be ambiguous in
 an edited model), and the operators that are registered in this process.
@@ -14,9 +14,7 @@ import numpy as np
 
 from sardonyx._src.compile.lower.registry import user_lowerings
 from sardonyx._src.compile.partition.registry import user_matchers
-from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.lazy_constants import iter_bytes
-from sardonyx._src.compile.program.program import Program
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.io.external.files import ExternalStorage
@@ -24,17 +22,10 @@ from sardonyx._src.io.serde import to_proto
 from sardonyx._src.ir.graph import Graph, Value
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array, ArrayStorage, RawStorage, Tensor
-from sardonyx._src.ir.walk import graphs, model_tensors, roots
+from sardonyx._src.ir.walk import graphs, roots
 from sardonyx._src.ops import registry
 from sardonyx._src.proto.binary import encode
-from sardonyx._src.runtime.inner_declarations import StaticDeclarations
-from sardonyx._src.runtime.shared_programs import (
-    SHARED_PROGRAMS,
-    ModelDigest,
-    ModelStamp,
-    ProgramKey,
-    SharedProgram,
-)
+from sardonyx._src.runtime.model_stamps import ModelDigest
 
 MAX_INLINE_BYTES = 1 << 10  # of a tensor that is encoded in the record
 
@@ -121,28 +112,3 @@ class OperatorEpoch:
 
 
 OPERATOR_EPOCH = OperatorEpoch()
-
-
-def borrowed_constants(program: Program) -> tuple[Array | Tensor, ...]:
-    """The constants of a program that are still the model's own: of steps and of fallback ops."""
-    contents = (buffer.content for buffer in program.constants)
-    arrays = (content for content in contents if isinstance(content, np.ndarray))
-    return *arrays, *model_tensors(program.model)
-
-
-def find_shared_program(key: ProgramKey | None) -> SharedProgram | None:
-    """The program that other engines share for a key, if its borrowed constants have not changed."""
-    shared = None if key is None else SHARED_PROGRAMS.get(key)
-    if shared is None or (shared.borrowed and digest_tensors(shared.borrowed) != shared.digest):
-        return None
-    return shared
-
-
-def share_program(
-    executable: Executable, declarations: StaticDeclarations, content: ModelStamp | ModelDigest | None
-) -> SharedProgram:
-    """An executable to share; its borrowed constants are compared later unless the content is the stamp of a file."""
-    if not isinstance(content, ModelDigest):
-        return SharedProgram(executable, declarations)
-    borrowed = borrowed_constants(executable.program)
-    return SharedProgram(executable, declarations, borrowed, digest_tensors(borrowed))

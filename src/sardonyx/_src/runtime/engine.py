@@ -29,9 +29,10 @@ from sardonyx._src.runtime.fallback_ops import values_read
 from sardonyx._src.runtime.inner_declarations import DeclarationObserver, StaticDeclarations
 from sardonyx._src.runtime.interruptible_calls import call_interruptibly
 from sardonyx._src.runtime.lazy_model import LazyModel
+from sardonyx._src.runtime.model_stamps import ModelStamp, ProgramKey
 from sardonyx._src.runtime.native_program import NativeProgram, compile_for_host
 from sardonyx._src.runtime.run_limits import MEMORY_LIMIT, OVERRIDDEN_INITIALIZER, Bailout
-from sardonyx._src.runtime.shared_programs import SHARED_PROGRAMS, ModelStamp, ProgramKey
+from sardonyx._src.runtime.shared_programs import SHARED_PROGRAMS
 from sardonyx._src.runtime.specialization.programs import SpecializedPrograms
 from sardonyx._src.runtime.specialization.shared import Specializations
 from sardonyx._src.runtime.stats import RunCounters, SessionStats
@@ -94,8 +95,9 @@ class NativeEngine:
         self.initialize(model, limits, seed, counters)
         self.loaded_reference = self.make_reference()
         # Lazy imports: cached programs run without them.
-        from sardonyx._src.runtime.content_hash import digest_model, find_shared_program, share_program
+        from sardonyx._src.runtime.content_hash import digest_model
         from sardonyx._src.runtime.declaration_analysis import analyze_declarations
+        from sardonyx._src.runtime.program_sharing import find_shared_program, share_program
 
         with async_compilation(), limit_nesting(), pause_gc():
             content = stamp or digest_model(model)

@@ -42,7 +42,6 @@ from sardonyx._src.runtime.session_origin import (
     Engine,
     Functions,
     SessionOrigin,
-    Verify,
     check_options,
     has_definitions,
     saved_program_path,
@@ -50,6 +49,7 @@ from sardonyx._src.runtime.session_origin import (
 from sardonyx._src.runtime.session_values import SessionValue
 from sardonyx._src.runtime.shape_policy import ShapePolicy
 from sardonyx._src.runtime.stats import RunCounters, SessionStats
+from sardonyx._src.runtime.verification.modes import Verify
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

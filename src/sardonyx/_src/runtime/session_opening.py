@@ -25,9 +25,9 @@ from sardonyx._src.ir.walk import model_tensors
 from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.runtime.engine import NativeEngine
 from sardonyx._src.runtime.lazy_model import LazyModel
+from sardonyx._src.runtime.model_stamps import ModelStamp, stamp_model, stamp_source
 from sardonyx._src.runtime.saved_programs.disk_cache import make_native_engine, open_cached_engine
 from sardonyx._src.runtime.session_origin import Engine, SessionOrigin
-from sardonyx._src.runtime.shared_programs import ModelStamp, stamp_model, stamp_source
 from sardonyx._src.runtime.stats import RunCounters
 
 log = logging.getLogger(__name__)

@@ -18,12 +18,11 @@ from sardonyx._src.io.loading.operator_sets import OperatorSetSource
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.runtime.shape_policy import SHAPE_POLICIES, ShapePolicy
+from sardonyx._src.runtime.verification.modes import VERIFICATIONS, Verify
 
 Functions = Sequence[Callable[..., object]]
 Engine = Literal["auto", "reference", "native"]
 ENGINES: tuple[Engine, ...] = ("auto", "reference", "native")
-Verify = Literal["off", "first", "every"]
-VERIFICATIONS: tuple[Verify, ...] = ("off", "first", "every")
 MAX_THREADS = 1 << 16
 
 

@@ -1,36 +1,19 @@
 """Registry of compiled programs that sessions share, so that weights are packed once per process.
 
-The key is the stamp of a file that has not changed, or of bytes, or the digest of a model's content (`content_hash`),
-and the precision of products.
+The key is the stamp of a file that has not changed, or of bytes, or the digest of a model's content, and the precision of
+products (`identity/model_stamps.py`).
 """
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
-from typing import TypeAlias
 from weakref import WeakValueDictionary
 
 from sardonyx._src.compile.program.executable import Executable
-from sardonyx._src.compile.program.precision import EXACT, Precision
-from sardonyx._src.errors import ExternalDataError, InvalidModel
-from sardonyx._src.io.external.files import ExternalStorage
-from sardonyx._src.io.file_stamps import BytesStamp, FileStamp, FileStamps
-from sardonyx._src.io.loading.load import TEXT_SUFFIXES, ModelSource
-from sardonyx._src.io.regular_files import open_regular, read_all
-from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array, Tensor
-from sardonyx._src.ir.walk import model_tensors
 from sardonyx._src.runtime.inner_declarations import StaticDeclarations
+from sardonyx._src.runtime.model_stamps import ProgramKey
 from sardonyx._src.runtime.specialization.shared import Specializations
-
-
-@dataclass(frozen=True, slots=True)
-class ModelDigest:
-    """Digest of a model's content, and the epoch of the operator registry."""
-
-    digest: bytes
-    operator_epoch: int
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
@@ -48,72 +31,4 @@ class SharedProgram:
     specializations: Specializations = field(default_factory=Specializations)
 
 
-ModelStamp: TypeAlias = FileStamp | BytesStamp | FileStamps  # of all files in which the data of a model are
-MAX_HASHED_FILE = 2 << 20  # bytes, which take about as long to hash as a small program takes to open
-MAX_CONTENT_STAMPS = 256
-CONTENT_STAMPS: dict[FileStamp, BytesStamp] = {}  # of files that can no longer change without another stamp
-
-
-@dataclass(frozen=True, slots=True)
-class ProgramKey:
-    """What a program depends on: the content of a model, and the precision of products."""
-
-    content: ModelStamp | ModelDigest
-    precision: Precision = EXACT
-
-
 SHARED_PROGRAMS: WeakValueDictionary[ProgramKey, SharedProgram] = WeakValueDictionary()
-
-
-def stamp_source(source: ModelSource) -> FileStamp | BytesStamp | None:
-    """The stamp of a file now, or of bytes; None for any other source.
-
-    A small file has the stamp of its content, so that a copy, or a file that was written again, has the programs of the first.
-    """
-    if isinstance(source, bytes):
-        return BytesStamp.of(source)
-    if not isinstance(source, str | os.PathLike):
-        return None
-    try:
-        stamp = FileStamp.from_path(os.path.realpath(os.fspath(source)))
-    except (OSError, ValueError):  # ValueError: a path with NUL
-        return None
-    is_small = stamp.size <= MAX_HASHED_FILE and not stamp.path.endswith(TEXT_SUFFIXES)
-    return stamp_content(stamp) if is_small else stamp
-
-
-def stamp_content(stamp: FileStamp) -> FileStamp | BytesStamp:
-    """The stamp of the content of a regular file, or that of the file if it cannot be read; the last ones are remembered."""
-    known = CONTENT_STAMPS.get(stamp)
-    if known is not None:
-        return known
-    try:
-        with open_regular(stamp.path) as file:
-            content = BytesStamp.of(read_all(file, stamp.path))
-            after = FileStamp.from_descriptor(stamp.path, file.fileno())
-    except (OSError, InvalidModel):  # InvalidModel: a directory, a device
-        return stamp
-    if after == stamp and not after.is_racily_clean:
-        if len(CONTENT_STAMPS) >= MAX_CONTENT_STAMPS:
-            CONTENT_STAMPS.clear()
-        CONTENT_STAMPS[stamp] = content
-    return content
-
-
-def stamp_model(stamp: FileStamp | BytesStamp, model: Model) -> ModelStamp | None:
-    """The stamps of all files that a model consists of, as they were when its data were opened.
-
-    stamp: of the model's own file or bytes.  None if the file of some external data cannot be opened.
-    """
-    storages = {
-        tensor.storage.file: tensor.storage
-        for tensor in model_tensors(model)
-        if isinstance(tensor.storage, ExternalStorage)
-    }
-    if not storages:
-        return stamp
-    try:
-        opened = {storage.contents().opened for storage in storages.values()}
-    except ExternalDataError:
-        return None
-    return FileStamps((stamp, *sorted(opened, key=lambda file: file.path)))

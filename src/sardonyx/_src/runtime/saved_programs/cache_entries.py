@@ -35,10 +35,10 @@ from sardonyx._src.io.private_files import make_private_folder, open_private_fil
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.walk import model_tensors
 from sardonyx._src.runtime.inner_declarations import StaticDeclarations
+from sardonyx._src.runtime.model_stamps import ModelStamp
 from sardonyx._src.runtime.saved_programs import reading
 from sardonyx._src.runtime.saved_programs.reading import ProgramImage
 from sardonyx._src.runtime.saved_programs.verified_files import last_use
-from sardonyx._src.runtime.shared_programs import ModelStamp
 from sardonyx._src.runtime.source_digest import package_stamps
 
 NAME_FORMAT = "5"  # of entry names; a change makes older entries unreachable, and trimming removes them

@@ -31,6 +31,7 @@ from sardonyx._src.ops.registry import uses_own_operators
 from sardonyx._src.runtime.async_compilation import async_compilation
 from sardonyx._src.runtime.engine import NativeEngine, compile_releasing_weights
 from sardonyx._src.runtime.lazy_model import LazyModel
+from sardonyx._src.runtime.model_stamps import ModelDigest, ModelStamp, ProgramKey, stamp_source
 from sardonyx._src.runtime.saved_programs.cache_entries import (
     entry_path,
     read_entry,
@@ -40,13 +41,7 @@ from sardonyx._src.runtime.saved_programs.cache_entries import (
 from sardonyx._src.runtime.saved_programs.reading import ProgramImage
 from sardonyx._src.runtime.saved_programs.saved_engine import SavedProgram
 from sardonyx._src.runtime.saved_programs.specialized_entries import SpecializedEntries
-from sardonyx._src.runtime.shared_programs import (
-    SHARED_PROGRAMS,
-    ModelDigest,
-    ModelStamp,
-    ProgramKey,
-    stamp_source,
-)
+from sardonyx._src.runtime.shared_programs import SHARED_PROGRAMS
 from sardonyx._src.runtime.specialization.shared import Specializations
 from sardonyx._src.runtime.stats import RunCounters
 

@@ -23,10 +23,10 @@ from sardonyx._src.runtime.lazy_model import LazyModel
 from sardonyx._src.runtime.native_program import NativeProgram
 from sardonyx._src.runtime.output_arrays import OutputArrays
 from sardonyx._src.runtime.run_limits import Bailout
-from sardonyx._src.runtime.session_origin import Verify
 from sardonyx._src.runtime.specialization.program import SpecializedProgram
 from sardonyx._src.runtime.specialization.programs import SpecializedPrograms
 from sardonyx._src.runtime.stats import RunCounters
+from sardonyx._src.runtime.verification.modes import Verify
 from sardonyx._src.runtime.verification.values import ValueComparison, compare_value
 
 log = logging.getLogger(__name__)

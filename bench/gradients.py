@@ -23,7 +23,7 @@ import sardonyx as sx
 from gradient_peers import GradientPeer
 from gradient_peers_networks import PEERS
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.runtime.session import Engine
+from sardonyx._src.runtime.session.session import Engine
 from sardonyx._src.schema import latest, lookup
 
 PAGE = Path(__file__).resolve().parents[1] / "docs/generated/torch_gradients.md"

@@ -29,8 +29,8 @@ from sardonyx._src.compile.program.step import Step
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.measure.engines import OURS
 from sardonyx._src.measure.timing import measure_engines
-from sardonyx._src.runtime.engine import NativeEngine
-from sardonyx._src.runtime.profile import MachinePeak, TimedAction, measure_peaks, profile_program
+from sardonyx._src.runtime.engine.engine import NativeEngine
+from sardonyx._src.runtime.runs.profile import MachinePeak, TimedAction, measure_peaks, profile_program
 from zoo.catalogue import ENTRIES, Feeds
 
 ROUNDS = 9

@@ -41,8 +41,8 @@ from sardonyx._src.ir.dims import evaluate
 from sardonyx._src.measure.engines import open_engine
 from sardonyx._src.measure.timing import collect_outputs, interleave_calls, max_relative_difference
 from sardonyx._src.ops.api import RuntimeValue
-from sardonyx._src.runtime.engine import NativeEngine
-from sardonyx._src.runtime.profile import measure_peaks, time_kernel
+from sardonyx._src.runtime.engine.engine import NativeEngine
+from sardonyx._src.runtime.runs.profile import measure_peaks, time_kernel
 from zoo.catalogue import ENTRIES, Feeds
 
 ROUNDS = 5

@@ -29,7 +29,7 @@ from measure import commit, machine, run
 from measured_cases import Fields, MeasuredCases
 from sardonyx._src.measure.engines import OURS, open_engine
 from sardonyx._src.measure.timing import interleave_calls
-from sardonyx._src.runtime.session import Session
+from sardonyx._src.runtime.session.session import Session
 from tree_models import FOLDER, TREE_MODELS, TreeModel, has_libraries, random_rows
 
 ROWS, THREADS = (1, 10, 1_000, 100_000), (1, 2)

@@ -15,7 +15,7 @@ from sardonyx._src.ir.graph import Attribute
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.ops.api import RuntimeValue
-from sardonyx._src.runtime.session import Engine, Session
+from sardonyx._src.runtime.session.session import Engine, Session
 from sardonyx._src.schema import OpSchema, lookup
 
 FOLDER = Path(__file__).resolve().parent / "ops"

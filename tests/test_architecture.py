@@ -74,7 +74,7 @@ FILES_THAT_NAME_OPERATORS = {
     "rewrite/support/splits.py": "emits Splits",
     "score/model/zip_maps.py": "removes one operator, ZipMap",
     "measure/products.py": "the table of the multiply-adds of products, one line each",
-    "runtime/native_subgraphs.py": "runs the bodies of one operator, Loop",
+    "runtime/fallbacks/native_subgraphs.py": "runs the bodies of one operator, Loop",
     "train/adapters.py": "adapts two operators, MatMul and Gemm",
     "grad/active.py": "gradients of quantized integers flow between two operators alone",
     "train/prepare/gradients.py": "adds one operator, Gradient",

@@ -11,7 +11,7 @@ from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.matmul import matmul_steps
 from sardonyx._src.compile.kernels.gemm.panels import pack_constant
 from sardonyx._src.compile.llvm.jit import host_target
-from sardonyx._src.runtime.profile import MachinePeak, TimedAction
+from sardonyx._src.runtime.runs.profile import MachinePeak, TimedAction
 from test_zoo import import_benchmark
 
 PEAK = MachinePeak(flops=1e9, traffic=1e9, reads=1e9)

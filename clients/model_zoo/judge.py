@@ -24,8 +24,8 @@ from model_zoo.registry import Array, Network
 from model_zoo.rewriting import LOSS, rewrite
 from sardonyx._src.compile.program.program import FallbackOp
 from sardonyx._src.rewrite.proof.compare import MIN_MAGNITUDE, difference, relative_tolerance
-from sardonyx._src.runtime.engine import NativeEngine
-from sardonyx._src.runtime.session_origin import Engine
+from sardonyx._src.runtime.engine.engine import NativeEngine
+from sardonyx._src.runtime.session.session_origin import Engine
 from sardonyx.errors import InvalidModel, SardonyxError, ShapeWarning
 
 os.environ.setdefault("SARDONYX_CACHE", str(FOLDER / "cache"))  # not the user's

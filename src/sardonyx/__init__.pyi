@@ -60,8 +60,8 @@ from sardonyx._src.ops.api import RunLimits as RunLimits
 from sardonyx._src.proto.wire import Limits as Limits
 from sardonyx._src.rewrite.optimize import optimize as optimize
 from sardonyx._src.rewrite.report import OptimizationReport as OptimizationReport
-from sardonyx._src.runtime.session import Session as Session
-from sardonyx._src.runtime.stats import SessionStats as SessionStats
+from sardonyx._src.runtime.programs.stats import SessionStats as SessionStats
+from sardonyx._src.runtime.session.session import Session as Session
 from sardonyx._src.score.api import Predictor as Predictor
 from sardonyx._src.score.api import Scorer as Scorer
 from sardonyx._src.score.api import score as score

@@ -13,9 +13,9 @@ from models import parse_model
 from sardonyx._src.cli.main import main
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.measure.time_shares import TimeShare, by_kernel, by_step
-from sardonyx._src.runtime import profile
-from sardonyx._src.runtime.native_program import NativeProgram, compile_for_host
-from sardonyx._src.runtime.profile import MachinePeak, TimedAction, measure_peaks, profile_program
+from sardonyx._src.runtime.runs import profile
+from sardonyx._src.runtime.runs.native_program import NativeProgram, compile_for_host
+from sardonyx._src.runtime.runs.profile import MachinePeak, TimedAction, measure_peaks, profile_program
 
 TEXT = """g (float[N,8] x, float[8,8] w) => (float[N,8] y, float[N,8] i)
     { [product] a = MatMul(x, w)  [soft] y = Softmax(a)  [places] i = RandomNormalLike(a) }"""

@@ -18,7 +18,7 @@ import sardonyx as sx
 import sardonyx.compat.onnxruntime as ours
 from sardonyx._src.compile.kernels.gemm.bf16 import has_bf16_products
 from sardonyx._src.compile.llvm.jit import host_target
-from sardonyx._src.runtime import precision
+from sardonyx._src.runtime.programs import precision
 
 MODULES = pytest.mark.parametrize("ort", [onnxruntime, ours], ids=["onnxruntime", "sardonyx"])
 MODEL = """

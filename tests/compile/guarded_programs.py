@@ -51,9 +51,9 @@ from sardonyx._src.interp.run_state import Frame, RandomSource, RunState
 from sardonyx._src.ir.dims import Expr, Known
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RunLimits
-from sardonyx._src.runtime.fallback_ops import FallbackRunner, check_result
-from sardonyx._src.runtime.run_limits import Bailout, reset_status
-from sardonyx._src.runtime.scan_outputs import ScanOutputs
+from sardonyx._src.runtime.fallbacks.fallback_ops import FallbackRunner, check_result
+from sardonyx._src.runtime.limits.run_limits import Bailout, reset_status
+from sardonyx._src.runtime.runs.scan_outputs import ScanOutputs
 
 NONE, READ, WRITE = 0, mmap.PROT_READ, mmap.PROT_READ | mmap.PROT_WRITE
 GARBAGE = 0xFF  # the bytes of uninitialized memory: NaN as floats, -1 as integers, not a bool

@@ -12,7 +12,7 @@ from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.interp.run_state import RandomSource
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RunLimits
-from sardonyx._src.runtime.native_program import NativeProgram, compile_for_host
+from sardonyx._src.runtime.runs.native_program import NativeProgram, compile_for_host
 
 ROUNDING = 2e-5  # tolerance of sums of hundreds of float32, relative to the largest element
 

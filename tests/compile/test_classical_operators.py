@@ -17,7 +17,7 @@ from sardonyx._src.errors import EvaluationError, SardonyxError
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RuntimeValue
-from sardonyx._src.runtime.session import Engine
+from sardonyx._src.runtime.session.session import Engine
 
 onnxruntime = pytest.importorskip("onnxruntime")
 

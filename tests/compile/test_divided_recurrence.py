@@ -13,7 +13,7 @@ from compile.test_recurrent_forms import FixedLayer, Layer, assert_native, state
 from sardonyx._src.compile.kernels.tuning import RecurrenceTuning
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.runtime.native_program import compile_for_host
+from sardonyx._src.runtime.runs.native_program import compile_for_host
 
 KINDS = {
     "LSTM": ("LSTM", {}),

@@ -16,7 +16,7 @@ from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.prepare.prepare import prepare_model
 from sardonyx._src.compile.program.guards import Guard
 from sardonyx._src.ir.dims import Known, dim_min, symbol
-from sardonyx._src.runtime.engine import NativeEngine
+from sardonyx._src.runtime.engine.engine import NativeEngine
 from sardonyx._src.schema import versions
 
 N, M = symbol("N"), symbol("M")

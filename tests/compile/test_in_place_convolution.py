@@ -13,7 +13,7 @@ from sardonyx._src.compile.program.memory_plan import plan_memory
 from sardonyx._src.compile.program.program import Program
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.runtime.native_program import compile_for_host
+from sardonyx._src.runtime.runs.native_program import compile_for_host
 
 Q = Quantization("q", 2.0**-3, 117, "u1")
 IMAGE = random_bytes((2, 8, 9, 9), "u1", 5)

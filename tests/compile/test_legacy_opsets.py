@@ -11,7 +11,7 @@ from sardonyx._src.compile.program.step import Step
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.runtime.native_program import compile_for_host
+from sardonyx._src.runtime.runs.native_program import compile_for_host
 
 VALID = {
     "one shape": ("x [N,3]  y [N,3]", "Add(x, y)"),

@@ -19,7 +19,7 @@ from sardonyx._src.compile.program.program import Program, depends_on
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.verify_local_sizes import verify_local_sizes
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.runtime.engine import NativeEngine
+from sardonyx._src.runtime.engine.engine import NativeEngine
 from sardonyx._src.runtime.saved_programs.save import save_compiled
 
 LOOPS, GROUP = 12, 4

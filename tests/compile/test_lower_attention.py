@@ -9,8 +9,8 @@ from compile.reference_comparison import assert_matches_reference, normal
 from models import parse_model
 from sardonyx._src.compile.program.program import FallbackOp
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.runtime.native_program import compile_for_host
-from sardonyx._src.runtime.run_limits import Bailout
+from sardonyx._src.runtime.limits.run_limits import Bailout
+from sardonyx._src.runtime.runs.native_program import compile_for_host
 
 
 def kernels(text: str) -> list[str]:

@@ -17,7 +17,7 @@ from sardonyx._src.errors import EvaluationError, LimitError
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RunLimits
-from sardonyx._src.runtime.engine import NativeEngine
+from sardonyx._src.runtime.engine.engine import NativeEngine
 
 OPSET = 25
 Feeds = Mapping[str, Array]

@@ -10,8 +10,8 @@ from compile.stages import stages_of
 from models import parse_model
 from sardonyx._src.interp.run_state import RandomSource
 from sardonyx._src.ops.api import RunLimits
-from sardonyx._src.runtime.native_program import NativeProgram, compile_for_host
-from sardonyx._src.runtime.run_limits import Bailout
+from sardonyx._src.runtime.limits.run_limits import Bailout
+from sardonyx._src.runtime.runs.native_program import NativeProgram, compile_for_host
 
 CONV = "w = Constant <value = float[8,8,1,1] {WEIGHTS}> ()  c = Conv(x, w)".replace(
     "WEIGHTS", ", ".join(str(i % 7 - 3) for i in range(64))

@@ -7,7 +7,7 @@ import pytest
 
 from compile.reference_comparison import assert_matches_reference, normal
 from sardonyx._src.compile.kernels.resize.dynamic_taps import DYNAMIC_COORDINATES, NEAREST_MODES
-from sardonyx._src.runtime.run_limits import Bailout
+from sardonyx._src.runtime.limits.run_limits import Bailout
 
 SIZES = [(5, 7), (1, 1), (16, 3), (2, 40)]
 

@@ -14,7 +14,7 @@ from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.interp.run_state import RandomSource
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RunLimits
-from sardonyx._src.runtime.native_program import NativeProgram, compile_for_host
+from sardonyx._src.runtime.runs.native_program import NativeProgram, compile_for_host
 
 
 @pytest.fixture

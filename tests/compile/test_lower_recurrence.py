@@ -9,8 +9,8 @@ from models import parse_model
 from sardonyx._src.interp.run_state import RandomSource
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RunLimits
-from sardonyx._src.runtime.native_program import NativeProgram, compile_for_host
-from sardonyx._src.runtime.run_limits import Bailout
+from sardonyx._src.runtime.limits.run_limits import Bailout
+from sardonyx._src.runtime.runs.native_program import NativeProgram, compile_for_host
 
 SIZE = 3  # of the inputs
 KINDS = {"LSTM": 4, "GRU": 3, "RNN": 1}

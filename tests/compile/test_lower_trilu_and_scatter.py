@@ -7,7 +7,7 @@ import pytest
 
 from compile.reference_comparison import assert_matches_reference, normal
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.runtime.run_limits import Bailout
+from sardonyx._src.runtime.limits.run_limits import Bailout
 
 
 @pytest.mark.parametrize("upper", [0, 1])

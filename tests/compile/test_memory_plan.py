@@ -29,8 +29,8 @@ from sardonyx._src.compile.program.verify import verify_program
 from sardonyx._src.compile.program.verify_memory_plan import verify_memory_plan
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import symbol
-from sardonyx._src.runtime.engine import NativeEngine
-from sardonyx._src.runtime.native_program import NativeProgram
+from sardonyx._src.runtime.engine.engine import NativeEngine
+from sardonyx._src.runtime.runs.native_program import NativeProgram
 
 Packing: TypeAlias = Callable[[Sequence[LiveRange]], tuple[dict[Buffer, int], int]]
 

@@ -23,7 +23,7 @@ from sardonyx._src.compile.program.step import Step
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.runtime.native_program import compile_for_host
+from sardonyx._src.runtime.runs.native_program import compile_for_host
 
 INDICES = (-(2**63), 2**63 - 1, -(2**31), 2**31, 2**62, -5, 4, 1_000_000)
 X = np.arange(12, dtype=np.float32).reshape(4, 3)

@@ -13,7 +13,7 @@ import sardonyx as sx
 from compile.random_layers import sample
 from compile.reference_agreement import assert_agrees, assert_outputs_match, outcome, results
 from compile.rotation import rotating_range
-from sardonyx._src.runtime.session import SessionValue
+from sardonyx._src.runtime.session.session import SessionValue
 
 GRAPHS, GROUP = 40, 10
 

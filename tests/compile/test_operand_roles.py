@@ -26,7 +26,7 @@ from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import RunLimits
-from sardonyx._src.runtime.native_program import NativeProgram
+from sardonyx._src.runtime.runs.native_program import NativeProgram
 
 RESULTS = [shape for rank in (1, 2, 3, 4) for shape in product((1, 2, 3, 17), repeat=rank)]
 DEGENERATE = [(17, 1), (1, 17, 2), (1, 17, 1, 3)]

@@ -25,7 +25,7 @@ from sardonyx._src.interp.run_state import RandomSource
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.ops.api import RunLimits
-from sardonyx._src.runtime.native_program import NativeProgram, compile_for_host
+from sardonyx._src.runtime.runs.native_program import NativeProgram, compile_for_host
 
 HALF_DTYPES = {"float16": np.dtype(np.float16), "bfloat16": np.dtype(ml_dtypes.bfloat16)}
 EPSILON = {"float16": 2.0**-10, "bfloat16": 2.0**-7}  # relative distance of adjacent numbers

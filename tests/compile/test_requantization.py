@@ -17,7 +17,7 @@ from sardonyx._src.compile.program.step import Step
 from sardonyx._src.interp.run_state import RandomSource
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RunLimits
-from sardonyx._src.runtime.native_program import NativeProgram, compile_for_host
+from sardonyx._src.runtime.runs.native_program import NativeProgram, compile_for_host
 
 KINDS = {"u1": "uint8", "i1": "int8"}
 CHANNELS = 70  # a tile of whole vectors, and columns that are left

@@ -7,7 +7,7 @@ import pytest
 
 from compile.reference_comparison import assert_matches_reference, normal
 from models import parse_model
-from sardonyx._src.runtime.native_program import NativeProgram, compile_for_host
+from sardonyx._src.runtime.runs.native_program import NativeProgram, compile_for_host
 
 ADAM = """g (float[N,7] w, float[N,7] g, float[N,7] m, float[N,7] v, float r) => (float[N,7] w2, float[N,7] m2, float[N,7] v2)
 <float a = {0.9}, float b = {0.1}, float c = {0.999}, float d = {0.001}, float e = {0.00000001}> {

@@ -9,8 +9,8 @@ import pytest
 import sardonyx as sx
 from models import parse_record
 from sardonyx._src.compile.program.size_functions import evaluate_sizes
-from sardonyx._src.runtime.engine import NativeEngine
-from sardonyx._src.runtime.native_program import NativeProgram
+from sardonyx._src.runtime.engine.engine import NativeEngine
+from sardonyx._src.runtime.runs.native_program import NativeProgram
 
 TEXTS = [
     "g (float[N,M] x) => (float[K] y) { a = Softmax(x)  b = Concat<axis = 1>(a, x)  y = Flatten<axis = 0>(b) }",

@@ -14,10 +14,10 @@ from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.dims import symbol
 from sardonyx._src.ir.graph import Attribute
 from sardonyx._src.ir.tensors import Tensor
-from sardonyx._src.runtime.context_memory import are_sizes
-from sardonyx._src.runtime.engine import NativeEngine
-from sardonyx._src.runtime.native_program import NativeProgram
-from sardonyx._src.runtime.session import ENGINES, Engine
+from sardonyx._src.runtime.engine.engine import NativeEngine
+from sardonyx._src.runtime.programs.context_memory import are_sizes
+from sardonyx._src.runtime.runs.native_program import NativeProgram
+from sardonyx._src.runtime.session.session import ENGINES, Engine
 
 WINDOWS = "g (float[1,2,N,4] q, float[1,2,N,4] k) => (y) {{ y = Attention <{side}_window_size = {size}> (q, k, k) }}"
 

@@ -24,7 +24,7 @@ from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import decode
 from sardonyx._src.proto.record import Record
-from sardonyx._src.runtime.session import Session
+from sardonyx._src.runtime.session.session import Session
 
 
 class NoFiles:

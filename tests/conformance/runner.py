@@ -11,7 +11,7 @@ from onnx.backend.test.runner import Runner
 from conformance.official import assert_close, datum
 from sardonyx._src.io.loading.load import ModelSource
 from sardonyx._src.ops.registry import find
-from sardonyx._src.runtime.session import Engine
+from sardonyx._src.runtime.session.session import Engine
 from sardonyx.backend import Backend, BackendRep, Outputs
 
 # The body of Bernoulli in the wheel, Greater(RandomUniformLike(x), x), is 1 with the probability 1 - x, and the expected

@@ -9,7 +9,7 @@ from ops.test_coverage import cases
 from sardonyx._src.errors import SardonyxError
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.ops.registry import find
-from sardonyx._src.runtime.engine import NativeEngine
+from sardonyx._src.runtime.engine.engine import NativeEngine
 
 
 @pytest.mark.parametrize("case", cases(), ids=str)

@@ -7,7 +7,7 @@ import pytest
 
 import sardonyx as sx
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.runtime.session import Engine
+from sardonyx._src.runtime.session.session import Engine
 
 HEADER = '<ir_version: 11, opset_import: ["": 24]>'
 CASES: dict[str, tuple[str, dict[str, tuple[int, ...]]]] = {

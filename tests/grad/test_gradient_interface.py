@@ -7,7 +7,7 @@ import pytest
 
 import sardonyx as sx
 from grad.test_gradient_nodes import ENGINES, outputs
-from sardonyx._src.runtime.session import Engine
+from sardonyx._src.runtime.session.session import Engine
 
 TEXT = """<ir_version: 8, opset_import: ["": 11, "my": 1]>
 g (float[N,3] x, int64[N] i) => (float[N,2] y, int64[N] k)

@@ -7,7 +7,7 @@ import pytest
 
 import sardonyx as sx
 from grad.test_gradient_nodes import ENGINES, outputs
-from sardonyx._src.runtime.session import Engine
+from sardonyx._src.runtime.session.session import Engine
 
 HEADER = '<ir_version: 10, opset_import: ["": 21]>'
 X = np.array([[-200.0, -1.3, 0.2], [0.7, 30.4, 400.0]], np.float32)

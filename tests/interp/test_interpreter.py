@@ -179,9 +179,9 @@ def test_values_are_released_after_their_last_use() -> None:
     session = sx.Session(
         parse_record("g (float[N] x) => (float[N] y) { a = Neg(x)  b = Abs(a)  c = Neg(b)  y = Abs(c) }")
     )
-    from sardonyx._src.runtime.declared_dims import DeclaredDims
-    from sardonyx._src.runtime.declared_sizes import declarations_of
-    from sardonyx._src.runtime.feeds import check_feeds
+    from sardonyx._src.runtime.declarations.declared_dims import DeclaredDims
+    from sardonyx._src.runtime.declarations.declared_sizes import declarations_of
+    from sardonyx._src.runtime.feeds.feeds import check_feeds
 
     feeds = check_feeds({"x": X}, declarations_of(session.model.graph.inputs, "input"), DeclaredDims(10))
 

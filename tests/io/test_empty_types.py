@@ -8,7 +8,7 @@ import pytest
 import sardonyx as sx
 from models import parse_record
 from sardonyx._src.proto import messages as m
-from sardonyx._src.runtime.session import Engine
+from sardonyx._src.runtime.session.session import Engine
 
 IF = """g (float[N] x, bool c) => (float[N] y) {
     y = If <then_branch = t () => (float[N] p) { p = Abs(x) }, else_branch = e () => (float[N] q) { q = Neg(x) }> (c) }"""

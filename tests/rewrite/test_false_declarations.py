@@ -9,7 +9,7 @@ import sardonyx as sx
 from models import parse_model
 from sardonyx._src.errors import ConversionError
 from sardonyx._src.ir.walk import nodes
-from sardonyx._src.runtime.session import Engine
+from sardonyx._src.runtime.session.session import Engine
 
 F = np.float32
 X = np.arange(12, dtype=F).reshape(2, 6)

@@ -17,7 +17,7 @@ from sardonyx._src.ir.graph import Attribute
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.ops.attribute_domains import INT64_MAX, IntegerDomain, attribute_domains
 from sardonyx._src.ops.traits import EnumValues
-from sardonyx._src.runtime.session import Engine
+from sardonyx._src.runtime.session.session import Engine
 from sardonyx._src.schema import OpSchema, domains, exact, operators
 from sardonyx._src.schema import versions as versions_of
 

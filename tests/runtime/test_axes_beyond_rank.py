@@ -20,7 +20,7 @@ from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.graph import Attribute
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import RuntimeValue
-from sardonyx._src.runtime.session import Engine
+from sardonyx._src.runtime.session.session import Engine
 from sardonyx._src.schema import OpSchema, domains, exact, operators, versions
 
 ENGINES: tuple[Engine, ...] = ("reference", "native")

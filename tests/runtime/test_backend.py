@@ -19,7 +19,7 @@ from onnx import TensorProto, helper, numpy_helper
 import sardonyx as sx
 from models import parse_model
 from sardonyx import backend
-from sardonyx._src.runtime.session import Engine
+from sardonyx._src.runtime.session.session import Engine
 
 SUM = "g (float[N] x, float[N] y) => (float[N] z, float[N] twice) { z = Add(x, y) twice = Add(z, z) }"
 DEFAULT = "g (float[2] x, float[2] w = {1, 2}, float[2] y) => (float[2] z) { a = Mul(x, w) z = Sub(a, y) }"

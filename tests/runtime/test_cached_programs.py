@@ -26,9 +26,10 @@ from sardonyx._src.io import file_stamps, mapped_files
 from sardonyx._src.io.external import contents
 from sardonyx._src.io.memory_release import mapped_file_of
 from sardonyx._src.ir.model import Model
-from sardonyx._src.runtime import engine, model_stamps, shared_programs
-from sardonyx._src.runtime.engine import NativeEngine, compile_releasing_weights
-from sardonyx._src.runtime.saved_programs import cache_entries, container, disk_cache, verified_files
+from sardonyx._src.runtime.engine import engine, shared_programs
+from sardonyx._src.runtime.engine.engine import NativeEngine, compile_releasing_weights
+from sardonyx._src.runtime.identity import model_stamps, verified_files
+from sardonyx._src.runtime.saved_programs import cache_entries, container, disk_cache
 from sardonyx._src.runtime.saved_programs.cache_entries import entry_path
 from sardonyx._src.runtime.saved_programs.container import SDX_HEADER
 from sardonyx._src.runtime.saved_programs.disk_cache import CachedEngine

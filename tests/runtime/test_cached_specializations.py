@@ -20,7 +20,8 @@ from sardonyx._src.compile.llvm.cache import WARNED_OF
 from sardonyx._src.errors import CompilerWarning
 from sardonyx._src.io import file_stamps
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.runtime import model_stamps, shared_programs
+from sardonyx._src.runtime.engine import shared_programs
+from sardonyx._src.runtime.identity import model_stamps
 from sardonyx._src.runtime.saved_programs import cache_entries, disk_cache, specialized_entries
 from sardonyx._src.runtime.specialization.shared import MAX_PROGRAMS
 

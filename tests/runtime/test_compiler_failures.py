@@ -24,7 +24,7 @@ from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.engine.pattern import Pattern
 from sardonyx._src.runtime.saved_programs import disk_cache, reading
 from sardonyx._src.runtime.saved_programs.save import save_compiled
-from sardonyx._src.runtime.session import Engine
+from sardonyx._src.runtime.session.session import Engine
 
 F = np.float32
 # Each test has operators or constants of its own: programs and kernels are shared in the process.
@@ -87,14 +87,14 @@ STAGES = {
     "lower a region": "sardonyx._src.compile.lower.lowering.lowering_of",
     "plan_memory": PIPELINE + "plan_memory",
     "encode": PIPELINE + "encode_program",
-    "declarations": "sardonyx._src.runtime.declaration_analysis.analyze_declarations",
-    "size function": "sardonyx._src.runtime.relocations.SizeFunctionLoader.load",
+    "declarations": "sardonyx._src.runtime.declarations.declaration_analysis.analyze_declarations",
+    "size function": "sardonyx._src.runtime.programs.relocations.SizeFunctionLoader.load",
     "compile": "sardonyx._src.compile.llvm.jit.load_or_compile",
     "link": "sardonyx._src.compile.llvm.loaded_kernels.kernel_code",
-    "bind": "sardonyx._src.runtime.native_program.FallbackRunner",
-    "relocate": "sardonyx._src.runtime.native_program.find_relocations",
-    "specialize": "sardonyx._src.runtime.execution_context.ExecutionContext.specialize",
-    "execute": "sardonyx._src.runtime.execution_context.ExecutionContext.execute",
+    "bind": "sardonyx._src.runtime.runs.native_program.FallbackRunner",
+    "relocate": "sardonyx._src.runtime.runs.native_program.find_relocations",
+    "specialize": "sardonyx._src.runtime.runs.execution_context.ExecutionContext.specialize",
+    "execute": "sardonyx._src.runtime.runs.execution_context.ExecutionContext.execute",
 }
 
 
@@ -108,7 +108,7 @@ def test_a_failure_of_any_stage_is_made_good(stage: str, monkeypatch: pytest.Mon
 
 
 def test_the_fast_path_is_optional(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sardonyx._src.runtime.execution_context.build_fast_path", raise_defect)
+    monkeypatch.setattr("sardonyx._src.runtime.runs.execution_context.build_fast_path", raise_defect)
     session = assert_answers(new_text())
     assert session.engine == "native" and session.stats.fast_path_runs == 0
 

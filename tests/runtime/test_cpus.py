@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sardonyx._src.runtime import cpus
+from sardonyx._src.runtime.limits import cpus
 
 
 def tree(root: Path, groups: str, files: dict[str, str]) -> Path:

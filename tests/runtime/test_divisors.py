@@ -14,7 +14,7 @@ from operator_cases import Key, cases_by_version, changed_model, error_of, feeds
 from sardonyx._src.io.serde import to_proto
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.graph import Attribute
-from sardonyx._src.runtime.session import Engine
+from sardonyx._src.runtime.session.session import Engine
 
 ENGINES: tuple[Engine, ...] = ("reference", "native")
 DIVISORS = (

@@ -13,8 +13,8 @@ from sardonyx._src.ir.model import Model
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.ops.persistent_sequence import PersistentSequence
 from sardonyx._src.ops.sequence import sequence_insert
-from sardonyx._src.runtime.declared_dims import DeclaredDims
-from sardonyx._src.runtime.session import Engine
+from sardonyx._src.runtime.declarations.declared_dims import DeclaredDims
+from sardonyx._src.runtime.session.session import Engine
 
 # Iteration i inserts [i]; k and its like are what else it yields: scan outputs.
 TEXT = """g (int64 n, seq(int64[1]) e, seq(int64[1]) e2) => (s, s2, k, before) {{

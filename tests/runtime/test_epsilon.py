@@ -13,7 +13,7 @@ from sardonyx._src.io.serde import to_proto
 from sardonyx._src.ir.attributes import AttributeType
 from sardonyx._src.ir.graph import Attribute
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.runtime.session import Engine
+from sardonyx._src.runtime.session.session import Engine
 
 EPSILONS = (-1.0, 0.0, math.inf, -math.inf, math.nan)
 KEYS = [

@@ -9,7 +9,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.runtime.session import Engine
+from sardonyx._src.runtime.session.session import Engine
 
 F = np.float32
 INF = np.inf

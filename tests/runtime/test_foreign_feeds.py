@@ -14,7 +14,7 @@ import sardonyx as sx
 from models import parse_model
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.text import from_text as parse_text
-from sardonyx._src.runtime.session import Engine
+from sardonyx._src.runtime.session.session import Engine
 from sardonyx.errors import InputError
 
 

@@ -13,9 +13,9 @@ from models import parse_model
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.runtime.bound_calls import FallbackCall, FusedCall
-from sardonyx._src.runtime.engine import NativeEngine
-from sardonyx._src.runtime.session import Session
+from sardonyx._src.runtime.engine.engine import NativeEngine
+from sardonyx._src.runtime.fast_path.bound_calls import FallbackCall, FusedCall
+from sardonyx._src.runtime.session.session import Session
 
 MICROSOFT = '"com.microsoft": 1'
 WORDS = [

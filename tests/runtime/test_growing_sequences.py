@@ -12,9 +12,9 @@ from models import parse_model
 from sardonyx._src.interp.run_memory import RunMemory
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ops.persistent_sequence import PersistentSequence
-from sardonyx._src.runtime.declared_dims import DeclaredDims
-from sardonyx._src.runtime.session import Engine
-from sardonyx._src.runtime.shape_policy import ShapePolicy
+from sardonyx._src.runtime.declarations.declared_dims import DeclaredDims
+from sardonyx._src.runtime.declarations.shape_policy import ShapePolicy
+from sardonyx._src.runtime.session.session import Engine
 
 TEXT = """g (int64 n, float[2] x, seq(float[2]) e) => (s, e2) {{
   b = Constant <value = bool {{1}}> ()  zero = Constant <value = int64 {{0}}> ()

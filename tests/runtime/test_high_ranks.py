@@ -7,7 +7,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.runtime.session import ENGINES
+from sardonyx._src.runtime.session.session import ENGINES
 
 RANK = 71
 SHAPE = ", ".join(["1"] * RANK)

@@ -13,7 +13,7 @@ import pytest
 
 from sardonyx._src.errors import CancelledError, EvaluationError, LimitError
 from sardonyx._src.interp.run_control import Cancellation, RunControl
-from sardonyx._src.runtime.interruptible_calls import (
+from sardonyx._src.runtime.fallbacks.interruptible_calls import (
     IDLE_HELPERS,
     HelperThread,
     PendingCall,

@@ -7,7 +7,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model, parse_record
-from sardonyx._src.runtime.session import Engine
+from sardonyx._src.runtime.session.session import Engine
 
 F = np.float32
 IMAGE: dict[str, object] = {"x": np.arange(6, dtype=F).reshape(1, 1, 2, 3)}

@@ -13,8 +13,8 @@ import sardonyx as sx
 from models import parse_model
 from sardonyx._src.compile.linker import features
 from sardonyx._src.io import file_stamps
-from sardonyx._src.runtime import shared_programs
-from sardonyx._src.runtime.lazy_model import LazyModel
+from sardonyx._src.runtime.engine import shared_programs
+from sardonyx._src.runtime.engine.lazy_model import LazyModel
 from sardonyx._src.runtime.saved_programs import disk_cache
 
 pytestmark = pytest.mark.skipif(

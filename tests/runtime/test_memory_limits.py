@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from runtime.test_cpus import tree
-from sardonyx._src.runtime.memory_limits import ASSUMED_MEMORY, usable_memory
+from sardonyx._src.runtime.limits.memory_limits import ASSUMED_MEMORY, usable_memory
 
 MEMINFO = "MemTotal:       1024 kB\nMemFree:         100 kB\n"
 

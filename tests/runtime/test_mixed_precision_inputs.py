@@ -17,7 +17,7 @@ from cases import Case, model_of
 from operator_cases import Key, cases_by_version, error_of, feeds_of
 from sardonyx._src.io.serde import to_proto
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.runtime.session import Engine
+from sardonyx._src.runtime.session.session import Engine
 from sardonyx._src.schema import OpSchema
 
 ENGINES: tuple[Engine, ...] = ("reference", "native")

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 import sardonyx as sx
 from models import parse_record
 from sardonyx._src.errors import EvaluationError, InputError, OutputError
-from sardonyx._src.runtime.arrays import matches_layout
-from sardonyx._src.runtime.engine import NativeEngine
-from sardonyx._src.runtime.feeds import convert_tensor
-from sardonyx._src.runtime.native_program import NativeProgram
+from sardonyx._src.runtime.engine.engine import NativeEngine
+from sardonyx._src.runtime.feeds.feeds import convert_tensor
+from sardonyx._src.runtime.programs.arrays import matches_layout
+from sardonyx._src.runtime.runs.native_program import NativeProgram
 
 F = np.float32
 Floats = NDArray[np.float32]

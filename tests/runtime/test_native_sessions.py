@@ -18,7 +18,7 @@ import pytest
 import sardonyx as sx
 from models import parse_model, parse_record
 from sardonyx._src.errors import InputError, SardonyxError
-from sardonyx._src.runtime.engine import NativeEngine
+from sardonyx._src.runtime.engine.engine import NativeEngine
 
 F = np.float32
 TESTS = Path(__file__).parents[1]
@@ -30,7 +30,7 @@ import numpy as np
 import numpy.random  # now: a fork in the middle of an import leaves the import lock held in the child
 import sardonyx as sx
 from models import parse_record
-from sardonyx._src.runtime.thread_pool import PROCESS
+from sardonyx._src.runtime.limits.thread_pool import PROCESS
 def make_session(threads):
     return sx.Session(parse_record({CHAIN!r}), engine="native", threads=threads)
 def feeds(rows, seed=0):
@@ -139,8 +139,8 @@ print(PROCESS.workers is None)
 
 
 def test_the_default_number_of_threads_is_the_number_of_available_cpus() -> None:
-    from sardonyx._src.runtime.cpus import available_cpus
-    from sardonyx._src.runtime.thread_pool import HAS_THREADS
+    from sardonyx._src.runtime.limits.cpus import available_cpus
+    from sardonyx._src.runtime.limits.thread_pool import HAS_THREADS
 
     session = sx.Session(parse_record(CHAIN), engine="native")
     assert isinstance(session._runner, NativeEngine)

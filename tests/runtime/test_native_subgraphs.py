@@ -13,8 +13,8 @@ from sardonyx._src.errors import EvaluationError, LimitError
 from sardonyx._src.interp.interpreter import Interpreter
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
-from sardonyx._src.runtime.engine import NativeEngine
-from sardonyx._src.runtime.native_subgraphs import (
+from sardonyx._src.runtime.engine.engine import NativeEngine
+from sardonyx._src.runtime.fallbacks.native_subgraphs import (
     MAX_SPECIALIZATIONS,
     CompiledSubgraph,
     NativeSubgraphProgram,

@@ -9,7 +9,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.runtime.session import ENGINES, Engine
+from sardonyx._src.runtime.session.session import ENGINES, Engine
 
 DEPTH = 100
 CALLS = 2000

@@ -9,7 +9,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.runtime.session import Engine
+from sardonyx._src.runtime.session.session import Engine
 
 TEXT = "g (float[N,4] x) => (float[N,4] y, int64[N,4] z) { y = Sin (x)  z = Cast <to = 7> (x) }"
 ENGINES = pytest.mark.parametrize("engine", ["reference", "native"])

@@ -16,7 +16,7 @@ from sardonyx._src.compile.kernels.gemm.bf16 import favours_bf16_products, has_b
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.runtime import precision as precision_module
+from sardonyx._src.runtime.programs import precision as precision_module
 
 needs_bf16 = pytest.mark.skipif(
     not has_bf16_products(host_target()), reason="the processor has no products of bfloat16"

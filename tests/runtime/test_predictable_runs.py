@@ -6,7 +6,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.runtime.predictable_runs import has_predictable_runs
+from sardonyx._src.runtime.session.predictable_runs import has_predictable_runs
 
 LOOP = """g (int64 n) => (float y) <bool go = {1}, float one = {1}> {
     y = Loop(n, go, one) <body = b (int64 i, bool c, float v) => (bool d, float u) { d = Identity(c) u = Mul(v, v) }> }"""

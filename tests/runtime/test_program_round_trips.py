@@ -30,7 +30,7 @@ from sardonyx._src.io import file_stamps
 from sardonyx._src.ir.dims import Expr, Known
 from sardonyx._src.ir.dims.atoms import DimCall
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.runtime import shared_programs
+from sardonyx._src.runtime.engine import shared_programs
 from sardonyx._src.runtime.saved_programs import disk_cache
 from sardonyx._src.runtime.saved_programs.disk_cache import CachedEngine
 from sardonyx._src.runtime.saved_programs.save import save_compiled

@@ -10,7 +10,7 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.runtime.session import Engine
+from sardonyx._src.runtime.session.session import Engine
 
 TEXT = """g (int64 n, seq(int64[1]) e0, seq(int64[1]) e1, seq(int64[1]) e2) => (s0, s1, s2) {{
   b = Constant <value = bool {{1}}> ()  zero = Constant <value = int64 {{0}}> ()  two = Constant <value = int64 {{2}}> ()

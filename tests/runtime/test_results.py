@@ -12,7 +12,7 @@ import sardonyx as sx
 from models import parse_record
 from sardonyx._src.errors import InputError, OutputError
 from sardonyx._src.ir.tensors import Array, Tensor
-from sardonyx._src.runtime.session import ENGINES, Engine
+from sardonyx._src.runtime.session.session import ENGINES, Engine
 
 F = np.float32
 

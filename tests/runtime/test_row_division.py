@@ -15,7 +15,7 @@ from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.compile.program.step import RowGroups
 from sardonyx._src.ir.dims import evaluate
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.runtime.thread_pool import HAS_THREADS
+from sardonyx._src.runtime.limits.thread_pool import HAS_THREADS
 
 WIDTH = 200  # of no whole number of panels
 ROWS = [

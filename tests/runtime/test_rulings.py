@@ -8,7 +8,7 @@ import pytest
 import sardonyx as sx
 from models import parse_record
 from sardonyx._src.ir.types import TensorType
-from sardonyx._src.runtime.session import Engine
+from sardonyx._src.runtime.session.session import Engine
 
 ENGINES: tuple[Engine, ...] = ("reference", "native")
 X = np.array([1, -2], np.float32)

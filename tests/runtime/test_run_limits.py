@@ -21,9 +21,9 @@ from sardonyx._src.cli.main import main
 from sardonyx._src.interp.run_memory import RunMemory
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.proto import messages as m
-from sardonyx._src.runtime import engine as engine_module
-from sardonyx._src.runtime import native_program
-from sardonyx._src.runtime.session import Engine
+from sardonyx._src.runtime.engine import engine as engine_module
+from sardonyx._src.runtime.runs import native_program
+from sardonyx._src.runtime.session.session import Engine
 
 ENGINES: tuple[Engine, ...] = ("reference", "native")
 ENDLESS = sx.RunLimits(iterations=1 << 62, nodes=1 << 62)
@@ -365,7 +365,7 @@ def test_no_memory_for_the_compiler_is_a_limit_and_the_reference_engine_runs(
 
 
 def test_no_memory_for_the_content_digest_is_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sardonyx._src.runtime import content_hash
+    from sardonyx._src.runtime.identity import content_hash
 
     monkeypatch.setattr(content_hash, "encode", raise_memory_error)
     with pytest.raises(sx.LimitError, match="too little memory"):

@@ -9,7 +9,7 @@ import sardonyx as sx
 from models import parse_model
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
-from sardonyx._src.runtime.session import Engine
+from sardonyx._src.runtime.session.session import Engine
 
 SUMS = """g (seq(float[N,2]) s) => (seq(float[N,2]) y) {
     y = SequenceMap<body = b (float[N,2] e) => (float[N,2] r) { r = Add(e, e) }>(s)

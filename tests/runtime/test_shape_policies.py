@@ -19,9 +19,9 @@ from sardonyx._src.compile.linker import features
 from sardonyx._src.errors import InputError, OutputError, SardonyxError, ShapeWarning
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.runtime.declarations.shape_policy import MAX_OBSERVED, ShapePolicy
 from sardonyx._src.runtime.saved_programs.disk_cache import CachedEngine
-from sardonyx._src.runtime.session import Engine
-from sardonyx._src.runtime.shape_policy import MAX_OBSERVED, ShapePolicy
+from sardonyx._src.runtime.session.session import Engine
 
 F = np.float32
 ENGINES: list[Engine] = ["reference", "native"]

@@ -25,10 +25,10 @@ from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import OPERATORS, Operator
 from sardonyx._src.ops.registry import find, operators
-from sardonyx._src.runtime.content_hash import digest_model
-from sardonyx._src.runtime.engine import NativeEngine
-from sardonyx._src.runtime.model_stamps import ProgramKey
-from sardonyx._src.runtime.shared_programs import SHARED_PROGRAMS
+from sardonyx._src.runtime.engine.engine import NativeEngine
+from sardonyx._src.runtime.engine.shared_programs import SHARED_PROGRAMS
+from sardonyx._src.runtime.identity.content_hash import digest_model
+from sardonyx._src.runtime.identity.model_stamps import ProgramKey
 
 F = np.float32
 PRODUCT = """g (float[N,64] x) => (float[N,64] y) <float[64,64] w, float[64] b>

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from sardonyx._src.runtime.source_digest import installation_stamps, package_stamps
+from sardonyx._src.runtime.identity.source_digest import installation_stamps, package_stamps
 
 
 def make_package(folder: Path) -> Path:

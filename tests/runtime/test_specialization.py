@@ -18,7 +18,7 @@ from sardonyx._src.io import file_stamps
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RuntimeValue
-from sardonyx._src.runtime.engine import NativeEngine
+from sardonyx._src.runtime.engine.engine import NativeEngine
 from sardonyx._src.runtime.specialization.programs import SpecializedPrograms
 from sardonyx._src.runtime.specialization.shared import MAX_PROGRAMS
 
@@ -190,7 +190,7 @@ def test_a_fault_of_the_compiler_leaves_the_general_program(monkeypatch: pytest.
     def fail(model: object, **options: object) -> None:
         raise AssertionError("no such register")
 
-    monkeypatch.setattr("sardonyx._src.runtime.engine.compile_for_host", fail)
+    monkeypatch.setattr("sardonyx._src.runtime.engine.engine.compile_for_host", fail)
     with pytest.warns(sx.CompilerWarning, match="no such register"):
         assert_equal(session.run(feeds), expected(text, feeds))
     for _ in range(3):

@@ -14,11 +14,11 @@ from sardonyx._src.compile.program.assumptions import ElementsObserved, RankObse
 from sardonyx._src.errors import DecodeError
 from sardonyx._src.io import file_stamps
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.runtime.engine import NativeEngine
+from sardonyx._src.runtime.engine.engine import NativeEngine
+from sardonyx._src.runtime.engine.shared_programs import SHARED_PROGRAMS
 from sardonyx._src.runtime.saved_programs import disk_cache
 from sardonyx._src.runtime.saved_programs.container import Json
 from sardonyx._src.runtime.saved_programs.encoded_assumptions import decode_assumptions, encode_assumptions
-from sardonyx._src.runtime.shared_programs import SHARED_PROGRAMS
 from sardonyx._src.runtime.specialization.programs import MAX_ELEMENTS, SpecializedPrograms
 
 RNG = np.random.default_rng(11)

@@ -16,10 +16,10 @@ from models import parse_model, parse_record
 from sardonyx._src.cli.main import main
 from sardonyx._src.compile.linker import features
 from sardonyx._src.ops.api import RunLimits
-from sardonyx._src.runtime import native_program, profile
-from sardonyx._src.runtime.engine import NativeEngine
+from sardonyx._src.runtime.engine.engine import NativeEngine
+from sardonyx._src.runtime.runs import native_program, profile
 from sardonyx._src.runtime.saved_programs.disk_cache import CachedEngine
-from sardonyx._src.runtime.session import Engine
+from sardonyx._src.runtime.session.session import Engine
 
 F = np.float32
 GATHER = "g (float[3] x, int64[M] i) => (float[M] y) { y = Gather(x, i) }"
@@ -177,7 +177,7 @@ def broken_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("the tile has 0 rows")
 
     monkeypatch.delenv("SARDONYX_FATAL_DEFECTS")
-    monkeypatch.setattr("sardonyx._src.runtime.engine.compile_for_host", fail)
+    monkeypatch.setattr("sardonyx._src.runtime.engine.engine.compile_for_host", fail)
 
 
 @pytest.mark.usefixtures("broken_compiler")

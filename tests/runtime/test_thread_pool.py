@@ -20,8 +20,14 @@ from compile.marked_tapes import MarkedTape, allow_long_units, sizes
 from sardonyx._src.compile.executor import status
 from sardonyx._src.compile.executor.pool_layout import CURRENT_RUN, IS_EAGER, SIGNAL_INTERVAL, UNKNOWN_WEIGHT
 from sardonyx._src.compile.llvm.jit import host_target, load
-from sardonyx._src.runtime.cpus import available_cpus
-from sardonyx._src.runtime.thread_pool import HAS_THREADS, Scratch, ThreadPool, get_thread_pool, workers
+from sardonyx._src.runtime.limits.cpus import available_cpus
+from sardonyx._src.runtime.limits.thread_pool import (
+    HAS_THREADS,
+    Scratch,
+    ThreadPool,
+    get_thread_pool,
+    workers,
+)
 
 pytestmark = pytest.mark.skipif(not HAS_THREADS, reason="a pool has one thread here")
 HEAVY = 10**6  # nanoseconds, said to be the weight: records of it are shared
@@ -300,7 +306,7 @@ def run_python(code: str) -> str:
             "import ctypes, os, sys, threading, time, warnings",
             "warnings.simplefilter('ignore', DeprecationWarning)  # of a fork with threads, which is the subject",
             "from compile.marked_tapes import MarkedTape, allow_long_units",
-            "from sardonyx._src.runtime.thread_pool import PROCESS, get_thread_pool",
+            "from sardonyx._src.runtime.limits.thread_pool import PROCESS, get_thread_pool",
             "def run(pool, tape):",
             "    block = allow_long_units()",
             "    pool.run(tape.address, 0, len(tape), pool.scratch(64), block.ctypes.data)",

@@ -8,7 +8,7 @@ import numpy as np
 
 import sardonyx as sx
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.runtime.session import Engine
+from sardonyx._src.runtime.session.session import Engine
 from sardonyx.train import MSE, Optimizer, prepare
 
 DRAW = np.random.default_rng(5)

@@ -10,7 +10,7 @@ import pytest
 
 import sardonyx as sx
 from sardonyx._src.ir.tensors import Tensor
-from sardonyx._src.runtime.session import Engine
+from sardonyx._src.runtime.session.session import Engine
 
 ENGINES = pytest.mark.parametrize("engine", ["reference", "native"])
 X = np.ones((2, 3), np.float32)

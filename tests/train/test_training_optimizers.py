@@ -7,7 +7,7 @@ import pytest
 
 import sardonyx as sx
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.runtime.session import Engine
+from sardonyx._src.runtime.session.session import Engine
 from sardonyx._src.train.optimizers.table import OPTIMIZERS
 from sardonyx.train import (
     SGD,

@@ -11,7 +11,7 @@ import pytest
 import sardonyx as sx
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RuntimeValue
-from sardonyx._src.runtime.session import Engine
+from sardonyx._src.runtime.session.session import Engine
 from train.training_texts import DESCENT, MOMENTUM, PAIR, REGRESSION, SWAP, start_text, training_text
 
 ENGINES: tuple[Engine, ...] = ("reference", "native")

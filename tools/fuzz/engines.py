@@ -20,7 +20,7 @@ from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.walk import nodes
 from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.ops.registry import find
-from sardonyx._src.runtime.native_program import compile_for_host
+from sardonyx._src.runtime.runs.native_program import compile_for_host
 
 LIMITS = sx.RunLimits(bytes=1 << 24, iterations=1000, nodes=10_000)
 RTOL, ATOL = 1e-3, 1e-4  # of values that are right; a wrong window or stride gives others
@@ -29,7 +29,9 @@ Outcome = Sequence[RuntimeValue] | Exception
 
 
 # Lets this process compile by itself: other processes would not be held to its limits.
-compile_in_process = partial(patch, "sardonyx._src.runtime.async_compilation.available_cpus", return_value=1)
+compile_in_process = partial(
+    patch, "sardonyx._src.runtime.programs.async_compilation.available_cpus", return_value=1
+)
 
 
 def compare_engines(

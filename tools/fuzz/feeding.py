@@ -12,8 +12,8 @@ from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.types import OptionalType, SequenceType, TensorType, Type
 from sardonyx._src.measure.random_feeds import random_feeds
 from sardonyx._src.ops.api import RuntimeValue
-from sardonyx._src.runtime.result_types import matches_type
-from sardonyx._src.runtime.session import SessionValue
+from sardonyx._src.runtime.results.result_types import matches_type
+from sardonyx._src.runtime.session.session import SessionValue
 
 MAX_ELEMENTS = 1 << 18  # of one input
 

@@ -24,7 +24,7 @@ from sardonyx._src.ir.build import GraphBuilder
 from sardonyx._src.ir.dims import dim_max
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
-from sardonyx._src.runtime.session import Engine
+from sardonyx._src.runtime.session.session import Engine
 
 A = f32([[1, 2], [3, 4]])
 B = f32([[5, 6, 7], [8, 9, 10]])

@@ -10,7 +10,7 @@ import sardonyx as sx
 from models import parse_model
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
-from sardonyx._src.runtime.session import Engine
+from sardonyx._src.runtime.session.session import Engine
 
 onnxruntime = pytest.importorskip("onnxruntime")
 VOCABULARY, END, PAD = 13, 2, 0

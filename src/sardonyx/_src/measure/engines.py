@@ -9,7 +9,7 @@ from typing import Any
 from sardonyx._src.compile.program.precision import EXACT, Precision
 from sardonyx._src.errors import InputError, SardonyxError
 from sardonyx._src.ops.api import RuntimeValue
-from sardonyx._src.runtime.session import Engine, Session
+from sardonyx._src.runtime.session.session import Engine, Session
 
 OURS = "sardonyx"
 ENGINE: Engine = "native"  # used for `sardonyx`

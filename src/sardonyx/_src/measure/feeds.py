@@ -10,10 +10,10 @@ from sardonyx._src.arguments import require_integer, require_mapping
 from sardonyx._src.ir.model import Model
 from sardonyx._src.measure.random_feeds import RandomFeeds, random_feeds
 from sardonyx._src.ops.api import RuntimeValue
-from sardonyx._src.runtime.declared_dims import DeclaredDims
-from sardonyx._src.runtime.declared_sizes import declarations_of
-from sardonyx._src.runtime.feeds import check_feeds
-from sardonyx._src.runtime.session_values import SessionValue
+from sardonyx._src.runtime.declarations.declared_dims import DeclaredDims
+from sardonyx._src.runtime.declarations.declared_sizes import declarations_of
+from sardonyx._src.runtime.feeds.feeds import check_feeds
+from sardonyx._src.runtime.session.session_values import SessionValue
 
 
 def ports_of(model: Model) -> list[SessionValue]:

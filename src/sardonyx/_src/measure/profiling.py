@@ -14,10 +14,10 @@ from sardonyx._src.io.loading.load import ModelSource, resolve_model
 from sardonyx._src.measure.feeds import complete_feeds
 from sardonyx._src.measure.time_shares import TimeShare, by_kernel, by_step
 from sardonyx._src.ops.api import RuntimeValue
-from sardonyx._src.runtime.engine import NativeEngine
-from sardonyx._src.runtime.precision import require_precision
-from sardonyx._src.runtime.profile import MachinePeak, TimedAction, measure_peaks, profile_program
-from sardonyx._src.runtime.stats import SessionStats
+from sardonyx._src.runtime.engine.engine import NativeEngine
+from sardonyx._src.runtime.programs.precision import require_precision
+from sardonyx._src.runtime.programs.stats import SessionStats
+from sardonyx._src.runtime.runs.profile import MachinePeak, TimedAction, measure_peaks, profile_program
 
 SPECIALIZING_RUNS = 2  # after which a program is specialized for the branches and ranks of the runs
 

@@ -14,7 +14,7 @@ from sardonyx._src.errors import InputError
 from sardonyx._src.ir.dims import Dim, Expr, evaluate
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import OptionalType, SequenceType, TensorType, Type
-from sardonyx._src.runtime.session import SessionValue
+from sardonyx._src.runtime.session.session import SessionValue
 
 MAX_RANDOM_ELEMENTS = 1 << 30  # per input
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sardonyx._src.compile.printing.steps import action_kind, action_name
 from sardonyx._src.measure.quantities import pluralize
-from sardonyx._src.runtime.profile import MachinePeak, TimedAction
+from sardonyx._src.runtime.runs.profile import MachinePeak, TimedAction
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,8 @@ from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.model import Model, TrainingInfo, clone
 from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.ops.api import RunLimits, RunResult, RuntimeValue
-from sardonyx._src.runtime.session import ENGINES, Engine, Session
-from sardonyx._src.runtime.session_origin import MAX_THREADS
+from sardonyx._src.runtime.session.session import ENGINES, Engine, Session
+from sardonyx._src.runtime.session.session_origin import MAX_THREADS
 from sardonyx._src.suggestions import suggest
 from sardonyx._src.train.checkpointing import check_goal, read_goal, write_goal
 from sardonyx._src.train.evaluation import evaluation_model

@@ -24,8 +24,8 @@ from sardonyx._src.measure.costs import cost_of
 from sardonyx._src.measure.feeds import complete_feeds
 from sardonyx._src.measure.profiling import open_native, profile_engine
 from sardonyx._src.proto import messages as m
-from sardonyx._src.runtime.engine import NativeEngine
-from sardonyx._src.runtime.memory_report import HeldMemory, action_title, held_memory
+from sardonyx._src.runtime.engine.engine import NativeEngine
+from sardonyx._src.runtime.programs.memory_report import HeldMemory, action_title, held_memory
 from sardonyx._src.view.node_places import NodePath, NodePlace, NodePlaces, numbers_by_name
 from sardonyx._src.view.page_data import (
     NONE,

@@ -14,8 +14,8 @@ from sardonyx._src.ir.model_version import format_model_version
 from sardonyx._src.ir.tensors import SparseTensor, Tensor
 from sardonyx._src.measure.compare.models import COLUMNS, ModelComparison
 from sardonyx._src.measure.quantities import pluralize
-from sardonyx._src.runtime.memory_report import MemoryReport
-from sardonyx._src.runtime.session import Session
+from sardonyx._src.runtime.programs.memory_report import MemoryReport
+from sardonyx._src.runtime.session.session import Session
 from sardonyx._src.tools.diff import Difference
 
 MAX_ROWS = 20  # of a table

@@ -14,7 +14,7 @@ from sardonyx._src.io.external import ExternalFiles, Policy
 from sardonyx._src.io.serde.data import datum_from, record_type
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.proto.binary import decode
-from sardonyx._src.runtime.session import SessionValue
+from sardonyx._src.runtime.session.session import SessionValue
 
 NOT_NUMPY = (ValueError, EOFError, zipfile.BadZipFile)  # raised by NumPy for files in another format
 NOT_JSON = (ValueError, RecursionError)

@@ -22,7 +22,7 @@ from sardonyx._src.grad.runnable import without_gradient_nodes
 from sardonyx._src.interp.program import check_kernels
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ir.model import Model
-from sardonyx._src.runtime.precision import require_precision
+from sardonyx._src.runtime.programs.precision import require_precision
 
 
 def print_stage(stage: str, model: Model, lengths: Mapping[str, int], precision: Precision = EXACT) -> None:

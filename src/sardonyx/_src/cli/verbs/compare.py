@@ -33,7 +33,7 @@ from sardonyx._src.errors import InputError
 from sardonyx._src.measure.compare.models import COLUMNS, DEFAULT_BYTES, compare, engine_names
 from sardonyx._src.measure.engines import require_engine
 from sardonyx._src.measure.feeds import choose_feeds, ports_of
-from sardonyx._src.runtime.session_origin import ENGINES
+from sardonyx._src.runtime.session.session_origin import ENGINES
 
 HELP = "find the first value in which two models or engines differ"
 

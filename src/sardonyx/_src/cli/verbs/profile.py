@@ -32,8 +32,8 @@ from sardonyx._src.cli.verbs.bench import make_feeds
 from sardonyx._src.measure.profiling import open_native, profile_engine
 from sardonyx._src.measure.quantities import pluralize, quantity
 from sardonyx._src.measure.time_shares import TimeShare
-from sardonyx._src.runtime.profile import MachinePeak
-from sardonyx._src.runtime.stats import SessionStats
+from sardonyx._src.runtime.programs.stats import SessionStats
+from sardonyx._src.runtime.runs.profile import MachinePeak
 
 HELP = "profile a model step by step"
 COLUMNS = ("time", "share", "FLOP/s", "of peak", "B/s", "of peak", "kernel", "nodes")

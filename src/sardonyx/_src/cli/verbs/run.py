@@ -36,9 +36,9 @@ from sardonyx._src.errors import CompilerWarning, InputError, ShapeWarning
 from sardonyx._src.ir.types import Type
 from sardonyx._src.measure.random_feeds import RandomFeeds, random_feeds
 from sardonyx._src.ops.api import RuntimeValue
-from sardonyx._src.runtime.session import ENGINES, Session
-from sardonyx._src.runtime.shape_policy import SHAPE_POLICIES
-from sardonyx._src.runtime.stats import SessionStats
+from sardonyx._src.runtime.declarations.shape_policy import SHAPE_POLICIES
+from sardonyx._src.runtime.programs.stats import SessionStats
+from sardonyx._src.runtime.session.session import ENGINES, Session
 from sardonyx._src.suggestions import suggest
 
 HELP = "run a model"

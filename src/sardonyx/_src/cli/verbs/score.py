@@ -30,7 +30,7 @@ from sardonyx._src.cli.output.scoring_progress import scoring_progress
 from sardonyx._src.cli.output.streams import STANDARD_STREAM, standard_input
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.loading.load import ModelSource
-from sardonyx._src.runtime.session import ENGINES
+from sardonyx._src.runtime.session.session import ENGINES
 from sardonyx._src.score.api import MEMORY, score
 from sardonyx._src.score.job.summary import ScoreResult
 from sardonyx._src.score.model.options import NULLS, VECTORS, Default

@@ -25,7 +25,7 @@ from typing import Any
 from sardonyx._src.cli.inputs.limits import add_limits, parse_count, parse_seconds, parse_size
 from sardonyx._src.errors import InputError, MissingPackage
 from sardonyx._src.ops.api import RunLimits
-from sardonyx._src.runtime.session_origin import ENGINES
+from sardonyx._src.runtime.session.session_origin import ENGINES
 
 HELP = "serve models over HTTP and gRPC (Open Inference Protocol v2)"
 SETTINGS = (

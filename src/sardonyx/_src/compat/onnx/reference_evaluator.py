@@ -22,8 +22,8 @@ from sardonyx._src.io.loading.load import ModelSource, load
 from sardonyx._src.ir.graph import Node
 from sardonyx._src.ir.types import Type
 from sardonyx._src.ops.api import RuntimeValue
-from sardonyx._src.runtime.session import Session
-from sardonyx._src.runtime.shape_policy import ShapePolicy
+from sardonyx._src.runtime.declarations.shape_policy import ShapePolicy
+from sardonyx._src.runtime.session.session import Session
 
 MAX_SHOWN = 10  # elements of a value that `verbose` prints
 

@@ -25,8 +25,8 @@ from sardonyx._src.compat.onnxruntime.providers import AVAILABLE, check_provider
 from sardonyx._src.compile.program.precision import EXACT, Precision
 from sardonyx._src.errors import UnsupportedProcessor
 from sardonyx._src.ops.api import RunResult
-from sardonyx._src.runtime.precision import require_precision
-from sardonyx._src.runtime.session import Session
+from sardonyx._src.runtime.programs.precision import require_precision
+from sardonyx._src.runtime.session.session import Session
 from sardonyx._src.threads import start_thread
 
 Provider: TypeAlias = "str | tuple[str, dict[str, object]]"

@@ -15,7 +15,7 @@ from sardonyx._src.ir.types import (
     TensorType,
     Type,
 )
-from sardonyx._src.runtime.session import SessionValue
+from sardonyx._src.runtime.session.session import SessionValue
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ import numpy as np
 from sardonyx._src.compile.printing.steps import action_kind, action_name
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ops.api import RuntimeValue
-from sardonyx._src.runtime.engine import NativeEngine
-from sardonyx._src.runtime.profile import profile_program
-from sardonyx._src.runtime.session import Session
+from sardonyx._src.runtime.engine.engine import NativeEngine
+from sardonyx._src.runtime.runs.profile import profile_program
+from sardonyx._src.runtime.session.session import Session
 
 
 @dataclass(frozen=True, slots=True)

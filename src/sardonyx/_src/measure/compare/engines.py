@@ -11,8 +11,8 @@ from sardonyx._src.io.saving.save import save
 from sardonyx._src.ir.model import Model
 from sardonyx._src.measure.engines import open_engine
 from sardonyx._src.ops.api import RuntimeValue
-from sardonyx._src.runtime.session import Session
-from sardonyx._src.runtime.session_origin import ENGINES, Engine
+from sardonyx._src.runtime.session.session import Session
+from sardonyx._src.runtime.session.session_origin import ENGINES, Engine
 
 Probe = Callable[[Sequence[str]], dict[str, RuntimeValue]]
 

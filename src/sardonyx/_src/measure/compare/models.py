@@ -20,7 +20,7 @@ from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ir.walk import location
 from sardonyx._src.measure.compare.engines import Probe, probe_of
 from sardonyx._src.measure.feeds import complete_feeds
-from sardonyx._src.runtime.session_origin import ENGINES
+from sardonyx._src.runtime.session.session_origin import ENGINES
 from sardonyx._src.runtime.verification.values import ValueComparison, compare_value
 
 DEFAULT_BYTES = 1 << 30  # of the values of one run

@@ -13,7 +13,7 @@ from sardonyx._src.io.loading.load import ModelSource, load
 from sardonyx._src.runtime.backend.feeds import feeds_by_name
 from sardonyx._src.runtime.backend.node_model import OutputInfo, node_feeds, node_model, read_node
 from sardonyx._src.runtime.backend.outputs import Outputs
-from sardonyx._src.runtime.session import Engine, Session
+from sardonyx._src.runtime.session.session import Engine, Session
 from sardonyx._src.suggestions import suggest
 
 KEYWORD = inspect.Parameter.KEYWORD_ONLY

@@ -10,7 +10,7 @@ from sardonyx._src.io.loading.load import Serializable
 from sardonyx._src.io.serde.data import DataRecord, datum_from
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import decode
-from sardonyx._src.runtime.session import SessionValue
+from sardonyx._src.runtime.session.session import SessionValue
 
 DATA_MESSAGES = {
     kind.__name__: kind

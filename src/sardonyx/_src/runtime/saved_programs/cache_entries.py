@@ -34,12 +34,12 @@ from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.io.private_files import make_private_folder, open_private_file
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.walk import model_tensors
-from sardonyx._src.runtime.inner_declarations import StaticDeclarations
-from sardonyx._src.runtime.model_stamps import ModelStamp
+from sardonyx._src.runtime.declarations.inner_declarations import StaticDeclarations
+from sardonyx._src.runtime.identity.model_stamps import ModelStamp
+from sardonyx._src.runtime.identity.source_digest import package_stamps
+from sardonyx._src.runtime.identity.verified_files import last_use
 from sardonyx._src.runtime.saved_programs import reading
 from sardonyx._src.runtime.saved_programs.reading import ProgramImage
-from sardonyx._src.runtime.saved_programs.verified_files import last_use
-from sardonyx._src.runtime.source_digest import package_stamps
 
 NAME_FORMAT = "5"  # of entry names; a change makes older entries unreachable, and trimming removes them
 # Entries up to this size are read, in 1 ms; each run of a mapped one begins with two system calls.
@@ -95,7 +95,7 @@ def write_entry(
         return False
     # Lazy imports: processes that only read entries do without.
     from sardonyx._src.compile.llvm.jit import host_target
-    from sardonyx._src.runtime.arrays import FIELDS
+    from sardonyx._src.runtime.programs.arrays import FIELDS
     from sardonyx._src.runtime.saved_programs import writing
 
     try:

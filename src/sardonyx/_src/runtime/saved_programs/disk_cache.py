@@ -28,10 +28,12 @@ from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.walk import nodes, roots
 from sardonyx._src.ops.api import RunLimits
 from sardonyx._src.ops.registry import uses_own_operators
-from sardonyx._src.runtime.async_compilation import async_compilation
-from sardonyx._src.runtime.engine import NativeEngine, compile_releasing_weights
-from sardonyx._src.runtime.lazy_model import LazyModel
-from sardonyx._src.runtime.model_stamps import ModelDigest, ModelStamp, ProgramKey, stamp_source
+from sardonyx._src.runtime.engine.engine import NativeEngine, compile_releasing_weights
+from sardonyx._src.runtime.engine.lazy_model import LazyModel
+from sardonyx._src.runtime.engine.shared_programs import SHARED_PROGRAMS
+from sardonyx._src.runtime.identity.model_stamps import ModelDigest, ModelStamp, ProgramKey, stamp_source
+from sardonyx._src.runtime.programs.async_compilation import async_compilation
+from sardonyx._src.runtime.programs.stats import RunCounters
 from sardonyx._src.runtime.saved_programs.cache_entries import (
     entry_path,
     read_entry,
@@ -41,12 +43,10 @@ from sardonyx._src.runtime.saved_programs.cache_entries import (
 from sardonyx._src.runtime.saved_programs.reading import ProgramImage
 from sardonyx._src.runtime.saved_programs.saved_engine import SavedProgram
 from sardonyx._src.runtime.saved_programs.specialized_entries import SpecializedEntries
-from sardonyx._src.runtime.shared_programs import SHARED_PROGRAMS
 from sardonyx._src.runtime.specialization.shared import Specializations
-from sardonyx._src.runtime.stats import RunCounters
 
 if TYPE_CHECKING:
-    from sardonyx._src.runtime.memory_report import MemoryReport
+    from sardonyx._src.runtime.programs.memory_report import MemoryReport
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -81,7 +81,9 @@ class CachedEngine(NativeEngine):
 
     def memory_plan(self, lengths: Mapping[str, int]) -> MemoryReport:
         """The memory of a run with these dims; raises InputError for dims that no run can have."""
-        from sardonyx._src.runtime.memory_report import build_memory_report  # lazy: few sessions need it
+        from sardonyx._src.runtime.programs.memory_report import (
+            build_memory_report,  # lazy: few sessions need it
+        )
 
         return build_memory_report(self.recompiled, self.native.pool.threads, lengths)
 
@@ -254,7 +256,9 @@ def store_program(key: ProgramKey, model: Model, executable: Executable) -> Cach
     path = key_path(key)
     if path is None:
         return None
-    from sardonyx._src.runtime.declaration_analysis import analyze_declarations  # lazy: to compile alone
+    from sardonyx._src.runtime.declarations.declaration_analysis import (
+        analyze_declarations,  # lazy: to compile alone
+    )
 
     with limit_nesting():
         declarations = analyze_declarations(model)

@@ -43,7 +43,8 @@ from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.model import Model
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.binary import decode
-from sardonyx._src.runtime.inner_declarations import OpenDim, StaticDeclarations
+from sardonyx._src.runtime.declarations.inner_declarations import OpenDim, StaticDeclarations
+from sardonyx._src.runtime.identity.verified_files import is_verified, record_verified
 from sardonyx._src.runtime.saved_programs.container import (
     CONSTANTS,
     Container,
@@ -58,7 +59,6 @@ from sardonyx._src.runtime.saved_programs.container import (
 )
 from sardonyx._src.runtime.saved_programs.dims import decode_dim, decode_dims
 from sardonyx._src.runtime.saved_programs.encoded_assumptions import MAX_RANK, decode_assumptions
-from sardonyx._src.runtime.saved_programs.verified_files import is_verified, record_verified
 
 ImageSlots = NDArray[np.int64]
 BUFFER_ROLES = ("arena", "input", "output", "constant", "status")

@@ -14,11 +14,11 @@ from sardonyx._src.grad.runnable import without_gradient_nodes
 from sardonyx._src.interp.program import check_kernels
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ir.model import Model
-from sardonyx._src.runtime.arrays import FIELDS
-from sardonyx._src.runtime.async_compilation import async_compilation
-from sardonyx._src.runtime.declaration_analysis import analyze_declarations
-from sardonyx._src.runtime.native_program import compile_for_host
-from sardonyx._src.runtime.precision import require_precision
+from sardonyx._src.runtime.declarations.declaration_analysis import analyze_declarations
+from sardonyx._src.runtime.programs.arrays import FIELDS
+from sardonyx._src.runtime.programs.async_compilation import async_compilation
+from sardonyx._src.runtime.programs.precision import require_precision
+from sardonyx._src.runtime.runs.native_program import compile_for_host
 from sardonyx._src.runtime.saved_programs import writing
 
 

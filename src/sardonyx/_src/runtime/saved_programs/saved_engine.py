@@ -25,20 +25,21 @@ from sardonyx._src.io import mapped_files
 from sardonyx._src.io.map_guard import MapGuard
 from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
-from sardonyx._src.runtime import arrays, thread_pool
-from sardonyx._src.runtime.engine import NativeEngine
-from sardonyx._src.runtime.fallback_ops import FallbackRunner
-from sardonyx._src.runtime.fast_path import has_fast_path, runs_natively
-from sardonyx._src.runtime.inner_declarations import DeclarationObserver
-from sardonyx._src.runtime.native_program import NativeProgram, subgraph_compiler
-from sardonyx._src.runtime.relocations import SizeFunction, bind_size_function, find_relocations
-from sardonyx._src.runtime.run_limits import MEMORY_LIMIT, Bailout
+from sardonyx._src.runtime.declarations.inner_declarations import DeclarationObserver
+from sardonyx._src.runtime.engine.engine import NativeEngine
+from sardonyx._src.runtime.fallbacks.fallback_ops import FallbackRunner
+from sardonyx._src.runtime.fast_path.fast_path import has_fast_path, runs_natively
+from sardonyx._src.runtime.limits import thread_pool
+from sardonyx._src.runtime.limits.run_limits import MEMORY_LIMIT, Bailout
+from sardonyx._src.runtime.programs import arrays
+from sardonyx._src.runtime.programs.relocations import SizeFunction, bind_size_function, find_relocations
+from sardonyx._src.runtime.programs.stats import RunCounters
+from sardonyx._src.runtime.runs.native_program import NativeProgram, subgraph_compiler
 from sardonyx._src.runtime.saved_programs import reading
 from sardonyx._src.runtime.saved_programs.reading import ImageSlots, ProgramImage, protocol_digest
-from sardonyx._src.runtime.stats import RunCounters
 
 if TYPE_CHECKING:
-    from sardonyx._src.runtime.memory_report import MemoryReport
+    from sardonyx._src.runtime.programs.memory_report import MemoryReport
 
 
 class SavedEngine(NativeEngine):

@@ -13,7 +13,8 @@ from sardonyx._src.compile.program.defects import DEFECTS
 from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.errors import CompilationError, are_defects_fatal
 from sardonyx._src.io.nesting import limit_nesting
-from sardonyx._src.runtime.native_program import NativeProgram
+from sardonyx._src.runtime.programs.stats import RunCounters
+from sardonyx._src.runtime.runs.native_program import NativeProgram
 from sardonyx._src.runtime.saved_programs.cache_entries import (
     read_entry,
     specialized_path,
@@ -23,7 +24,6 @@ from sardonyx._src.runtime.saved_programs.cache_entries import (
 )
 from sardonyx._src.runtime.saved_programs.reading import ProgramImage
 from sardonyx._src.runtime.saved_programs.saved_engine import SavedProgram
-from sardonyx._src.runtime.stats import RunCounters
 
 log = logging.getLogger(__name__)
 

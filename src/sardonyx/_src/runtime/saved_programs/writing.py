@@ -27,7 +27,8 @@ from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.proto.binary import encode
-from sardonyx._src.runtime.inner_declarations import OpenDim, StaticDeclarations
+from sardonyx._src.runtime.declarations.inner_declarations import OpenDim, StaticDeclarations
+from sardonyx._src.runtime.identity.verified_files import record_verified
 from sardonyx._src.runtime.saved_programs import container
 from sardonyx._src.runtime.saved_programs.container import ConstantBytes, Json
 from sardonyx._src.runtime.saved_programs.dims import encode_dim, encode_dims
@@ -35,7 +36,6 @@ from sardonyx._src.runtime.saved_programs.encoded_assumptions import encode_assu
 from sardonyx._src.runtime.saved_programs.fallback_model import extract_fallback_model
 from sardonyx._src.runtime.saved_programs.program_code import ProgramCode
 from sardonyx._src.runtime.saved_programs.reading import protocol_digest
-from sardonyx._src.runtime.saved_programs.verified_files import record_verified
 
 ENTRY_MODE, FILE_MODE = 0o600, 0o666
 

@@ -13,12 +13,12 @@ from sardonyx._src.errors import EvaluationError
 from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.interp.run_state import RandomSource
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
-from sardonyx._src.runtime.async_compilation import async_compilation
-from sardonyx._src.runtime.native_program import NativeProgram
-from sardonyx._src.runtime.run_limits import Bailout
+from sardonyx._src.runtime.limits.run_limits import Bailout
+from sardonyx._src.runtime.programs.async_compilation import async_compilation
+from sardonyx._src.runtime.programs.stats import RunCounters
+from sardonyx._src.runtime.runs.native_program import NativeProgram
 from sardonyx._src.runtime.specialization.program import Observed, take_conditions
 from sardonyx._src.runtime.specialization.shared import Specializations
-from sardonyx._src.runtime.stats import RunCounters
 
 MAX_ROUNDS = 8  # the branches inside a branch are observed when that one was inlined
 Compiler = Callable[[Assumptions], Executable]

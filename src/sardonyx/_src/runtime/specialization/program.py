@@ -14,7 +14,7 @@ from sardonyx._src.compile.program.assumptions import (
     ElementsObserved,
 )
 from sardonyx._src.ops.api import RuntimeValue
-from sardonyx._src.runtime.native_program import NativeProgram
+from sardonyx._src.runtime.runs.native_program import NativeProgram
 
 Observed = frozenset[Assumption]
 

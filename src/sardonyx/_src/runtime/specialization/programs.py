@@ -14,9 +14,9 @@ from sardonyx._src.errors import CompilationError, EvaluationError, SardonyxErro
 from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.interp.run_state import RandomSource
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
-from sardonyx._src.runtime.native_program import NativeProgram
-from sardonyx._src.runtime.output_arrays import OutputArrays
-from sardonyx._src.runtime.run_limits import Bailout
+from sardonyx._src.runtime.limits.run_limits import Bailout
+from sardonyx._src.runtime.results.output_arrays import OutputArrays
+from sardonyx._src.runtime.runs.native_program import NativeProgram
 from sardonyx._src.runtime.specialization.compilation import Compiler, RoundCompiler
 from sardonyx._src.runtime.specialization.fork_locks import LOCK_OWNERS
 from sardonyx._src.runtime.specialization.program import (

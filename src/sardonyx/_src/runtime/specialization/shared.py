@@ -10,10 +10,10 @@ from typing import Protocol
 
 from sardonyx._src.compile.program.assumptions import Assumptions
 from sardonyx._src.compile.program.executable import Executable
-from sardonyx._src.runtime.native_program import NativeProgram
+from sardonyx._src.runtime.programs.stats import RunCounters
+from sardonyx._src.runtime.runs.native_program import NativeProgram
 from sardonyx._src.runtime.specialization.fork_locks import LOCK_OWNERS
 from sardonyx._src.runtime.specialization.program import Observed
-from sardonyx._src.runtime.stats import RunCounters
 
 MAX_PROGRAMS = 4  # specialized programs of a model
 

@@ -18,11 +18,11 @@ from sardonyx._src.io.nesting import limit_nesting
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
 from sardonyx._src.rewrite.proof.compare import difference
-from sardonyx._src.runtime.async_compilation import async_compilation
-from sardonyx._src.runtime.engine import NativeEngine
-from sardonyx._src.runtime.native_program import NativeProgram
+from sardonyx._src.runtime.engine.engine import NativeEngine
+from sardonyx._src.runtime.programs.async_compilation import async_compilation
+from sardonyx._src.runtime.programs.stats import RunCounters
+from sardonyx._src.runtime.runs.native_program import NativeProgram
 from sardonyx._src.runtime.specialization.program import SpecializedProgram
-from sardonyx._src.runtime.stats import RunCounters
 from sardonyx._src.runtime.verification.held_values import HeldValues
 from sardonyx._src.runtime.verification.local_reference import Computed, LocalReference
 from sardonyx._src.runtime.verification.values import ValueComparison

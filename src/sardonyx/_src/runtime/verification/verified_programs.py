@@ -18,14 +18,14 @@ from sardonyx._src.ir.model import Model
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
 from sardonyx._src.rewrite.proof.compare import RELATIVE_TOLERANCES, kind_difference
 from sardonyx._src.rewrite.proof.prove import random_outputs
-from sardonyx._src.runtime.engine import NativeEngine, Programs, run_interruptibly
-from sardonyx._src.runtime.lazy_model import LazyModel
-from sardonyx._src.runtime.native_program import NativeProgram
-from sardonyx._src.runtime.output_arrays import OutputArrays
-from sardonyx._src.runtime.run_limits import Bailout
+from sardonyx._src.runtime.engine.engine import NativeEngine, Programs, run_interruptibly
+from sardonyx._src.runtime.engine.lazy_model import LazyModel
+from sardonyx._src.runtime.limits.run_limits import Bailout
+from sardonyx._src.runtime.programs.stats import RunCounters
+from sardonyx._src.runtime.results.output_arrays import OutputArrays
+from sardonyx._src.runtime.runs.native_program import NativeProgram
 from sardonyx._src.runtime.specialization.program import SpecializedProgram
 from sardonyx._src.runtime.specialization.programs import SpecializedPrograms
-from sardonyx._src.runtime.stats import RunCounters
 from sardonyx._src.runtime.verification.modes import Verify
 from sardonyx._src.runtime.verification.values import ValueComparison, compare_value
 

@@ -16,8 +16,8 @@ from sardonyx._src.interp.run_control import RunControl
 from sardonyx._src.interp.run_state import Frame, RandomSource, RunState
 from sardonyx._src.ops.api import RunLimits, RuntimeValue, as_plain_value
 from sardonyx._src.rewrite.proof.compare import difference
-from sardonyx._src.runtime.native_program import NativeProgram
-from sardonyx._src.runtime.stepwise_context import StepwiseContext
+from sardonyx._src.runtime.runs.native_program import NativeProgram
+from sardonyx._src.runtime.runs.stepwise_context import StepwiseContext
 from sardonyx._src.runtime.verification.held_values import HeldValue, HeldValues
 from sardonyx._src.runtime.verification.local_reference import LocalReference
 from sardonyx._src.runtime.verification.values import ValueComparison

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.loading.load import ModelSource
-from sardonyx._src.runtime.session import Engine, Session
+from sardonyx._src.runtime.session.session import Engine, Session
 from sardonyx._src.score.job.partition_columns import check_partition_columns
 from sardonyx._src.score.model.inputs import plan_inputs
 from sardonyx._src.score.model.options import ScoreOptions

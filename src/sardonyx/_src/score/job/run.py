@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from sardonyx._src.errors import InputError
 from sardonyx._src.io.loading.load import ModelSource
-from sardonyx._src.runtime.cpus import available_cpus
-from sardonyx._src.runtime.session import Engine, Session
+from sardonyx._src.runtime.limits.cpus import available_cpus
+from sardonyx._src.runtime.session.session import Engine, Session
 from sardonyx._src.score.job.job import Job, JobSettings, Report
 from sardonyx._src.score.job.opening import JobFiles, open_job
 from sardonyx._src.score.job.summary import ScoreResult

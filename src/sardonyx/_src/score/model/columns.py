@@ -10,7 +10,7 @@ import numpy as np
 from sardonyx._src.errors import OutputError
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
-from sardonyx._src.runtime.session_values import SessionValue
+from sardonyx._src.runtime.session.session_values import SessionValue
 from sardonyx._src.score.model.options import Vectors
 from sardonyx._src.score.tables.arrow import pa
 

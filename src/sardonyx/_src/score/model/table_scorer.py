@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sardonyx._src.io.loading.load import ModelSource
-from sardonyx._src.runtime.session import Engine, Session
+from sardonyx._src.runtime.session.session import Engine, Session
 from sardonyx._src.score.model.options import ScoreOptions
 from sardonyx._src.score.model.scorer import BatchScorer
 from sardonyx._src.score.model.table_models import open_model

@@ -15,8 +15,8 @@ from sardonyx._src.errors import LimitError
 from sardonyx._src.interp.run_control import CancellationToken
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RunResult
-from sardonyx._src.runtime.predictable_runs import has_predictable_runs
-from sardonyx._src.runtime.session import Session
+from sardonyx._src.runtime.session.predictable_runs import has_predictable_runs
+from sardonyx._src.runtime.session.session import Session
 from sardonyx._src.serve.models.model_config import ModelConfig
 from sardonyx._src.serve.models.scheduler.scheduler import Scheduler
 from sardonyx._src.serve.models.sequences import SequenceStore, sequence_id

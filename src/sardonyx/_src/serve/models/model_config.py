@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar, cast
 from sardonyx._src.arguments import require_choice, require_integer, shown
 from sardonyx._src.errors import InputError
 from sardonyx._src.ops.api import RunLimits
-from sardonyx._src.runtime.session import ENGINES, Engine
+from sardonyx._src.runtime.session.session import ENGINES, Engine
 from sardonyx._src.serve.models.scheduler.options import SchedulerOptions, SequenceOptions
 from sardonyx._src.suggestions import suggest
 

@@ -13,7 +13,7 @@ from sardonyx._src.errors import EvaluationError, InputError
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.measure.feeds import clamp_integers
 from sardonyx._src.measure.random_feeds import random_feeds
-from sardonyx._src.runtime.session import Session, release_model
+from sardonyx._src.runtime.session.session import Session, release_model
 from sardonyx._src.serve.models.garbage import end_exemption
 from sardonyx._src.serve.models.model_config import ModelConfig, object_of
 from sardonyx._src.serve.models.served_model import ServedModel

@@ -23,7 +23,7 @@ from sardonyx._src.ir.dims import Dim, Expr, evaluate, symbol
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import RunResult
-from sardonyx._src.runtime.session_values import SessionValue
+from sardonyx._src.runtime.session.session_values import SessionValue
 from sardonyx._src.serve.models.scheduler.options import SequenceOptions
 from sardonyx._src.serve.protocol.failures import FailureKind, RequestFailure
 from sardonyx._src.serve.protocol.requests import InferenceRequest

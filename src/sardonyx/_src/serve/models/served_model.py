@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from sardonyx._src.errors import InputError, SardonyxError
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RunResult
-from sardonyx._src.runtime.session import Session
+from sardonyx._src.runtime.session.session import Session
 from sardonyx._src.serve.models.executor import Executor
 from sardonyx._src.serve.models.garbage import end_exemption
 from sardonyx._src.serve.models.metadata import (

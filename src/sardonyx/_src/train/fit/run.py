@@ -18,7 +18,7 @@ from sardonyx._src.io.saving.save import save
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.ops.api import RunLimits, RuntimeValue
-from sardonyx._src.runtime.session import Engine
+from sardonyx._src.runtime.session.session import Engine
 from sardonyx._src.suggestions import suggest
 from sardonyx._src.train.evaluation import metric_outputs
 from sardonyx._src.train.fit.batches import order_of, seed_of_step

@@ -18,7 +18,7 @@ from dataclasses import replace
 
 from sardonyx._src.compile.llvm.cache import default_folder
 from sardonyx._src.errors import SardonyxError
-from sardonyx._src.runtime.cpus import available_cpus
+from sardonyx._src.runtime.limits.cpus import available_cpus
 from sardonyx._src.serve.operation.snapshots import ProcessSnapshot, retire, sum_models
 from sardonyx._src.serve.service.processes.changes import ModelChanges
 from sardonyx._src.serve.service.processes.worker import WorkerStart

@@ -1,0 +1,1 @@
+"""What models declare of sizes, and how runs are held to it."""

@@ -1,0 +1,1 @@
+"""The native engine, and the programs that sessions share."""

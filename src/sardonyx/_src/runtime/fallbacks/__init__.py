@@ -1,0 +1,1 @@
+"""Fallback operations: nodes that reference kernels compute inside a native run."""

@@ -1,0 +1,150 @@
+"""Fallback ops: the nodes of a compiled program that run as reference kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import cast
+
+import numpy as np
+
+from sardonyx._src.compile.program.program import FallbackOp, Program
+from sardonyx._src.errors import EvaluationError
+from sardonyx._src.interp.program import constant_value, step_of
+from sardonyx._src.interp.run_state import Frame, RunState
+from sardonyx._src.interp.steps import NodeStep
+from sardonyx._src.ir.graph import Node, Value
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.walk import captures, location
+from sardonyx._src.ops.api import SEQUENCES, RuntimeValue
+from sardonyx._src.ops.registry import find
+from sardonyx._src.runtime.fallbacks.interruptible_calls import call_interruptibly
+from sardonyx._src.runtime.fallbacks.native_subgraphs import NativeSubgraphProgram, SubgraphCompiler
+
+MIN_LONG_INPUTS = (
+    1 << 18
+)  # bytes of inputs for which a kernel may take so long that its caller must be able to stop waiting
+
+
+class FallbackRunner:
+    """The reference kernels of a program's fallback ops, and the constants that they read.
+
+    Raises UnsupportedOperator or InvalidModel for a node that cannot run.
+    """
+
+    def __init__(
+        self, program: Program, compiler: SubgraphCompiler | None = None, *, is_lazy: bool = False
+    ) -> None:
+        """compiler: compiles subgraphs; None if they are interpreted.  is_lazy: whether to bind kernels at the first run, of
+        a program that may never run."""
+        model = program.model
+        self.interpreted = NativeSubgraphProgram(
+            model.graph, model, model.opset_imports, {}, compiler=compiler
+        )
+        nodes = [action.node for action in program.actions if isinstance(action, FallbackOp)]
+        read = {v for node in nodes for v in values_read(node)} | set(model.graph.outputs)
+        self.constants = {
+            value: constant_value(value) for value in model.graph.initializers.values() if value in read
+        }
+        self.interpreted.constants = self.constants
+        self.nodes = nodes
+        self.bound_steps: dict[Node, NodeStep] | None = None if is_lazy else self.bind_steps()
+
+    @property
+    def steps(self) -> dict[Node, NodeStep]:
+        """The nodes with their kernels."""
+        if self.bound_steps is None:
+            self.bound_steps = self.bind_steps()
+        return self.bound_steps
+
+    def bind_steps(self) -> dict[Node, NodeStep]:
+        return {node: step_of(node, self.interpreted) for node in self.nodes}
+
+    def frame(self, run: RunState) -> Frame:
+        """The values of a new run: the constants."""
+        return Frame(dict(self.constants), None, run)
+
+    def call(self, node: Node, native_inputs: Mapping[Value, Array], frame: Frame) -> None:
+        """Runs a node; native_inputs: views of tensors, whose memory later steps reuse."""
+        step = self.steps[node]
+        frame.values.update(native_inputs)
+        takes_sequences = bool(native_inputs) and any(
+            isinstance(x, SEQUENCES) for x in frame_inputs(step, frame)
+        )
+        if (
+            takes_sequences
+        ):  # to copy the tensors costs less than to look for them in the sequences of results
+            copies = {value: array.copy() for value, array in native_inputs.items()}
+            frame.run.memory.add(list(copies.values()))
+            frame.values.update(copies)
+        if node.subgraphs or sum(map(array_bytes, frame_inputs(step, frame))) < MIN_LONG_INPUTS:
+            step.execute(frame)
+        else:
+            call_interruptibly(partial(execute_step, step, frame), frame.run.control)
+        for value in native_inputs:
+            del frame.values[value]
+        if native_inputs and not (takes_sequences or returns_copies(node)):
+            for output in step.writes:
+                if output is not None:
+                    frame.values[output] = copy_if_shared(frame.values[output], native_inputs)
+                    frame.run.memory.add([frame.values[output]])
+
+
+def returns_copies(node: Node) -> bool:
+    """Whether the results of a node's kernel are known to share no memory with its inputs."""
+    op = find(node.domain, node.op_type)
+    return op is not None and op.returns_copies
+
+
+def frame_inputs(step: NodeStep, frame: Frame) -> list[RuntimeValue]:
+    """The values of a step's inputs."""
+    return [None if value is None else frame[value] for value in step.reads]
+
+
+def array_bytes(value: RuntimeValue) -> int:
+    """The bytes of an array; 0 for other values."""
+    return value.nbytes if isinstance(value, np.ndarray) else 0
+
+
+def execute_step(step: NodeStep, frame: Frame) -> None:
+    """Executes a step in a thread that has not been prepared for kernels."""
+    with np.errstate(all="ignore"):
+        step.execute(frame)
+
+
+def values_read(node: Node) -> set[Value]:
+    """The values that a node reads, captured values of its subgraphs included."""
+    inputs = {v for v in node.inputs if v is not None}
+    return inputs.union(*(captures(graph) for graph in node.subgraphs))
+
+
+def copy_if_shared(result: RuntimeValue, native_inputs: Mapping[Value, Array]) -> RuntimeValue:
+    """The result, copied where it may share memory with an input."""
+    match result:
+        case np.ndarray():
+            is_shared = any(np.may_share_memory(result, array) for array in native_inputs.values())
+            return result.copy() if is_shared else result
+        case list():
+            distinct = {id(element): element for element in result}
+            copies = {key: copy_if_shared(element, native_inputs) for key, element in distinct.items()}
+            return [copies[id(element)] for element in result]
+        case dict():
+            return cast(
+                RuntimeValue, {key: copy_if_shared(value, native_inputs) for key, value in result.items()}
+            )
+    return result
+
+
+def check_result(
+    value: RuntimeValue, shape: tuple[int, ...], dtype: np.dtype[np.generic], node: Node | None
+) -> Array:
+    """The result of a reference kernel as an array; raises EvaluationError unless it has the inferred type and shape."""
+    if not isinstance(value, np.ndarray) or value.shape != shape or value.dtype != dtype:
+        actual = (
+            f"{value.dtype}{list(value.shape)}" if isinstance(value, np.ndarray) else type(value).__name__
+        )
+        where = "" if node is None else location(node)
+        raise EvaluationError(
+            f"the result must be {dtype}{list(shape)}, as inferred; got {actual}", location=where
+        )
+    return value

@@ -1,0 +1,261 @@
+"""Native subgraphs: bodies of loops and branches that fallback ops call, compiled for the types of a call.
+
+Most control flow is lowered into the program itself (`compile.lower.control_flow`); these are the bodies of the nodes
+that remain fallback ops.  A body is outlined into a model whose inputs are its own and the captured values, and compiled
+at its first call for the element types and ranks of the arguments.  The reference engine interprets it where native
+code would save little, and repeats every call that fails a guard, so that errors name the original nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Protocol, TypeAlias
+
+import numpy as np
+
+from sardonyx._src.compile.prepare.outlining import OutlinedSubgraph, outer_inputs, outline
+from sardonyx._src.compile.program.defects import typed_defects
+from sardonyx._src.compile.program.program import FallbackOp, Program
+from sardonyx._src.errors import CompilationError, EvaluationError
+from sardonyx._src.interp.program import InterpreterProgram
+from sardonyx._src.interp.run_control import RunControl
+from sardonyx._src.interp.run_state import Frame, RunState
+from sardonyx._src.ir.dims import Expr, Known, evaluate
+from sardonyx._src.ir.graph import Graph, Value
+from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.types import TensorType, Type
+from sardonyx._src.ops.api import GraphCall, RuntimeValue
+from sardonyx._src.runtime.limits.run_limits import EMPTY_SCAN_OUTPUT, Bailout
+
+MAX_SPECIALIZATIONS = 8  # of a subgraph; calls with further element types and ranks are interpreted
+TYPE_CHECKS = 16  # calls of an interpreted subgraph between two looks at the types of its arguments
+MAX_NESTED_GRAPHS = 4  # levels of graphs inside each other
+# Nanoseconds, measured on x86-64: of an interpreted node, of a call whose program has only kernel steps, of any other
+# call, and of each fallback op in one.
+INTERPRETED_NODE, NATIVE_CALL, MIXED_CALL, FALLBACK_NODE = 2_500, 3_000, 40_000, 15_000
+FLOPS_SAVED, BYTES_SAVED = 16, 8  # work of steps for which native code saves a nanosecond, at least
+
+
+class SubgraphNative(Protocol):
+    """What a subgraph needs of a `NativeProgram`."""
+
+    program: Program
+    has_fast_path: bool
+
+    @property
+    def has_loops(self) -> bool: ...
+
+    def try_run(self, feeds: object, control: RunControl | None = None) -> dict[str, RuntimeValue] | None: ...
+
+    def run_subgraph(
+        self, feeds: Mapping[str, RuntimeValue], run: RunState
+    ) -> dict[str, RuntimeValue] | None: ...
+
+
+SubgraphCompiler: TypeAlias = Callable[[Model], SubgraphNative | None]
+TypeKey: TypeAlias = "tuple[tuple[object, int] | type, ...]"  # element type and rank of each tensor argument
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledSubgraph:
+    """A subgraph compiled for some element types and ranks.  nodes: how many of its nodes became kernel steps."""
+
+    native: SubgraphNative
+    outlined: OutlinedSubgraph
+    nodes: int
+
+    def run(self, arguments: Sequence[RuntimeValue], run: RunState) -> list[RuntimeValue] | None:
+        """The results in order; None where the reference engine must run the call."""
+        if run.nodes + self.nodes > run.limits.nodes:
+            return None
+        feeds = dict(zip(self.outlined.inputs, arguments, strict=True))
+        outputs = None if self.native.has_loops else self.native.try_run(feeds, run.control)  # no nodes
+        if outputs is None:
+            outputs = self.run_slow(feeds, run)
+        if outputs is None:
+            return None
+        run.nodes += self.nodes
+        values = {**self.outlined.constants, **feeds, **outputs}
+        return [values[name] for name in self.outlined.results]
+
+    def run_slow(self, feeds: dict[str, RuntimeValue], run: RunState) -> dict[str, RuntimeValue] | None:
+        """The outputs of a call whose sizes or strides may differ from those of the last one."""
+        strided = {n: x for n, x in feeds.items() if isinstance(x, np.ndarray) and not x.flags.c_contiguous}
+        if strided:
+            feeds.update((name, np.ascontiguousarray(array)) for name, array in strided.items())
+            if (outputs := self.native.try_run(feeds, run.control)) is not None:
+                return outputs
+        if bind_sizes(self.native.program, feeds) is None:
+            return None
+        try:
+            return self.native.run_subgraph(feeds, run)
+        except EvaluationError:
+            return None  # its location is in the outlined model
+
+
+@dataclass(slots=True)
+class NativeSubgraphProgram(InterpreterProgram):
+    """A graph of the interpreter whose subgraphs run natively where that saves time.
+
+    compiler: compiles outlined subgraphs; None if they are interpreted.  specializations: None for argument types for
+    which the subgraph is interpreted.
+    """
+
+    compiler: SubgraphCompiler | None = None
+    outer: tuple[Value, ...] = ()
+    specializations: dict[TypeKey, CompiledSubgraph | None] = field(default_factory=dict)
+    lock: Lock = field(default_factory=Lock)
+
+    def inner(self, graph: Graph) -> InterpreterProgram:
+        if graph in self.scopes or graph in self.subprograms:
+            return InterpreterProgram.inner(self, graph)
+        program = NativeSubgraphProgram(
+            graph,
+            self.model,
+            self.imports,
+            self.bindings,
+            self.scopes,
+            shared=self.functions,
+            compiler=self.compiler,
+        )
+        program.outer = outer_inputs(graph)
+        return self.subprograms.setdefault(graph, program.prepare())
+
+    def output_types(self, arguments: Sequence[Type | None], outer: Frame) -> list[Type | None]:
+        """Raises Bailout where a dim is not known: what is declared of inner values is not part of a program."""
+        types = InterpreterProgram.output_types(self, arguments, outer)
+        if any(not isinstance(t, TensorType) or t.shape is None or None in t.shape for t in types):
+            raise Bailout(EMPTY_SCAN_OUTPUT)
+        return types
+
+    def bind(self, run: RunState, outer: Frame | None = None) -> GraphCall:
+        interpret = InterpreterProgram.bind(self, run, outer)
+        if self.compiler is None or outer is None:
+            return interpret
+        formals, captured = len(self.graph.inputs), [outer[value] for value in self.outer]
+        compiled: CompiledSubgraph | None = None
+        types: TypeKey = ()  # of the inputs
+        calls = 0
+
+        def call(inputs: Sequence[RuntimeValue]) -> list[RuntimeValue]:
+            nonlocal calls, compiled, types
+            if len(inputs) != formals:
+                return interpret(inputs)
+            calls += 1
+            if (compiled is not None or calls % TYPE_CHECKS == 1) and not has_types(inputs, types):
+                types = tuple(map(type_key, inputs))
+                compiled = self.specialize([*inputs, *captured], (*types, *map(type_key, captured)))
+            results = None if compiled is None else compiled.run([*inputs, *captured], run)
+            return interpret(inputs) if results is None else results
+
+        return call
+
+    def specialize(self, arguments: Sequence[RuntimeValue], key: TypeKey) -> CompiledSubgraph | None:
+        """The subgraph compiled for arguments of these types; None if it is interpreted for them."""
+        if key not in self.specializations:
+            with self.lock:
+                if key not in self.specializations and len(self.specializations) < MAX_SPECIALIZATIONS:
+                    self.specializations[key] = self.compile(arguments, key)
+        return self.specializations.get(key)
+
+    def compile(self, arguments: Sequence[RuntimeValue], key: TypeKey) -> CompiledSubgraph | None:
+        """`specialize_subgraph`; raises CompilationError if the compiler fails, which is not tried again for the key."""
+        assert self.compiler is not None, f"{self.graph!r} must have a compiler"
+        try:
+            with typed_defects("compile a subgraph"):
+                return specialize_subgraph(self.graph, self.model, arguments, self.compiler)
+        except CompilationError:
+            self.specializations[key] = None
+            raise
+
+
+def has_types(inputs: Sequence[RuntimeValue], types: TypeKey) -> bool:
+    """Whether inputs have these types, of as many inputs; False for none."""
+    for x, key in zip(inputs, types, strict=False):
+        if not (
+            x.dtype is key[0] and x.ndim == key[1]
+            if type(key) is tuple and type(x) is np.ndarray
+            else type(x) is key
+        ):
+            return False
+    return bool(types)
+
+
+def type_key(x: RuntimeValue) -> tuple[object, int] | type:
+    """The part of a `TypeKey` for one argument."""
+    return (x.dtype, x.ndim) if isinstance(x, np.ndarray) else type(x)
+
+
+def specialize_subgraph(
+    graph: Graph, model: Model, arguments: Sequence[RuntimeValue], compiler: SubgraphCompiler
+) -> CompiledSubgraph | None:
+    """The subgraph compiled for arguments like these; None if that saves little, or graphs are nested too deeply."""
+    if is_deeply_nested(graph):
+        return None
+    outlined = outline(graph, model, arguments)
+    native = compiler(outlined.model)
+    if native is None:
+        return None
+    fallback_ops = [action for action in native.program.actions if isinstance(action, FallbackOp)]
+    compiled = CompiledSubgraph(native, outlined, max(len(graph.nodes) - len(fallback_ops), 0))
+    sizes = bind_sizes(native.program, dict(zip(outlined.inputs, arguments, strict=True)))
+    python_actions = len(native.program.actions) - len(native.program.steps)
+    is_quick = native.has_fast_path and not python_actions and not has_growing_state(compiled, graph)
+    cost = NATIVE_CALL if is_quick else MIXED_CALL + FALLBACK_NODE * python_actions
+    return compiled if sizes is not None and is_profitable(compiled, sizes, cost) else None
+
+
+def has_growing_state(compiled: CompiledSubgraph, graph: Graph) -> bool:
+    """Whether an iteration of a Loop increases the sizes of carried values, so that each call has new sizes."""
+    if graph.parent is None or graph.parent.op_type != "Loop":
+        return False
+    before = {value.name: tensor.shape for value, tensor in compiled.native.program.inputs.items()}
+    outputs = compiled.native.program.outputs.items()
+    after = {value.name: tensor.shape for value, tensor in outputs if tensor is not None}
+    carried = zip(compiled.outlined.inputs[2:], compiled.outlined.results[1:], strict=False)
+    return any(
+        is_increment(old, new)
+        for a, b in carried
+        for old, new in zip(before.get(a, ()), after.get(b, ()), strict=False)
+    )
+
+
+def is_increment(old: Known, new: Known) -> bool:
+    """Whether a size differs from an earlier one by an amount that does not depend on it."""
+    difference = new - old
+    symbols = difference.symbols() if isinstance(difference, Expr) else frozenset()
+    return difference != 0 and isinstance(old, Expr) and symbols.isdisjoint(old.symbols())
+
+
+def is_deeply_nested(graph: Graph) -> bool:
+    """Whether graphs are nested in it so deeply that compiling each of them with its subgraphs takes too long."""
+    level = [graph]
+    for _ in range(MAX_NESTED_GRAPHS):
+        level = [inner for outer in level for node in outer.nodes for inner in node.subgraphs]
+    return bool(level)
+
+
+def is_profitable(compiled: CompiledSubgraph, sizes: Mapping[str, int], cost: float) -> bool:
+    """Whether a native call, which costs `cost` nanoseconds, is faster than interpretation."""
+    steps = compiled.native.program.steps
+    saved = sum((evaluate(s.flops, sizes) or 0) / FLOPS_SAVED for s in steps)
+    saved += sum((evaluate(s.bytes_accessed, sizes) or 0) / BYTES_SAVED for s in steps)
+    return INTERPRETED_NODE * compiled.nodes + saved > cost
+
+
+def bind_sizes(program: Program, feeds: Mapping[str, RuntimeValue]) -> dict[str, int] | None:
+    """The sizes of symbols; None for feeds whose shapes contradict the types of the program's inputs."""
+    sizes: dict[str, int] = {}
+    for value in program.model.graph.inputs:
+        fed = feeds[value.name]
+        if isinstance(value.type, TensorType) and value.type.shape is not None:
+            assert isinstance(fed, np.ndarray), f"{value!r} is no tensor"
+            for dim, size in zip(value.type.shape, fed.shape, strict=True):
+                if isinstance(dim, Expr):
+                    (name,) = dim.symbols()
+                    dim = sizes.setdefault(name, size)
+                if dim != size:
+                    return None
+    return sizes

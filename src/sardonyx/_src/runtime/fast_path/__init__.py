@@ -1,0 +1,1 @@
+"""The fast path: runs with the types and sizes of an earlier one."""

@@ -1,0 +1,152 @@
+"""Fast path: a run with the element types and shapes of an earlier run goes straight into native code.
+
+What is checked of feeds and outputs depends only on their names, types and shapes.  After two validated runs with the
+same ones, a context builds the *frame* of the native function `enter` (`compile.executor.fast_entry`), which compares
+the feeds with it, patches their addresses into the slots, and runs the tape.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sardonyx._src.compile.executor import fast_entry
+from sardonyx._src.compile.executor.pool_layout import (
+    ASSUMED_ITERATIONS,
+    RECORD_SLOTS,
+    WAKE_THRESHOLD,
+    WEIGHT,
+)
+from sardonyx._src.compile.program.program import Program
+from sardonyx._src.ir.graph import Value
+from sardonyx._src.runtime.fast_path.fallback_calls import FallbackCalls, has_direct_calls, python_inputs
+from sardonyx._src.runtime.fast_path.recorded_run import RecordedRun
+from sardonyx._src.runtime.limits.thread_pool import SCHEDULING_DEFAULTS, tape_runner
+from sardonyx._src.runtime.programs.arrays import SLOT_BYTES, get_fast_entry, python_address
+from sardonyx._src.runtime.programs.context_memory import ContextMemory
+from sardonyx._src.runtime.programs.loaded_program import LoadedProgram
+
+STRINGS = np.dtype(object)
+MIN_GIL_RELEASE = 5_000  # nominal nanoseconds of a tape that is worth releasing Python's lock
+
+
+@dataclass(frozen=True, slots=True)
+class FastPath:
+    """`enter` takes the feeds, then a new array for each of `outputs`, by shape and element type, and then the feeds of strings.
+
+    inputs: the names of these feeds.  calls: what Python performs besides; None if native code runs alone.
+    """
+
+    enter: Callable[..., int]
+    inputs: tuple[str, ...]
+    outputs: tuple[tuple[tuple[int, ...], np.dtype[np.generic]], ...]
+    calls: FallbackCalls | None = None
+
+
+def has_fast_path(native: LoadedProgram) -> bool:
+    """Whether kernel steps compute every output, from the caller's arrays into the caller's arrays.
+
+    Fallback operations may be among them, whose kernels need nothing but their inputs.
+    """
+    outputs = native.program.outputs.values()
+    return (
+        all(tensor is None or tensor.buffer.role == "output" for tensor in outputs)
+        and get_fast_entry() is not None
+        and has_direct_calls(native)
+    )
+
+
+def runs_natively(program: Program) -> bool:
+    """Whether kernel steps alone compute every output from every input."""
+    is_native = all(tensor is not None for tensor in program.outputs.values())
+    return is_native and len(program.steps) == len(program.actions) and not python_inputs(program)
+
+
+def build_fast_path(memory: ContextMemory, recorded: RecordedRun) -> FastPath:
+    """The fast path for the input sizes that the context is specialized for."""
+    entry = get_fast_entry()
+    assert entry is not None, "the layout of arrays is unknown"
+    program = memory.native.program
+    tensors = program.outputs.values()
+    inputs = tuple(value.name for value in native_inputs(program))
+    outputs = [(memory.shape(tensor), tensor.dtype.numpy) for tensor in tensors if tensor is not None]
+    calls = FallbackCalls(memory, recorded) if memory.native.calls_fallback_ops else None
+    enter = entry.function(np.array(build_frame(memory, recorded), np.int64))
+    return FastPath(enter, inputs, tuple(outputs), calls)
+
+
+def native_inputs(program: Program) -> list[Value]:
+    """The inputs that kernel steps read, in the model's order."""
+    return [value for value in program.model.graph.inputs if value in program.inputs]
+
+
+def build_frame(memory: ContextMemory, recorded: RecordedRun) -> list[int]:
+    """The frame of `enter`: counts, addresses, then a check for each feed and the pointer patches."""
+    native = memory.native
+    program, records = native.program, len(native.program.actions)
+    nanoseconds = nominal_duration(memory)
+    runs_alone = native.pool.threads == 1 or nanoseconds < SCHEDULING_DEFAULTS[WAKE_THRESHOLD]
+    checks, patches = feed_checks(memory), pointer_patches(memory)
+    frame = [0] * fast_entry.FRAME_BODY
+    results = [tensor for tensor in program.outputs.values() if tensor is not None]
+    strings = python_inputs(program)
+    frame[fast_entry.ARRAY_COUNT] = len(program.inputs) + len(results) + len(strings)
+    frame[fast_entry.STRING_COUNT], frame[fast_entry.STRING_TYPE] = len(strings), id(str)
+    frame[fast_entry.FEED_COUNT], frame[fast_entry.RELOCATION_COUNT] = len(program.inputs), len(patches) // 3
+    frame[fast_entry.ARRAY_TYPE] = id(np.ndarray)
+    frame[fast_entry.RUN_FUNCTION] = tape_runner().library.addresses["run"] if runs_alone else 0
+    frame[fast_entry.TAPE], frame[fast_entry.RECORDS] = memory.slots.ctypes.data, records
+    frame[fast_entry.SCRATCH], frame[fast_entry.STRIDE] = memory.scratch.address, memory.scratch.stride
+    frame[fast_entry.STATUS] = memory.status.ctypes.data
+    if nanoseconds > MIN_GIL_RELEASE:
+        frame[fast_entry.RELEASE_GIL] = python_address("PyEval_SaveThread")
+        frame[fast_entry.ACQUIRE_GIL] = python_address("PyEval_RestoreThread")
+    frame[fast_entry.MAKE_NUMBER] = python_address("PyLong_FromSsize_t")
+    return frame + checks + string_checks(recorded, strings) + patches
+
+
+def nominal_duration(memory: ContextMemory) -> int:
+    """The nominal nanoseconds of the tape; loops, whose iterations are unknown, count as long."""
+    records = len(memory.native.program.actions)
+    weight = int(memory.values[WEIGHT : records * RECORD_SLOTS : RECORD_SLOTS].sum())
+    return weight * ASSUMED_ITERATIONS + MIN_GIL_RELEASE + 1 if memory.native.has_loops else weight
+
+
+def feed_checks(memory: ContextMemory) -> list[int]:
+    """What each feed is compared with: address of its element type, rank, dims."""
+    checks = []
+    for value in native_inputs(memory.native.program):
+        tensor = memory.native.program.inputs[value]
+        shape = memory.shape(tensor)
+        checks += [id(tensor.dtype.numpy), len(shape), *shape]
+    return checks
+
+
+def string_checks(recorded: RecordedRun, values: Sequence[Value]) -> list[int]:
+    """What each feed of strings is compared with: address of its element type, rank, dims, number of elements.
+
+    Feeds of other kinds have no shape, and none like it.
+    """
+    checks = []
+    for value in values:
+        shape = recorded.shapes[value]
+        dims = [n for n in shape or () if isinstance(n, int)]
+        count = -1 if shape is None or len(dims) < len(shape) else math.prod(dims)
+        checks += [id(STRINGS), len(dims) if count >= 0 else -1, *dims, max(count, 0)]
+    return checks
+
+
+def pointer_patches(memory: ContextMemory) -> list[int]:
+    """For each slot that points into a caller's array: number of the array, address of the slot, byte offset."""
+    program, relocations = memory.native.program, memory.native.relocations
+    inputs = [program.inputs[value] for value in native_inputs(program)]
+    tensors = [*inputs, *(tensor for tensor in program.outputs.values() if tensor is not None)]
+    start = memory.slots.ctypes.data
+    patches: list[int] = []
+    for number, tensor in enumerate(tensors):
+        for slot in relocations.get(tensor.buffer, np.empty(0, np.int64)).tolist():
+            patches += [number, start + slot * SLOT_BYTES, int(memory.values[slot])]
+    return patches

@@ -1,0 +1,1 @@
+"""Feeds of runs: arrays, tables and tensors of other libraries."""

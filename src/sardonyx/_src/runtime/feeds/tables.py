@@ -1,0 +1,75 @@
+"""Tables as feeds: columns of data frames by the names of inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol, TypeGuard
+
+import numpy as np
+
+from sardonyx._src.errors import InputError
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.types import TensorType
+from sardonyx._src.runtime.declarations.declared_sizes import Declaration
+from sardonyx._src.suggestions import suggest
+
+
+class FeedColumn(Protocol):
+    """A column of a data frame."""
+
+    def to_numpy(self) -> Array:
+        """The column's values."""
+        ...
+
+
+class FeedTable(Protocol):
+    """What data frames of pandas and polars, and tables of pyarrow, have in common."""
+
+    def __getitem__(self, name: str) -> FeedColumn:
+        """The column with a name."""
+        ...
+
+
+def is_table(value: object) -> TypeGuard[FeedTable]:
+    """Whether a value has named columns: it is a data frame of pandas or polars, or a table of pyarrow."""
+    return (
+        not isinstance(value, Mapping) and column_names(value) is not None and hasattr(value, "__getitem__")
+    )
+
+
+def column_names(value: object) -> list[str] | None:
+    """The names of a table's columns; None for anything else."""
+    names = getattr(value, "column_names", None)  # of pyarrow
+    names = getattr(value, "columns", None) if names is None else names
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        return None
+    return list(map(str, names))
+
+
+def feeds_of_table(table: FeedTable, inputs: Mapping[str, Declaration]) -> dict[str, object]:
+    """A feed for each input that the table has a column for.
+
+    A column of N values is fed as [N], or as [N, 1] where the input has two axes, as in models of scikit-learn; other columns
+    are not read.  Raises InputError if an input without default has no column, or an input several.
+    """
+    names = column_names(table) or []
+    feeds: dict[str, object] = {}
+    for name, declaration in inputs.items():
+        if names.count(name) > 1:
+            raise InputError(f"the table must have one column {name!r}; got {names.count(name)}", name=name)
+        if name in names:
+            feeds[name] = fit_rank(values_of(table[name]), declaration)
+        elif declaration.value.initializer is None:
+            raise InputError(f"the table has no column {name!r}{suggest(name, names, 'columns')}", name=name)
+    return feeds
+
+
+def values_of(column: FeedColumn) -> Array:
+    return np.asarray(column.to_numpy())
+
+
+def fit_rank(values: Array, declaration: Declaration) -> Array:
+    """The values of a column with a second axis of one element if the input has two."""
+    type = declaration.value.type
+    is_matrix = isinstance(type, TensorType) and type.shape is not None and len(type.shape) == 2
+    return values[:, None] if is_matrix and values.ndim == 1 else values

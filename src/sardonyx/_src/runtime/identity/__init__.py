@@ -1,0 +1,1 @@
+"""Identity of models, files and sources: stamps and digests."""

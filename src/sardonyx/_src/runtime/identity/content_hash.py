@@ -1,0 +1,114 @@
+"""Content hash of a model: models with equal content share a program.
+
+The digest covers the record of the model, the elements of all tensors, the edges of the graphs (names may be ambiguous in
+an edited model), and the operators that are registered in this process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from threading import Lock
+
+import numpy as np
+
+from sardonyx._src.compile.lower.registry import user_lowerings
+from sardonyx._src.compile.partition.registry import user_matchers
+from sardonyx._src.compile.program.lazy_constants import iter_bytes
+from sardonyx._src.dtypes import DataType
+from sardonyx._src.errors import SardonyxError
+from sardonyx._src.io.external.files import ExternalStorage
+from sardonyx._src.io.serde import to_proto
+from sardonyx._src.ir.graph import Graph, Value
+from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.tensors import Array, ArrayStorage, RawStorage, Tensor
+from sardonyx._src.ir.walk import graphs, roots
+from sardonyx._src.ops import registry
+from sardonyx._src.proto.binary import encode
+from sardonyx._src.runtime.identity.model_stamps import ModelDigest
+
+MAX_INLINE_BYTES = 1 << 10  # of a tensor that is encoded in the record
+
+
+def digest_model(model: Model) -> ModelDigest | None:
+    """The digest of a model's content; None for a model that cannot be encoded, or whose data cannot be read."""
+    try:
+        record = encode(to_proto.model(model, external_digest))
+    except SardonyxError:
+        return None
+    digest = hashlib.sha256(record)
+    for root in roots(model):
+        digest.update(encode_edges(root).tobytes())
+    return ModelDigest(digest.digest(), OPERATOR_EPOCH.current())
+
+
+def external_digest(tensor: Tensor) -> list[tuple[str, str]] | None:
+    """External-data entries that hold a tensor's digest; None for a tensor that is encoded in the record."""
+    if tensor.dtype is DataType.STRING or tensor.nbytes < MAX_INLINE_BYTES:
+        return None
+    content = stored_bytes(tensor)
+    kind = type(tensor.storage).__name__
+    return None if content is None else [("kind", kind), ("sha256", digest_tensors([content]))]
+
+
+def stored_bytes(tensor: Tensor) -> Array | None:
+    """The bytes of a tensor, without a copy; None for data in typed fields of the record."""
+    match tensor.storage:
+        case RawStorage() | ExternalStorage() as storage:
+            return np.frombuffer(storage.view(), np.uint8)
+        case ArrayStorage(values):
+            return values
+    return None
+
+
+def digest_tensors(tensors: Iterable[Array | Tensor]) -> str:
+    """SHA-256 of the elements of arrays and tensors; pages of mapped files are released."""
+    digest = hashlib.sha256()
+    for tensor in tensors:
+        array = tensor.numpy() if isinstance(tensor, Tensor) else tensor
+        digest.update(repr((array.shape, array.dtype.str)).encode())
+        if array.dtype == object:
+            digest.update(repr(array.tolist()).encode())
+            continue
+        for part in iter_bytes(array):
+            digest.update(part)
+    return digest.hexdigest()
+
+
+def encode_edges(root: Graph) -> Array:
+    """The inputs, initializers, node inputs and outputs of the graphs below a root, by numbers of first appearance."""
+    numbers: dict[Value | None, int] = {None: 0}
+    numbered = []
+    for graph in graphs(root):
+        for group in value_groups(graph):
+            numbered += [-1, *(numbers.setdefault(value, len(numbers)) for value in group)]
+    return np.array(numbered, np.int64)
+
+
+def value_groups(graph: Graph) -> Iterator[Iterable[Value | None]]:
+    yield graph.inputs
+    yield graph.initializers.values()
+    for node in graph.nodes:
+        yield node.inputs
+        yield node.outputs
+    yield graph.outputs
+
+
+class OperatorEpoch:
+    """Counts the changes of this process's registries of operators, matchers and lowerings."""
+
+    def __init__(self) -> None:
+        self.known: tuple[object, ...] = ()
+        self.count = 0
+        self.lock = Lock()
+
+    def current(self) -> int:
+        """A number that stays the same while nothing is registered or replaced."""
+        known = (*registry.departures(), *user_matchers(), *user_lowerings())
+        with self.lock:
+            if known != self.known:
+                self.known, self.count = known, self.count + 1
+            return self.count
+
+
+OPERATOR_EPOCH = OperatorEpoch()

@@ -1,0 +1,1 @@
+"""Limits of runs: memory, time, processors and threads."""

@@ -1,0 +1,48 @@
+"""The memory that a run may use by default: a share of what control groups or the machine leave this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from sardonyx._src.ops.api import RunLimits
+from sardonyx._src.runtime.limits.control_groups import ROOT, read_group_limits, read_words
+
+RUN_SHARE = (
+    3,
+    4,
+)  # numerator and denominator: the rest is for weights, feeds, and the other work of the process
+ASSUMED_MEMORY = 1 << 34  # bytes, where neither control groups nor the system say
+
+
+def limits_of_process(limits: RunLimits) -> RunLimits:
+    """The limits with a number for `run_bytes`."""
+    return limits if limits.run_bytes is not None else replace(limits, run_bytes=default_run_bytes())
+
+
+@cache
+def default_run_bytes() -> int:
+    """The share of the memory that one run may use, in bytes; determined once per process."""
+    numerator, denominator = RUN_SHARE
+    return usable_memory() * numerator // denominator
+
+
+def usable_memory(root: Path = ROOT) -> int:
+    """The memory that this process may use, in bytes: the least limit of its control groups, or that of the machine."""
+    return min((*group_limits(root), *machine_memory(root)), default=ASSUMED_MEMORY)
+
+
+def group_limits(root: Path) -> Iterator[int]:
+    """The limits of the groups of this process and of those around them; without a limit, a huge number or none."""
+    for words in read_group_limits("memory", ["memory.max"], ["memory.limit_in_bytes"], root):
+        if len(words) == 1 and words[0].isdecimal():  # `max`: no limit
+            yield int(words[0])
+
+
+def machine_memory(root: Path) -> Iterator[int]:
+    """The memory of a Linux machine."""
+    words = read_words(root / "proc/meminfo")
+    if words[:1] == ["MemTotal:"] and words[1].isdecimal():
+        yield int(words[1]) * 1024

@@ -1,0 +1,1 @@
+"""Programs in this process, and the memory of one run."""

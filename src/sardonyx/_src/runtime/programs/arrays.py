@@ -1,0 +1,113 @@
+"""Memory layout of NumPy arrays, and the Python function `enter` whose native code reads it (`executor.fast_entry`)."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sardonyx._src.compile.executor import fast_entry
+from sardonyx._src.compile.llvm.cache import default_cache
+from sardonyx._src.compile.llvm.jit import host_target, load
+from sardonyx._src.runtime.limits.thread_pool import FunctionTable
+
+FrameSlots = NDArray[np.int64]
+SLOT_BYTES = 8  # bytes
+METH_FASTCALL = 0x80  # calling convention: the arguments as an array
+# Fields of an array after the header of objects: data, rank, dims, strides, base, dtype, flags.
+HEAD = object.__basicsize__ // SLOT_BYTES
+FIELDS = fast_entry.ArrayFields(
+    type_object=HEAD - 1, data=HEAD, rank=HEAD + 1, dims=HEAD + 2, dtype=HEAD + 5, flags=HEAD + 6
+)
+
+
+class PyMethodDef(ctypes.Structure):
+    """The C structure of that name: the definition of a native function."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+class FastEntry:
+    """The native function `enter` (`compile.executor.fast_entry`)."""
+
+    def __init__(self, library: FunctionTable) -> None:
+        self.library = library
+        self.method = PyMethodDef(b"enter", self.library.addresses["enter"], METH_FASTCALL, None)
+        self.make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.py_object)(
+            python_address("PyCFunction_NewEx")
+        )
+
+    def function(self, frame: FrameSlots) -> Callable[..., int]:
+        """`enter` for a frame: a function of arrays."""
+        function: Callable[..., int] = self.make(ctypes.addressof(self.method), frame, None)
+        return function
+
+
+ENTRIES: list[FastEntry] = []  # of this process: one, once it is needed
+
+
+def get_fast_entry() -> FastEntry | None:
+    """The native `enter`; None where arrays have another layout."""
+    if not ENTRIES and is_layout_known():
+        ENTRIES.append(
+            FastEntry(load(fast_entry.fast_entry_module(host_target(), FIELDS), ["enter"], default_cache()))
+        )
+    return ENTRIES[0] if ENTRIES else None
+
+
+def adopt_entry(library: FunctionTable) -> None:
+    """Makes `enter` of a library, compiled for `FIELDS`, the one of this process, unless it has one."""
+    if not ENTRIES and is_layout_known():
+        ENTRIES.append(FastEntry(library))
+
+
+@cache
+def is_layout_known() -> bool:
+    """Whether arrays have their fields where `FIELDS` says, and Python's lock protects them."""
+    if sys.implementation.name != "cpython" or ctypes.sizeof(ctypes.c_void_p) != SLOT_BYTES:
+        return False
+    has_lock: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
+    probes = (np.zeros((2, 3, 5), np.float32), np.zeros((7, 4), np.int64).T, np.zeros((), np.bool_))
+    return has_lock and all(matches_layout(probe) for probe in probes)
+
+
+def matches_layout(array: NDArray[np.generic]) -> bool:
+    """Whether the fields of an array, read from its memory, equal its attributes."""
+    if np.ndarray.__basicsize__ < (FIELDS.flags + 1) * SLOT_BYTES:
+        return False
+    memory = (ctypes.c_int64 * (FIELDS.flags + 1)).from_address(id(array))
+    rank, flags = memory[FIELDS.rank] & 0xFFFFFFFF, memory[FIELDS.flags] & fast_entry.REQUIRED_FLAGS
+    if memory[FIELDS.type_object] != id(np.ndarray) or rank != array.ndim:
+        return False
+    dims = (ctypes.c_int64 * rank).from_address(memory[FIELDS.dims]) if rank else ()
+    return (
+        memory[FIELDS.data] == array.ctypes.data
+        and memory[FIELDS.dtype] == id(array.dtype)
+        and tuple(dims) == array.shape
+        and (flags == fast_entry.REQUIRED_FLAGS) == (array.flags.c_contiguous and array.flags.aligned)
+        and matches_element(array.dtype)
+    )
+
+
+def matches_element(dtype: np.dtype[np.generic]) -> bool:
+    """Whether what the memory of a dtype says of the elements equals its attributes."""
+    memory = ctypes.string_at(id(dtype) + FIELDS.element * SLOT_BYTES, SLOT_BYTES)
+    described = dtype.kind + dtype.char + dtype.byteorder
+    return memory[:3] == described.encode() and int.from_bytes(memory[4:], sys.byteorder) == dtype.num
+
+
+@cache
+def python_address(name: str) -> int:
+    """The address of a function of Python's C API."""
+    address = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
+    assert address is not None, f"Python has no {name}"
+    return address

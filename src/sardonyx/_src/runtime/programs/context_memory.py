@@ -1,0 +1,257 @@
+"""The memory of an execution context: slots, arena, scratch, and the arrays of the caller; views of tensors in it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from sardonyx._src.compile.executor import status
+from sardonyx._src.compile.program import size_functions
+from sardonyx._src.compile.program.encoding import ARENA_BASE, SLOTS_BASE, STATUS_BASE
+from sardonyx._src.compile.program.lazy_constants import CACHE_LINE_BYTES
+from sardonyx._src.compile.program.size_limits import MAX_SIZE
+from sardonyx._src.compile.program.tensor import Buffer, TensorView
+from sardonyx._src.interp.run_control import RunControl
+from sardonyx._src.ir.dims import Known, evaluate
+from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.runtime.fallbacks.interruptible_calls import call_interruptibly
+from sardonyx._src.runtime.limits.run_limits import MEMORY_LIMIT, Bailout, name_failed_guard
+from sardonyx._src.runtime.programs.loaded_program import LoadedProgram
+from sardonyx._src.runtime.programs.relocations import Slots
+
+
+@dataclass(frozen=True, slots=True)
+class ComputedSizes:
+    """What lengths determine: varying slots, bytes of arena, of a thread's scratch and in total, sizes by symbol, and dims of the outputs
+    that kernels write.
+
+    failure: the guard or limit that they violate; "" if there is none.
+    """
+
+    varying: Slots
+    arena_bytes: int
+    scratch_bytes: int
+    required_bytes: int
+    sizes: dict[str, int]
+    output_shapes: Mapping[Value, tuple[int, ...]]
+    failure: str
+
+
+class ContextMemory:
+    """The memory that one run at a time of a native program uses, and what its sizes are.
+
+    lengths: of all symbols, the data-dependent ones last.  values: the slots without the base addresses.  sizes: the lengths by
+    symbol.  required_bytes: of arena, scratch and outputs, for these sizes.  output_shapes: the dims of outputs, for these sizes.
+    """
+
+    def __init__(self, native: LoadedProgram) -> None:
+        self.native = native
+        self.symbols = tuple(native.program.stages)
+        self.initialize()
+
+    def initialize(self) -> None:
+        """Allocates what the context owns, specialized for nothing yet."""
+        native = self.native
+        self.slots = native.fixed_slots.copy()
+        self.bases = native.bases.copy()
+        self.status = np.zeros(status.STATUS_SLOTS, np.int64)
+        self.slots_address, self.status_address = self.slots.ctypes.data, self.status.ctypes.data
+        self.bases[SLOTS_BASE], self.bases[STATUS_BASE] = self.slots_address, self.status_address
+        self.lengths = [0] * len(self.symbols)
+        self.required_bytes = 0
+        self.sizes: dict[str, int] = {}
+        self.output_shapes: Mapping[Value, tuple[int, ...]] = {}
+        self.arena = np.empty(0, np.uint8)
+        self.scratch = native.pool.scratch(0)
+        self.values = native.fixed_slots
+        self.caller_arrays: dict[Buffer, Array] = {}  # feeds and outputs of the run
+        self.arena_views: dict[tuple[TensorView, bool], Array] = {}  # by tensor and writeability
+        self.slot_offsets: list[int] | None = None  # of slots of run-time size; computed on demand
+
+    # --- sizes -------------------------------------------------------------------------------
+
+    def compute_sizes(self, stage: int, max_bytes: int) -> ComputedSizes:
+        """All sizes for the lengths, of which those up to a stage are known."""
+        native = self.native
+        varying, arena_bytes, scratch_bytes, faults = native.size_function(self.lengths, stage)
+        sizes, required = dict(zip(native.stages, self.lengths, strict=True)), 0
+        shapes: dict[Value, tuple[int, ...]] = {}
+        if faults or not are_sizes(varying):
+            failure = name_failed_guard(native.program, sizes, stage)
+        else:
+            written = [(value, x) for value, x in native.program.outputs.items() if x is not None]
+            shapes = {value: tuple([evaluate_number(dim, sizes) for dim in x.shape]) for value, x in written}
+            outputs = sum([math.prod(shapes[value]) * x.dtype.numpy.itemsize for value, x in written])
+            required = arena_bytes + scratch_bytes * native.pool.threads + outputs
+            failure = MEMORY_LIMIT if required > min(max_bytes, MAX_SIZE) else ""
+        return ComputedSizes(varying, arena_bytes, scratch_bytes, required, sizes, shapes, failure)
+
+    def occupy(self, result: ComputedSizes, *, keeps_elements: bool) -> None:
+        """Makes room for these sizes, and computes all slots; raises Bailout without memory for them.
+
+        keeps_elements: whether the arena keeps what it contains.
+        """
+        native = self.native
+        values = native.fixed_slots.copy()
+        values[native.varying_slots] = result.varying
+        self.arena_views.clear()
+        self.slot_offsets = None
+        try:
+            self.arena = grow_memory(self.arena, result.arena_bytes, keeps_elements=keeps_elements)
+            if result.scratch_bytes > self.scratch.stride:
+                self.scratch = native.pool.scratch(result.scratch_bytes)
+        except (MemoryError, OSError):
+            raise Bailout(MEMORY_LIMIT) from None
+        self.bases[ARENA_BASE] = aligned_start(self.arena)
+        self.values = values
+        self.slots[:] = values + self.bases[native.base_indices]
+        self.sizes, self.output_shapes = result.sizes, result.output_shapes
+        self.required_bytes = result.required_bytes
+
+    # --- the tape ----------------------------------------------------------------------------
+
+    def run_tape(self, record: int, control: RunControl, arrays: object) -> int:
+        """Runs kernel steps from a record on; returns the next one after an interval, or one that is not a kernel step.
+
+        Python handles signals between the calls.  Raises CancelledError, or LimitError after the deadline.
+        arrays: the feeds and outputs, which must live as long as a kernel uses them.
+        """
+        control.check()
+        pool, count, block = self.native.pool, len(self.native.program.actions), self.status
+        if block[status.LONG_UNITS] == status.REFUSED:
+            return self.run_long_units(record, control, arrays)
+        return pool.run(self.slots_address, record, count, self.scratch, self.status_address)
+
+    def run_long_units(self, record: int, control: RunControl, arrays: object) -> int:
+        """`run_tape` for units of work that take long, each of them in a helper thread."""
+        native, block, slots, scratch = self.native, self.status, self.slots, self.scratch
+        block[status.LONG_UNITS] = status.ALLOWED
+        used_memory = (native, self.arena, arrays)
+
+        def run_units() -> int:
+            assert used_memory, "the memory must live as long as the call"
+            return native.pool.run(slots.ctypes.data, record, record + 1, scratch, block.ctypes.data)
+
+        try:
+            return call_interruptibly(run_units, control)
+        finally:
+            block[status.LONG_UNITS] = 0
+
+    # --- arrays of the caller ----------------------------------------------------------------
+
+    def allocate_output(self, value: Value, tensor: TensorView | None) -> Array | None:
+        """A new array for an output that kernels compute."""
+        if tensor is None:
+            return None
+        try:
+            array: Array = np.empty(self.output_shapes[value], tensor.dtype.numpy)
+        except (MemoryError, ValueError):
+            # ValueError: NumPy has no arrays of such dims, even without elements.
+            raise Bailout(MEMORY_LIMIT) from None
+        self.patch_pointer(tensor.buffer, array)
+        return array
+
+    def patch_pointer(self, buffer: Buffer, array: Array) -> None:
+        """Writes the address of a caller's array into every slot that points into its buffer."""
+        self.caller_arrays[buffer] = array
+        slots = self.native.relocations.get(buffer)
+        if slots is not None:
+            self.slots[slots] = self.values[slots] + array.ctypes.data
+
+    # --- views of tensors --------------------------------------------------------------------
+
+    def view(self, tensor: TensorView, *, writeable: bool = False) -> Array:
+        """The elements of a tensor, without a copy."""
+        if tensor.buffer.role != "arena":
+            return self.make_view(tensor, writeable=writeable)
+        view = self.arena_views.get((tensor, writeable))
+        if view is None:
+            view = self.arena_views[tensor, writeable] = self.make_view(tensor, writeable=writeable)
+        return view
+
+    def make_view(self, tensor: TensorView, *, writeable: bool) -> Array:
+        itemsize, shape = tensor.dtype.numpy.itemsize, self.shape(tensor)
+        if 0 in shape:
+            return np.empty(shape, tensor.dtype.numpy)  # its offset may be past the end of the memory
+        strides = tuple(self.evaluate(stride) * itemsize for stride in tensor.strides)
+        memory, offset = self.memory_of(tensor.buffer)
+        offset += self.evaluate(tensor.offset) * itemsize
+        array: Array = np.ndarray(shape, tensor.dtype.numpy, memory, offset, strides)
+        array.flags.writeable = writeable
+        return array
+
+    def memory_of(self, buffer: Buffer) -> tuple[Array, int]:
+        """The array that a buffer is part of, and the byte offset at which it begins."""
+        if buffer.role == "arena":
+            start = aligned_start(self.arena) - self.arena.ctypes.data
+            plan = self.native.plan
+            if buffer in plan.offsets:
+                return self.arena, start + plan.offsets[buffer]
+            if buffer in plan.loans:
+                loan = plan.loans[buffer]
+                return self.caller_arrays[loan.output], loan.offset
+            return self.arena, start + self.slot_offset(plan.slot_of[buffer])
+        memory = buffer.data if buffer.role == "constant" else self.caller_arrays[buffer]
+        assert memory is not None, f"{buffer.name} has no data"
+        return memory, 0
+
+    def slot_offset(self, slot: int) -> int:
+        """The byte offset of a slot of run-time size in the arena."""
+        if self.slot_offsets is None:
+            self.slot_offsets, total = [], self.native.plan.size
+            for each in self.native.plan.slots:
+                self.slot_offsets.append(total)
+                sizes = (buffer.size for buffer in each.buffers)
+                total += size_functions.max_aligned_size(self.sizes, sizes)
+        return self.slot_offsets[slot]
+
+    def shape(self, tensor: TensorView) -> tuple[int, ...]:
+        return tuple(self.evaluate(dim) for dim in tensor.shape)
+
+    def evaluate(self, dim: Known) -> int:
+        """A dim as a number, for the sizes that the context is specialized for."""
+        return evaluate_number(dim, self.sizes)
+
+
+def evaluate_number(dim: Known, sizes: Mapping[str, int]) -> int:
+    """A dim as a number; sizes: by the program's symbols."""
+    if isinstance(dim, int):
+        return dim
+    number = evaluate(dim, sizes)
+    assert number is not None, f"{dim} is not determined by {sorted(sizes)}"
+    return number
+
+
+def are_sizes(values: Slots) -> bool:
+    """Whether all slots that depend on input sizes are within MAX_SIZE."""
+    return not values.size or (int(values.max()) <= MAX_SIZE and int(values.min()) >= -MAX_SIZE)
+
+
+def grow_memory(memory: Array, size: int, *, keeps_elements: bool) -> Array:
+    """Memory of at least `size` bytes after its first cache-line boundary: the same array if it suffices.
+
+    It grows by half at least, so that sizes which increase from run to run rarely reallocate.
+    keeps_elements: whether new memory has the contents of the old one from there on.
+    """
+    required = size + CACHE_LINE_BYTES
+    if memory.size >= required:
+        return memory
+    grown: Array = np.empty(max(required, memory.size * 3 // 2), np.uint8)
+    if keeps_elements and memory.size:
+        kept = aligned_bytes(memory)
+        aligned_bytes(grown)[: kept.size] = kept
+    return grown
+
+
+def aligned_bytes(memory: Array) -> Array:
+    """The bytes of an array from its first cache-line boundary on."""
+    return memory[aligned_start(memory) - memory.ctypes.data :]
+
+
+def aligned_start(memory: Array) -> int:
+    """The address of the first cache line in an array."""
+    return -(-memory.ctypes.data // CACHE_LINE_BYTES) * CACHE_LINE_BYTES

@@ -1,0 +1,87 @@
+"""A compiled program as it is loaded into this process: code, constants, and the slots that every run copies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from sardonyx._src.compile.executor.pool_layout import JUMP, RECORD_SLOTS
+from sardonyx._src.compile.program.assumptions import Assumption
+from sardonyx._src.compile.program.memory_plan import MemoryPlan
+from sardonyx._src.compile.program.program import FallbackOp, Program, stage_of
+from sardonyx._src.compile.program.tensor import Buffer
+from sardonyx._src.io.map_guard import MapGuard
+from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.runtime.fallbacks.fallback_ops import FallbackRunner
+from sardonyx._src.runtime.limits.thread_pool import ThreadPool
+from sardonyx._src.runtime.programs.relocations import SizeFunction, Slots
+from sardonyx._src.runtime.programs.stats import RunCounters
+
+
+class LoadedProgram:
+    """What the runs of a program share.
+
+    fixed_slots: the values of slots that do not depend on input sizes, and 0 for the others.
+    varying_slots: the indices of these others.
+    base_indices: for each slot, the index in `bases` of the address that is added to its value.
+    relocations: the slots that point into each array of the caller.
+    stages: the stage at which the size of each symbol is known.
+    bindings: the stage that each binding of sizes completes.
+    observations: what runs can tell of fallback ops, for which a program could be specialized.
+    observed: what the last run has told.
+    size_function: computes varying slots and the bytes of arena and scratch from input sizes, and counts failed guards.
+    map_guard: guards the mapped files that hold constants.
+    calls_fallback_ops: whether runs on the fast path call fallback ops.
+    """
+
+    fallback: FallbackRunner
+    pool: ThreadPool
+    fixed_slots: Slots
+    base_indices: Slots
+    varying_slots: Slots
+    bases: Slots
+    relocations: dict[Buffer, Slots]
+    size_function: SizeFunction
+    has_fast_path: bool
+    calls_fallback_ops: bool
+    map_guard: MapGuard
+
+    def initialize(self, program: Program, plan: MemoryPlan, counters: RunCounters | None) -> None:
+        """Sets what does not depend on where the code comes from."""
+        self.program, self.plan = program, plan
+        self.counters = counters or RunCounters()
+        self.cancellation = self.counters.cancellation
+        self.observations = program.observations
+        self.observed: frozenset[Assumption] = frozenset()
+        self.stages = stages = program.stages
+        self.symbol_indices = {name: i for i, name in enumerate(stages)}
+        self.bindings = {action: i + 1 for i, action in enumerate(program.bindings)}
+        self.output_stages = {
+            value: 0 if tensor is None else max((stage_of(dim, stages) for dim in tensor.shape), default=0)
+            for value, tensor in program.outputs.items()
+        }
+        self.input_names = tuple(value.name for value in program.model.graph.inputs)
+        self.output_names = tuple(value.name for value in program.outputs)
+
+    @property
+    def has_loops(self) -> bool:
+        """Whether nodes of subgraphs are among its steps, which runs count as they reach them.
+
+        Not cached: an attribute that is added after construction slows every other attribute access in CPython.
+        """
+        return bool(self.fixed_slots[JUMP : len(self.program.actions) * RECORD_SLOTS : RECORD_SLOTS].any())
+
+    @property
+    def fallback_nodes(self) -> int:
+        """The number of nodes that run as reference kernels."""
+        return sum(isinstance(action, FallbackOp) for action in self.program.actions)
+
+    def input_sizes(self, feeds: Mapping[str, RuntimeValue]) -> tuple[int, ...]:
+        """The sizes of inputs that the slots depend on, in the order of the program's symbols."""
+        return tuple(dim_size(feeds[name], axis) for name, axis in self.program.sizes.values())
+
+
+def dim_size(value: RuntimeValue, axis: int) -> int:
+    assert isinstance(value, np.ndarray), "only tensors have sizes"
+    return int(value.shape[axis])

@@ -1,0 +1,95 @@
+"""Relocations: the addresses that a program's slots need in this process, and its function of input sizes."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sardonyx._src.compile.llvm.cache import default_cache
+from sardonyx._src.compile.llvm.jit import compile_module_async, load
+from sardonyx._src.compile.llvm.loaded_kernels import kernel_address
+from sardonyx._src.compile.program import size_functions
+from sardonyx._src.compile.program.encoding import STATUS_BASE, Encoding, RelocationBase
+from sardonyx._src.compile.program.program import Program
+from sardonyx._src.compile.program.size_functions import ALL_STAGES
+from sardonyx._src.compile.program.step import Kernel
+from sardonyx._src.compile.program.tensor import Buffer
+from sardonyx._src.runtime.limits.thread_pool import FunctionTable
+
+Slots = NDArray[np.int64]
+# From lengths and the stage up to which they are known (default: all) to varying slots, bytes of the arena, bytes of a
+# thread's scratch, and the number of failed guards.
+SizeFunction: TypeAlias = Callable[..., tuple[Slots, int, int, int]]
+
+
+def process_bases(encoding: Encoding) -> Slots:
+    """Base addresses that are the same for all runs in this process: of kernels and constants."""
+    bases = np.zeros(len(encoding.extra_bases) + STATUS_BASE + 1, np.int64)
+    for base, index in encoding.extra_bases.items():
+        if isinstance(base, Buffer) and base.data is not None:
+            bases[index] = base.data.ctypes.data
+    for base, index in encoding.extra_bases.items():  # last: workers may still be compiling them
+        if isinstance(base, Kernel):
+            bases[index] = kernel_address(base)
+    return bases
+
+
+def find_relocations(extra_bases: Mapping[RelocationBase, int], base_indices: Slots) -> dict[Buffer, Slots]:
+    """For each buffer of the caller, the indices of the slots that point into it."""
+    order = np.argsort(base_indices, kind="stable")
+    ordered = base_indices[order]
+    buffers = [
+        (base, index)
+        for base, index in extra_bases.items()
+        if isinstance(base, Buffer) and base.role in ("input", "output")
+    ]
+    indices = np.array([index for _, index in buffers], np.int64)
+    first, last = (np.searchsorted(ordered, indices, side).tolist() for side in ("left", "right"))
+    return {base: order[i:j] for (base, _), i, j in zip(buffers, first, last, strict=True)}
+
+
+class SizeFunctionLoader:
+    """The size function of a program; a worker compiles it from construction until `load`, if there is a pool."""
+
+    def __init__(self, program: Program, encoding: Encoding) -> None:
+        self.program, self.encoding = program, encoding
+        self.text = (
+            None if program.is_static else size_functions.size_function_module("sizes", program, encoding)
+        )
+        if self.text is not None:
+            compile_module_async(self.text, default_cache(), quick=True)
+
+    def load(self) -> SizeFunction:
+        """The function; a constant one for a program whose sizes are all numbers."""
+        if self.text is None:
+            _, arena, scratch, faults = size_functions.evaluate_sizes(self.program, self.encoding, ())
+            no_slots = np.empty(0, np.int64)
+            return lambda lengths, stage=ALL_STAGES: (no_slots, arena, scratch, faults)
+        library = load(self.text, ["sizes"], default_cache(), quick=True)
+        return bind_size_function(library, len(size_functions.sized_values(self.encoding)))
+
+
+def bind_size_function(library: FunctionTable, count: int) -> SizeFunction:
+    """The native function `sizes` of a library, which computes `count` varying slots."""
+    return NativeSizeFunction(library, count)
+
+
+class NativeSizeFunction:
+    """A size function in native code; its reference to the library keeps the code alive."""
+
+    __slots__ = ("call", "count", "library")
+
+    def __init__(self, library: FunctionTable, count: int) -> None:
+        self.library, self.count = library, count
+        signature = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
+        self.call = signature(library.addresses["sizes"])
+
+    def __call__(self, lengths: Sequence[int], stage: int = ALL_STAGES) -> tuple[Slots, int, int, int]:
+        count = self.count
+        arguments, results = np.array((*lengths, stage), np.int64), np.empty(count + 2, np.int64)
+        faults = self.call(arguments.ctypes.data, results.ctypes.data)
+        return results[:count], int(results[count]), int(results[count + 1]), faults

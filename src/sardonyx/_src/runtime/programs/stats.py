@@ -1,0 +1,175 @@
+"""Statistics of a session: its runs, the guards that failed, and the faults of the compiler.
+
+Runs on the fast path are counted in the execution context that runs them, without a lock; `RunCounters` counts the rest.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from sardonyx._src.compile.program.precision import EXACT, Precision
+from sardonyx._src.errors import CompilationError, CompilerWarning
+from sardonyx._src.interp.run_control import Cancellation
+from sardonyx._src.runtime.declarations.shape_policy import ShapeReports
+
+log = logging.getLogger(__name__)
+STATS_LOCK = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStats:
+    """What a session has done so far.
+
+    runs: calls of `Session.run` whose feeds passed the checks.  fast_path_runs: those of them that repeated an earlier
+    run's shapes in native code alone.  bailouts: how often each guard of a compiled program failed, so that the reference
+    engine repeated the run (or interpreted the subgraph, where the name says so).  fallback_nodes: nodes of the program
+    that ran last that run as reference kernels; 0 for the reference engine, which has no program.  compiler_faults: failures of the
+    compiler, each with the stage, the exception and the node if it is known, and how often it occurred; reference kernels
+    or the reference engine did the work.  programs: compiled programs, specializations of subgraphs included.  specializations: programs
+    that are specialised for branches and ranks of runs (at most 4), of which a failed assumption is a bailout, too, after which
+    another program repeats the run.  compilations: how often a model, a specialised program of it or a subgraph was compiled;
+    0 where other sessions or the disk cache had all programs.  shape_warnings: places of which a
+    ShapeWarning has said that a size contradicts the model's declaration.  precision: of the factors of float32 products by weights.
+    verified_runs: runs whose outputs were compared with the reference engine's, as `verify` asks.  amplified_runs: those of them that
+    differ by more than the tolerances though every step is right, since the model amplifies rounding errors.  largest_error: the
+    largest difference of two elements in verified runs, relative to the largest element of the output.
+    """
+
+    runs: int
+    fast_path_runs: int
+    bailouts: Mapping[str, int]
+    fallback_nodes: int
+    compiler_faults: Mapping[str, int]
+    programs: int
+    shape_warnings: int = 0
+    specializations: int = 0
+    compilations: int = 0
+    precision: Precision = EXACT
+    verified_runs: int = 0
+    amplified_runs: int = 0
+    largest_error: float = 0.0
+
+
+class RunCounters:
+    """The counters of one session, shared by all of its programs; threads may count at the same time.
+
+    tolerates_faults: whether the reference engine runs what the compiler fails at.  cancellation: that of the session.
+    """
+
+    def __init__(self, *, tolerates_faults: bool = False) -> None:
+        self.tolerates_faults = tolerates_faults
+        self.runs = self.programs = self.compilations = 0
+        self.verified_runs = self.amplified_runs = 0
+        self.largest_error = 0.0
+        self.bailouts: dict[str, int] = {}
+        self.compiler_faults: dict[str, int] = {}
+        self.unreported_fault: CompilationError | None = None
+        self.shape_reports = ShapeReports()
+        self.cancellation = Cancellation()
+
+    def count_run(self) -> None:
+        with STATS_LOCK:
+            self.runs += 1
+
+    def count_program(self) -> None:
+        with STATS_LOCK:
+            self.programs += 1
+
+    def count_compilation(self) -> None:
+        with STATS_LOCK:
+            self.compilations += 1
+
+    def record_verified(self, error: float, *, is_amplified: bool) -> None:
+        """Counts a run that was compared with the reference engine.  error: the largest one of its outputs."""
+        with STATS_LOCK:
+            self.verified_runs += 1
+            self.amplified_runs += is_amplified
+            self.largest_error = max(self.largest_error, error)
+
+    def record_bailout(self, guard: str, consequence: str = "the reference engine runs the model") -> None:
+        """Counts and logs a failed guard: its first failure as a warning, the others for debugging only."""
+        with STATS_LOCK:
+            count = self.bailouts[guard] = self.bailouts.get(guard, 0) + 1
+        level = logging.WARNING if count == 1 else logging.DEBUG
+        log.log(level, "guard failed: %s; %s (counted in session.stats.bailouts)", guard, consequence)
+
+    def record_compiler_fault(self, error: CompilationError) -> None:
+        """Counts and logs a failure of the compiler; the first one is to be reported by `warn`."""
+        cause = error.__cause__
+        where = f"{error.location}: " if error.location else ""
+        text = f"{where}{error.stage}: {type(cause).__name__}: {first_line(cause)}"
+        with STATS_LOCK:
+            if not self.compiler_faults:
+                self.unreported_fault = error
+            self.compiler_faults[text] = self.compiler_faults.get(text, 0) + 1
+        log.debug("the compiler failed", exc_info=cause)
+
+    def record_compiler_faults(self, errors: Iterable[CompilationError]) -> None:
+        """Counts and logs failures of the compiler."""
+        for error in errors:
+            self.record_compiler_fault(error)
+
+    def warn(self, stacklevel: int) -> None:
+        """Issues a CompilerWarning for the first failure of the compiler, once.
+
+        stacklevel: of the caller's caller to whom Python attributes the warning, as for `warnings.warn`.
+        """
+        if self.unreported_fault is None:
+            return
+        with STATS_LOCK:
+            error, self.unreported_fault = self.unreported_fault, None
+        if error is not None:
+            cause = error.__cause__
+            where = f" at {error.location}" if error.location else ""
+            message = (
+                f"the compiler failed{where} ({error.stage}: {type(cause).__name__}: {first_line(cause)}), which is a bug in "
+                "Sardonyx: please report it with the model; the reference engine does its work, more slowly (this and "
+                "later failures are counted in session.stats.compiler_faults)"
+            )
+            warnings.warn(CompilerWarning(message), stacklevel=stacklevel + 1)
+
+    def stats(
+        self,
+        *,
+        fast_path_runs: int = 0,
+        fallback_nodes: int = 0,
+        specializations: int = 0,
+        precision: Precision = EXACT,
+    ) -> SessionStats:
+        """The counts now, with those that a native program has."""
+        with STATS_LOCK:
+            return SessionStats(
+                runs=self.runs + fast_path_runs,
+                fast_path_runs=fast_path_runs,
+                bailouts=dict(self.bailouts),
+                fallback_nodes=fallback_nodes,
+                compiler_faults=dict(self.compiler_faults),
+                programs=self.programs,
+                shape_warnings=len(self.shape_reports.places),
+                specializations=specializations,
+                compilations=self.compilations,
+                precision=precision,
+                verified_runs=self.verified_runs,
+                amplified_runs=self.amplified_runs,
+                largest_error=self.largest_error,
+            )
+
+
+def first_line(error: BaseException | None) -> str:
+    """The first line of an error's message."""
+    return (str(error).splitlines() or ["no message"])[0]
+
+
+def reset_after_fork() -> None:
+    """Replaces the lock in a forked child: another thread of the parent may have held it."""
+    global STATS_LOCK
+    STATS_LOCK = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=reset_after_fork)

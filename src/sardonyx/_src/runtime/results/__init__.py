@@ -1,0 +1,1 @@
+"""Results of runs: output arrays, and what models declare of them."""

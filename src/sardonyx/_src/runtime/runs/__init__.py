@@ -1,0 +1,1 @@
+"""Runs of native programs: execution contexts, profiles, and runs action by action."""

@@ -1,0 +1,258 @@
+"""A compiled program in this process: kernels loaded, slots encoded, and execution contexts for its runs."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy import empty
+
+from sardonyx._src.compile.executor.fast_entry import DONE, READY
+from sardonyx._src.compile.llvm.jit import host_target
+from sardonyx._src.compile.program.assumptions import Assumptions
+from sardonyx._src.compile.program.defects import typed_defects
+from sardonyx._src.compile.program.executable import Executable
+from sardonyx._src.compile.program.memory_plan import MemoryPlan
+from sardonyx._src.compile.program.precision import EXACT, Precision
+from sardonyx._src.compile.program.program import Program
+from sardonyx._src.compile.program.tensor import Buffer
+from sardonyx._src.errors import CompilationError
+from sardonyx._src.interp.run_control import RunControl
+from sardonyx._src.interp.run_state import RandomSource, RunState
+from sardonyx._src.io.map_guard import MapGuard
+from sardonyx._src.ir.model import Model
+from sardonyx._src.ir.tensors import Array
+from sardonyx._src.ir.walk import model_tensors
+from sardonyx._src.ops.api import RunLimits, RuntimeValue, as_plain_value
+from sardonyx._src.runtime.fallbacks.fallback_ops import FallbackRunner
+from sardonyx._src.runtime.fallbacks.native_subgraphs import SubgraphCompiler
+from sardonyx._src.runtime.fast_path.bound_calls import ChangedResult
+from sardonyx._src.runtime.fast_path.fast_path import FastPath, has_fast_path, runs_natively
+from sardonyx._src.runtime.limits.run_limits import Bailout
+from sardonyx._src.runtime.limits.thread_pool import get_thread_pool
+from sardonyx._src.runtime.programs.loaded_program import LoadedProgram
+from sardonyx._src.runtime.programs.relocations import SizeFunctionLoader, find_relocations, process_bases
+from sardonyx._src.runtime.programs.stats import RunCounters
+from sardonyx._src.runtime.results.output_arrays import OutputArrays, place_outputs
+from sardonyx._src.runtime.runs.execution_context import ExecutionContext
+
+if TYPE_CHECKING:
+    from sardonyx._src.runtime.programs.memory_report import MemoryReport
+
+
+class NativeProgram(LoadedProgram):
+    """A program ready to run; runs in several threads at the same time have a context each.
+
+    contexts: all contexts; idle_contexts: those without a run.
+    """
+
+    def __init__(
+        self, executable: Executable, threads: int | None = None, counters: RunCounters | None = None
+    ) -> None:
+        self.executable, program, encoding = executable, executable.program, executable.encoding
+        self.initialize(program, executable.plan, counters)
+        size_function = SizeFunctionLoader(program, encoding)
+        self.fallback = FallbackRunner(program, subgraph_compiler(threads, self.counters, program.precision))
+        self.pool = get_thread_pool(threads)
+        self.fixed_slots = np.array([v if isinstance(v, int) else 0 for v in encoding.values], np.int64)
+        self.base_indices = np.array(encoding.bases, np.int64)
+        self.varying_slots = np.flatnonzero([not isinstance(v, int) for v in encoding.values])
+        self.bases = process_bases(encoding)
+        self.relocations = find_relocations(encoding.extra_bases, self.base_indices)
+        self.size_function = size_function.load()
+        self.has_fast_path = has_fast_path(self)
+        self.calls_fallback_ops = self.has_fast_path and not runs_natively(program)
+        constants = (buffer.data for buffer in encoding.extra_bases if isinstance(buffer, Buffer))
+        self.map_guard = MapGuard(
+            model_tensors(program.model), [data for data in constants if data is not None]
+        )
+        self.counters.count_program()
+
+    def initialize(self, program: Program, plan: MemoryPlan, counters: RunCounters | None) -> None:
+        super().initialize(program, plan, counters)
+        self.contexts: list[ExecutionContext] = []
+        self.idle_contexts: deque[ExecutionContext] = deque()
+
+    @property
+    def fast_path_runs(self) -> int:
+        return sum(context.fast_path_runs for context in tuple(self.contexts))
+
+    def run(
+        self,
+        feeds: Mapping[str, RuntimeValue],
+        limits: RunLimits,
+        random_source: RandomSource,
+        control: RunControl | None = None,
+    ) -> dict[str, RuntimeValue]:
+        """The outputs by name, for feeds that match the declared inputs; raises Bailout, LimitError, CancelledError, or
+        what a fallback op raises."""
+        run = RunState(limits, random_source, control or RunControl(self.cancellation))
+        try:
+            return {name: as_plain_value(x) for name, x in self.run_in(feeds, run).items()}
+        finally:
+            run.memory.clear()
+
+    def run_in(self, feeds: Mapping[str, RuntimeValue], run: RunState) -> dict[str, RuntimeValue]:
+        """`run`, as a part of a run that may already be under way."""
+        if self.map_guard:
+            self.map_guard.require_unchanged()
+        try:
+            context = self.idle_contexts.pop()
+        except IndexError:
+            context = ExecutionContext(self)
+            self.contexts.append(context)
+        try:
+            return context.run(feeds, run)
+        finally:
+            self.idle_contexts.append(context)
+
+    def run_subgraph(
+        self, feeds: Mapping[str, RuntimeValue], run: RunState
+    ) -> dict[str, RuntimeValue] | None:
+        """The outputs of a subgraph during a run; None if a guard fails."""
+        try:
+            outputs = self.run_in(feeds, run)
+        except Bailout as bailout:
+            self.counters.record_bailout(
+                f"{bailout.guard} (in a subgraph)", "the reference engine runs the subgraph"
+            )
+            return None
+        self.record_validated(feeds)
+        return outputs
+
+    def try_run(
+        self, feeds: object, control: RunControl | None = None, out: OutputArrays | None = None
+    ) -> dict[str, RuntimeValue] | None:
+        """The outputs, on the fast path; None for feeds unlike those of the validated runs before.
+
+        control: whether the run must end; None: if it is cancelled from now on.  out: arrays for outputs.
+        """
+        if self.map_guard:
+            self.map_guard.require_unchanged()
+        started_at = self.cancellation.count
+        try:
+            context = self.idle_contexts.pop()
+        except IndexError:
+            return None
+        try:
+            fast_path = context.fast_path
+            if fast_path is None or type(feeds) is not dict or len(feeds) != len(self.input_names):
+                return None
+            if out is None:
+                outputs = [empty(shape, dtype) for shape, dtype in fast_path.outputs]
+            elif fast_path.calls is None:
+                outputs = place_outputs(fast_path.outputs, self.output_names, out)
+            else:
+                return None
+            if fast_path.calls is not None:
+                control = control or RunControl(self.cancellation, started_at)
+                return self.try_calls(context, fast_path, feeds, outputs, control)
+            state = fast_path.enter(*map(feeds.get, fast_path.inputs), *outputs)
+            if state == READY:
+                control = control or RunControl(self.cancellation, started_at)
+                state = context.finish(control, (*feeds.values(), *outputs))
+            if state != DONE:
+                return None
+            context.fast_path_runs += 1
+            return dict(zip(self.output_names, outputs, strict=True))
+        except MemoryError:
+            return None
+        finally:
+            self.idle_contexts.append(context)
+
+    def try_calls(
+        self,
+        context: ExecutionContext,
+        fast_path: FastPath,
+        feeds: Mapping[str, object],
+        outputs: list[Array],
+        control: RunControl,
+    ) -> dict[str, RuntimeValue] | None:
+        """`try_run`, with fallback operations among the kernel steps."""
+        calls = fast_path.calls
+        assert calls is not None, "kernel steps run alone"
+        strings = calls.bind_feeds(feeds)
+        if strings is None:
+            return None
+        if fast_path.enter(*map(feeds.get, fast_path.inputs), *outputs, *strings) not in (DONE, READY):
+            return None
+        try:
+            results = context.run_calls(calls, feeds, strings, outputs, control)
+        except ChangedResult:
+            return None
+        if results is None:
+            return None
+        context.fast_path_runs += 1
+        return dict(zip(self.output_names, results, strict=True))
+
+    def record_validated(self, feeds: Mapping[str, RuntimeValue]) -> None:
+        """Records that a run with feeds of these sizes, and its outputs, matched the model's declarations."""
+        if not self.has_fast_path:
+            return
+        try:
+            context = self.idle_contexts.pop()
+        except IndexError:
+            return
+        try:
+            if context.input_sizes == self.input_sizes(feeds):
+                context.record_validated()
+        finally:
+            self.idle_contexts.append(context)
+
+    def release_contexts(self) -> None:
+        """Frees the memory of runs at once: contexts and their program refer to each other."""
+        self.idle_contexts.clear()
+        self.contexts.clear()
+
+    def memory_plan(self, lengths: Mapping[str, int]) -> MemoryReport:
+        """The memory of a run with these dims; raises InputError for dims that no run can have."""
+        from sardonyx._src.runtime.programs.memory_report import (
+            build_memory_report,  # lazy: few sessions need it
+        )
+
+        return build_memory_report(self.executable, self.pool.threads, lengths)
+
+
+def compile_for_host(
+    model: Model, *, tolerant: bool = False, assumptions: Assumptions = (), precision: Precision = EXACT
+) -> Executable:
+    """Compiles a model for this machine, under the assumption that callers override no initializer.
+
+    tolerant, assumptions, precision: as of `compile_model`.
+    """
+    # Lazy imports: cached and saved programs run without the compiler, which takes time to import.
+    from sardonyx._src.compile.pipeline import compile_model
+    from sardonyx._src.runtime.programs.async_compilation import compile_runner_async
+
+    target = host_target()
+    compile_runner_async(target)
+    return compile_model(
+        model,
+        target,
+        verify=True,
+        tolerant=tolerant,
+        assumptions=assumptions,
+        precision=precision,
+    )
+
+
+def subgraph_compiler(threads: int | None, counters: RunCounters, precision: Precision) -> SubgraphCompiler:
+    """Compiles subgraphs that fallback ops call; None instead of a program if the compiler fails and that is tolerated."""
+
+    def compile_subgraph(model: Model) -> NativeProgram | None:
+        try:
+            with typed_defects("compile a subgraph"):
+                counters.count_compilation()
+                executable = compile_for_host(model, tolerant=counters.tolerates_faults, precision=precision)
+                native = NativeProgram(executable, threads, counters)
+        except CompilationError as error:
+            if not counters.tolerates_faults:
+                raise
+            counters.record_compiler_fault(error)
+            return None
+        counters.record_compiler_faults(executable.defects)
+        return native
+
+    return compile_subgraph

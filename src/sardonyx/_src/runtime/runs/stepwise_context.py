@@ -1,0 +1,39 @@
+"""Stepwise execution: a context that runs its program action by action, so that each can be timed or observed."""
+
+from __future__ import annotations
+
+from sardonyx._src.compile.executor import status
+from sardonyx._src.compile.program.step import Step
+from sardonyx._src.interp.run_state import Frame
+from sardonyx._src.runtime.runs.execution_context import ExecutionContext
+
+
+class StepwiseContext(ExecutionContext):
+    """An execution context that returns to Python after every action."""
+
+    def execute(self, frame: Frame) -> None:
+        action, count = 0, len(self.native.program.actions)
+        while action < count:
+            action = self.run_action(action, frame)
+
+    def run_action(self, index: int, frame: Frame) -> int:
+        """Runs an action; returns the index of the next one."""
+        action = self.native.program.actions[index]
+        if isinstance(action, Step):
+            return self.run_step(index)
+        self.perform(action, frame)
+        return index + 1
+
+    def run_step(self, index: int) -> int:
+        """Runs a kernel step, all slices of a long one; returns the index of the next action."""
+        block, reached = self.memory.status, index
+        block[status.LONG_UNITS] = status.ALLOWED
+        while True:
+            reached = self.call_tape(index, index + 1)
+            if reached != index or not block[status.RESUME_UNIT]:
+                return reached
+
+    def call_tape(self, first: int, last: int) -> int:
+        """Runs records of the tape."""
+        memory = self.memory
+        return self.native.pool.run(memory.slots_address, first, last, memory.scratch, memory.status_address)

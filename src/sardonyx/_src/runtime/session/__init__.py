@@ -1,0 +1,1 @@
+"""Sessions, which callers open and run."""

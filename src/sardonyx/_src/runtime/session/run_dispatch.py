@@ -1,0 +1,110 @@
+"""Dispatch of checked runs: which engine executes a run, and whether it observes the values inside the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TypeAlias
+
+from sardonyx._src.errors import SardonyxError
+from sardonyx._src.interp.interpreter import Interpreter
+from sardonyx._src.interp.run_control import RunControl
+from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir.model import Model
+from sardonyx._src.ops.api import RuntimeValue
+from sardonyx._src.runtime.declarations.declared_dims import DeclaredDims
+from sardonyx._src.runtime.declarations.inner_declarations import (
+    DeclarationObserver,
+    InnerDeclarations,
+    find_declarations,
+)
+from sardonyx._src.runtime.declarations.shape_policy import ShapePolicy
+from sardonyx._src.runtime.engine.engine import NativeEngine, run_interruptibly
+from sardonyx._src.runtime.engine.lazy_model import LazyModel
+from sardonyx._src.runtime.limits.run_limits import BRANCH_SIZES, INNER_SIZES, INPUT_SIZES
+from sardonyx._src.runtime.session.closed_session import ClosedSession
+
+Runner: TypeAlias = "Interpreter | NativeEngine | ClosedSession"
+
+
+class RunDispatch:
+    """Chooses what executes a run; the runner, which a closed session replaces, is an argument.
+
+    always_observes: whether every run compares inner values with their declarations, which compiled programs do not keep.
+    """
+
+    def __init__(
+        self, runner: Runner, source: Model | LazyModel, shapes: ShapePolicy, saved: Path | None
+    ) -> None:
+        """saved: the path of a saved program, for which there is no reference engine.
+
+        Raises SardonyxError for a saved program that would have to observe inner values.
+        """
+        self.source, self.shapes, self.is_saved = source, shapes, saved is not None
+        self.always_observes = self.must_observe(runner, saved)
+
+    def must_observe(self, runner: Runner, saved: Path | None) -> bool:
+        if self.shapes == "off":
+            return False
+        if isinstance(runner, Interpreter):
+            return bool(self.declarations)
+        assert isinstance(runner, NativeEngine), "a new session is open"
+        is_required = self.shapes == "strict" and not runner.declarations.hold
+        if is_required and saved:
+            what = f"{saved} is a saved program, which cannot compare its inner values with the model's declarations"
+            raise SardonyxError(f'{what}: run the model itself for shapes="strict"')
+        return is_required
+
+    @cached_property
+    def declarations(self) -> InnerDeclarations:
+        """The sizes that the model declares of inner values."""
+        return find_declarations(model_of(self.source))
+
+    def observes(self, dims: DeclaredDims) -> bool:
+        """Whether the reference engine executes a run: to observe it, or for sizes of inputs that contradict the model."""
+        return self.always_observes or dims.input_contradicted
+
+    def execute(
+        self, runner: Runner, feeds: Mapping[str, RuntimeValue], dims: DeclaredDims, control: RunControl
+    ) -> dict[str, RuntimeValue]:
+        """The outputs by name, of the reference engine where sizes contradict those that the program was compiled for."""
+        if isinstance(runner, ClosedSession):
+            return runner.run(feeds)
+        observer = DeclarationObserver(self.declarations, dims) if self.always_observes else None
+        if isinstance(runner, Interpreter):
+            return run_interruptibly(runner, feeds, observer, control)
+        if self.observes(dims):
+            guard = INNER_SIZES if self.always_observes else INPUT_SIZES
+            return runner.run_reference(feeds, guard, observer, control)
+        if self.shapes != "off":
+            dims.findings += runner.declarations.findings(dims.lengths)
+            places = runner.declarations.doubtful_places(dims.lengths)
+            if places and not self.is_saved and dims.reports.must_observe(places, dims.lengths):
+                observer = DeclarationObserver(self.declarations, dims)
+                return runner.run_reference(feeds, BRANCH_SIZES, observer, control)
+        return runner.run(feeds, control)
+
+    def trace(
+        self,
+        runner: Runner,
+        feeds: Mapping[str, RuntimeValue],
+        dims: DeclaredDims,
+        control: RunControl,
+        observe: Callable[[Node, Sequence[RuntimeValue]], None],
+    ) -> None:
+        """A run of the reference engine that reports every node."""
+        if isinstance(runner, ClosedSession):
+            runner.run(feeds)
+            return
+        declarations = {} if self.shapes == "off" else self.declarations
+        observer = DeclarationObserver(declarations, dims, observe)
+        if isinstance(runner, NativeEngine):
+            runner.run_reference(feeds, "", observer, control)
+        else:
+            run_interruptibly(runner, feeds, observer, control)
+
+
+def model_of(source: Model | LazyModel) -> Model:
+    """The model of a session; that of a cached program is decoded when it is first needed."""
+    return source if isinstance(source, Model) else source.model

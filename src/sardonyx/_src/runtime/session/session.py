@@ -1,0 +1,417 @@
+"""Sessions: a model, compiled or interpreted, that runs any number of times."""
+
+from __future__ import annotations
+
+import gc
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, TypedDict, Unpack
+
+import numpy as np
+
+from sardonyx._src.arguments import require_choice, require_integer, require_mapping, require_type
+from sardonyx._src.compile.program.precision import EXACT, Precision
+from sardonyx._src.errors import InputError, SardonyxError, are_defects_fatal, typed_memory_errors
+from sardonyx._src.formatters import format_html
+from sardonyx._src.interp.run_control import CancellationToken, RunControl
+from sardonyx._src.io.external import Policy
+from sardonyx._src.io.external.opening import policy_of
+from sardonyx._src.io.loading.load import ModelSource
+from sardonyx._src.io.loading.operator_set_path import sources_of
+from sardonyx._src.io.loading.operator_sets import OperatorSetSource
+from sardonyx._src.io.memory_release import trim_heap
+from sardonyx._src.ir.graph import Node
+from sardonyx._src.ir.model import Model
+from sardonyx._src.ops.api import RunLimits, RunResult, RuntimeValue, is_number
+from sardonyx._src.runtime.declarations.declared_dims import DeclaredDims
+from sardonyx._src.runtime.declarations.declared_sizes import declarations_of
+from sardonyx._src.runtime.declarations.shape_policy import ShapePolicy
+from sardonyx._src.runtime.engine.engine import NativeEngine
+from sardonyx._src.runtime.engine.lazy_model import LazyModel
+from sardonyx._src.runtime.feeds.feeds import CASTS, Cast, check_feeds
+from sardonyx._src.runtime.limits.memory_limits import limits_of_process
+from sardonyx._src.runtime.programs.stats import RunCounters, SessionStats
+from sardonyx._src.runtime.results.output_arrays import OutputArrays, check_output_arrays, copy_outputs
+from sardonyx._src.runtime.results.results import check_results, copy_if_read_only, select_outputs
+from sardonyx._src.runtime.session.async_runs import submit, wait_for
+from sardonyx._src.runtime.session.calling_conventions import refuse_other_convention
+from sardonyx._src.runtime.session.closed_session import ClosedSession
+from sardonyx._src.runtime.session.run_dispatch import RunDispatch, Runner, model_of
+from sardonyx._src.runtime.session.session_opening import SessionOpener
+from sardonyx._src.runtime.session.session_origin import (
+    ENGINES,
+    Engine,
+    Functions,
+    SessionOrigin,
+    check_options,
+    has_definitions,
+    saved_program_path,
+)
+from sardonyx._src.runtime.session.session_values import SessionValue
+from sardonyx._src.runtime.verification.modes import Verify
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from sardonyx._src.runtime.programs.memory_report import MemoryReport
+
+__all__ = ["ENGINES", "Engine", "Session", "SessionValue"]
+
+
+class RunKeywords(TypedDict, total=False):
+    """The keywords of `Session.run`, which explains them."""
+
+    timeout: float | None
+    cancellation: CancellationToken | None
+    out: OutputArrays | None
+    cast: Cast
+
+
+MIN_COLLECTED_BYTES = 1 << 20  # of a model: a collection stops all threads for some 10 ms
+
+
+class Session:
+    """A model ready to run.
+
+    `engine`: "native" compiles the model; "reference" runs every operator as the specification words it, in NumPy;
+    "auto" uses the native engine for every model that can be compiled, and the attribute `engine` has the choice.
+    `threads`: of the native engine (NumPy decides for the reference engine).  `seed`, an integer, makes random
+    operators that have no seed attribute repeatable.  `limits` bound what a run may use.  Models are loaded as by
+    `sx.load`, with `policy`, `operator_sets` and `verify_checksums`; stated checksums are verified when the session
+    opens.  A path that ends in
+    `.sdx` is a program written by `sardonyx compile`, which the native engine runs, and its `model` has only inputs and
+    outputs.
+
+    `shapes`: what happens where a size is another than the model declares, as files in use often have it.
+    - "inputs": fed tensors are held to declared sizes and dimension variables (InputError); a mismatch in an output, a value
+      inside the model, an argument or result of a subgraph, or among the elements of a sequence is a `ShapeWarning`, once
+      for each place, and the run goes on.
+    - "strict": all of these are errors: InputError for what is fed, OutputError for the rest.
+    - "warn": as "inputs", but inputs that disagree about a variable are warnings, too.
+    - "off": sizes are not compared; element types are, and ranks.
+    Element types, and the ranks of what is fed, are held under every policy.  The reference engine observes values inside
+    the model.  The native engine reports the declarations of which type inference knows that no run satisfies them; under
+    "strict", models of which it cannot prove all declarations run on the reference engine, and so do runs whose inputs
+    contradict the declared sizes, on which compiled programs rely (`stats.bailouts` counts both).  A `.sdx` file has no
+    reference engine: such a run is an EvaluationError, and opening such a file under "strict" a SardonyxError.
+
+    `operators`: functions that `sx.operator` decorates, which this session uses whatever else is registered; the domain of
+    their nodes in `session.model` ends in a number.
+
+    `precision`: "bf16" rounds the factors of float32 products by constant weights (MatMul, Gemm, Conv) to bfloat16, whose processors
+    multiply them several times as fast; sums and all other operators stay in float32. A sum of n products then differs from the float32 one
+    by at most 2**-7 of the sum of their magnitudes, and by about 2**-8 of that divided by the square root of n in practice.
+    Raises UnsupportedProcessor on a processor without products of bfloat16. A `.sdx` file has the precision that it was compiled
+    with. What the reference engine runs is not rounded; `session.precision` has the precision in effect.
+
+    `verify`: what to try when a result looks wrong. "first" runs the reference engine beside the first run of each set of sizes,
+    and raises VerificationError, which names the first node that computes a wrong value and its step, where outputs differ by
+    more than rounding explains; later runs of these sizes are as fast as ever. "every" verifies every run. A model that
+    amplifies rounding errors passes if every step is right for its inputs (`stats` counts). Of what is random, element types and ranks are compared.
+
+    Several threads may run one session at the same time, and so may forked children.  Sessions of one unchanged file,
+    or of models with equal content, share compiled programs and weights.  The native engine also caches the programs
+    of files and bytes for the next process, in the folder `SARDONYX_CACHE` or else the user's cache folder; an empty
+    `SARDONYX_CACHE` disables the cache, and `SARDONYX_CACHE_BYTES` limits it.  A pickled session consists of the path of its model, or of the model if it did
+    not come from a file; unpickling opens a new session, whose random numbers start again.
+
+    Under "auto", what a defect of the compiler affects, a node or the whole model, runs on the reference engine: there is one
+    CompilerWarning in a session, and `stats.compiler_faults` counts.  Under "native", it is a CompilationError.
+
+    Raises what `load` raises; UnsupportedOperator, naming the node, for an operator that cannot be run; and
+    MissingPackage for `engine="native"` where nothing can be compiled because llvmlite is not installed.
+    """
+
+    def __init__(
+        self,
+        source: ModelSource,
+        *,
+        engine: Engine = "auto",
+        threads: int | None = None,
+        seed: int | None = None,
+        limits: RunLimits | None = None,
+        policy: Policy | str = Policy.HUB,
+        operator_sets: Iterable[OperatorSetSource] = (),
+        verify_checksums: bool = True,
+        shapes: ShapePolicy = "inputs",
+        operators: Functions = (),
+        precision: Precision = EXACT,
+        verify: Verify = "off",
+    ) -> None:
+        check_options(engine, shapes, threads, limits, verify_checksums, precision, verify)
+        saved = saved_program_path(source, engine, verify)
+        self._counters = RunCounters(tolerates_faults=engine == "auto" and not are_defects_fatal())
+        sets, policy = sources_of(operator_sets), policy_of(policy)
+        if has_definitions(operators) and saved:
+            raise SardonyxError(
+                f"{saved} holds a compiled program, whose operators are fixed: open its model instead"
+            )
+        self._origin = SessionOrigin.of(
+            source,
+            threads,
+            seed,
+            limits,
+            policy,
+            sets,
+            verify_checksums,
+            shapes,
+            operators,
+            precision,
+            verify,
+        )
+        self._limits = limits_of_process(limits or RunLimits())
+        self._is_timed = self._limits.seconds != math.inf
+        with typed_memory_errors("open the session"):
+            opener = SessionOpener(self._origin, engine, self._limits, self._counters)
+            opened = opener.open(source, saved)
+        self._runner: Runner = opened.runner
+        self._source_model = opened.source
+        self.engine: Engine = "native" if isinstance(opened.runner, NativeEngine) else "reference"
+        self._try_run = opened.runner.try_run if isinstance(opened.runner, NativeEngine) else None
+        self._ir_version, self._shapes = opened.interface.ir_version, shapes
+        self._dispatch = RunDispatch(opened.runner, opened.source, shapes, saved)
+        self._inputs = declarations_of(opened.interface.graph.inputs, "input")
+        self._outputs = declarations_of(opened.interface.graph.outputs, "result")
+        self._counters.warn(stacklevel=2)
+
+    @property
+    def model(self) -> Model:
+        """The model; that of a cached program is decoded when this is first read."""
+        return model_of(self._source_model)
+
+    @property
+    def precision(self) -> Precision:
+        """The precision of products: "float32", or "bf16" if a compiled program rounds their factors."""
+        return self.stats.precision
+
+    @property
+    def stats(self) -> SessionStats:
+        """The runs so far, and what made them slower than native code: see `SessionStats`."""
+        if isinstance(self._runner, NativeEngine):
+            return self._runner.stats()
+        return self._runner.stats if isinstance(self._runner, ClosedSession) else self._counters.stats()
+
+    def close(self) -> None:
+        """Frees the memory of runs and the packed weights; later runs raise an error, and runs under way complete.
+
+        A session without references closes itself.
+        """
+        self._try_run, self._runner = None, ClosedSession(self.stats)
+
+    def _repr_html_(self) -> str:
+        """The object as a table, in notebooks."""
+        return format_html(self)
+
+    def __repr__(self) -> str:
+        """`<Session: x: float[N,2] -> y: float[N,2], engine native>`."""
+        inputs, outputs = (", ".join(map(repr, values)) for values in (self.inputs, self.outputs))
+        precision = "" if self.precision == EXACT else f", precision {self.precision}"
+        return f"<Session: {inputs or '()'} -> {outputs or '()'}, engine {self.engine}{precision}>"
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        origin = self._origin if self._origin.source is not None else self._origin.stored(self.model)
+        return restore_session, (origin, self.engine)
+
+    @property
+    def inputs(self) -> tuple[SessionValue, ...]:
+        """The inputs that a caller feeds, in the model's order; initializers listed as inputs have defaults."""
+        values = (declaration.value for declaration in self._inputs.values())
+        return tuple(SessionValue(v.name, v.type, v.initializer is not None) for v in values)
+
+    @property
+    def outputs(self) -> tuple[SessionValue, ...]:
+        return tuple(SessionValue(name, output.value.type) for name, output in self._outputs.items())
+
+    def run(
+        self,
+        feeds: Mapping[str, object] | None = None,
+        outputs: Sequence[str] | None = None,
+        *,
+        timeout: float | None = None,
+        cancellation: CancellationToken | None = None,
+        out: OutputArrays | None = None,
+        cast: Cast = "no",
+    ) -> dict[str, RunResult]:
+        """The outputs by name, or those of them that `outputs` names: arrays, lists, dicts, None.
+
+        Type checkers take an output for an array, so that `run(feeds)["y"] + 1` needs no cast, without insisting on it: an
+        output that is a sequence, a map or an optional is narrowed by `isinstance(outputs["y"], list)`.
+
+        `feeds` takes NumPy and ml_dtypes arrays, anything with `__array__` or `__dlpack__`, Python numbers, strings
+        and lists where the declared type leaves nothing open, lists for sequences, dicts for maps, None for an
+        empty optional; or a data frame of pandas or polars, or a table of pyarrow, whose columns are fed by the names of inputs.
+        What comes out is the caller's own: nothing of it is shared with feeds or weights.
+
+        timeout: seconds that the run may take, besides `limits.seconds`.  A run past it, or ended by `cancel` or Ctrl-C, ends
+        in about a tenth of a second also in a long operator, and the session can run again.  A NumPy function or a single
+        unit of work that is under way then goes on in a thread of its own; its result is dropped.  It still reads what was
+        fed: do not write to these arrays then, but feed new ones.
+
+        cancellation: a token that ends this run, and others that are given it, while `cancel` ends all runs of the session.
+
+        out: arrays by output name that receive outputs: writeable, contiguous in C order, of the output's element type and
+        shape, and apart from feeds.  The results contain them; a run that fails may have written to them.
+
+        cast: whether arrays of other element types than declared are converted: "no", which is an InputError; "safe", where every
+        value is preserved; or "same_kind", where floats may be rounded, as `numpy.can_cast` has it.
+
+        Raises InputError before anything runs, EvaluationError from an operator, OutputError when a result is not
+        what the model declares of it, CancelledError, and LimitError.
+        """
+        if type(feeds) is not dict or type(outputs) in (str, dict):
+            refuse_other_convention(feeds, outputs, self._inputs)
+        if cast is not CASTS[0]:
+            require_choice("cast", cast, CASTS)
+        control = None
+        if timeout is not None or cancellation is not None or self._is_timed:
+            control = self._make_control(timeout, cancellation)
+            control.check()
+        if out is not None:
+            check_output_arrays(out, select_outputs(outputs, self._outputs), feeds)
+        if (
+            outputs is None
+            and self._try_run is not None
+            and (results := self._try_run(feeds, control, out)) is not None
+        ):
+            return results
+        with typed_memory_errors("run the model"):
+            results = self._run_checked(
+                feeds, outputs, control or RunControl(self._counters.cancellation), cast
+            )
+            return results if out is None else copy_outputs(results, out)
+
+    def run_async(
+        self,
+        feeds: Mapping[str, object] | None = None,
+        outputs: Sequence[str] | None = None,
+        **options: Unpack[RunKeywords],
+    ) -> Future[dict[str, RunResult]]:
+        """`run` in a thread of the process's pool; the future has its results, or raises what it raises.
+
+        To end the run, pass a `cancellation` token.  Do not write to what was fed before the future is done.
+        """
+        return submit(partial(self.run, feeds, outputs, **options))
+
+    async def arun(
+        self,
+        feeds: Mapping[str, object] | None = None,
+        outputs: Sequence[str] | None = None,
+        **options: Unpack[RunKeywords],
+    ) -> dict[str, RunResult]:
+        """`run` for coroutines: other tasks of the event loop go on meanwhile, and a task that is cancelled ends its run."""
+        token = options.pop("cancellation", None)
+        return await wait_for(partial(self.run, feeds, outputs, **options), token)
+
+    def _run_checked(
+        self,
+        feeds: Mapping[str, object] | None,
+        outputs: Sequence[str] | None,
+        control: RunControl,
+        cast: Cast,
+    ) -> dict[str, RuntimeValue]:
+        """`run` with all checks; called by `run` alone."""
+        dims = DeclaredDims(self._ir_version, self._shapes, self._counters.shape_reports)
+        try:
+            values = check_feeds({} if feeds is None else feeds, self._inputs, dims, cast)
+            names = select_outputs(outputs, self._outputs)
+            self._counters.count_run()
+            results = self._dispatch.execute(self._runner, values, dims, control)
+            check_results(results, self._outputs, dims)
+        finally:
+            self._counters.shape_reports.warn(dims.findings, stacklevel=3)
+            self._counters.warn(stacklevel=3)
+        if isinstance(self._runner, NativeEngine) and not self._dispatch.observes(dims):
+            self._runner.record_validated(values)
+        return {name: copy_if_read_only(results[name]) for name in names}
+
+    def _make_control(
+        self, timeout: float | None = None, token: CancellationToken | None = None
+    ) -> RunControl:
+        """What ends a run that begins now; raises InputError for a timeout that is no number of seconds."""
+        require_type("cancellation", token, (CancellationToken, type(None)), "a sx.CancellationToken or None")
+        if timeout is not None and not is_number(timeout):
+            raise InputError(f"timeout must be a number of seconds, or None; got {timeout!r}", name="timeout")
+        if timeout is None or timeout >= self._limits.seconds:
+            seconds = None if self._limits.seconds == math.inf else self._limits.seconds
+            return RunControl(
+                self._counters.cancellation, seconds=seconds, limit="limits.seconds", token=token
+            )
+        return RunControl(self._counters.cancellation, seconds=float(timeout), limit="timeout", token=token)
+
+    def reseed(self, seed: int) -> None:
+        """Makes random operators without a seed attribute draw as in a new session with this seed.
+
+        Not meant for sessions with runs in progress.  Raises SardonyxError for a closed session, TypeError for a seed that
+        is not an integer.
+        """
+        require_integer("seed", seed)
+        self._runner.random_source.reseed(seed)
+
+    def cancel(self) -> None:
+        """Ends all runs of the session that are in progress in other threads, each with a CancelledError.
+
+        Runs that begin later are not affected.  May be called from any thread and from signal handlers.
+        """
+        self._counters.cancellation.cancel()
+
+    def trace(self, feeds: Mapping[str, object] | None = None) -> list[tuple[Node, list[RunResult]]]:
+        """Every node that the reference engine runs, with its results, in order; those of subgraphs and functions too."""
+        trace: list[tuple[Node, list[RunResult]]] = []
+        dims = DeclaredDims(self._ir_version, self._shapes, self._counters.shape_reports)
+        try:
+            values = check_feeds({} if feeds is None else feeds, self._inputs, dims)
+            control = self._make_control()
+            self._dispatch.trace(
+                self._runner, values, dims, control, lambda node, results: trace.append((node, list(results)))
+            )
+        finally:
+            self._counters.shape_reports.warn(dims.findings, stacklevel=2)
+        return trace
+
+    def plan(self, lengths: Mapping[str, int] | None = None) -> MemoryReport:
+        """The memory of a run, given the lengths of the inputs' dimension variables.
+
+        A dim of input "x" that has no name is called "x.0", with its axis.  Raises InputError for lengths that are missing
+        or that no run can have, and SardonyxError under the reference engine, which plans no memory.
+        """
+        if not isinstance(self._runner, NativeEngine):
+            raise SardonyxError('memory planning requires the native engine: Session(..., engine="native")')
+        if lengths is not None:
+            require_mapping("lengths", lengths, str, (int, np.integer), "names of dims to lengths")
+        return self._runner.memory_plan(lengths or {})
+
+
+def restore_session(origin: SessionOrigin, engine: Engine) -> Session:
+    """A new session like the one that was pickled."""
+    assert origin.source is not None, "a pickled session has a path or the model's bytes"
+    return Session(
+        origin.source,
+        engine=engine,
+        threads=origin.threads,
+        seed=origin.seed,
+        limits=origin.limits,
+        policy=origin.policy,
+        operator_sets=origin.operator_sets,
+        verify_checksums=origin.verify_checksums,
+        shapes=origin.shapes,
+        operators=origin.operators,
+        precision=EXACT if engine == "reference" else origin.precision,
+        verify="off" if engine == "reference" else origin.verify,
+    )
+
+
+def release_model(session: Session) -> None:
+    """Frees the model that a session of a cached program has decoded; it is decoded again if it is needed."""
+    source = session._source_model
+    if isinstance(source, LazyModel):
+        source.release()
+        if len(source.data) > MIN_COLLECTED_BYTES:
+            gc.collect()  # graphs are reference cycles, and their weights copies
+            trim_heap()

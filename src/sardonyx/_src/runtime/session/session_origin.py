@@ -1,0 +1,134 @@
+"""The arguments of a session: their checks, and how a session is opened again from them."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from sardonyx._src.arguments import require_choice, require_flag, require_integer, require_type
+from sardonyx._src.compile.program.precision import EXACT, PRECISIONS, Precision
+from sardonyx._src.errors import InputError, SardonyxError
+from sardonyx._src.io.external import Policy
+from sardonyx._src.io.loading.load import ModelSource
+from sardonyx._src.io.loading.operator_sets import OperatorSetSource
+from sardonyx._src.ir.model import Model
+from sardonyx._src.ops.api import RunLimits
+from sardonyx._src.runtime.declarations.shape_policy import SHAPE_POLICIES, ShapePolicy
+from sardonyx._src.runtime.verification.modes import VERIFICATIONS, Verify
+
+Functions = Sequence[Callable[..., object]]
+Engine = Literal["auto", "reference", "native"]
+ENGINES: tuple[Engine, ...] = ("auto", "reference", "native")
+MAX_THREADS = 1 << 16
+
+
+def has_definitions(operators: Functions) -> bool:
+    """Whether there are operators for one session; raises InputError for a function that defines none."""
+    if isinstance(operators, tuple) and not operators:
+        return False
+    from sardonyx._src.build.session_operators import definitions_of  # lazy: few sessions have any
+
+    return bool(definitions_of(operators))
+
+
+def check_options(
+    engine: Engine,
+    shapes: ShapePolicy,
+    threads: int | None,
+    limits: RunLimits | None,
+    verify_checksums: bool,
+    precision: Precision,
+    verify: Verify,
+) -> None:
+    """Raises TypeError or InputError for an argument of `Session` that is none, and for a precision that is not available."""
+    require_choice("engine", engine, ENGINES)
+    require_choice("shapes", shapes, SHAPE_POLICIES)
+    require_integer("threads", threads, 1, MAX_THREADS, optional=True)
+    require_type("limits", limits, (RunLimits, type(None)), "sx.RunLimits or None")
+    require_flag("verify_checksums", verify_checksums)
+    require_choice("precision", precision, PRECISIONS)
+    require_choice("verify", verify, VERIFICATIONS)
+    if verify != "off" and engine == "reference":
+        what = 'verify must be "off" for engine="reference", with which it compares the native engine'
+        raise InputError(f"{what}; got {verify!r}", name="verify")
+    if precision != EXACT:
+        if engine == "reference":
+            raise SardonyxError(
+                f'precision="{precision}" must be of the native engine; got engine="reference", which computes in float32'
+            )
+        from sardonyx._src.runtime.programs.precision import (
+            require_precision,  # lazy: few sessions need the target
+        )
+
+        require_precision(precision)
+
+
+def saved_program_path(source: ModelSource, engine: Engine, verify: Verify = "off") -> Path | None:
+    """The path of a program that `sardonyx compile` wrote, if the source is one."""
+    if not isinstance(source, str | os.PathLike) or not os.fspath(source).endswith(".sdx"):
+        return None
+    if engine == "reference":
+        raise SardonyxError(f"{source} holds a compiled program, which the reference engine cannot run")
+    if verify != "off":
+        what = f'verify must be "off" for {source}, a compiled program without its model'
+        raise InputError(f"{what}; got {verify!r}: open the model", name="verify")
+    return Path(source)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOrigin:
+    """The arguments of a session except for the engine, from which it is opened again.  source: a path, or bytes."""
+
+    source: str | bytes | None
+    threads: int | None
+    seed: int | None
+    limits: RunLimits | None
+    policy: Policy | str
+    operator_sets: tuple[OperatorSetSource, ...]
+    verify_checksums: bool
+    shapes: ShapePolicy
+    operators: Functions = ()
+    precision: Precision = EXACT
+    verify: Verify = "off"
+
+    @classmethod
+    def of(
+        cls,
+        source: ModelSource,
+        threads: int | None,
+        seed: int | None,
+        limits: RunLimits | None,
+        policy: Policy | str,
+        operator_sets: tuple[OperatorSetSource, ...],
+        verify_checksums: bool,
+        shapes: ShapePolicy,
+        operators: Functions = (),
+        precision: Precision = EXACT,
+        verify: Verify = "off",
+    ) -> SessionOrigin:
+        path = os.path.abspath(os.fspath(source)) if isinstance(source, str | os.PathLike) else None
+        return cls(
+            path,
+            threads,
+            seed,
+            limits,
+            policy,
+            operator_sets,
+            verify_checksums,
+            shapes,
+            tuple(operators),
+            precision,
+            verify,
+        )
+
+    def stored(self, model: Model) -> SessionOrigin:
+        """The same with the model's bytes as source, and operator sets merged in."""
+        from sardonyx._src.io.saving.save import save  # lazy: few sessions are pickled
+
+        content = io.BytesIO()
+        save(model, content)
+        return replace(self, source=content.getvalue(), operator_sets=())

@@ -134,7 +134,7 @@ def test_the_example_of_a_page_is_what_the_pass_does(name: str) -> None:
     result = page(name)
     (before,) = result.before
     newest = max((min(versions) for versions in result.versions.values()), default=0)
-    assert_becomes(before, result.after, name, opset=max(21, newest), more='"my": 1')
+    assert_becomes(before, result.after, name, opset=max(21, newest), more='"my": 1, "ai.onnx.ml": 4')
 
 
 def test_passes_that_undo_each_other_come_to_an_end(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import pytest
 import sardonyx as sx
 from models import parse_model
 from sardonyx._src.compile.program.step import Step
+from sardonyx._src.ir.build import attribute
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.runtime.engine.engine import NativeEngine
@@ -199,3 +200,25 @@ def test_operations_on_texts_come_before_all_kernels() -> None:
         for name, value in session.run(feeds).items():
             np.testing.assert_allclose(np.asarray(value), np.asarray(expected[name]), 1e-6)
     assert not session.stats.bailouts
+
+
+PAIRS = [("one", "two"), ("two", "two"), ("class", "x1"), ("x1", "a_b"), ("one", "two", "two")]
+LONG_POOL = ["one", "two", *(word for pair in PAIRS for word in pair)]
+LONG_GRAMS = f"""pool_strings = {LONG_POOL}, ngram_counts = [0, 2, 10], ngram_indexes = [6, 0, 1, 2, 3, 4, 5]""".replace(
+    "'", '"'
+)
+
+
+@pytest.mark.parametrize("rows", [1, 8, 200])
+@pytest.mark.parametrize("shortest", [1, 2, 3])
+@pytest.mark.parametrize("mode", ['mode = "TF"', f'mode = "TFIDF", {WEIGHTS}', f'mode = "IDF", {WEIGHTS}'])
+def test_longer_n_grams_are_counted_within_texts(rows: int, shortest: int, mode: str) -> None:
+    tokenizer = f'tokenexp = "[a-zA-Z0-9_é]+", pad_value = "#", mincharnum = {shortest}'
+    model = text_model(tokenizer=tokenizer, vectorizer=f"{mode}, {LONG_GRAMS}")
+    node = next(node for node in model.graph.nodes if node.op_type == "TfIdfVectorizer")
+    node.set_attribute(attribute("max_gram_length", 3))
+    texts = ["one two two", "two i two", *draw_texts(rows)][:rows]
+    session, y = run_twice(model, texts, (rows, 1))
+    assert fused_calls(session) == 3
+    np.testing.assert_array_equal(y, expected_of(model, texts, (rows, 1)))
+    assert np.abs(y).sum() > 0

@@ -12,7 +12,7 @@ from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.random.drawing import float_types, sample_type
 
 # The state from which a seed, or without one the session, draws next.
-RandomStates: TypeAlias = Callable[[float | None], np.random.RandomState]
+RandomStates: TypeAlias = "Callable[[float | None], np.random.RandomState]"  # text: numpy.random loads slowly
 Attributes: TypeAlias = Mapping[str, Any]
 
 

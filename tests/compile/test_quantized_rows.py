@@ -7,12 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import sardonyx as sx
 from compile import guarded
 from compile.test_integer_matmul import compile_for, draw, make_targets, pad_to_int8x4
+from models import parse_model
 from sardonyx._src.compile.codegen.expressions import Apply, Cast, Local, Number, Scalar
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.elementwise.quantization import QUANTIZED_RANGES
-from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
+from sardonyx._src.compile.kernels.gemm.integer_epilogue import Approximation, IntegerEpilogue
 from sardonyx._src.compile.kernels.gemm.integer_matmul import integer_matmul_steps
 from sardonyx._src.compile.kernels.gemm.packed_int8 import pack_int8_constant
 from sardonyx._src.compile.kernels.gemm.quantized_rows import match_quantized_result
@@ -120,7 +122,7 @@ def test_quotients_beyond_int32_saturate(dtype: str, point: int) -> None:
 
 
 def test_only_results_of_quantization_are_packed_and_only_on_targets_with_the_instructions() -> None:
-    target = replace(host_target(), lanes=16, features="+avx512bw")
+    target = replace(host_target(), lanes=16, features="+avx512bw,+avx512dq")
     epilogue = quantized_epilogue(DataType.UINT8, has_zero_point=True, bounded=False, chain=SHORT_CHAIN)
     assert match_quantized_result(epilogue, target) is not None
     assert match_quantized_result(epilogue, replace(target, features="+avx2")) is None
@@ -128,3 +130,54 @@ def test_only_results_of_quantization_are_packed_and_only_on_targets_with_the_in
     narrower = Cast(DataType.UINT8, Apply("clamp", (Apply("round", (Local("x"),)), Number(0), Number(200))))
     assert match_quantized_result(replace(epilogue, expression=narrower), target) is None
     assert match_quantized_result(IntegerEpilogue(), target) is None
+
+
+@pytest.mark.parametrize("zero", [0, 100, 255])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_quotients_near_the_middle_of_two_integers_are_rounded_exactly(width: int, zero: int) -> None:
+    """Scales are the floats around those that make some sum n + 1/2, where float32 and float64 round differently."""
+    draw = np.random.default_rng(width)
+    sums = draw.integers(2, 128, width)
+    near = ((draw.integers(0, 1 << 30, width) % (sums // 2) + 0.5) / sums).astype(np.float32)
+    scales = np.nextafter(near, np.where(draw.random(width) < 0.5, 0, 1).astype(np.float32))
+    scales = np.where(draw.random(width) < 0.3, near, scales)
+    numbers = ", ".join(map(repr, scales.tolist()))
+    text = f"""g (uint8[M,1] a) => (uint8[M,{width}] y)
+        <float one = {{1}}, uint8 none = {{0}}, int8[1,{width}] b = {{{", ".join("1" for _ in sums)}}},
+         float[{width}] scales = {{{numbers}}}, int8 zb = {{0}}, uint8 zero = {{{zero}}}>
+        {{ y = QLinearMatMul(a, one, none, b, scales, zb, one, zero) }}"""
+    a = np.arange(256, dtype=np.uint8)[:, None]
+    (y,) = sx.Session(parse_model(text), engine="native").run({"a": a}).values()
+    exact = np.rint(a.astype(np.float64) * scales.astype(np.float64)) + zero
+    assert np.array_equal(y, np.clip(exact, 0, 255))
+    approximate = np.rint(a.astype(np.float32) * scales) + zero
+    assert (
+        width < 48 or zero == 255 or not np.array_equal(np.clip(approximate, 0, 255), np.clip(exact, 0, 255))
+    )
+
+
+def test_float32_decides_only_where_it_is_certain() -> None:
+    """The approximation belongs to what is rounded at last, and to a quotient that fits in int32."""
+    exact = Apply("mul", (Cast(DataType.DOUBLE, Local("x")), Local("o0")))
+    pair = Approximation(exact, Apply("mul", (Cast(DataType.FLOAT, Local("x")), Local("o1"))))
+    low, high = map(Number, QUANTIZED_RANGES[DataType.UINT8])
+    other = Apply("mul", (Cast(DataType.DOUBLE, Local("x")), Number(3)))
+    target = replace(host_target(), lanes=16, features="+avx512bw,+avx512dq")
+    for quotient, is_bounded, has_approximation in (
+        (exact, True, True),
+        (other, True, False),
+        (exact, False, False),
+    ):
+        value = Cast(DataType.UINT8, Apply("clamp", (Apply("round", (quotient,)), low, high)))
+        epilogue = IntegerEpilogue(
+            value,
+            ("scalar", "scalar"),
+            (DataType.DOUBLE, DataType.FLOAT),
+            DataType.UINT8,
+            (),
+            is_bounded,
+            pair,
+        )
+        result = match_quantized_result(epilogue, target)
+        assert result is not None and result.element == "double"
+        assert (result.approximation is not None) == has_approximation

@@ -23,10 +23,12 @@ from sardonyx._src.compile.codegen.target import Target
 class KernelBuilder(ExpressionEmitter):
     """Builds a kernel for a target.
 
-    parameters: the names of its argument slots.
+    parameters: the names of its argument slots.  aligns_stack: whether the stack slots of spilled vectors are aligned, for which
+    LLVM reserves the frame pointer; others cross cache lines, or not, as the stack of the caller happens to lie.
     """
 
     scratch = "%scratch"
+    aligns_stack = False
 
     def __init__(self, target: Target, parameters: Parameters | None = None) -> None:
         super().__init__(target.has_fma)
@@ -67,7 +69,8 @@ class KernelBuilder(ExpressionEmitter):
 
     def build_module(self, name: str) -> str:
         """The text of the whole module, once all instructions are emitted."""
-        head = f"define void @{name}(ptr %args, i64 %first, i64 %last, ptr %scratch) nounwind {{"
+        frame = '"frame-pointer"="all" ' if self.aligns_stack else ""
+        head = f"define void @{name}(ptr %args, i64 %first, i64 %last, ptr %scratch) nounwind {frame}{{"
         self.definitions.declare(*self.declarations)
         function = "\n".join((head, "entry:", *self.allocas, *self.lines, " ret void", "}"))
         return "\n".join((self.definitions.text(), function))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen.expressions import Local, Scalar
 from sardonyx._src.compile.kernels.epilogue import OperandLayout
-from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
+from sardonyx._src.compile.kernels.gemm.integer_epilogue import Approximation, IntegerEpilogue
 from sardonyx._src.compile.partition.group_builder import Accepts, FusionGroup, GroupBuilder
 from sardonyx._src.compile.partition.operand_roles import (
     KernelResult,
@@ -46,10 +46,14 @@ def constant_operand(layout: OperandLayout, elements: Array) -> KernelOperand:
 
 @dataclass(frozen=True, slots=True)
 class KernelExpression:
-    """An expression of the int32 accumulator and of the operands of the integer kernel itself."""
+    """An expression of the int32 accumulator and of the operands of the integer kernel itself.
+
+    approximation: of the quotient that it rounds, if there is one.
+    """
 
     value: Scalar = ACCUMULATOR
     operands: tuple[KernelOperand, ...] = ()
+    approximation: Approximation | None = None
 
     def next_operands(self, count: int) -> list[Local]:
         """The names of operands that are added next."""
@@ -96,7 +100,15 @@ def fuse_integer_epilogue(
     result, expression = (value, start.value) if group is None else (group.result, group.value)
     dtypes = (*(operand.dtype for operand in own), *(scope.dtype(read.value) for read in reads))
     rows = tuple(i for i, operand in enumerate(own) if operand.is_row)
-    epilogue = IntegerEpilogue(expression, tuple(kinds), dtypes, scope.dtype(result), rows)
+    epilogue = IntegerEpilogue(
+        expression,
+        tuple(kinds),
+        dtypes,
+        scope.dtype(result),
+        rows,
+        has_bounded_quotient=group is None and start.approximation is not None,
+        approximation=start.approximation,
+    )
     nodes = () if group is None else tuple(group.nodes)
     return FusedEpilogue(epilogue, result, nodes, tuple(reads), tuple(shape for _, shape in fused))
 

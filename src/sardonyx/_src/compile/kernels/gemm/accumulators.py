@@ -21,6 +21,7 @@ from sardonyx._src.compile.codegen.element_types import convert
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.amx_tiles import AmxTiles, new_amx_tiles, release_tiles
+from sardonyx._src.compile.kernels.gemm.quantized_rows import match_quantized_result
 from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile
 from sardonyx._src.compile.kernels.tuning import GemmTuning, tuning_for
 from sardonyx._src.compile.kernels.vectors import prefetch as prefetch_l1
@@ -79,6 +80,9 @@ def make_microkernel(
     amx = new_amx_tiles(b, tile.vectors, tile.amx_words) if tile.amx_words else None
     accumulators = () if amx else new_accumulators(b, tile, arithmetic)
     b.allocas.append(f" %spill = alloca [{tile.rows * tile.width} x float], align 64")
+    b.aligns_stack = (
+        match_quantized_result(epilogue, b.target) is not None
+    )  # whose vectors exceed the registers
     return Microkernel(b, tile, epilogue, arithmetic, accumulators, "%spill", amx)
 
 

@@ -5,10 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from sardonyx._src.compile.codegen.builder import LLVMType
+from sardonyx._src.compile.codegen.canonical_text import canonical_text
 from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS, memory_type
+from sardonyx._src.compile.codegen.expressions import Scalar
 from sardonyx._src.compile.kernels.epilogue import Epilogue, epilogue_key
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.dtypes import DataType
+
+
+@dataclass(frozen=True, slots=True)
+class Approximation:
+    """A quotient in float64, and one in float32 within 2^-22 of it, relative to its magnitude, which is not NaN."""
+
+    exact: Scalar
+    value: Scalar
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,20 +27,23 @@ class IntegerEpilogue(Epilogue):
 
     operand_types: of the operands.  result_dtype: of the output.  row_operands: the indices of operands with one element
     for each row, whose layout is "matrix" (see `expand_row_vector`).  has_bounded_quotient: whether what a quantized result
-    rounds is always below 2^30 in magnitude, and not NaN.
+    rounds is always below 2^30 in magnitude, and not NaN.  approximation: of that, where it is a quotient in float64.
     """
 
     operand_types: tuple[DataType, ...] = ()
     result_dtype: DataType = DataType.INT32
     row_operands: tuple[int, ...] = ()
     has_bounded_quotient: bool = False
+    approximation: Approximation | None = None
 
     @property
     def key(self) -> str:
         types = ",".join(dtype.text for dtype in self.operand_types)
         rows = ",".join(map(str, self.row_operands))
         bounded = ":bounded" if self.has_bounded_quotient else ""
-        return f"{epilogue_key(self)}:{types}:{self.result_dtype.text}:{rows}{bounded}"
+        pair = self.approximation
+        approximate = "" if pair is None else f":{canonical_text([pair.exact, pair.value])}"
+        return f"{epilogue_key(self)}:{types}:{self.result_dtype.text}:{rows}{bounded}{approximate}"
 
 
 def expand_row_vector(vector: TensorView, result: TensorView) -> TensorView:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS
@@ -24,6 +25,9 @@ from sardonyx._src.dtypes import DataType
 LANES = 16  # of int32 in a vector
 GROUPS, GROUP_LANES = 4, 4  # of 128 bits in a vector
 MAX_ROUNDED = 2.0**30
+MAX_DISTINCT = 512.0  # quotients of greater magnitude have the same results: zero points are of 8 bits
+AVX512 = {"+avx512bw", "+avx512dq"}
+GREATEST_MAGNITUDE = 11  # the operand of greater magnitude, without its sign
 CURRENT_ROUNDING = 4  # to nearest even, which no program changes
 PACK_BYTES = {DataType.UINT8: "packuswb", DataType.INT8: "packsswb"}
 
@@ -33,17 +37,20 @@ class QuantizedResult:
     """saturate(round(quotient) + zero point), as 8-bit integers.
 
     zero_point: the index of the operand; None for 0.  is_bounded: whether the quotient is known to fit in int32.
+    element: of the quotient, float32 or float64.  approximation: in float32, of a quotient in float64; see `is_ambiguous`.
     """
 
     quotient: Scalar
     zero_point: int | None
     dtype: DataType
     is_bounded: bool
+    element: Literal["float", "double"] = "float"
+    approximation: QuantizedResult | None = None
 
 
 def match_quantized_result(epilogue: Epilogue, target: Target) -> QuantizedResult | None:
     """The result of an epilogue that ends in QuantizeLinear, if the target packs rows of it; None otherwise."""
-    if target.lanes != LANES or "+avx512bw" not in target.features.split(","):
+    if target.lanes != LANES or not AVX512.issubset(target.features.split(",")):
         return None
     match epilogue:
         case IntegerEpilogue(expression=Cast(dtype=dtype, value=Apply(op="clamp", args=(x, low, high)))) if (
@@ -54,12 +61,61 @@ def match_quantized_result(epilogue: Epilogue, target: Target) -> QuantizedResul
             return None
     match x:
         case Apply(op="round", args=(quotient,)):
-            return QuantizedResult(quotient, None, dtype, epilogue.has_bounded_quotient)
+            return quantized_result(quotient, None, dtype, epilogue)
         case Apply(op="add", args=(Apply(op="round", args=(quotient,)), Cast(value=Local(name=name)))):
             index = int(name[1:])
             if epilogue.operand_layouts[index] == "scalar" and epilogue.operand_types[index] is dtype:
-                return QuantizedResult(quotient, index, dtype, epilogue.has_bounded_quotient)
+                return quantized_result(quotient, index, dtype, epilogue)
     return None
+
+
+def quantized_result(
+    quotient: Scalar, zero_point: int | None, dtype: DataType, epilogue: IntegerEpilogue
+) -> QuantizedResult:
+    is_double = isinstance(quotient, Apply) and any(
+        isinstance(arg, Cast) and arg.dtype is DataType.DOUBLE for arg in quotient.args
+    )
+    pair, approximation = epilogue.approximation, None
+    if pair is not None and pair.exact == quotient and epilogue.has_bounded_quotient:
+        approximation = QuantizedResult(pair.value, zero_point, dtype, is_bounded=True)
+    return QuantizedResult(
+        quotient,
+        zero_point,
+        dtype,
+        epilogue.has_bounded_quotient,
+        "double" if is_double else "float",
+        approximation,
+    )
+
+
+def is_ambiguous(b: KernelBuilder, quotients: Sequence[LLVMValue]) -> LLVMValue:
+    """The lanes in which a quotient is so near to the middle of two integers that the exact one may be rounded differently.
+
+    quotients: approximate ones, whose error is at most 2^-22 of their magnitude.  From `MAX_DISTINCT` on, results are saturated.
+    """
+    floats = LLVMType("float", LANES)
+    ones, zeros = "i16 -1, i32 4", f"{floats} zeroinitializer"
+    distance = None
+    for quotient in quotients:
+        rest = call_masked(b, "reduce.ps", floats, f"{quotient}, i32 0, {zeros}, {ones}")
+        distance = (
+            rest
+            if distance is None
+            else call_masked(
+                b, "range.ps", floats, f"{distance}, {rest}, i32 {GREATEST_MAGNITUDE}, {zeros}, {ones}"
+            )
+        )
+    assert distance is not None, "a row has a vector"
+    return b.fabs(distance) > 0.5 - MAX_DISTINCT * 2.0**-22
+
+
+def call_masked(b: KernelBuilder, name: str, result_type: LLVMType, arguments: str) -> LLVMValue:
+    """Calls an AVX-512DQ intrinsic, of one or two vectors, for all lanes."""
+    symbol = f"@llvm.x86.avx512.mask.{name}.512"
+    vectors = arguments.count(str(result_type)) - 1
+    types = ", ".join([*[str(result_type)] * vectors, "i32 immarg", str(result_type), "i16", "i32 immarg"])
+    b.declarations[f"declare {result_type} {symbol}({types})"] = None
+    return b.emit(result_type, f"call {result_type} {symbol}({arguments})")
 
 
 def pack_quantized(
@@ -98,11 +154,24 @@ def saturate_vector(
 
 def round_to_int32(b: KernelBuilder, x: LLVMValue) -> LLVMValue:
     """Rounds to nearest even; NaN, and floats that do not fit, become the lowest int32."""
+    if x.type.element == "double":
+        halves = [shuffle(b, x, x, range(i, i + LANES // 2)) for i in (0, LANES // 2)]
+        return shuffle(b, *(round_doubles(b, half) for half in halves), range(LANES))
     floats, int32s = LLVMType("float", LANES), LLVMType("i32", LANES)
     name = "@llvm.x86.avx512.mask.cvtps2dq.512"
     b.declarations[f"declare {int32s} {name}({floats}, {int32s}, i16, i32 immarg)"] = None
     return b.emit(
         int32s, f"call {int32s} {name}({x}, {int32s} zeroinitializer, i16 -1, i32 {CURRENT_ROUNDING})"
+    )
+
+
+def round_doubles(b: KernelBuilder, x: LLVMValue) -> LLVMValue:
+    """`round_to_int32` of half as many float64."""
+    doubles, int32s = LLVMType("double", LANES // 2), LLVMType("i32", LANES // 2)
+    name = "@llvm.x86.avx512.mask.cvtpd2dq.512"
+    b.declarations[f"declare {int32s} {name}({doubles}, {int32s}, i8, i32 immarg)"] = None
+    return b.emit(
+        int32s, f"call {int32s} {name}({x}, {int32s} zeroinitializer, i8 -1, i32 {CURRENT_ROUNDING})"
     )
 
 

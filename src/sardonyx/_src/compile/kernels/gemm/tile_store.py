@@ -22,6 +22,7 @@ from sardonyx._src.compile.kernels.gemm.integer_epilogue import (
 from sardonyx._src.compile.kernels.gemm.output import OutputMatrix, TileStore
 from sardonyx._src.compile.kernels.gemm.quantized_rows import (
     QuantizedResult,
+    is_ambiguous,
     match_quantized_result,
     pack_quantized,
 )
@@ -87,17 +88,33 @@ def store_quantized_row(
 ) -> None:
     """Stores a full row of the output as packed bytes."""
     b, zero_point = m.b, None
-    loads = row_loads(m, sums, row, columns, output)
-    quotients = b.emit_interleaved([quantized.quotient], [LLVMType("float", m.tile.lanes)], loads)
     if quantized.zero_point is not None:
         operand, element_type = (
             output.operands[quantized.zero_point],
             operand_type(m.epilogue, quantized.zero_point),
         )
         zero_point = b.load(StackSlot(operand.address, element_type))
-    packed = pack_quantized(b, quantized, [quotient for (quotient,) in quotients], zero_point)
+
+    def exact() -> LLVMValue:
+        quotients = row_quotients(m, quantized, row_loads(m, sums, row, columns, output))
+        return pack_quantized(b, quantized, quotients, zero_point)
+
+    if (approximation := quantized.approximation) is None:
+        packed = exact()
+    else:
+        quotients = row_quotients(m, approximation, row_loads(m, sums, row, columns, output))
+        common = pack_quantized(b, approximation, quotients, zero_point)
+        packed = b.branch_if_any(is_ambiguous(b, quotients), exact, common)
     address = b.gep(output.address, row * output.row_stride + columns[0], packed.type.llvm_element)
     b.store(StackSlot(address, packed.type), packed)
+
+
+def row_quotients(
+    m: Microkernel, quantized: QuantizedResult, loads: list[Callable[[Local], LLVMValue]]
+) -> list[LLVMValue]:
+    """The quotients of a full row, before they are rounded."""
+    vector = LLVMType(quantized.element, m.tile.lanes)
+    return [quotient for (quotient,) in m.b.emit_interleaved([quantized.quotient], [vector], loads)]
 
 
 def row_loads(

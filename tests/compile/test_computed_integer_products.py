@@ -8,8 +8,10 @@ from itertools import product
 import numpy as np
 import pytest
 
+import sardonyx as sx
 from compile import guarded
 from compile.native_agreement import assert_engines_agree
+from compile.test_lower_integer_products import kernels
 from sardonyx._src.compile.kernels.gemm.int8_packing import pack_int8_tensor
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.dtypes import DataType
@@ -81,6 +83,75 @@ def test_rows_of_zero_points_with_constant_weights() -> None:
     assert_engines_agree(text, {"a": integers("uint8", 3, 4), "za": integers("uint8", 3)})
 
 
+@pytest.mark.parametrize(("left", "right"), [*product(TYPES, TYPES)])
+@pytest.mark.parametrize("zeros", ["", ", za", ", , zb", ", za, zb"])
+def test_lengths_of_sums_that_a_run_tells(left: str, right: str, zeros: str) -> None:
+    """Rows are padded to whole words, whatever their length is."""
+    points = "".join(f", {dtype} {name}" for dtype, name in ((left, "za"), (right, "zb")) if name in zeros)
+    text = f"""g ({left}[B,M,K] a, {right}[B,K,N] b{points}) => (int32[B,M,N] y)
+        {{ y = MatMulInteger(a, b{zeros}) }}"""
+    feeds = []
+    for m, k, n in (
+        (5, 0, 7),
+        (3, 1, 40),
+        (2, 2, 5),
+        (7, 3, 3),
+        (4, 4, 20),
+        (1, 70, 17),
+        (33, 1031, 2),
+        (0, 5, 4),
+    ):
+        feed = {"a": integers(left, 2, m, k), "b": integers(right, 2, k, n)}
+        feed |= {
+            name: integers(dtype).reshape(())
+            for dtype, name in ((left, "za"), (right, "zb"))
+            if name in zeros
+        }
+        feeds.append(feed)
+    assert_engines_agree(text, *feeds)
+
+
+@pytest.mark.parametrize(("left", "right"), [*product(TYPES, TYPES)])
+@pytest.mark.parametrize(
+    ("za", "zb"), [("", ""), ("", "[40]"), ("[1]", "[1,40]"), ("[M]", ""), ("[M,1]", "[40]")]
+)
+def test_constant_weights_with_zero_points_of_a_run(left: str, right: str, za: str, zb: str) -> None:
+    """The weights are packed once; uint8 ones above 127 are lowered, and others not."""
+    b = integers(right, 21, 40)
+    for weights in (b, np.minimum(b, 127).astype(b.dtype)):
+        elements = ", ".join(map(str, weights.reshape(-1)))
+        text = f"""g ({left}[M,21] a, {left}{za} za, {right}{zb} zb) => (int32[M,40] y)
+            <{right}[21,40] b = {{{elements}}}> {{ y = MatMulInteger(a, b, za, zb) }}"""
+        shapes = {"": (), "[1]": (1,), "[40]": (40,), "[1,40]": (1, 40)}
+        feeds = []
+        for m in (9, 1, 70):
+            left_shape = {"[M]": (m,), "[M,1]": (m, 1)}.get(za) or shapes[za if za in shapes else ""]
+            feeds.append(
+                {
+                    "a": integers(left, m, 21),
+                    "za": integers(left, *left_shape).reshape(left_shape),
+                    "zb": integers(right, *shapes[zb]).reshape(shapes[zb]),
+                }
+            )
+        assert_engines_agree(text, *feeds)
+
+
+def test_what_follows_is_fused() -> None:
+    """Scales and a bias of a dynamically quantized layer, as if its weights were constant."""
+    text = """g (float[M,K] x, int8[K,N] w, float ws, float[N] bias) => (float[M,N] y) {
+        q, s, z = DynamicQuantizeLinear(x)  p = MatMulInteger(q, w, z)  f = Cast <to = 1> (p)
+        t = Mul(s, ws)  m = Mul(f, t)  a = Add(m, bias)  y = Relu(a) }"""
+    products = [name for name in kernels(text) if not name.startswith("elementwise")]
+    assert products[-2:] == ["panels_int8_4_True", "matmul_bytes_4_False_False"]
+    feeds = {
+        "x": DRAW.normal(size=(5, 9)).astype(np.float32),
+        "w": integers("int8", 9, 70),
+        "ws": np.array(0.01, np.float32),
+        "bias": DRAW.normal(size=70).astype(np.float32),
+    }
+    assert_engines_agree(text, feeds)
+
+
 def test_a_transposed_operand() -> None:
     text = """g (uint8[2,5,8] q, uint8[2,6,8] k, uint8 z) => (int32[2,5,6] y)
         { t = Transpose <perm = [0, 2, 1]> (k)  y = MatMulInteger(q, t, z, z) }"""
@@ -109,6 +180,36 @@ def test_packing_stays_in_bounds(k: int, n: int, dtype: str, lanes: int) -> None
     guarded.run(step, arrays)
     shift = 128 if dtype == "uint8" else 0
     np.testing.assert_array_equal(sums, (b.astype(np.int32) - shift).sum(1, keepdims=True))
+
+
+@pytest.mark.parametrize("result", TYPES)
+@pytest.mark.parametrize("shape", ["B,H,M,K", "M,K"])
+def test_requantized_products_of_open_sizes(result: str, shape: str) -> None:
+    other = shape.replace("M,K", "K,N")
+    text = f"""g (uint8[{shape}] a, int8[{other}] b) => ({result}[{shape.replace("K", "N")}] y)
+        <float sa = {{0.02}}, uint8 za = {{120}}, float sb = {{0.03}}, int8 zb = {{-3}}, float sy = {{0.3}}, {result} zy = {{9}}>
+        {{ y = QLinearMatMul(a, sa, za, b, sb, zb, sy, zy) }}"""
+    batch = (2, 3) if "B" in shape else ()
+    assert_engines_agree(
+        text,
+        *(
+            {"a": integers("uint8", *batch, m, k), "b": integers("int8", *batch, k, n)}
+            for m, k, n in ((7, 5, 70), (1, 64, 64), (13, 66, 32), (2, 0, 3))
+        ),
+    )
+
+
+def test_longer_sums_than_int32_holds_are_computed_exactly() -> None:
+    """The guard refuses them; the reference engine computes the run."""
+    text = """g (uint8[M,K] a, uint8[K,N] b) => (uint8[M,N] y)
+        <float s = {1}, uint8 z = {0}, float sy = {20000000}> { y = QLinearMatMul(a, s, z, b, s, z, sy, z) }"""
+    model = sx.from_text(f'<ir_version: 10, opset_import: ["": 21]> {text}')
+    session = sx.Session(model)
+    for k in (9, 40_000):
+        full = np.full((1, k), 255, np.uint8)
+        (y,) = session.run({"a": full, "b": full.T.copy()}).values()
+        assert y.item() == round(255 * 255 * k / 2e7)
+    assert session.stats.bailouts
 
 
 @pytest.mark.parametrize(("left", "right", "result"), [*product(TYPES, TYPES, TYPES)])

@@ -20,6 +20,7 @@ from sardonyx._src.compile.kernels.gemm.bf16_matmul import (
     view_as_words,
 )
 from sardonyx._src.compile.kernels.gemm.int8_packing import pack_int8_tensor
+from sardonyx._src.compile.kernels.gemm.int8_row_sums import int8_row_sums_step
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue, expand_row_vector
 from sardonyx._src.compile.kernels.gemm.integer_matmul import integer_matmul_steps
 from sardonyx._src.compile.kernels.gemm.packed_int8 import (
@@ -77,6 +78,27 @@ def integer_product_axes(target: Target) -> Axes:
     }
 
 
+def row_sums(trial: Trial, rows: int, k: int, dtype: str, batch: tuple[int, ...]) -> Sequence[Step]:
+    """Rows of a batch whose outer dim is the inner one in memory, as in the heads of attention."""
+    info = np.iinfo(dtype)
+    a = trial.integers(*batch, rows, k, low=info.min, high=info.max, dtype=dtype)
+    words = padded_words(trial, np.ascontiguousarray(np.moveaxis(a, 0, -2)))
+    order = (len(batch), *range(len(batch)), len(batch) + 1)
+    sums = a.sum(-1, dtype=np.int64)[..., None] + 128 * k * (dtype == "int8")
+    y = trial.result(sums, np.int32)
+    return [int8_row_sums_step(words.permute(order), y, k, a_is_signed=dtype == "int8")]
+
+
+def row_sums_axes(target: Target) -> Axes:
+    edges = tuple(4 * words + rest for words in vector_edges(target) for rest in (0, 1, 3))
+    return {
+        "rows": (1, 2, 7),
+        "k": (*around(4), *edges),
+        "dtype": ("uint8", "int8"),
+        "batch": ((), (3,), (2, 3)),
+    }
+
+
 def quantized_product(trial: Trial, rows: int, columns: int, k: int, is_bounded: bool) -> Sequence[Step]:
     """saturate(round(sums * scale - row) + zero point + matrix) as bytes."""
     a = trial.integers(rows, k, low=0, high=255, dtype=np.uint8)
@@ -129,6 +151,7 @@ def bf16_product_axes(target: Target) -> Axes:
 
 CONTRACTS = [
     Contract(integer_product, integer_product_axes),
+    Contract(row_sums, row_sums_axes),
     Contract(quantized_product, quantized_product_axes),
     Contract(bf16_product, bf16_product_axes, has_bf16_products),
 ]

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import is_row_operand
+from sardonyx._src.compile.partition.computed_integer_products import ComputedIntegerProduct
 from sardonyx._src.compile.partition.elementwise_operands import align_dims
 from sardonyx._src.compile.partition.integer_convolutions import IntegerConvolution
 from sardonyx._src.compile.partition.integer_products import IntegerProduct
@@ -68,16 +69,22 @@ class RoleVerifier:
             )
 
     def verify_own_operands(self, roles: Sequence[str], whole: Shape) -> None:
-        """The operands of an integer kernel itself: constants and the zero point have as many elements as their role."""
+        """The operands of an integer kernel itself: constants and the zero point have as many elements as their role.
+
+        The lowering of a computed product makes the others, with the dims of the result.
+        """
         config = self.region.config
-        if not isinstance(config, IntegerProduct | IntegerConvolution):
+        if not isinstance(config, IntegerProduct | IntegerConvolution | ComputedIntegerProduct):
             assert not roles, f"{self.where}: {len(roles)} operands of the epilogue are not read"
             return
-        zero = () if config.zero is None else self.scope.known_shape(config.zero)
+        is_made = isinstance(config, ComputedIntegerProduct)
+        point = None if isinstance(config, ComputedIntegerProduct) else config.zero
+        zero = () if point is None else self.scope.known_shape(point)
         for i, (role, operand) in enumerate(zip(roles, config.result.operands, strict=True)):
             size: Known = dim_product(zero) if operand.elements is None else operand.elements.size
             expected = dim_product(self.dims_of(role, whole))
-            assert operand.is_row or self.facts.have_equal_dims((size,), (expected,)), (
+            is_free = operand.is_row or (is_made and operand.elements is None)
+            assert is_free or self.facts.have_equal_dims((size,), (expected,)), (
                 f"{self.where}: o{i} must have {expected} elements, as a {role} of {whole}; got {size}"
             )
             assert operand.is_row == (role == "row"), f"{self.where}: o{i} is read as a {role}"

@@ -17,6 +17,7 @@ PMADDWD_INTRINSICS = {
     8: ("avx2", "x86.avx2.pmadd.wd"),
     4: ("sse2", "x86.sse2.pmadd.wd"),
 }
+ONES = 0x01010101  # 1 in each byte of a word: dot products with it are sums
 UnpackedInt8: TypeAlias = tuple[LLVMValue, ...]
 
 

@@ -1,10 +1,12 @@
 """Packs a computed right operand of an integer GEMM: panels of int8x4 words, and the sums of its columns.
 
 Loop nest: units of work (panels) -> vectors of columns -> words of four rows.  Unsigned bytes are lowered by 128.
+The last word is padded with zeros.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,16 +15,17 @@ from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.gemm.int8_dot import ONES, Int8DotEmitter
 from sardonyx._src.compile.kernels.gemm.packed_int8 import INT8_PER_WORD
 from sardonyx._src.compile.kernels.gemm.panels import Panels, choose_panel_tile
-from sardonyx._src.compile.kernels.vectors import i64, load_typed, loop_vectors, store_vector, urem
+from sardonyx._src.compile.kernels.vectors import i64, load_typed, loop_vectors, store_vector
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView, dense_temporary
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import ceil_div, dim_product
 
-PARAMETERS = Parameters("b", "packed", "sums", "words", "k", "columns", "panels")
-SIGN_BIT = -128
+PARAMETERS = Parameters("b", "packed", "sums", "k", "columns", "panels")
+SIGN_BIT = 0x80
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +41,18 @@ class PackedProductOperand:
 
 
 def pack_int8_tensor(b: TensorView, target: Target, name: str = "") -> PackedProductOperand:
-    """b: [..., K, N] uint8 or int8, dense, with a constant K."""
+    """b: [..., K, N] uint8 or int8, dense."""
     *batch, k, columns = b.shape
-    assert isinstance(k, int) and b.is_dense, f"the operand must be dense, with constant rows; got {b}"
+    assert b.is_dense, f"the operand must be dense; got {b}"
     tile = choose_panel_tile(columns, target)
-    num_panels, words = ceil_div(columns, tile.width), -(-k // INT8_PER_WORD)
+    num_panels, words = ceil_div(columns, tile.width), ceil_div(k, INT8_PER_WORD)
     packed = dense_temporary(DataType.INT32, (*batch, num_panels, words, tile.width), name)
     sums = dense_temporary(DataType.INT32, (*batch, 1, columns), f"{name}/sums")
-    remainder, is_signed = k % INT8_PER_WORD, b.dtype is DataType.INT8
-    source = partial(int8_packing_module, vectors=tile.vectors, remainder=remainder, is_signed=is_signed)
+    is_signed = b.dtype is DataType.INT8
+    source = partial(int8_packing_module, vectors=tile.vectors, is_signed=is_signed)
     step = Step(
-        Kernel(f"panels_int8_{tile.vectors}_{remainder}_{is_signed}", source, PARAMETERS),
-        PARAMETERS.pack(
-            b=b, packed=packed, sums=sums, words=k // INT8_PER_WORD, k=k, columns=columns, panels=num_panels
-        ),
+        Kernel(f"panels_int8_{tile.vectors}_{is_signed}", source, PARAMETERS),
+        PARAMETERS.pack(b=b, packed=packed, sums=sums, k=k, columns=columns, panels=num_panels),
         dim_product(batch) * num_panels,
         (b,),
         (packed, sums),
@@ -61,55 +62,69 @@ def pack_int8_tensor(b: TensorView, target: Target, name: str = "") -> PackedPro
     return PackedProductOperand(Panels(packed, tile, columns), sums, step)
 
 
-def int8_packing_module(name: str, target: Target, vectors: int, remainder: int, *, is_signed: bool) -> str:
-    """remainder: the rows of the last word if it is not full, which the words of the argument do not include."""
+def int8_packing_module(name: str, target: Target, vectors: int, *, is_signed: bool) -> str:
     b, width = KernelBuilder(target, PARAMETERS), vectors * target.lanes
     source, packed, sums = b.pointers("b", "packed", "sums")
-    words, k, columns, panels = b.integers("words", "k", "columns", "panels")
-    word_vector = LLVMType("i32", target.lanes)
-    total = b.new_slot("total", word_vector)
-    panel_words = words + (1 if remainder else 0)
+    k, columns, panels = b.integers("k", "columns", "panels")
+    words, panel_words = b.udiv(k, INT8_PER_WORD), b.udiv(k + (INT8_PER_WORD - 1), INT8_PER_WORD)
+    int32s = LLVMType("i32", target.lanes)
+    total = b.new_slot("total", int32s)
     with b.loop(b.first_unit, b.end_unit, name="unit") as unit:
-        item, panel = b.udiv(unit, panels), urem(b, unit, panels)
+        item, panel = b.udivmod(unit, panels)
         first = panel * width
         for column, mask in loop_vectors(b, 0, b.min(columns - first, width)):
             place = first + column
-            b.store(total, b.constant(0, word_vector))
+            b.store(total, b.constant(0, int32s))
             start = b.gep(source, item * k * columns + place, "i8")
             target_column = b.gep(packed, unit * panel_words * width + column, "i32")
-            packer = WordPacker(b, start, columns, mask, total, is_signed)
+            packer = WordPacker(b, start, k, columns, mask, total, is_signed)
             with b.loop(i64(b, 0), words, name="word") as word:
-                value = packer.pack(word, INT8_PER_WORD)
-                store_vector(b, value, b.gep(target_column, word * width, "i32"))
-            if remainder:
-                value = packer.pack(words, remainder)
-                store_vector(b, value, b.gep(target_column, words * width, "i32"))
+                store_vector(b, packer.pack(word), b.gep(target_column, word * width, "i32"))
+            with b.loop(words, panel_words, name="last_word") as word:
+                store_vector(b, packer.pack_last(word), b.gep(target_column, word * width, "i32"))
             store_vector(b, b.load(total), b.gep(sums, item * columns + place, "i32"), mask)
     return b.build_module(name)
 
 
 @dataclass(frozen=True, slots=True)
 class WordPacker:
-    """Packs rows of a vector of columns that begins at `start`, and adds them to `total`."""
+    """Packs the k rows of a vector of columns that begins at `start`, and adds them to `total`."""
 
     b: KernelBuilder
     start: str
+    k: LLVMValue
     columns: LLVMValue
     mask: LLVMValue | None
     total: StackSlot
     is_signed: bool
 
-    def pack(self, word: LLVMValue, rows: int) -> LLVMValue:
-        """The words of the first `rows` of four rows; the others are 0."""
-        b, lanes = self.b, self.b.target.lanes
-        result, total = b.constant(0, self.total.type), b.load(self.total)
-        for i in range(rows):
-            address = b.gep(self.start, (word * INT8_PER_WORD + i) * self.columns, "i8")
-            row = load_typed(b, LLVMType("i8", lanes), address, self.mask)
-            if not self.is_signed:
-                row = row ^ SIGN_BIT
-            number = row.convert("sext", "i32")
-            total = total + number
-            result = result | ((number & 0xFF) << (8 * i))
-        b.store(self.total, total)
+    def pack(self, word: LLVMValue) -> LLVMValue:
+        """The words of four rows."""
+        return self.join([self.load_row(word * INT8_PER_WORD + i) for i in range(INT8_PER_WORD)])
+
+    def pack_last(self, word: LLVMValue) -> LLVMValue:
+        """The words of fewer rows; the others are 0."""
+        b, rows = self.b, []
+        for i in range(INT8_PER_WORD):
+            row = word * INT8_PER_WORD + i
+            exists = row < self.k
+            kept = b.select(exists, b.constant(0xFF, LLVMType("i32")), b.constant(0, LLVMType("i32")))
+            rows.append(self.load_row(b.min(row, self.k - 1)) & b.splat(kept, b.target.lanes))
+        return self.join(rows)
+
+    def load_row(self, row: LLVMValue) -> LLVMValue:
+        """The bytes of a row as the microkernel reads them, each in 32 bits."""
+        b = self.b
+        address = b.gep(self.start, row * self.columns, "i8")
+        number = load_typed(b, LLVMType("i8", b.target.lanes), address, self.mask).convert("zext", "i32")
+        return number if self.is_signed else number ^ SIGN_BIT
+
+    def join(self, rows: Sequence[LLVMValue]) -> LLVMValue:
+        """Words of a byte of each row; adds the bytes to the total, as int8."""
+        b, dot = self.b, Int8DotEmitter(self.b, self.b.target)
+        result = rows[0]
+        for i, row in enumerate(rows[1:], 1):
+            result = result | (row << (8 * i))
+        ones = dot.unpack_a(b.constant(ONES, result.type))
+        b.store(self.total, dot.dot_accumulate(b.load(self.total), ones, dot.unpack_b(result)))
         return result

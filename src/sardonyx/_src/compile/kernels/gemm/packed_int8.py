@@ -18,7 +18,7 @@ from sardonyx._src.compile.kernels.gemm.panels import Panels, choose_panel_tile
 from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile, choose_int8_tile
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.dims import Known, dim_product, exact_div
+from sardonyx._src.ir.dims import Known, ceil_div, dim_product, exact_div
 from sardonyx._src.ir.tensors import Array
 
 INT8_PER_WORD = 4
@@ -27,15 +27,15 @@ INT8_PER_WORD = 4
 def view_as_int8x4(x: TensorView) -> TensorView | None:
     """A tensor [..., K] of 8-bit elements as i32 words [..., ceil(K / 4)]; the last word may reach past the row.
 
-    None if K is symbolic, if a stride is not a multiple of a word, or if the buffer might end within the last word.
+    None if a stride is not known to be a multiple of a word, or if the buffer might end within the last word.
     """
     k = x.shape[-1]
-    if not isinstance(k, int) or (x.strides[-1] != 1 and k != 1):
+    if x.strides[-1] != 1 and k != 1:
         return None
-    num_words = -(-k // INT8_PER_WORD)
+    num_words = ceil_div(k, INT8_PER_WORD)
     strides = tuple(0 if d == 1 else s for d, s in zip(x.shape[:-1], x.strides[:-1], strict=True))
     if not all(map(is_multiple_of_word, (x.offset, *strides))) or (
-        k % INT8_PER_WORD and not has_padding_after_rows(x, num_words * INT8_PER_WORD)
+        not is_multiple_of_word(k) and not has_padding_after_rows(x, num_words * INT8_PER_WORD)
     ):
         return None
     inner = tuple(exact_div(s, INT8_PER_WORD) for s in strides)
@@ -45,7 +45,7 @@ def view_as_int8x4(x: TensorView) -> TensorView | None:
     )
 
 
-def has_padding_after_rows(x: TensorView, row: int) -> bool:
+def has_padding_after_rows(x: TensorView, row: Known) -> bool:
     """Whether the buffer is known to have `row` bytes from the beginning of the last row on."""
     end = x.offset + row
     for dim, stride in zip(x.shape[:-1], x.strides[:-1], strict=True):
@@ -64,8 +64,7 @@ def is_multiple_of_word(n: Known) -> bool:
 def make_padded_temporary(dtype: DataType, shape: Sequence[Known], name: str) -> TensorView:
     """A tensor [..., K] of 8-bit elements in the arena, whose rows are padded to whole words."""
     *batch, k = shape
-    assert isinstance(k, int), f"the length of rows must be known; got {k}"
-    padded = (*batch, -(-k // INT8_PER_WORD) * INT8_PER_WORD)
+    padded = (*batch, ceil_div(k, INT8_PER_WORD) * INT8_PER_WORD)
     buffer = Buffer("arena", dim_product(padded), name)
     return TensorView(dtype, tuple(shape), row_major_strides(padded), buffer)
 

@@ -1,174 +1,206 @@
-"""MatMulInteger of two computed operands, and with zero points in every form: int32 accumulators, and a correction.
+"""Products of 8-bit matrices with parameters that a run computes: the right operand packed, and terms of zero points.
 
-If zero points are scalars, steps over the sums make terms of columns and of rows, which the epilogue of the product subtracts;
-otherwise the correction is a step of its own.
-
-The kernel multiplies unsigned rows by signed columns.  With a' and b' the operands as it reads them, and their zero points shifted
-alike, (a' - za) (b' - zb) summed over k is the accumulator - za * (sum(b') - K * zb) - zb * sum(a').
+Steps before the product compute the sums of columns and rows that zero points need, and terms that its epilogue subtracts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from sardonyx._src.compile.codegen.expressions import Apply, Cast, Local, Number, Scalar
+from sardonyx._src.compile.kernels.data_movement.write_sizes import write_sizes_step
 from sardonyx._src.compile.kernels.elementwise.elementwise import elementwise_step
-from sardonyx._src.compile.kernels.epilogue import RESULT, OperandLayout
 from sardonyx._src.compile.kernels.gemm.int8_packing import pack_int8_tensor
+from sardonyx._src.compile.kernels.gemm.int8_row_sums import int8_row_sums_step
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue, expand_row_vector
-from sardonyx._src.compile.kernels.gemm.integer_matmul import integer_matmul_steps
-from sardonyx._src.compile.kernels.gemm.packed_int8 import pack_int8_constant
+from sardonyx._src.compile.kernels.gemm.integer_matmul import integer_matmul_steps, sign_correction
+from sardonyx._src.compile.kernels.gemm.packed_int8 import pack_int8_constant, pack_int32_bias
+from sardonyx._src.compile.kernels.gemm.packing import make_constant
+from sardonyx._src.compile.kernels.gemm.panels import Panels
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers
-from sardonyx._src.compile.partition.int8_layouts import INT8X4_ROWS
-from sardonyx._src.compile.partition.integer_products import INT8_TYPES, SIGN_OFFSET
-from sardonyx._src.compile.partition.product_batches import is_broadcastable
-from sardonyx._src.compile.partition.region import Read, Region, Write
-from sardonyx._src.compile.partition.scope import Scope
-from sardonyx._src.compile.prepare.bound_node import BoundNode
+from sardonyx._src.compile.partition.computed_integer_products import ComputedIntegerProduct, has_zero
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.dtypes import DataType
-from sardonyx._src.ir.dims import Known, known_equal
-from sardonyx._src.ir.graph import Value
+from sardonyx._src.ir.dims import Known, dim_product
+from sardonyx._src.ir.tensors import Array
 
-MAX_RANK = 4
-ACCUMULATOR = Local("i0")
-
-
-@dataclass(frozen=True, slots=True)
-class ComputedIntegerProduct:
-    """k: the length of the sums.  zeros: whether each operand has a zero point; these are read after the operands."""
-
-    k: int
-    signed: tuple[bool, bool]
-    zeros: tuple[bool, bool]
+SUMS = Local("i0")
 
 
 @dataclass(frozen=True, slots=True)
-class CorrectionTerm:
-    """What is subtracted from every element of a column, [..., 1, N], or from every element of a row, [..., M, 1]."""
+class RightOperand:
+    """b in panels; the sums of its columns, [..., 1, N] int32, and initial accumulators, if the panels need them."""
 
-    tensor: TensorView
-    is_row: bool
-
-
-def match_computed_product(op: BoundNode, scope: Scope) -> Region[ComputedIntegerProduct] | None:
-    a, b, zeros = op.input(0), op.input(1), (op.input(2), op.input(3))
-    if a is None or b is None or not all(scope.is_native(v) for v in (a, b, *zeros) if v is not None):
-        return None
-    if scope.dtype(a) not in INT8_TYPES or scope.dtype(b) not in INT8_TYPES or scope.shape(op.output) is None:
-        return None
-    left, right, result = scope.known_shape(a), scope.known_shape(b), scope.known_shape(op.output)
-    if not 2 <= len(left) <= MAX_RANK or not 2 <= len(right) <= MAX_RANK:
-        return None
-    k = left[-1]
-    if not isinstance(k, int):
-        return None
-    if not all(is_broadcastable(scope, shape[:-2], result[:-2]) for shape in (left, right)):
-        return None
-    if not is_zero_point(scope, zeros[0], a, -2) or not is_zero_point(scope, zeros[1], b, -1):
-        return None
-    signed = scope.dtype(a) is DataType.INT8, scope.dtype(b) is DataType.INT8
-    config = ComputedIntegerProduct(k, signed, (zeros[0] is not None, zeros[1] is not None))
-    reads = (Read(a, INT8X4_ROWS), Read(b), *(Read(zero) for zero in zeros if zero is not None))
-    return Region("ComputedIntegerProduct", (op.node,), config, reads, (Write(op.output),))
-
-
-def is_zero_point(scope: Scope, zero: Value | None, operand: Value, axis: int) -> bool:
-    """Whether a zero point is omitted, one number, or one for each row or column of an operand, along `axis`."""
-    if zero is None:
-        return True
-    shape, whole = scope.known_shape(zero), scope.known_shape(operand)
-    if all(dim == 1 for dim in shape):
-        return len(shape) <= len(whole)
-    if len(shape) == 1:
-        return known_equal(shape[0], whole[axis]) is True
-    expected = [*whole[:-2], 1, 1]
-    expected[axis] = whole[axis]
-    return len(shape) == len(whole) and all(
-        known_equal(*pair) is True for pair in zip(shape, expected, strict=True)
-    )
+    panels: Panels
+    sums: TensorView
+    bias: TensorView | None
 
 
 @lowers("ComputedIntegerProduct")
 def lower_computed_product(
     region: LaidOutRegion[ComputedIntegerProduct], lowering: Lowering
 ) -> Sequence[Step]:
-    config, (a, b, *zeros), (y,) = region.config, region.operands, region.results
-    name = region.region.reads[1].value.name
-    right = pack_int8_tensor(b, lowering.target, name)
-    if config.zeros[1] or not config.signed[1]:  # sums of the rows are needed
-        row_sums, steps = sum_rows(a, config, lowering, name)
-    else:
-        row_sums, steps = None, []
-    points = iter(zeros)
-    za, zb = (next(points) if has_zero else None for has_zero in config.zeros)
-    if za is not None and za.rank == 1 and za.shape != (1,):
-        za = za.reshape((*za.shape, 1))
-    if all(point is None or point.num_elements == 1 for point in (za, zb)):
-        terms, sums_steps = scalar_corrections(config, (za, zb), (right.sums, row_sums), lowering, name)
-        epilogue, operands = correction_epilogue(terms, y)
-        product = integer_matmul_steps(
-            a, right.panels, y, None, epilogue, operands, a_is_signed=config.signed[0]
-        )
-        return [*steps, right.step, *sums_steps, *product]
-    correction = Correction(config)
-    value = correction.expression(za, zb, right.sums, row_sums)
-    sums = lowering.temporary(DataType.INT32, y.shape, f"{name}/product")
+    config, (y,), epilogue = region.config, region.results, region.epilogue
+    assert isinstance(epilogue, IntegerEpilogue), "an integer kernel has an integer epilogue"
+    terms = Terms(region, lowering)
+    right = terms.right_operand()
+    corrections = [*terms.of_left_zero_point(right.sums), *terms.of_right_zero_point()]
+    own = (*corrections, *terms.constants(len(corrections)))
     product = integer_matmul_steps(
-        a, right.panels, sums, None, IntegerEpilogue(), a_is_signed=config.signed[0]
+        terms.a,
+        right.panels,
+        y,
+        right.bias,
+        epilogue,
+        (*own, *region.epilogue_operands),
+        a_is_signed=config.is_signed,
     )
-    return [*steps, right.step, *product, elementwise_step(value, (sums, *correction.operands), y)]
+    return [*terms.steps, *product]
 
 
-def scalar_corrections(
-    config: ComputedIntegerProduct,
-    zeros: tuple[TensorView | None, TensorView | None],
-    sums: tuple[TensorView, TensorView | None],
-    lowering: Lowering,
-    name: str,
-) -> tuple[list[CorrectionTerm], list[Step]]:
-    """What scalar zero points take from columns and from rows, if anything; and the steps."""
-    terms, steps = [], []
-    columns, rows = Correction(config), Correction(config)
-    values = (
-        columns.column_term(*columns.zero_points(*zeros), ACCUMULATOR),
-        product_of(rows.zero_points(None, zeros[1])[1], ACCUMULATOR),
-    )
-    for correction, value, total in zip((columns, rows), values, sums, strict=True):
-        if value is not None and total is not None:
-            term = lowering.temporary(DataType.INT32, total.shape, f"{name}/correction")
-            terms.append(CorrectionTerm(term, is_row=correction is rows))
-            steps.append(elementwise_step(value, (total, *correction.operands), term))
-    return terms, steps
+@dataclass(slots=True)
+class Terms:
+    """The operands of the product's epilogue, and the steps that compute them."""
+
+    region: LaidOutRegion[ComputedIntegerProduct]
+    lowering: Lowering
+    steps: list[Step] = field(default_factory=list)
+    length: TensorView | None = None
+
+    @property
+    def config(self) -> ComputedIntegerProduct:
+        return self.region.config
+
+    @property
+    def a(self) -> TensorView:
+        return self.region.operands[0]
+
+    @property
+    def y(self) -> TensorView:
+        return self.region.results[0]
+
+    @property
+    def points(self) -> Sequence[TensorView]:
+        """The zero points, which are read after the factors."""
+        return self.region.operands[1 if self.config.matrix is not None else 2 :]
+
+    def right_operand(self) -> RightOperand:
+        """A constant is packed once, any other operand by a step."""
+        name, target = self.region.region.anchor.outputs[0].name, self.lowering.target
+        if self.config.matrix is not None:
+            return self.constant_operand(self.config.matrix)
+        packed = pack_int8_tensor(self.region.operands[1], target, name)
+        self.steps.append(packed.step)
+        return RightOperand(packed.panels, packed.sums, None)
+
+    def constant_operand(self, matrix: Array) -> RightOperand:
+        is_signed = self.config.is_signed
+        panels = pack_int8_constant(matrix, self.lowering.target, rows=dim_product(self.a.shape[:-1]))
+        initial = sign_correction(matrix, panels.tile, a_is_signed=is_signed)
+        bias = make_constant(pack_int32_bias(initial, panels.tile), "bias") if initial.any() else None
+        sums = self.lowering.constant_tensor(matrix.sum(0, dtype=np.int32, keepdims=True))
+        return RightOperand(panels, sums, bias)
+
+    def of_left_zero_point(self, column_sums: TensorView) -> list[TensorView]:
+        """za * (sums of columns - K * zb); the zero points of rows are operands of their own."""
+        if not has_zero(self.config, 0):
+            return []
+        left, right = self.zero_points()
+        operands = [column_sums]
+        value: Scalar = SUMS
+        if has_zero(self.config, 1):
+            zero = self.read(operands, right, self.config.shifts[1])
+            value = Apply("sub", (value, Apply("mul", (zero, self.length_of_sums(operands)))))
+        if self.config.zeros[0] == "vector":
+            assert left is not None, "zero points of rows are read"
+            return [self.row_operand(self.shifted(left, 0)), self.matrix_operand(self.term(value, operands))]
+        value = Apply("mul", (self.read(operands, left, self.config.shifts[0]), value))
+        return [self.matrix_operand(self.term(value, operands))]
+
+    def of_right_zero_point(self) -> list[TensorView]:
+        """zb * sums of rows; the zero points of columns are operands of their own."""
+        if not has_zero(self.config, 1):
+            return []
+        sums = self.lowering.temporary(DataType.INT32, (*self.a.shape[:-1], 1), "row sums")
+        self.steps.append(int8_row_sums_step(self.a, sums, self.config.k, a_is_signed=self.config.is_signed))
+        _, right = self.zero_points()
+        if self.config.zeros[1] == "vector":
+            assert right is not None, "zero points of columns are read"
+            return [self.matrix_operand(self.shifted(right, 1)), self.row_operand(sums)]
+        operands = [sums]
+        value = Apply("mul", (self.read(operands, right, self.config.shifts[1]), SUMS))
+        return [self.row_operand(self.term(value, operands))]
+
+    def constants(self, start: int) -> list[TensorView]:
+        """The operands after the corrections."""
+        arrays = [operand.elements for operand in self.config.result.operands[start:]]
+        return [self.lowering.constant_tensor(elements) for elements in arrays if elements is not None]
+
+    # --- zero points --------------------------------------------------------------------------
+
+    def zero_points(self) -> tuple[TensorView | None, TensorView | None]:
+        """The zero points as tensors that broadcast to [..., M, 1] and [..., 1, N]."""
+        tensors = iter(self.points)
+        left, right = (None if form == "none" else next(tensors) for form in self.config.zeros)
+        if left is not None and left.rank == 1 and self.config.zeros[0] == "vector":
+            left = left.reshape((*left.shape, 1))
+        return left, right
+
+    def read(self, operands: list[TensorView], zero: TensorView | None, shift: int) -> Scalar:
+        """A zero point plus a shift, as int32; it is added to the operands of an expression."""
+        if zero is None:
+            return Number(shift)
+        operands.append(zero)
+        value = Cast(DataType.INT32, Local(f"i{len(operands) - 1}"))
+        return Apply("add", (value, Number(shift))) if shift else value
+
+    def length_of_sums(self, operands: list[TensorView]) -> Scalar:
+        """K; a step writes it if it is symbolic."""
+        if isinstance(self.config.k, int):
+            return Number(self.config.k)
+        length = self.lowering.temporary(DataType.INT64, (1,), "length of sums")
+        self.steps.append(write_sizes_step(length, (self.config.k,)))
+        operands.append(length)
+        return Cast(DataType.INT32, Local(f"i{len(operands) - 1}"))
+
+    def shifted(self, zero: TensorView, side: int) -> TensorView:
+        """The zero points of rows or columns as the kernel reads the operand, int32."""
+        operands: list[TensorView] = []
+        value = self.read(operands, zero, self.config.shifts[side])
+        return self.term(value, operands)
+
+    def term(self, value: Scalar, operands: list[TensorView]) -> TensorView:
+        """A step that evaluates an expression, and its result, int32."""
+        if value == SUMS:
+            return operands[0]
+        shape = broadcast_shape(operands)
+        result = self.lowering.temporary(DataType.INT32, shape, "correction")
+        self.steps.append(elementwise_step(value, operands, result))
+        return result
+
+    # --- views --------------------------------------------------------------------------------
+
+    def row_operand(self, tensor: TensorView) -> TensorView:
+        """A tensor [..., M, 1] as the epilogue reads one element for each row."""
+        vector = replace(tensor, shape=tensor.shape[:-1], strides=tensor.strides[:-1])
+        return expand_row_vector(broadcast_view(vector, self.y.shape[:-1]), self.y)
+
+    def matrix_operand(self, tensor: TensorView) -> TensorView:
+        """A tensor [..., 1, N] as the epilogue reads one element for each column."""
+        return broadcast_view(tensor, self.y.shape)
 
 
-def correction_epilogue(
-    terms: Sequence[CorrectionTerm], y: TensorView
-) -> tuple[IntegerEpilogue, tuple[TensorView, ...]]:
-    """The epilogue that subtracts terms of columns and of rows, and its operands as it reads them."""
-    value: Scalar = RESULT
-    views, rows = [], []
-    for number, term in enumerate(terms):
-        value, tensor = Apply("sub", (value, Local(f"o{number}"))), term.tensor
-        if term.is_row:
-            rows.append(number)
-            vector = replace(tensor, shape=tensor.shape[:-1], strides=tensor.strides[:-1])
-            views.append(expand_row_vector(broadcast_view(vector, y.shape[:-1]), y))
-        else:
-            views.append(broadcast_view(tensor, y.shape))
-    layouts: list[OperandLayout] = ["matrix" for _ in terms]
-    types = (DataType.INT32,) * len(terms)
-    return IntegerEpilogue(value, tuple(layouts), operand_types=types, row_operands=tuple(rows)), tuple(views)
-
-
-def product_of(factor: Scalar | None, value: Scalar) -> Scalar | None:
-    return None if factor is None else Apply("mul", (factor, value))
+def broadcast_shape(operands: Sequence[TensorView]) -> tuple[Known, ...]:
+    """The shape to which operands broadcast."""
+    rank = max(operand.rank for operand in operands)
+    shapes = [(*(1,) * (rank - operand.rank), *operand.shape) for operand in operands]
+    return tuple(next((dim for dim in dims if dim != 1), 1) for dims in zip(*shapes, strict=True))
 
 
 def broadcast_view(tensor: TensorView, shape: tuple[Known, ...]) -> TensorView:
@@ -176,64 +208,3 @@ def broadcast_view(tensor: TensorView, shape: tuple[Known, ...]) -> TensorView:
     lead = len(shape) - tensor.rank
     strides = (0 if dim == 1 else stride for dim, stride in zip(tensor.shape, tensor.strides, strict=True))
     return replace(tensor, shape=shape, strides=(*(0,) * lead, *strides))
-
-
-def sum_rows(
-    a: TensorView, config: ComputedIntegerProduct, lowering: Lowering, name: str
-) -> tuple[TensorView, list[Step]]:
-    """The sums of the rows of a, [..., M, 1], as a product with a column of ones."""
-    ones = lowering.memoize(
-        ("ones", config.k), lambda: pack_int8_constant(np.ones((config.k, 1), np.int8), lowering.target)
-    )
-    sums = lowering.temporary(DataType.INT32, (*a.shape[:-1], 1), f"{name}/row sums")
-    steps = integer_matmul_steps(a, ones, sums, None, IntegerEpilogue(), a_is_signed=config.signed[0])
-    return sums, steps
-
-
-class Correction:
-    """The operands of the correction, in the order in which its expression names them: i1, i2, ..."""
-
-    def __init__(self, config: ComputedIntegerProduct) -> None:
-        self.config = config
-        self.operands: list[TensorView] = []
-
-    def expression(
-        self,
-        za: TensorView | None,
-        zb: TensorView | None,
-        column_sums: TensorView,
-        row_sums: TensorView | None,
-    ) -> Scalar:
-        """The result without the contributions of zero points."""
-        left, right = self.zero_points(za, zb)
-        value: Scalar = ACCUMULATOR
-        column = None if left is None else self.column_term(left, right, self.operand(column_sums))
-        if column is not None:
-            value = Apply("sub", (value, column))
-        if right is not None and row_sums is not None:
-            value = Apply("sub", (value, Apply("mul", (right, self.operand(row_sums)))))
-        return value
-
-    def column_term(self, left: Scalar | None, right: Scalar | None, sums: Scalar) -> Scalar | None:
-        """What zero points take from a column with these sums; None if the left one is 0."""
-        if right is not None:
-            sums = Apply("sub", (sums, Apply("mul", (right, Number(self.config.k)))))
-        return product_of(left, sums)
-
-    def zero_points(
-        self, za: TensorView | None, zb: TensorView | None
-    ) -> tuple[Scalar | None, Scalar | None]:
-        """The zero points of the operands as the kernel reads them; None for 0."""
-        left = self.zero_point(za, SIGN_OFFSET if self.config.signed[0] else 0)
-        return left, self.zero_point(zb, 0 if self.config.signed[1] else -SIGN_OFFSET)
-
-    def zero_point(self, zero: TensorView | None, shift: int) -> Scalar | None:
-        """A zero point plus the shift of its operand, as int32; None if it is 0."""
-        if zero is None:
-            return Number(shift) if shift else None
-        value: Scalar = Cast(DataType.INT32, self.operand(zero))
-        return Apply("add", (value, Number(shift))) if shift else value
-
-    def operand(self, tensor: TensorView) -> Local:
-        self.operands.append(tensor)
-        return Local(f"i{len(self.operands)}")

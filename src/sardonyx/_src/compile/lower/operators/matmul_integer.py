@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
+from sardonyx._src.compile.kernels.gemm.int8_row_sums import int8_row_sums_step
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue, expand_row_vector
 from sardonyx._src.compile.kernels.gemm.integer_matmul import integer_matmul_steps, sign_correction
 from sardonyx._src.compile.kernels.gemm.packed_int8 import pack_int8_constant, pack_int32_bias
 from sardonyx._src.compile.kernels.gemm.packing import make_constant
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
-from sardonyx._src.compile.lower.operators.computed_integer_product import (
+from sardonyx._src.compile.lower.registry import lowers
+from sardonyx._src.compile.partition.computed_integer_products import (
     ComputedIntegerProduct,
     match_computed_product,
 )
-from sardonyx._src.compile.lower.registry import lowers
 from sardonyx._src.compile.partition.integer_convolutions import IntegerConvolution
 from sardonyx._src.compile.partition.integer_epilogues import fuse_integer_epilogue
 from sardonyx._src.compile.partition.integer_products import (
@@ -42,7 +41,8 @@ from sardonyx._src.ir.dims import dim_product
 def match_matmul_integer(
     op: BoundNode, scope: Scope
 ) -> Region[IntegerProduct] | Region[ComputedIntegerProduct] | None:
-    return match_constant_product(op, scope) or match_computed_product(op, scope)
+    left, right = (op.input(0), op.input(2)), (op.input(1), op.input(3))
+    return match_constant_product(op, scope) or match_computed_product(op, scope, left, right)
 
 
 def match_constant_product(op: BoundNode, scope: Scope) -> Region[IntegerProduct] | None:
@@ -97,18 +97,12 @@ def epilogue_operands(
 def sum_rows(
     region: LaidOutRegion[IntegerProduct], lowering: Lowering
 ) -> tuple[TensorView | None, Sequence[Step]]:
-    """The sums of the rows of a, if the kernel needs them, as a product with a column of ones.
-
-    The tensor is broadcast along the columns of the result.
-    """
+    """The sums of the rows of a, if the kernel needs them, broadcast along the columns of the result."""
     config, a, (y,) = region.config, region.operands[0], region.results
     if not any(operand.is_row for operand in config.result.operands):
         return None, ()
-    k, dims = len(config.matrix), a.shape[:-1]
-    ones = lowering.memoize(
-        ("ones", k), lambda: pack_int8_constant(np.ones((k, 1), np.int8), lowering.target)
-    )
+    dims = a.shape[:-1]
     sums = lowering.temporary(DataType.INT32, (*dims, 1), f"{config.a.name}/sums")
-    steps = integer_matmul_steps(a, ones, sums, None, IntegerEpilogue(), a_is_signed=config.is_signed)
+    step = int8_row_sums_step(a, sums, len(config.matrix), a_is_signed=config.is_signed)
     vector = TensorView(DataType.INT32, dims, row_major_strides(dims), sums.buffer)
-    return expand_row_vector(vector, y), steps
+    return expand_row_vector(vector, y), [step]

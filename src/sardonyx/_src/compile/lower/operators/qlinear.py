@@ -1,4 +1,4 @@
-"""QLinearConv and QLinearMatMul with constant weights and quantization parameters: int32 accumulation.
+"""QLinearConv and QLinearMatMul with constant weights or scales: int32 accumulation.
 
 The epilogue multiplies by the combined scale and rounds once, in float64, as the reference kernels do.  Falls back for
 non-constant parameters, and for weights whose accumulators may overflow.
@@ -12,7 +12,13 @@ import numpy as np
 
 from sardonyx._src.compile.codegen.expressions import Cast
 from sardonyx._src.compile.kernels.elementwise.operator_call import apply
-from sardonyx._src.compile.kernels.elementwise.quantization import QUANTIZED_RANGES
+from sardonyx._src.compile.kernels.elementwise.quantization import saturate
+from sardonyx._src.compile.kernels.epilogue import OperandLayout
+from sardonyx._src.compile.kernels.gemm.integer_epilogue import Approximation
+from sardonyx._src.compile.partition.computed_integer_products import (
+    ComputedIntegerProduct,
+    match_computed_product,
+)
 from sardonyx._src.compile.partition.integer_convolutions import (
     IntegerConvolution,
     convolution_region,
@@ -25,6 +31,8 @@ from sardonyx._src.compile.partition.integer_epilogues import (
 )
 from sardonyx._src.compile.partition.integer_products import (
     INT8_TYPES,
+    MAX_BYTE,
+    MAX_INT32,
     IntegerProduct,
     fits_int32,
     is_per_column,
@@ -38,6 +46,9 @@ from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.tensors import Array
+
+MIN_FACTOR, MAX_FACTOR = 1e-30, 0.5
+MAX_TERMS = MAX_INT32 // (MAX_BYTE * MAX_BYTE)  # of a sum that is exact in int32
 
 
 @matches("QLinearConv", 10)
@@ -60,7 +71,13 @@ def match_qlinear_conv(op: BoundNode, scope: Scope) -> Region[IntegerConvolution
 
 
 @matches("QLinearMatMul", 21)
-def match_qlinear_matmul(op: BoundNode, scope: Scope) -> Region[IntegerProduct] | None:
+def match_qlinear_matmul(
+    op: BoundNode, scope: Scope
+) -> Region[IntegerProduct] | Region[ComputedIntegerProduct] | None:
+    return match_constant_qlinear_matmul(op, scope) or match_computed_qlinear_matmul(op, scope)
+
+
+def match_constant_qlinear_matmul(op: BoundNode, scope: Scope) -> Region[IntegerProduct] | None:
     inputs = constant_inputs(op, scope)
     if inputs is None:
         return None
@@ -73,6 +90,24 @@ def match_qlinear_matmul(op: BoundNode, scope: Scope) -> Region[IntegerProduct] 
     result = requantize(op, scope, product.result, columns, y_zero)
     epilogue = fuse_integer_epilogue(scope, op.output, result)
     return product_region(op, scope, replace(product, result=result), epilogue)
+
+
+def match_computed_qlinear_matmul(op: BoundNode, scope: Scope) -> Region[ComputedIntegerProduct] | None:
+    """A product with constant scalar scales, whose sums are exact in int32; guarded."""
+    scales, zero = [scope.constant(op.input(i)) for i in (1, 4, 6)], scope.constant(op.input(7))
+    known = [scale.astype(np.float64) for scale in scales if scale is not None and scale.size == 1]
+    a = op.input(0)
+    if a is None or zero is None or zero.size != 1 or len(known) < len(scales):
+        return None
+    if scope.dtype_of(op.output) not in INT8_TYPES or scope.shape(a) is None:
+        return None
+    a_scale, b_scale, y_scale = (scale.reshape(()) for scale in known)
+    with np.errstate(all="ignore"):
+        factor = np.asarray(a_scale * b_scale / y_scale)
+    left, right = (a, op.input(2)), (op.input(3), op.input(5))
+    return match_computed_product(
+        op, scope, left, right, lambda sums: requantize(op, scope, sums, factor, zero), max_terms=MAX_TERMS
+    )
 
 
 def constant_inputs(op: BoundNode, scope: Scope) -> list[Array] | None:
@@ -92,9 +127,23 @@ def constant_inputs(op: BoundNode, scope: Scope) -> list[Array] | None:
 def requantize(
     op: BoundNode, scope: Scope, sums: KernelExpression, factor: Array, zero: Array
 ) -> KernelExpression:
-    """Sums multiplied by a factor per column, and rounded to the result's type."""
-    dtype, (scale, zero_point) = scope.dtype(op.output), sums.next_operands(2)
-    rounded = apply("round", apply("mul", Cast(DataType.DOUBLE, sums.value), scale))
-    value = Cast(dtype, apply("clamp", apply("add", rounded, zero_point), *QUANTIZED_RANGES[dtype]))
-    columns = constant_operand("column", factor.astype(np.float64))
-    return sums.extend(value, columns, constant_operand("scalar", zero.reshape(()).astype(np.float64)))
+    """Sums multiplied by a factor, one or one per column, and rounded to the result's type; NaN becomes the lowest number."""
+    dtype, (scale, zero_point, rounded) = scope.dtype(op.output), sums.next_operands(3)
+    layout: OperandLayout = "column" if factor.ndim else "scalar"
+    exact = apply("mul", Cast(DataType.DOUBLE, sums.value), scale)
+    operands = [
+        constant_operand(layout, factor.astype(np.float64)),
+        constant_operand("scalar", zero.reshape(())),
+    ]
+    approximation = None
+    if is_usual_factor(factor):
+        operands.append(constant_operand(layout, factor.astype(np.float32)))
+        approximation = Approximation(exact, apply("mul", Cast(DataType.FLOAT, sums.value), rounded))
+    value = saturate(exact, Cast(DataType.DOUBLE, zero_point), dtype)
+    return replace(sums.extend(value, *operands), approximation=approximation)
+
+
+def is_usual_factor(factor: Array) -> bool:
+    """Whether products of a factor of float64 with sums are below 2^30, and float32 holds them as precisely as it does the factor."""
+    magnitude = np.abs(factor)
+    return bool(np.all((magnitude > MIN_FACTOR) & (magnitude < MAX_FACTOR)))

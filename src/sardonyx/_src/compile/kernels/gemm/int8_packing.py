@@ -1,6 +1,7 @@
 """Packs a computed right operand of an integer GEMM: panels of int8x4 words, and the sums of its columns.
 
-Loop nest: units of work (panels) -> vectors of columns -> words of four rows.  Unsigned bytes are lowered by 128.
+Loop nest: units of work (panels) -> vectors of columns -> words of four rows; of full panels, the columns are those of one
+register of bytes.  Unsigned bytes are lowered by 128.
 The last word is padded with zeros.
 """
 
@@ -16,6 +17,12 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.gemm.int8_dot import ONES, Int8DotEmitter
+from sardonyx._src.compile.kernels.gemm.int8_interleave import (
+    ROW,
+    VECTORS,
+    interleave_rows,
+    interleaves_rows,
+)
 from sardonyx._src.compile.kernels.gemm.packed_int8 import INT8_PER_WORD
 from sardonyx._src.compile.kernels.gemm.panels import Panels, choose_panel_tile
 from sardonyx._src.compile.kernels.vectors import i64, load_typed, loop_vectors, store_vector
@@ -72,18 +79,70 @@ def int8_packing_module(name: str, target: Target, vectors: int, *, is_signed: b
     with b.loop(b.first_unit, b.end_unit, name="unit") as unit:
         item, panel = b.udivmod(unit, panels)
         first = panel * width
-        for column, mask in loop_vectors(b, 0, b.min(columns - first, width)):
-            place = first + column
+        start, total_row = item * k * columns + first, b.gep(sums, item * columns + first, "i32")
+        target_panel = b.gep(packed, unit * panel_words * width, "i32")
+        count = b.min(columns - first, width)
+        if interleaves_rows(vectors, target):
+            is_full = count.eq(width)
+            with b.if_then(is_full):
+                row_packer = RowPacker(b, b.gep(source, start, "i8"), k, columns, target_panel, is_signed)
+                row_packer.pack(words, panel_words, total_row)
+            count = b.select(is_full, i64(b, 0), count)
+        for column, mask in loop_vectors(b, 0, count):
             b.store(total, b.constant(0, int32s))
-            start = b.gep(source, item * k * columns + place, "i8")
-            target_column = b.gep(packed, unit * panel_words * width + column, "i32")
-            packer = WordPacker(b, start, k, columns, mask, total, is_signed)
+            packer = WordPacker(b, b.gep(source, start + column, "i8"), k, columns, mask, total, is_signed)
+            target_column = b.gep(target_panel, column, "i32")
             with b.loop(i64(b, 0), words, name="word") as word:
                 store_vector(b, packer.pack(word), b.gep(target_column, word * width, "i32"))
             with b.loop(words, panel_words, name="last_word") as word:
                 store_vector(b, packer.pack_last(word), b.gep(target_column, word * width, "i32"))
-            store_vector(b, b.load(total), b.gep(sums, item * columns + place, "i32"), mask)
+            store_vector(b, b.load(total), b.gep(total_row, column, "i32"), mask)
     return b.build_module(name)
+
+
+@dataclass(frozen=True, slots=True)
+class RowPacker:
+    """Packs the k rows of a full panel that begins at `start`, in registers of whole rows."""
+
+    b: KernelBuilder
+    start: str
+    k: LLVMValue
+    columns: LLVMValue
+    target_panel: str
+    is_signed: bool
+
+    def pack(self, words: LLVMValue, panel_words: LLVMValue, sums: str) -> None:
+        """All words, of which the last one may have fewer rows, and the sums of columns."""
+        b, int32s = self.b, LLVMType("i32", self.b.target.lanes)
+        totals = [b.new_slot("total", int32s) for _ in range(VECTORS)]
+        for total in totals:
+            b.store(total, b.constant(0, int32s))
+        with b.loop(i64(b, 0), words, name="word") as word:
+            rows = [self.load_row(word * INT8_PER_WORD + i) for i in range(INT8_PER_WORD)]
+            self.store_words(word, rows, totals)
+        with b.loop(words, panel_words, name="last_word") as word:
+            rows = []
+            for i in range(INT8_PER_WORD):
+                row = word * INT8_PER_WORD + i
+                exists = row < self.k
+                loaded = self.load_row(b.min(row, self.k - 1))
+                rows.append(b.select(exists, loaded, b.constant(0, ROW)))
+            self.store_words(word, rows, totals)
+        for i, total in enumerate(totals):
+            store_vector(b, b.load(total), b.gep(sums, i64(b, i * int32s.lanes), "i32"))
+
+    def load_row(self, row: LLVMValue) -> LLVMValue:
+        """The bytes of a row as the microkernel reads them."""
+        number = self.b.load(StackSlot(self.b.gep(self.start, row * self.columns, "i8"), ROW))
+        return number if self.is_signed else number ^ -SIGN_BIT
+
+    def store_words(self, word: LLVMValue, rows: Sequence[LLVMValue], totals: Sequence[StackSlot]) -> None:
+        b, dot, lanes = self.b, Int8DotEmitter(self.b, self.b.target), self.b.target.lanes
+        target = b.gep(self.target_panel, word * (VECTORS * lanes), "i32")
+        for i, (words, total) in enumerate(zip(interleave_rows(b, rows), totals, strict=True)):
+            store_vector(b, words, b.gep(target, i64(b, i * lanes), "i32"))
+            ones = dot.unpack_a(b.constant(ONES, words.type))
+            b.store(total, dot.dot_accumulate(b.load(total), ones, dot.unpack_b(words)))
 
 
 @dataclass(frozen=True, slots=True)

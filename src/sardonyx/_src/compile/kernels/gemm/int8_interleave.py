@@ -1,0 +1,53 @@
+"""Four rows of 64 bytes as words of a byte of each row, in registers of 512 bits (AVX-512BW).
+
+permute the words of each row, so that interleaving within groups of 128 bits leaves columns in order;
+interleave bytes of two rows, then pairs of bytes: four vectors of 16 words
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
+from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.lanes import shuffle
+
+WORDS, VECTORS = 16, 4  # in a vector; of a row
+COLUMNS = WORDS * VECTORS
+GROUPS = 4  # of 128 bits
+ROW = LLVMType("i8", COLUMNS)
+
+
+def interleaves_rows(vectors: int, target: Target) -> bool:
+    """Whether a panel of so many vectors has the columns of a register, and the target has the instructions."""
+    return (vectors, target.lanes) == (VECTORS, WORDS) and "+avx512bw" in target.features.split(",")
+
+
+def interleave_rows(b: KernelBuilder, rows: Sequence[LLVMValue]) -> list[LLVMValue]:
+    """The words of columns 0 to 15, 16 to 31, and so on, of four rows of 64 bytes."""
+    order = [GROUPS * j + group for group in range(GROUPS) for j in range(GROUPS)]
+    permuted = []
+    for row in rows:
+        words = bitcast(b, row, LLVMType("i32", WORDS))
+        permuted.append(bitcast(b, shuffle(b, words, words, order), ROW))
+    first, second, third, fourth = permuted
+    pairs = [*interleave(b, first, second), *interleave(b, third, fourth)]
+    low, high, other_low, other_high = (bitcast(b, pair, LLVMType("i16", 2 * WORDS)) for pair in pairs)
+    joined = [*interleave(b, low, other_low), *interleave(b, high, other_high)]
+    return [bitcast(b, vector, LLVMType("i32", WORDS)) for vector in joined]
+
+
+def interleave(b: KernelBuilder, even: LLVMValue, odd: LLVMValue) -> list[LLVMValue]:
+    """The lower, and the upper halves of the groups of 128 bits of two vectors, interleaved."""
+    lanes = even.type.lanes
+    size = lanes // GROUPS
+    results = []
+    for start in (0, size // 2):
+        places = [group * size + start + i for group in range(GROUPS) for i in range(size // 2)]
+        results.append(shuffle(b, even, odd, [place + side for place in places for side in (0, lanes)]))
+    return results
+
+
+def bitcast(b: KernelBuilder, value: LLVMValue, llvm_type: LLVMType) -> LLVMValue:
+    return b.emit(llvm_type, f"bitcast {value} to {llvm_type}")

@@ -111,7 +111,7 @@ def choose_int8_tile(columns: int, words: int, rows: Known, target: Target) -> R
     sizes = range(tuning_for(target).gemm.min_amx_words, MAX_TILE_WORDS + 1)
     fitting = [size for size in sizes if words % size == 0]
     if not fitting or not favours_amx_int8(words, rows, target):
-        return choose_tile(columns, target)
+        return choose_tile(columns, target, rows)
     return make_tile(1 if columns <= target.lanes else BLOCKS, target, max(fitting))
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import cache
 
 from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.gemm.int8_dot import has_vnni
 from sardonyx._src.compile.llvm.jit import host_target
 
 HOST = "host"
@@ -24,10 +25,12 @@ def target_classes() -> dict[str, Target]:
     host = host_target()
     avx2 = narrow(host, 8, WITHOUT_AVX512)
     plain = replace(narrow(host, 4, WITHOUT_AVX), has_fma=False)
+    dots = {"avx2 with dot products": with_features(avx2, "avxvnni")} if has_vnni(host) else {}
     return {
         HOST: host,
         "avx512 without dot products": without_features(host, WITHOUT_DOTS),
         "avx2": avx2,
+        **dots,
         "plain": plain,
         "neon": replace(plain, registers=32, features="", has_fma=True),
         "scalar": replace(plain, lanes=1, features=""),
@@ -37,6 +40,12 @@ def target_classes() -> dict[str, Target]:
 def narrow(target: Target, lanes: int, missing: tuple[str, ...]) -> Target:
     """The target with 16 registers of at most `lanes` lanes, without features of these prefixes."""
     return replace(without_features(target, missing), lanes=min(lanes, target.lanes), registers=16)
+
+
+def with_features(target: Target, *names: str) -> Target:
+    """The target with features of these names, whose instructions the host has in another encoding."""
+    added = ",".join(f"+{name}" for name in names)
+    return replace(target, features=f"{without_features(target, names).features},{added}")
 
 
 def without_features(target: Target, prefixes: tuple[str, ...]) -> Target:

@@ -1,6 +1,6 @@
 """Four-way int8 dot products: adds uint8x4 . int8x4 to each lane of an int32 vector, exactly.
 
-Each i32 lane of A packs four uint8, and each of B four int8.  With AVX512-VNNI this is one `vpdpbusd`; otherwise the bytes
+Each i32 lane of A packs four uint8, and each of B four int8.  With AVX512-VNNI or AVX-VNNI this is one `vpdpbusd`; otherwise the bytes
 are extended to int16 and `pmaddwd` multiplies and adds them in pairs; otherwise they are extended to int32.
 (`pmaddubsw`, the usual choice without VNNI, saturates its int16 sums.)
 """
@@ -27,11 +27,9 @@ class Int8DotEmitter:
     def __init__(self, builder: FunctionBuilder, target: Target) -> None:
         self.builder, self.lanes = builder, target.lanes
         self.i32_vector = LLVMType("i32", target.lanes)
-        features = set(target.features.split(","))
-        wide = target.lanes == 16 or "+avx512vl" in features
-        self.has_vnni = target.lanes in (4, 8, 16) and "+avx512vnni" in features and wide
+        self.has_vnni = has_vnni(target)
         name, self.pmaddwd = PMADDWD_INTRINSICS.get(target.lanes, ("", ""))
-        self.has_pmaddwd = f"+{name}" in features
+        self.has_pmaddwd = f"+{name}" in target.features.split(",")
 
     def unpack_a(self, packed: LLVMValue) -> UnpackedInt8:
         """A vector of uint8x4 in the form that the target multiplies: as it is, as two of int16, or as four of int32."""
@@ -101,5 +99,8 @@ def has_fast_int8(target: Target) -> bool:
 
 
 def has_vnni(target: Target) -> bool:
-    """Whether a target multiplies and adds four bytes in each lane in one instruction."""
-    return Int8DotEmitter(FunctionBuilder(has_fma=False), target).has_vnni
+    """Whether a target multiplies and adds four bytes in each lane in one instruction: AVX512-VNNI, or AVX-VNNI without AVX-512."""
+    features = set(target.features.split(","))
+    if target.lanes == 16:
+        return "+avx512vnni" in features
+    return target.lanes in (4, 8) and ({"+avx512vnni", "+avx512vl"} <= features or "+avxvnni" in features)

@@ -64,6 +64,7 @@ FILES_THAT_NAME_OPERATORS = {
     "compile/partition/row_programs.py": "sums of rows are one operator, ReduceSum",
     "compile/prepare/decompose.py": "the table of decompositions, one line each",
     "compile/prepare/class_numbers.py": "rewrites one pattern, classifiers whose labels are strings",
+    "compile/prepare/execution_order.py": "recognizes one pattern, products of scales",
     "compile/prepare/dequantized_constants.py": "recognizes one pattern, dequantized weights",
     "compile/prepare/unsigned_activations.py": "rewrites one pattern, activations in int8",
     "compile/prepare/merge_convolutions.py": "rewrites one pattern, narrow convolutions of one image",

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 
 from sardonyx._src.compile.prepare.bound_node import BoundNode, is_typed
+from sardonyx._src.compile.prepare.execution_order import execution_order
 from sardonyx._src.compile.prepare.prepare import PreparedModel
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Expr, Known, dim_product, has_opaque_part, symbol
@@ -34,12 +35,12 @@ class GraphInfo:
         self.sizes, self.data_dependent_sizes = prepared.sizes, prepared.data_dependent_sizes
         self.symbols = prepared.visible_symbols(self.graph)
         self.outputs = dict.fromkeys(self.graph.outputs)
-        self.order = {node: i for i, node in enumerate(self.graph.nodes)}
         self._shapes: dict[
             Value, tuple[Known, ...] | None
         ] = {}  # the types of a prepared graph do not change
         self._bound: dict[Node, BoundNode | None] = {}
         self._dims: dict[Shape, tuple[Known, ...] | None] = {}  # of different values with equal types
+        self.order = execution_order(self.graph, self.shape)
 
     # --- shapes ------------------------------------------------------------------------------
 

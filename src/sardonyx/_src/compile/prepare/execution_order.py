@@ -1,0 +1,57 @@
+"""The order in which the nodes of a graph are partitioned: products of scales come as early as their factors allow.
+
+Exporters write the product of the scales of a dynamically quantized layer after the layer's integers, which it scales.  A kernel of
+integers applies scales in its epilogue, if these are computed before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sardonyx._src.ir.dims import Known
+from sardonyx._src.ir.graph import Graph, Node, Value
+
+ShapeOf = Callable[[Value], "tuple[Known, ...] | None"]
+
+
+def execution_order(graph: Graph, shape_of: ShapeOf) -> dict[Node, int]:
+    """The position of each node; as in the graph but for Mul nodes of scalars and vectors of known length."""
+    order: dict[Node, int] = {}
+
+    def place(node: Node) -> None:
+        """Appends a node, and the products of scales that can be computed then."""
+        pending = [node]
+        while pending:
+            node = pending.pop()
+            if node in order:
+                continue
+            order[node] = len(order)
+            users = (user for value in node.outputs for user, _ in value.uses)
+            pending += [user for user in users if user.graph is graph and can_follow(user)]
+
+    def can_follow(node: Node) -> bool:
+        return multiplies_scales(node, shape_of) and all(
+            value is None
+            or value.producer is None
+            or value.producer.graph is not graph
+            or value.producer in order
+            for value in node.inputs
+        )
+
+    for node in graph.nodes:
+        if can_follow(node):
+            place(node)
+    for node in graph.nodes:
+        place(node)
+    return order
+
+
+def multiplies_scales(node: Node, shape_of: ShapeOf) -> bool:
+    """Whether a node multiplies scalars, or vectors of known length."""
+    if node.op_type != "Mul" or node.domain:
+        return False
+    shapes = [None if value is None else shape_of(value) for value in (*node.inputs, *node.outputs)]
+    return all(
+        shape is not None and len(shape) <= 1 and all(isinstance(dim, int) for dim in shape)
+        for shape in shapes
+    )

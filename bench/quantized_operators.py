@@ -1,8 +1,8 @@
 """How fast are products of quantized matrices on one and two cores, compared with onnxruntime?
 
-Small cases have 8 rows of 64, large ones 128 rows of 768, as BERT has; weights are int8 unless a name says otherwise, and
-activations uint8.  A name lists what of zero points there is.  Both engines run in one process, in turn; a ratio is onnxruntime's
-time over ours.
+Small cases have 8 rows of 64, those of one row 768 elements, large ones 128 rows of 768, as BERT has; weights are int8 unless a name
+says otherwise, and activations uint8.  A name lists what of zero points there is.  Both engines run in one process, in turn; a ratio is
+onnxruntime's time over ours.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import math
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -39,19 +39,27 @@ Arrays = Mapping[str, Array]
 
 @dataclass(frozen=True)
 class Case:
-    """The nodes of a model, and the elements of its inputs and of its constants; outputs: with their types."""
+    """The nodes of a model, and the elements of its inputs and of its constants; outputs: with their types.
+
+    is_open: whether the dims of inputs are symbols, equal ones the same.
+    """
 
     nodes: str
     feeds: Arrays
     constants: Arrays = field(default_factory=dict)
     outputs: str = "float[] y"
+    is_open: bool = False
+
+    def dims(self, name: str) -> str:
+        """The dims of an input or constant, in the text of the model."""
+        is_open = self.is_open and name in self.feeds
+        shape = self.feeds[name].shape if name in self.feeds else self.constants[name].shape
+        return ",".join(f"n{dim}" if is_open and dim > 1 else str(dim) for dim in shape)
 
     def save(self, folder: Path) -> str:
         """Saves the model; returns its path."""
         arrays = {**self.feeds, **self.constants}
-        inputs = ", ".join(
-            f"{TYPES[x.dtype]}[{','.join(map(str, x.shape))}] {name}" for name, x in arrays.items()
-        )
+        inputs = ", ".join(f"{TYPES[x.dtype]}[{self.dims(name)}] {name}" for name, x in arrays.items())
         model = sx.from_text(
             f"{HEADER} g ({inputs.replace('[]', '')}) => ({self.outputs}) {{ {self.nodes} }}"
         )
@@ -84,7 +92,12 @@ def scales(count: int) -> Array:
 
 # --- products ---------------------------------------------------------------------------------
 
-SIZES = {"small": (1, 8, 64, 64), "large": (1, 128, 768, 768), "large, four times wider": (1, 128, 768, 3072)}
+SIZES = {
+    "small": (1, 8, 64, 64),
+    "one row": (1, 1, 768, 768),
+    "large": (1, 128, 768, 768),
+    "large, four times wider": (1, 128, 768, 3072),
+}
 
 
 def dynamic_product(batch: int, rows: int, k: int, columns: int, zero: str = "") -> Case:
@@ -189,7 +202,7 @@ def gemm(rows: int, k: int, columns: int, *, is_quantized: bool) -> Case:
 
 def digits(batch: int) -> Case:
     """Two convolutions with MaxPool and a product, all quantized, on images of 28 x 28: a network for MNIST."""
-    one = {"xs": scalar(1 / 255), "xz": scalar(0, np.uint8)}
+    image = {"xs": scalar(1 / 255), "xz": scalar(0, np.uint8)}
     layers = {
         "w1": codes(np.int8, 8, 1, 5, 5), "b1": DRAW.integers(-99, 99, 8, np.int32), "w2": codes(np.int8, 16, 8, 5, 5),
         "b2": DRAW.integers(-99, 99, 16, np.int32), "w3": codes(np.int8, 256, 10), "ws": scalar(0.01), "wz": scalar(0, np.int8),
@@ -205,7 +218,7 @@ def digits(batch: int) -> Case:
         r = Reshape(p2, dims)
         m = QLinearMatMul(r, s2, z1, w3, ws, wz, s3, z3)
         y = DequantizeLinear(m, s3, z3)"""
-    return Case(nodes, {"x": DRAW.random((batch, 1, 28, 28), np.float32)}, {**one, **layers})
+    return Case(nodes, {"x": DRAW.random((batch, 1, 28, 28), np.float32)}, {**image, **layers})
 
 
 def dynamic_digits(batch: int) -> Case:
@@ -249,6 +262,14 @@ def make_cases() -> dict[str, Case]:
         cases[f"QLinearMatMul, {size}, constant"] = qlinear_product(
             (1,), *dims[1:], np.int8, is_constant=True
         )
+        for is_open in (False, True):
+            sizes = "open" if is_open else "known"
+            product = computed_product(np.uint8, np.int8, (1,), *dims[1:])
+            cases[f"MatMulInteger u8s8, {size}, of two inputs, sizes {sizes}"] = replace(
+                product, is_open=is_open
+            )
+            product = qlinear_product((1,), *dims[1:], np.int8, is_constant=False)
+            cases[f"QLinearMatMul, {size}, of two inputs, sizes {sizes}"] = replace(product, is_open=is_open)
     for zero in ("none", "one", "per column"):
         cases[f"QAttention, small, zero points {zero}"] = attention(1, 8, 64, 4, zero)
         cases[f"QAttention, large, zero points {zero}"] = attention(1, 128, 768, 12, zero)

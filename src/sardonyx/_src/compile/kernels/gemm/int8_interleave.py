@@ -20,7 +20,7 @@ ROW = LLVMType("i8", COLUMNS)
 
 
 def interleaves_rows(vectors: int, target: Target) -> bool:
-    """Whether a panel of so many vectors has the columns of a register, and the target has the instructions."""
+    """Whether a panel of `vectors` vectors has the columns of a register, and the target has the instructions."""
     return (vectors, target.lanes) == (VECTORS, WORDS) and "+avx512bw" in target.features.split(",")
 
 

@@ -85,8 +85,8 @@ def int8_packing_module(name: str, target: Target, vectors: int, *, is_signed: b
         if interleaves_rows(vectors, target):
             is_full = count.eq(width)
             with b.if_then(is_full):
-                row_packer = RowPacker(b, b.gep(source, start, "i8"), k, columns, target_panel, is_signed)
-                row_packer.pack(words, panel_words, total_row)
+                panel_packer = PanelPacker(b, b.gep(source, start, "i8"), k, columns, target_panel, is_signed)
+                panel_packer.pack(words, panel_words, total_row)
             count = b.select(is_full, i64(b, 0), count)
         for column, mask in loop_vectors(b, 0, count):
             b.store(total, b.constant(0, int32s))
@@ -101,7 +101,7 @@ def int8_packing_module(name: str, target: Target, vectors: int, *, is_signed: b
 
 
 @dataclass(frozen=True, slots=True)
-class RowPacker:
+class PanelPacker:
     """Packs the k rows of a full panel that begins at `start`, in registers of whole rows."""
 
     b: KernelBuilder

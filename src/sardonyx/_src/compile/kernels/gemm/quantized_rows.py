@@ -155,8 +155,8 @@ def saturate_vector(
 def round_to_int32(b: KernelBuilder, x: LLVMValue) -> LLVMValue:
     """Rounds to nearest even; NaN, and floats that do not fit, become the lowest int32."""
     if x.type.element == "double":
-        halves = [shuffle(b, x, x, range(i, i + LANES // 2)) for i in (0, LANES // 2)]
-        return shuffle(b, *(round_doubles(b, half) for half in halves), range(LANES))
+        low, high = (round_doubles(b, shuffle(b, x, x, range(i, i + LANES // 2))) for i in (0, LANES // 2))
+        return shuffle(b, low, high, range(LANES))
     floats, int32s = LLVMType("float", LANES), LLVMType("i32", LANES)
     name = "@llvm.x86.avx512.mask.cvtps2dq.512"
     b.declarations[f"declare {int32s} {name}({floats}, {int32s}, i16, i32 immarg)"] = None

@@ -22,6 +22,7 @@ import operators
 import optimizing
 import precisions
 import products
+import quantized_operators
 import recurrent
 import shared_models
 import starts
@@ -69,6 +70,7 @@ SECTIONS: dict[str, tuple[ModuleType, Callable[[], str | None]]] = {
     "Recurrent layers": (recurrent, recurrent.section),
     "Operators of one node": (operators, operators.section),
     "Products of bfloat16 and int8": (precisions, precisions.section),
+    "Products of quantized matrices": (quantized_operators, quantized_operators.section),
     "Products by weights of 4 and 8 bits": (block_quantized, block_quantized.section),
     "Limits of one core": (limits, limits.section),
     "Models that others have made": (shared_models, shared_models.section),

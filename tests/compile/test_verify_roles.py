@@ -12,6 +12,7 @@ from sardonyx._src.compile.kernels.epilogue import OperandLayout
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion, LayoutItem
 from sardonyx._src.compile.layouts.verify import verify_layouts
+from sardonyx._src.compile.partition.computed_integer_products import ComputedIntegerProduct
 from sardonyx._src.compile.partition.integer_epilogues import constant_operand
 from sardonyx._src.compile.partition.integer_products import IntegerProduct
 from sardonyx._src.compile.partition.region import FusedEpilogue, Read, Region
@@ -98,6 +99,22 @@ def test_an_operand_of_an_integer_kernel_has_an_element_for_each_column() -> Non
             "o1 must have 4 elements, as a column of",
         ),
         ((zero, replace(sums, is_row=True)), "o1 is read as a column"),
+    ):
+        changed = replace(config, result=replace(config.result, operands=operands))
+        assert_invalid(stages, replace(product, config=changed), message)
+
+
+def test_an_operand_of_a_computed_product_has_its_role() -> None:
+    text = """g (uint8[M,8] a, int8[8,4] b, uint8 z) => (uint8[M,4] y)
+        <float s = {0.1}, int8 zb = {0}, uint8 zy = {0}> { y = QLinearMatMul (a, s, z, b, s, zb, s, zy) }"""
+    stages = stages_of(text, AVX512)
+    (product,) = stages.regions.regions
+    config = product.config
+    assert isinstance(config, ComputedIntegerProduct)
+    column, row, *rest = config.result.operands
+    for operands, message in (
+        ((row, column, *rest), "o0 is read as a matrix"),
+        ((column, row, constant_operand("scalar", np.zeros(2)), *rest[1:]), "o2 must have 1 elements"),
     ):
         changed = replace(config, result=replace(config.result, operands=operands))
         assert_invalid(stages, replace(product, config=changed), message)

@@ -12,6 +12,7 @@ from compile.contracts.references import EPILOGUES, EpilogueKind, add_epilogue
 from compile.contracts.trial import Trial
 from sardonyx._src.compile.codegen.expressions import Apply, Cast, Local, Number
 from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.epilogue import OperandLayout
 from sardonyx._src.compile.kernels.gemm.bf16 import has_bf16_products, pack_bf16_constant
 from sardonyx._src.compile.kernels.gemm.bf16_matmul import (
     bf16_matmul_steps,
@@ -21,7 +22,11 @@ from sardonyx._src.compile.kernels.gemm.bf16_matmul import (
 )
 from sardonyx._src.compile.kernels.gemm.int8_packing import pack_int8_tensor
 from sardonyx._src.compile.kernels.gemm.int8_row_sums import int8_row_sums_step
-from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue, expand_row_vector
+from sardonyx._src.compile.kernels.gemm.integer_epilogue import (
+    Approximation,
+    IntegerEpilogue,
+    expand_row_vector,
+)
 from sardonyx._src.compile.kernels.gemm.integer_matmul import integer_matmul_steps
 from sardonyx._src.compile.kernels.gemm.packed_int8 import (
     make_padded_temporary,
@@ -124,6 +129,46 @@ def quantized_product_axes(target: Target) -> Axes:
     return {"rows": ROWS, "columns": vector_edges(target), "k": (0, 1, 4, 9, 33), "is_bounded": (False, True)}
 
 
+def rounded_once(
+    trial: Trial, rows: int, columns: int, k: int, dtype: str, has_scale_of_columns: bool
+) -> Sequence[Step]:
+    """saturate(round(sums * scale) + zero point), in float64; float32 decides where it can, and ties are frequent."""
+    a = trial.integers(rows, k, low=0, high=255, dtype=np.uint8)
+    b = trial.integers(k, columns, low=-128, high=127, dtype=np.int8)
+    count = columns if has_scale_of_columns else 1
+    scale = trial.rng.choice([1 / 6, 0.125, 0.49999, 1e-3], count)
+    zero, info = np.array([7], dtype), np.iinfo(dtype)
+    exact = np.rint((a.astype(np.int64) @ b.astype(np.int64)) * scale) + 7
+    y = trial.result(np.clip(exact, info.min, info.max), dtype)
+    quotient = Apply("mul", (Cast(DataType.DOUBLE, Local("x")), Local("o0")))
+    approximate = Apply("mul", (Cast(DataType.FLOAT, Local("x")), Local("o2")))
+    shifted = Apply("add", (Apply("round", (quotient,)), Cast(DataType.DOUBLE, Local("o1"))))
+    kind = DataType.of(np.dtype(dtype))
+    result = Cast(kind, Apply("clamp", (shifted, Number(int(info.min)), Number(int(info.max)))))
+    layout: OperandLayout = "column" if has_scale_of_columns else "scalar"
+    epilogue = IntegerEpilogue(
+        result,
+        (layout, "scalar", layout),
+        (DataType.DOUBLE, kind, DataType.FLOAT),
+        kind,
+        has_bounded_quotient=True,
+        approximation=Approximation(quotient, approximate),
+    )
+    operands = tuple(trial.input(x) for x in (scale, zero, scale.astype(np.float32)))
+    panels = pack_int8_constant(b, trial.target)
+    return integer_matmul_steps(padded_words(trial, a), panels, y, None, epilogue, operands)
+
+
+def rounded_once_axes(target: Target) -> Axes:
+    return {
+        "rows": ROWS,
+        "columns": vector_edges(target),
+        "k": (0, 1, 4, 9, 33),
+        "dtype": ("uint8", "int8"),
+        "has_scale_of_columns": (False, True),
+    }
+
+
 def bf16_product(
     trial: Trial, rows: int, columns: int, k: int, has_bias: bool, epilogue: EpilogueKind
 ) -> Sequence[Step]:
@@ -153,5 +198,6 @@ CONTRACTS = [
     Contract(integer_product, integer_product_axes),
     Contract(row_sums, row_sums_axes),
     Contract(quantized_product, quantized_product_axes),
+    Contract(rounded_once, rounded_once_axes),
     Contract(bf16_product, bf16_product_axes, has_bf16_products),
 ]

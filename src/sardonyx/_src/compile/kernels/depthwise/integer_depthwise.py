@@ -210,8 +210,8 @@ def emit_quantized(
     load_operand: Callable[[int], LLVMValue],
 ) -> LLVMValue:
     """The epilogue of a vector of sums, whose quotient is bounded, as bytes."""
-    floats = LLVMType("float", b.target.lanes)
-    quotient = emit_epilogue(b, Epilogue(quantized.quotient), floats, total, load_operand)
+    vector = LLVMType(quantized.element, b.target.lanes)
+    quotient = emit_epilogue(b, Epilogue(quantized.quotient), vector, total, load_operand)
     zero_point = None
     if quantized.zero_point is not None:
         address = y.operands[quantized.zero_point].address

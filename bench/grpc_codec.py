@@ -29,7 +29,8 @@ from sardonyx._src.serve.grpc.messages import (
     ModelInferResponse,
 )
 from sardonyx._src.serve.grpc.tensors import decode_inputs
-from sardonyx._src.serve.grpc.wire_codec import decode, encode
+from sardonyx._src.serve.grpc.wire_decoder import decode
+from sardonyx._src.serve.grpc.wire_encoder import encode
 from sardonyx._src.serve.service.service import MAPPED_BYTES
 from serve.protobuf_messages import message_classes
 

@@ -18,7 +18,7 @@ from tritonclient.utils import InferenceServerException, np_to_triton_dtype
 
 import sardonyx as sx
 from sardonyx._src.serve.grpc import messages
-from sardonyx._src.serve.grpc.wire_codec import wire_fields
+from sardonyx._src.serve.grpc.wire_fields import wire_fields
 
 ARRAYS = {
     "BOOL": np.array([[True, False]]),

@@ -16,14 +16,14 @@ import pytest
 
 import sardonyx as sx
 from models import parse_model
-from sardonyx._src.serve.grpc import wire_codec
+from sardonyx._src.serve.grpc import wire_decoder
 from sardonyx._src.serve.grpc.messages import (
     InferInputTensor,
     ModelInferRequest,
     RepositoryIndexRequest,
 )
 from sardonyx._src.serve.grpc.server import MAX_METADATA, SERVICE
-from sardonyx._src.serve.grpc.wire_codec import encode
+from sardonyx._src.serve.grpc.wire_encoder import encode, sized
 from sardonyx._src.serve.protocol.json_slices import MAX_FIELDS
 from sardonyx._src.serve.rest.application import ACCESS_LOG, MAX_PATH, log_response
 from sardonyx._src.serve.rest.connections import MAX_PIPELINED
@@ -108,9 +108,9 @@ def infer(
     if raw is not None:
         request.raw_input_contents = [memoryview(raw)]
         return encode(request)
-    tensor = encode(request.inputs[0]) + b"\x2a" + wire_codec.sized(contents)
+    tensor = encode(request.inputs[0]) + b"\x2a" + sized(contents)
     request.inputs = []
-    return encode(request) + b"\x2a" + wire_codec.sized(tensor)
+    return encode(request) + b"\x2a" + sized(tensor)
 
 
 async def held(service: Service) -> int:
@@ -207,9 +207,9 @@ CASES: dict[str, tuple[Case, object]] = {
     "gRPC: message": (call(bytes(LIMITS["body"] + 1)), "RESOURCE_EXHAUSTED"),
     "gRPC: compressed message": (call(bytes(ENDLESS), compression=grpc.Compression.Gzip), "UNIMPLEMENTED"),
     "gRPC: message without the token": (call(bytes(LIMITS["body"]), metadata=()), "UNAUTHENTICATED"),
-    "gRPC: fields of a message": (call(b"\x3a\x00" * (wire_codec.MAX_FIELDS + 1)), "INVALID_ARGUMENT"),
+    "gRPC: fields of a message": (call(b"\x3a\x00" * (wire_decoder.MAX_FIELDS + 1)), "INVALID_ARGUMENT"),
     "gRPC: numbers in fields": (
-        call(infer("INT64", COUNT, contents=b"\x1a" + wire_codec.sized(b"\1" * COUNT))),
+        call(infer("INT64", COUNT, contents=b"\x1a" + sized(b"\1" * COUNT))),
         "RESOURCE_EXHAUSTED",
     ),
     "gRPC: strings": (call(infer("BYTES", COUNT, bytes(4 * COUNT))), "RESOURCE_EXHAUSTED"),

@@ -13,7 +13,7 @@ import pytest
 from sardonyx._src.serve.grpc import message_reader
 from sardonyx._src.serve.grpc.messages import ModelInferResponse
 from sardonyx._src.serve.grpc.server import SERVICE
-from sardonyx._src.serve.grpc.wire_codec import encode
+from sardonyx._src.serve.grpc.wire_encoder import encode
 from sardonyx._src.serve.protocol.service_limits import ServiceLimits
 from serve.repositories import write_scale
 from serve.test_grpc_server import Client, request, serve, y_of

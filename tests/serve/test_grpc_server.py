@@ -31,7 +31,8 @@ from sardonyx._src.serve.grpc.messages import (
 )
 from sardonyx._src.serve.grpc.server import SERVICE, GrpcServer
 from sardonyx._src.serve.grpc.service import GrpcInferenceService
-from sardonyx._src.serve.grpc.wire_codec import decode, encode
+from sardonyx._src.serve.grpc.wire_decoder import decode
+from sardonyx._src.serve.grpc.wire_encoder import encode
 from sardonyx._src.serve.models.repository import ModelRepository
 from sardonyx._src.serve.protocol.service_limits import ServiceLimits
 from serve.repositories import write_scale

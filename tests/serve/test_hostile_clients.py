@@ -22,7 +22,8 @@ from sardonyx._src.serve.grpc.messages import (
     RepositoryModelRequest,
 )
 from sardonyx._src.serve.grpc.server import SERVICE
-from sardonyx._src.serve.grpc.wire_codec import decode, encode
+from sardonyx._src.serve.grpc.wire_decoder import decode
+from sardonyx._src.serve.grpc.wire_encoder import encode
 from sardonyx._src.serve.service.service import Service
 from serve.repositories import write_scale
 from serve.running import HttpConnection, post, run_service, wait_until

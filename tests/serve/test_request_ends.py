@@ -15,7 +15,8 @@ import sardonyx as sx
 from models import parse_model
 from sardonyx._src.serve.grpc.messages import InferInputTensor, ModelInferRequest, ModelInferResponse
 from sardonyx._src.serve.grpc.server import SERVICE
-from sardonyx._src.serve.grpc.wire_codec import decode, encode
+from sardonyx._src.serve.grpc.wire_decoder import decode
+from sardonyx._src.serve.grpc.wire_encoder import encode
 from sardonyx._src.serve.service.service import Service
 from serve.running import HttpConnection, post, run_service, wait_until
 

@@ -17,7 +17,7 @@ from sardonyx._src.serve.grpc.calls import GrpcMethods
 from sardonyx._src.serve.grpc.link import Bytes
 from sardonyx._src.serve.grpc.message_reader import MessageReader
 from sardonyx._src.serve.grpc.messages import ModelStreamInferResponse
-from sardonyx._src.serve.grpc.wire_codec import encode
+from sardonyx._src.serve.grpc.wire_encoder import encode
 from sardonyx._src.serve.operation.tracing import RequestTracer
 from sardonyx._src.serve.protocol.authorization import Authorization
 from sardonyx._src.serve.protocol.failures import FailureKind, RequestFailure, internal_failure

@@ -30,7 +30,8 @@ from sardonyx._src.serve.grpc.messages import (
     TensorMetadataMessage,
 )
 from sardonyx._src.serve.grpc.tensors import decode_inputs
-from sardonyx._src.serve.grpc.wire_codec import MAX_FIELDS, decode, encode
+from sardonyx._src.serve.grpc.wire_decoder import MAX_FIELDS, decode
+from sardonyx._src.serve.grpc.wire_encoder import encode
 from sardonyx._src.serve.models.metadata import EXTENSIONS, PLATFORM, TensorMetadata
 from sardonyx._src.serve.models.repository import ModelRepository
 from sardonyx._src.serve.protocol.binary_data import encode_pieces

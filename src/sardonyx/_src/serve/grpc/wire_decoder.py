@@ -1,33 +1,34 @@
-"""Protobuf encoding of messages that are dataclasses whose fields state their numbers and kinds.
+"""Decoding of messages of protobuf.
 
-Decoding copies no bytes fields: they are views of the message.  Packed numbers of tensors become arrays.  Unknown fields are skipped.
+Bytes fields are not copied: they are views of the message.  Packed numbers of tensors become arrays.  Unknown fields are skipped.
 What a message may cost is bounded: the number of its fields, and the length of packed numbers that are not of tensors.
-
-Spec: protobuf encoding (wire types 0, 1, 2 and 5; packed and unpacked repeated numbers; maps are repeated entries).
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, field, fields, replace
-from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
+from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sardonyx._src.errors import InputError
 from sardonyx._src.ir.tensors import Array
+from sardonyx._src.serve.grpc.wire_fields import (
+    FIXED,
+    FIXED32,
+    FIXED64,
+    LENGTH,
+    VARINT,
+    OneofTable,
+    Scalar,
+    WireField,
+    wire_fields,
+)
 from sardonyx._src.serve.protocol.codec_threads import yield_interpreter
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-Scalar = Literal["bool", "int32", "int64", "uint32", "uint64", "float", "double", "string", "bytes"]
-OneofTable: TypeAlias = "dict[int, Scalar]"
 M = TypeVar("M")
-VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
 MAX_FIELDS = 200_000  # of one message, those of messages in it included
 PACKED_SLICE = 1 << 14  # bytes of packed numbers that become an array at once
 YIELD_FIELDS = 256
@@ -41,63 +42,6 @@ ARRAY_TYPES: dict[Scalar, str] = {
     "float": "<f4",
     "double": "<f8",
 }
-FIXED = {"float": struct.Struct("<f"), "double": struct.Struct("<d")}
-INFER_PARAMETER: OneofTable = {1: "bool", 2: "int64", 3: "string", 4: "double", 5: "uint64"}
-REPOSITORY_PARAMETER: OneofTable = {1: "bool", 2: "int64", 3: "string", 4: "bytes"}
-
-
-@dataclass(frozen=True, slots=True)
-class WireField:
-    """A field of a message.
-
-    kind: a scalar or a message class; None for a map from strings to a message that is a oneof.
-    is_array: repeated numbers as a list of arrays, one for each packed field.
-    oneof: the kinds of the fields of a map's values, by number.
-    """
-
-    number: int
-    kind: Scalar | type | None
-    is_repeated: bool = False
-    is_array: bool = False
-    oneof: OneofTable | None = None
-    name: str = ""
-
-
-def scalar(number: int, kind: Scalar) -> Any:
-    """A scalar field with the default of proto3."""
-    default: object = {"string": "", "bytes": b"", "bool": False}.get(kind, 0)
-    return field(default=default, metadata={"wire": WireField(number, kind)})
-
-
-def repeated(number: int, kind: Scalar | type) -> Any:
-    return field(default_factory=list, metadata={"wire": WireField(number, kind, is_repeated=True)})
-
-
-def numbers(number: int, kind: Scalar) -> Any:
-    """Repeated numbers of a tensor."""
-    return field(
-        default_factory=list, metadata={"wire": WireField(number, kind, is_repeated=True, is_array=True)}
-    )
-
-
-def optional(number: int, kind: type) -> Any:
-    """A field that is a message or None."""
-    return field(default=None, metadata={"wire": WireField(number, kind)})
-
-
-def mapping(number: int, oneof: OneofTable = INFER_PARAMETER) -> Any:
-    """A map from strings to values of several types, as Python objects."""
-    return field(default_factory=dict, metadata={"wire": WireField(number, None, oneof=oneof)})
-
-
-@cache
-def wire_fields(message: Hashable) -> dict[int, WireField]:
-    """The fields of a message class by number."""
-    result = {}
-    for f in fields(cast("type[DataclassInstance]", message)):
-        wire: WireField = f.metadata["wire"]
-        result[wire.number] = replace(wire, name=f.name)
-    return result
 
 
 def decode(
@@ -303,89 +247,3 @@ def join_groups(data: NDArray[np.uint8], ends: NDArray[np.intp]) -> NDArray[np.u
     shifts = (np.arange(len(data)) - np.repeat(starts, lengths)).astype(np.uint64) * np.uint64(7)
     groups = (data & 0x7F).astype(np.uint64) << shifts
     return np.bitwise_or.reduceat(groups, starts)
-
-
-def encode(message: object) -> bytes:
-    """The encoding of a message; fields with the defaults of proto3 are left out."""
-    return b"".join(encode_parts(message))
-
-
-def encode_parts(message: object) -> list[bytes | memoryview]:
-    """The encoding of a message in parts; fields of bytes may be lists of parts, which are not joined."""
-    parts: list[bytes | memoryview] = []
-    encode_message(message, parts.append)
-    return parts
-
-
-Write: TypeAlias = Callable[["bytes | memoryview"], None]
-
-
-def encode_message(message: object, write: Write) -> None:
-    for wire in wire_fields(cast(Hashable, type(message))).values():
-        value = getattr(message, wire.name)
-        if wire.oneof is not None:
-            for key, item in value.items():
-                entry = encode_oneof(wire.oneof, item)
-                write_bytes(
-                    2 + 8 * wire.number,
-                    b"".join((b"\x0a", sized(key.encode()), b"\x12", sized(entry))),
-                    write,
-                )
-        elif isinstance(wire.kind, type):
-            for inner in value if wire.is_repeated else () if value is None else (value,):
-                write_bytes(2 + 8 * wire.number, encode_parts(inner), write)
-        elif not wire.is_repeated:
-            if value:
-                encode_scalar(wire.number, cast(Scalar, wire.kind), value, write)
-        elif wire.kind in ("string", "bytes"):
-            for item in value:
-                encode_scalar(wire.number, wire.kind, item, write)
-        elif value:
-            write_bytes(2 + 8 * wire.number, b"".join(map(encode_varint, value)), write)
-
-
-def encode_oneof(oneof: OneofTable, value: object) -> bytes:
-    """A message with the one field of the oneof whose type is that of `value`."""
-    kinds: dict[type, Scalar] = {bool: "bool", int: "int64", str: "string", float: "double", bytes: "bytes"}
-    kind = kinds[type(value)]
-    if kind == "int64" and cast(int, value) >= 1 << 63:
-        kind = "uint64"
-    number = next(number for number, k in oneof.items() if k == kind)
-    parts: list[bytes | memoryview] = []
-    encode_scalar(number, kind, value, parts.append)
-    return b"".join(parts)
-
-
-def encode_scalar(number: int, kind: Scalar, value: object, write: Write) -> None:
-    if kind == "string":
-        write_bytes(2 + 8 * number, cast(str, value).encode(), write)
-    elif kind == "bytes":
-        write_bytes(2 + 8 * number, cast("bytes | list[bytes | memoryview]", value), write)
-    elif kind in FIXED:
-        write(encode_varint((FIXED32 if kind == "float" else FIXED64) + 8 * number) + FIXED[kind].pack(value))
-    else:
-        write(encode_varint(8 * number) + encode_varint(cast(int, value)))
-
-
-def write_bytes(tag: int, data: bytes | memoryview | list[bytes | memoryview], write: Write) -> None:
-    parts = data if isinstance(data, list) else [data]
-    write(encode_varint(tag) + encode_varint(sum(map(len, parts))))
-    for part in parts:
-        write(part)
-
-
-def sized(data: bytes) -> bytes:
-    return encode_varint(len(data)) + data
-
-
-def encode_varint(value: int) -> bytes:
-    """A number in base 128; a negative one as its 64 bits."""
-    if 0 <= value < 0x80:
-        return bytes((value,))
-    value &= 0xFFFF_FFFF_FFFF_FFFF
-    result = bytearray()
-    while value >= 0x80:
-        result.append(value & 0x7F | 0x80)
-        value >>= 7
-    result.append(value)
-    return bytes(result)

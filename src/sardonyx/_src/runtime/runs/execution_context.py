@@ -318,7 +318,9 @@ class ExecutionContext:
         """Makes a feed visible to kernels, or to fallback ops if no kernel reads it."""
         tensor = self.native.program.inputs.get(value)
         if tensor is not None and isinstance(fed, np.ndarray):
-            self.memory.patch_pointer(tensor.buffer, np.require(fed, requirements=("C", "ALIGNED")))
+            is_usable = fed.flags.c_contiguous and fed.flags.aligned  # `np.require` takes longer to find out
+            array = fed if is_usable else np.require(fed, requirements=("C", "ALIGNED"))
+            self.memory.patch_pointer(tensor.buffer, array)
         else:
             frame.values[value] = as_run_value(fed)
 

@@ -53,6 +53,16 @@ def test_channels_last_producers_and_operands_of_consumers() -> None:
     assert_agrees(model, (2, 3, 20, 40))
 
 
+@pytest.mark.parametrize("before", ["", "h = Conv(x, w2)", "h = Transpose <perm = [0, 1, 3, 2]> (x)"])
+def test_pointwise_convolutions_to_one_channel(before: str) -> None:
+    """Of images whose pixels, whose channels, and of which neither are contiguous."""
+    model = model_of(f"""
+        g (float[N,16,H,W] x, float[16,16,1,1] w2, float[1,16,1,1] w, float[1] w3) => (float[N,M,P,Q] y) {{
+          {before} c = Conv ({"h" if before else "x"}, w, w3) y = Relu(c) }}
+    """)
+    assert_agrees(model, (1, 16, 20, 33), (2, 16, 1, 1), (3, 16, 5, 7))
+
+
 @pytest.mark.parametrize(
     ("dims", "attributes", "weights"),
     [

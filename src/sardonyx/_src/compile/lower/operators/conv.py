@@ -26,10 +26,12 @@ from sardonyx._src.compile.kernels.conv.packed_weights import (
     packs_lines,
 )
 from sardonyx._src.compile.kernels.conv.pixel_lanes import pixel_lanes_step
+from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.kernels.depthwise import depthwise
 from sardonyx._src.compile.kernels.depthwise.pointwise_depthwise import pointwise_depthwise_step
 from sardonyx._src.compile.kernels.gemm.bf16 import BF16_PER_WORD
-from sardonyx._src.compile.kernels.tuning import ConvTuning
+from sardonyx._src.compile.kernels.gemm.few_columns import FewColumns, few_columns_step, is_few_columns
+from sardonyx._src.compile.kernels.tuning import ConvTuning, GemmTuning
 from sardonyx._src.compile.kernels.winograd.convolution import winograd_steps
 from sardonyx._src.compile.kernels.winograd.cost_model import choose_transforms
 from sardonyx._src.compile.kernels.winograd.tiles import TileTransforms
@@ -51,7 +53,7 @@ from sardonyx._src.compile.partition.rounded_products import rounds_convolution
 from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.compile.partition.window_geometry import as_image
 from sardonyx._src.compile.prepare.bound_node import BoundNode
-from sardonyx._src.compile.program.layout import ANY, CHANNELS_LAST, DENSE, ChannelsLast, UnitStride
+from sardonyx._src.compile.program.layout import ANY, CHANNELS_LAST, DENSE, ChannelsLast, Layout, UnitStride
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import TensorView, channels_last_permutation
 from sardonyx._src.ir.dims import Known
@@ -82,9 +84,9 @@ def match_conv(op: BoundNode, scope: Scope) -> Region[object] | None:
         return match_computed_conv(op, scope)
     if not scope.is_native(conv.x):
         return None
-    if has_pixels_in_lanes(conv) and not rounds_convolution(scope, conv):
-        read = Read(conv.x, UnitStride(-1, DENSE))
-        return fused_region("PixelLanesConv", op.node, conv, (read,), fuse_without_operands(scope, op.output))
+    if (layout := layout_of_few_channels(conv)) is not None and not rounds_convolution(scope, conv):
+        epilogue = fuse_without_operands(scope, op.output)
+        return fused_region("PixelLanesConv", op.node, conv, (Read(conv.x, layout),), epilogue)
     epilogue, read = fuse_epilogue(scope, op.output, channels_last=True), Read(conv.x, CHANNELS_LAST)
     if rounds_convolution(scope, conv):
         weights = pack_bf16_weights(conv.weights, conv.bias, float_window(conv), scope.target)
@@ -96,6 +98,20 @@ def match_conv(op: BoundNode, scope: Scope) -> Region[object] | None:
         read = Read(conv.x, ANY)
     kind = {ConvWeights: "Conv", DepthwiseConv: "DepthwiseConv", WinogradConv: "WinogradConv"}[type(config)]
     return fused_region(kind, op.node, config, (read,), epilogue, CHANNELS_LAST)
+
+
+def layout_of_few_channels(conv: FloatConvolution) -> Layout | None:
+    """The layout of the image for a kernel of few output channels; None for other convolutions.
+
+    A pointwise one to a single channel is a product by a column, for which any layout will do.
+    """
+    if (
+        conv.is_pointwise
+        and len(conv.weights) == 1
+        and conv.weights.shape[1] >= GemmTuning.min_terms_per_column
+    ):
+        return ANY
+    return UnitStride(-1, DENSE) if has_pixels_in_lanes(conv) else None
 
 
 def has_pixels_in_lanes(conv: FloatConvolution) -> bool:
@@ -190,9 +206,18 @@ def lower_conv(region: LaidOutRegion[ConvWeights], lowering: Lowering) -> Step:
 
 
 @lowers("PixelLanesConv")
-def lower_pixel_lanes_conv(region: LaidOutRegion[FloatConvolution], lowering: Lowering) -> Step:
-    x, y, conv = as_planes(region.operands[0]), as_planes(region.results[0]), region.config
-    return pixel_lanes_step(x, conv.weights, conv.bias, y, conv.geometry, region.epilogue)
+def lower_pixel_lanes_conv(region: LaidOutRegion[FloatConvolution], lowering: Lowering) -> Sequence[Step]:
+    x, y, conv, epilogue = as_planes(region.operands[0]), region.results[0], region.config, region.epilogue
+    if conv.is_pointwise:
+        rows, columns = x.permute((0, 2, 3, 1)), FewColumns(conv.weights.reshape(1, -1).T, conv.bias)
+        pixels = y.reshape((*rows.shape[:3], 1))
+        if is_few_columns(rows, columns.matrix, pixels, epilogue, ()):
+            return (few_columns_step(rows, columns, pixels, epilogue),)
+    copies = []
+    if x.strides[3] != 1:
+        dense = lowering.temporary(x.dtype, x.shape, f"{region.name}.planes")
+        x, copies = dense, [copy_step(x, dense)]
+    return *copies, pixel_lanes_step(x, conv.weights, conv.bias, as_planes(y), conv.geometry, epilogue)
 
 
 def as_planes(tensor: TensorView) -> TensorView:

@@ -11,7 +11,7 @@ import pytest
 from compile import guarded
 from sardonyx._src.compile.codegen.expressions import Apply, Local, Number, Scalar, Select
 from sardonyx._src.compile.kernels.elementwise.elementwise import elementwise_step
-from sardonyx._src.compile.kernels.elementwise.iteration_space import broadcast_space
+from sardonyx._src.compile.kernels.loops.elementwise_space import broadcast_space
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides

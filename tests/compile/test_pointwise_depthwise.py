@@ -20,7 +20,7 @@ from sardonyx._src.compile.kernels.depthwise.pointwise_depthwise import (
     rows_per_group,
 )
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.tuning import PointwiseDepthwiseTuning
+from sardonyx._src.compile.kernels.tuning.tuning import PointwiseDepthwiseTuning
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides

@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from sardonyx._src.compile.kernels.tuning import (
+from sardonyx._src.compile.kernels.tuning.tuning import (
     TUNINGS,
     AttentionTuning,
     GemmTuning,

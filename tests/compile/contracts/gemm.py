@@ -21,7 +21,7 @@ from sardonyx._src.compile.kernels.gemm.matmul import matmul_steps
 from sardonyx._src.compile.kernels.gemm.packing import make_constant, make_lazy_panels, pack_bias
 from sardonyx._src.compile.kernels.gemm.panels import Panels, choose_panel_tile, pack_constant, pack_tensor
 from sardonyx._src.compile.kernels.gemm.transposed_left import exchanged_product, with_dense_rows
-from sardonyx._src.compile.kernels.tuning import GemmTuning
+from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import transpose_matrix
 

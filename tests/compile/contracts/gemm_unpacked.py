@@ -11,10 +11,10 @@ from compile.contracts.references import EPILOGUES, EpilogueKind, add_epilogue
 from compile.contracts.trial import Gap, Trial
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.gemm.axes import exchange_dims
 from sardonyx._src.compile.kernels.gemm.unpacked_products import MatrixProduct, unpacked_product
 from sardonyx._src.compile.kernels.gemm.vector_matrix import is_vector_product
-from sardonyx._src.compile.kernels.tuning import GemmTuning
+from sardonyx._src.compile.kernels.loops.axes import exchange_dims
+from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.tensors import Array

@@ -15,6 +15,7 @@ from sardonyx._src.compile.kernels.epilogue import RESULT, Epilogue
 from sardonyx._src.compile.kernels.gemm.matmul import matmul_steps
 from sardonyx._src.compile.kernels.gemm.packing import make_constant, pack_bias
 from sardonyx._src.compile.kernels.gemm.panels import pack_constant, pack_tensor
+from sardonyx._src.compile.kernels.loops.rows import full_vector_type
 from sardonyx._src.compile.kernels.recurrent.packed_weights import (
     pack_weights,
     pack_weights_steps,
@@ -22,7 +23,6 @@ from sardonyx._src.compile.kernels.recurrent.packed_weights import (
 )
 from sardonyx._src.compile.kernels.recurrent.projection import projection_step
 from sardonyx._src.compile.kernels.recurrent.variant import GATE_COUNTS, PHASES
-from sardonyx._src.compile.kernels.reductions.rows import full_vector_type
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.partition.recurrent_layer import RecurrenceConfig
 from sardonyx._src.compile.program.step import Step

@@ -10,7 +10,7 @@ from sardonyx._src.compile.kernels.block_quantized.blocks import (
     view_as_codes,
 )
 from sardonyx._src.compile.kernels.elementwise.quantization import integer_attribute
-from sardonyx._src.compile.kernels.tuning import BlockQuantizedTuning
+from sardonyx._src.compile.kernels.tuning.tuning import BlockQuantizedTuning
 from sardonyx._src.compile.partition.scope import Scope
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.graph import Node, Value

@@ -12,7 +12,7 @@ import numpy as np
 
 from sardonyx._src.compile.executor import status
 from sardonyx._src.compile.executor.pool_layout import RECORD_SLOTS
-from sardonyx._src.compile.kernels import peak
+from sardonyx._src.compile.kernels.tuning import peak
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.llvm.loaded_kernels import kernel_address
 from sardonyx._src.compile.program.program import Action

@@ -23,8 +23,8 @@ from sardonyx._src.compile.kernels.attention.scores import SCALED_SCORES, scores
 from sardonyx._src.compile.kernels.attention.split_kv import FLOAT_BYTES, reduce_splits_step
 from sardonyx._src.compile.kernels.attention.variant import AttentionVariant
 from sardonyx._src.compile.kernels.attention.work_partitioning import AttentionPartition, partition_heads
-from sardonyx._src.compile.kernels.gemm.axes import broadcast_stride
-from sardonyx._src.compile.kernels.tuning import AttentionTuning
+from sardonyx._src.compile.kernels.loops.axes import broadcast_stride
+from sardonyx._src.compile.kernels.tuning.tuning import AttentionTuning
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, dense_bytes, row_major_strides
 from sardonyx._src.dtypes import DataType

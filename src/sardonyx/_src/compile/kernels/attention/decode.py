@@ -53,9 +53,8 @@ from sardonyx._src.compile.kernels.attention.parameters import (
     AttentionKernel,
     aligned_size,
 )
-from sardonyx._src.compile.kernels.lanes import reduce_to_all_lanes
-from sardonyx._src.compile.kernels.tuning import AttentionTuning
-from sardonyx._src.compile.kernels.vectors import (
+from sardonyx._src.compile.kernels.loops.lanes import reduce_to_all_lanes
+from sardonyx._src.compile.kernels.loops.vectors import (
     first_lanes,
     i64,
     load_vector,
@@ -65,6 +64,7 @@ from sardonyx._src.compile.kernels.vectors import (
     vector_type,
     zeros,
 )
+from sardonyx._src.compile.kernels.tuning.tuning import AttentionTuning
 
 
 def emit_decode_unit(kernel: AttentionKernel, first_head: AttentionHead, indices: UnitIndices) -> None:

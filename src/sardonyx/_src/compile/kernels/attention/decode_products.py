@@ -25,9 +25,8 @@ from sardonyx._src.compile.kernels.attention.decode_unit import (
 from sardonyx._src.compile.kernels.attention.heads import row_pointer
 from sardonyx._src.compile.kernels.attention.parameters import AttentionKernel
 from sardonyx._src.compile.kernels.gemm.accumulators import CACHE_LINE_FLOATS
-from sardonyx._src.compile.kernels.lanes import shuffle, sum_each
-from sardonyx._src.compile.kernels.tuning import tuning_for
-from sardonyx._src.compile.kernels.vectors import (
+from sardonyx._src.compile.kernels.loops.lanes import shuffle, sum_each
+from sardonyx._src.compile.kernels.loops.vectors import (
     i64,
     load_splat,
     load_vector,
@@ -38,6 +37,7 @@ from sardonyx._src.compile.kernels.vectors import (
     vector_type,
     zeros,
 )
+from sardonyx._src.compile.kernels.tuning.tuning import tuning_for
 
 # --- scores = q * k' -------------------------------------------------------------------------
 

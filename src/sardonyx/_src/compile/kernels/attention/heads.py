@@ -9,7 +9,7 @@ from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.kernels.attention.online_softmax import first_lane, negative_infinity
 from sardonyx._src.compile.kernels.attention.parameters import AttentionKernel
-from sardonyx._src.compile.kernels.vectors import i64, load_splat, load_vector
+from sardonyx._src.compile.kernels.loops.vectors import i64, load_splat, load_vector
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,7 @@ from sardonyx._src.compile.codegen.builder import LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters, float32_bits
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.tuning import AttentionTuning
-from sardonyx._src.compile.kernels.vectors import (
+from sardonyx._src.compile.kernels.loops.vectors import (
     i64,
     load_splat,
     load_vector,
@@ -31,6 +30,7 @@ from sardonyx._src.compile.kernels.vectors import (
     vector_type,
     zeros,
 )
+from sardonyx._src.compile.kernels.tuning.tuning import AttentionTuning
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import ceil_div

@@ -18,8 +18,8 @@ from sardonyx._src.compile.codegen.math.exponential import (
     split_rounded,
 )
 from sardonyx._src.compile.codegen.math.function import VectorFunction
-from sardonyx._src.compile.kernels.lanes import swap_lanes
-from sardonyx._src.compile.kernels.vectors import vector_type
+from sardonyx._src.compile.kernels.loops.lanes import swap_lanes
+from sardonyx._src.compile.kernels.loops.vectors import vector_type
 
 MIN_EXPONENT = -87.3  # its exponential is slightly above 2^-126, the smallest normal float
 

@@ -10,8 +10,8 @@ from sardonyx._src.compile.codegen.blocks import I64
 from sardonyx._src.compile.codegen.builder import LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.gemm.accumulators import CACHE_LINE_FLOATS
-from sardonyx._src.compile.kernels.tuning import tuning_for
-from sardonyx._src.compile.kernels.vectors import i64, prefetch
+from sardonyx._src.compile.kernels.loops.vectors import i64, prefetch
+from sardonyx._src.compile.kernels.tuning.tuning import tuning_for
 
 
 class PrefetchStream:

@@ -35,9 +35,8 @@ from sardonyx._src.compile.kernels.attention.query_panel import (
     query_row_pointer,
     scratch_cell,
 )
-from sardonyx._src.compile.kernels.lanes import transpose
-from sardonyx._src.compile.kernels.tuning import AttentionTuning
-from sardonyx._src.compile.kernels.vectors import (
+from sardonyx._src.compile.kernels.loops.lanes import transpose
+from sardonyx._src.compile.kernels.loops.vectors import (
     i64,
     load_vector,
     loop_blocks,
@@ -45,6 +44,7 @@ from sardonyx._src.compile.kernels.vectors import (
     store_vector,
     zeros,
 )
+from sardonyx._src.compile.kernels.tuning.tuning import AttentionTuning
 
 
 def emit_panel(kernel: AttentionKernel, panel: QueryPanel) -> None:

@@ -26,9 +26,8 @@ from sardonyx._src.compile.kernels.attention.query_panel import (
     query_row_pointer,
     scratch_cell,
 )
-from sardonyx._src.compile.kernels.lanes import transpose
-from sardonyx._src.compile.kernels.tuning import AttentionTuning
-from sardonyx._src.compile.kernels.vectors import (
+from sardonyx._src.compile.kernels.loops.lanes import transpose
+from sardonyx._src.compile.kernels.loops.vectors import (
     i64,
     load_vector,
     loop_masked_vectors,
@@ -36,6 +35,7 @@ from sardonyx._src.compile.kernels.vectors import (
     vector_type,
     zeros,
 )
+from sardonyx._src.compile.kernels.tuning.tuning import AttentionTuning
 
 
 def add_mask(kernel: AttentionKernel, panel: QueryPanel, key: LLVMValue, count: LLVMValue) -> None:

@@ -14,10 +14,9 @@ from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.data_movement.iteration_space import IterationSpace, row_space
-from sardonyx._src.compile.kernels.data_movement.strided_loops import load_dims, loop_rows, unit_row_range
-from sardonyx._src.compile.kernels.lanes import shuffle
-from sardonyx._src.compile.kernels.reductions.rows import (
+from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace, row_space
+from sardonyx._src.compile.kernels.loops.lanes import shuffle
+from sardonyx._src.compile.kernels.loops.rows import (
     load_element,
     load_vector,
     loop_single_vectors,
@@ -26,6 +25,7 @@ from sardonyx._src.compile.kernels.reductions.rows import (
     rows_per_unit,
     store_vector,
 )
+from sardonyx._src.compile.kernels.loops.strided_loops import load_dims, loop_rows, unit_row_range
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 

@@ -36,8 +36,8 @@ from sardonyx._src.compile.kernels.attention.parameters import (
 )
 from sardonyx._src.compile.kernels.attention.variant import AttentionVariant
 from sardonyx._src.compile.kernels.gemm.dot_products import dot_rows
-from sardonyx._src.compile.kernels.lanes import reduce_to_all_lanes
-from sardonyx._src.compile.kernels.vectors import (
+from sardonyx._src.compile.kernels.loops.lanes import reduce_to_all_lanes
+from sardonyx._src.compile.kernels.loops.vectors import (
     first_lanes,
     load_vector,
     loop_masked_vectors,

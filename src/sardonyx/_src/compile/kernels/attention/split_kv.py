@@ -26,7 +26,7 @@ from sardonyx._src.compile.kernels.attention.parameters import (
     PARTIAL_HEADER_FLOATS,
     name_strides,
 )
-from sardonyx._src.compile.kernels.vectors import (
+from sardonyx._src.compile.kernels.loops.vectors import (
     i64,
     load_vector,
     loop_masked_vectors,

@@ -22,8 +22,8 @@ from sardonyx._src.compile.kernels.gemm.loop_nest import PanelRows
 from sardonyx._src.compile.kernels.gemm.microkernel import clamp_row, dispatch_tile
 from sardonyx._src.compile.kernels.gemm.output import TileStore
 from sardonyx._src.compile.kernels.gemm.row_blocks import loop_row_blocks
-from sardonyx._src.compile.kernels.tuning import GemmTuning
-from sardonyx._src.compile.kernels.vectors import i64
+from sardonyx._src.compile.kernels.loops.vectors import i64
+from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
 
 
 def emit_few_int8_rows(

@@ -30,8 +30,8 @@ from sardonyx._src.compile.kernels.block_quantized.int8_rows import (
 )
 from sardonyx._src.compile.kernels.gemm.accumulators import Microkernel
 from sardonyx._src.compile.kernels.gemm.int8_dot import Int8DotEmitter
-from sardonyx._src.compile.kernels.memory import load_at, store_at
-from sardonyx._src.compile.kernels.vectors import i64
+from sardonyx._src.compile.kernels.loops.memory import load_at, store_at
+from sardonyx._src.compile.kernels.loops.vectors import i64
 
 I32 = LLVMType("i32")
 

@@ -39,8 +39,8 @@ from sardonyx._src.compile.kernels.gemm.output import (
 )
 from sardonyx._src.compile.kernels.gemm.register_tile import make_tile
 from sardonyx._src.compile.kernels.gemm.row_blocks import loop_row_blocks, rows_per_unit
-from sardonyx._src.compile.kernels.tuning import BlockQuantizedTuning, GemmTuning, tuning_for
-from sardonyx._src.compile.kernels.vectors import i64
+from sardonyx._src.compile.kernels.loops.vectors import i64
+from sardonyx._src.compile.kernels.tuning.tuning import BlockQuantizedTuning, GemmTuning, tuning_for
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Known, ceil_div, dim_product

@@ -24,8 +24,8 @@ from sardonyx._src.compile.kernels.block_quantized.dequantize import (
     load_words,
 )
 from sardonyx._src.compile.kernels.gemm.accumulators import Microkernel
-from sardonyx._src.compile.kernels.memory import store_at
-from sardonyx._src.compile.kernels.vectors import i64, urem, vector_type, zeros
+from sardonyx._src.compile.kernels.loops.memory import store_at
+from sardonyx._src.compile.kernels.loops.vectors import i64, urem, vector_type, zeros
 
 UseCodes = Callable[[LLVMValue, Sequence[LLVMValue]], None]
 

@@ -19,7 +19,7 @@ from sardonyx._src.compile.kernels.epilogue import (
     load_operands,
     operand_offset,
 )
-from sardonyx._src.compile.kernels.vectors import load_splat, load_vector, store_vector, vector_type
+from sardonyx._src.compile.kernels.loops.vectors import load_splat, load_vector, store_vector, vector_type
 from sardonyx._src.compile.program.step import KernelArgument
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Known

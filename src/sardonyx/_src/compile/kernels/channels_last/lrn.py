@@ -24,8 +24,7 @@ from sardonyx._src.compile.kernels.epilogue import (
     epilogue_arguments,
     epilogue_parameters,
 )
-from sardonyx._src.compile.kernels.tuning import ChannelsLastTuning
-from sardonyx._src.compile.kernels.vectors import (
+from sardonyx._src.compile.kernels.loops.vectors import (
     i64,
     load_vector,
     loop_vectors,
@@ -33,6 +32,7 @@ from sardonyx._src.compile.kernels.vectors import (
     vector_type,
     zeros,
 )
+from sardonyx._src.compile.kernels.tuning.tuning import ChannelsLastTuning
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import ceil_div, dim_min

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.kernels.channels_last.images import pixel_stride
-from sardonyx._src.compile.kernels.tuning import ChannelsLastTuning
+from sardonyx._src.compile.kernels.tuning.tuning import ChannelsLastTuning
 from sardonyx._src.compile.program.step import KernelArgument
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Known

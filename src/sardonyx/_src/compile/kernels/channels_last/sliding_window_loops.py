@@ -30,8 +30,8 @@ from sardonyx._src.compile.codegen.builder import LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.channels_last.sliding_window import WINDOW_SIZES, WindowTile
 from sardonyx._src.compile.kernels.gemm.accumulators import CACHE_LINE_FLOATS
-from sardonyx._src.compile.kernels.tuning import tuning_for
-from sardonyx._src.compile.kernels.vectors import first_lanes, i64, sdiv
+from sardonyx._src.compile.kernels.loops.vectors import first_lanes, i64, sdiv
+from sardonyx._src.compile.kernels.tuning.tuning import tuning_for
 
 LoadInput: TypeAlias = Callable[[str, "LLVMValue | None"], LLVMValue]  # of an address and a mask
 

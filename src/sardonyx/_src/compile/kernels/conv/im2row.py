@@ -32,8 +32,8 @@ from sardonyx._src.compile.kernels.conv.loop_nest import Convolution, emit_convo
 from sardonyx._src.compile.kernels.conv.variant import ConvVariant
 from sardonyx._src.compile.kernels.conv.window_origins import WINDOW_SIZES
 from sardonyx._src.compile.kernels.gemm.accumulators import F32
-from sardonyx._src.compile.kernels.lanes import shuffle
-from sardonyx._src.compile.kernels.vectors import first_lanes, load_typed, loop_vectors, store_vector
+from sardonyx._src.compile.kernels.loops.lanes import shuffle
+from sardonyx._src.compile.kernels.loops.vectors import first_lanes, load_typed, loop_vectors, store_vector
 
 # pixel_channels counts the image's channels, `channel_stride` apart; a group of rows is `band_lines` output lines of an
 # image; the buffer is [band_height, band_width, pixel_channels]; dilation_x must be 1.

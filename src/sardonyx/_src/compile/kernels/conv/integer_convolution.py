@@ -62,7 +62,7 @@ from sardonyx._src.compile.kernels.gemm.register_tile import (
     favours_amx_int8,
     padded_row_words,
 )
-from sardonyx._src.compile.kernels.vectors import first_lanes, load_typed, loop_vectors, store_vector
+from sardonyx._src.compile.kernels.loops.vectors import first_lanes, load_typed, loop_vectors, store_vector
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Known

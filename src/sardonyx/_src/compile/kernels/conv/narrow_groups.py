@@ -20,7 +20,7 @@ from sardonyx._src.compile.kernels.conv.variant import ConvVariant
 from sardonyx._src.compile.kernels.conv.window_origins import WINDOW_SIZES
 from sardonyx._src.compile.kernels.gemm.accumulators import Microkernel, Prefetch, vector_slot
 from sardonyx._src.compile.kernels.gemm.row_blocks import RowBlock
-from sardonyx._src.compile.kernels.lanes import shuffle
+from sardonyx._src.compile.kernels.loops.lanes import shuffle
 
 
 def narrow_groups(channels: int) -> ConvVariant:

@@ -37,7 +37,7 @@ from sardonyx._src.compile.kernels.gemm.bf16 import (
 )
 from sardonyx._src.compile.kernels.gemm.microkernel import clamp_row
 from sardonyx._src.compile.kernels.gemm.row_blocks import RowBlock
-from sardonyx._src.compile.kernels.vectors import first_lanes, load_vector, loop_vectors, store_vector
+from sardonyx._src.compile.kernels.loops.vectors import first_lanes, load_vector, loop_vectors, store_vector
 
 # pixel_terms: terms of a pixel; pixel_words, line_words: words of a pixel and of a line of a window.  packed_stride: words
 # between rows in scratch.

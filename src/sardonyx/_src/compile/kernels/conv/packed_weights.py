@@ -13,7 +13,7 @@ import numpy as np
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.gemm.packing import make_constant, make_lazy_panels, pack_bias
 from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile, choose_tile
-from sardonyx._src.compile.kernels.tuning import ConvTuning
+from sardonyx._src.compile.kernels.tuning.tuning import ConvTuning
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Known
 from sardonyx._src.ir.tensors import Array

@@ -27,8 +27,7 @@ from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
 from sardonyx._src.compile.kernels.epilogue import Epilogue, emit_epilogue
 from sardonyx._src.compile.kernels.gemm.packing import make_constant
-from sardonyx._src.compile.kernels.tuning import ConvTuning, tuning_for
-from sardonyx._src.compile.kernels.vectors import (
+from sardonyx._src.compile.kernels.loops.vectors import (
     first_lanes,
     i64,
     load_splat,
@@ -37,6 +36,7 @@ from sardonyx._src.compile.kernels.vectors import (
     vector_type,
     zeros,
 )
+from sardonyx._src.compile.kernels.tuning.tuning import ConvTuning, tuning_for
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.tensors import Array

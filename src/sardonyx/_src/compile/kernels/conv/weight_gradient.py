@@ -44,9 +44,8 @@ from sardonyx._src.compile.kernels.gemm.microkernel import clamp_row, dispatch_r
 from sardonyx._src.compile.kernels.gemm.panels import Panels, pack_tensor
 from sardonyx._src.compile.kernels.gemm.register_tile import choose_tile, make_tile
 from sardonyx._src.compile.kernels.gemm.row_blocks import RowBlock, loop_row_blocks
-from sardonyx._src.compile.kernels.lanes import transpose
-from sardonyx._src.compile.kernels.tuning import GemmTuning, WeightGradientTuning
-from sardonyx._src.compile.kernels.vectors import (
+from sardonyx._src.compile.kernels.loops.lanes import transpose
+from sardonyx._src.compile.kernels.loops.vectors import (
     first_lanes,
     i64,
     load_vector,
@@ -57,6 +56,7 @@ from sardonyx._src.compile.kernels.vectors import (
     urem,
     zeros,
 )
+from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning, WeightGradientTuning
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import dim_max

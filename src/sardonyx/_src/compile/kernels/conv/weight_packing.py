@@ -19,8 +19,8 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.data_movement.indexed_copy import record_error
-from sardonyx._src.compile.kernels.lanes import reduce_to_scalar, transpose
-from sardonyx._src.compile.kernels.vectors import (
+from sardonyx._src.compile.kernels.loops.lanes import reduce_to_scalar, transpose
+from sardonyx._src.compile.kernels.loops.vectors import (
     first_lanes,
     i64,
     load_vector,

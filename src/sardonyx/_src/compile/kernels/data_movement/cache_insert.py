@@ -14,15 +14,15 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.data_movement.indexed_copy import record_error
-from sardonyx._src.compile.kernels.data_movement.iteration_space import (
+from sardonyx._src.compile.kernels.data_movement.memcpy import byte_pointer, emit_memcpy
+from sardonyx._src.compile.kernels.loops.iteration_space import (
     IterationSpace,
     coalesce,
     drop_unit_dims,
     split_row,
 )
-from sardonyx._src.compile.kernels.data_movement.memcpy import byte_pointer, emit_memcpy
-from sardonyx._src.compile.kernels.data_movement.strided_loops import load_dims, loop_rows, unit_row_range
-from sardonyx._src.compile.kernels.tuning import DataMovementTuning
+from sardonyx._src.compile.kernels.loops.strided_loops import load_dims, loop_rows, unit_row_range
+from sardonyx._src.compile.kernels.tuning.tuning import DataMovementTuning
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView, element_bytes
 from sardonyx._src.ir.dims import ceil_div, dim_max

@@ -6,9 +6,9 @@ contiguous rows, one repeated element, blocks transposed in registers, and singl
 
 from __future__ import annotations
 
-from sardonyx._src.compile.kernels.data_movement.iteration_space import IterationSpace, row_space, simplify
 from sardonyx._src.compile.kernels.data_movement.row_copy import row_copy_step
 from sardonyx._src.compile.kernels.data_movement.transpose_blocks import transpose_step
+from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace, row_space, simplify
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import TensorView, element_bytes
 

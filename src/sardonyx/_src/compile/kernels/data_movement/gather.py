@@ -20,16 +20,16 @@ from sardonyx._src.compile.kernels.data_movement.indexed_copy import (
     IndexedSide,
     indexed_copy_kernel,
 )
-from sardonyx._src.compile.kernels.data_movement.iteration_space import (
+from sardonyx._src.compile.kernels.data_movement.scatter_reduction import ScatterReduction
+from sardonyx._src.compile.kernels.loops.iteration_space import (
     IterationSpace,
     coalesce,
     drop_unit_dims,
     simplify,
     split_row,
 )
-from sardonyx._src.compile.kernels.data_movement.scatter_reduction import ScatterReduction
 from sardonyx._src.compile.kernels.reductions.reducers import NUMERIC_ELEMENTS
-from sardonyx._src.compile.kernels.tuning import DataMovementTuning
+from sardonyx._src.compile.kernels.tuning.tuning import DataMovementTuning
 from sardonyx._src.compile.program.step import KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView, element_bytes
 from sardonyx._src.dtypes import DataType

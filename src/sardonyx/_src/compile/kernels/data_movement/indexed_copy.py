@@ -26,13 +26,13 @@ from sardonyx._src.compile.kernels.data_movement.memcpy import (
     emit_memcpy,
 )
 from sardonyx._src.compile.kernels.data_movement.scatter_reduction import ScatterReduction, reduce_row
-from sardonyx._src.compile.kernels.data_movement.strided_loops import (
+from sardonyx._src.compile.kernels.loops.strided_loops import (
     load_dims,
     loop_rows,
     loop_units,
     unit_row_range,
 )
-from sardonyx._src.compile.kernels.tuning import DataMovementTuning
+from sardonyx._src.compile.kernels.tuning.tuning import DataMovementTuning
 from sardonyx._src.compile.program.step import Kernel
 
 IndexedSide = Literal["x", "y"]  # the operand that is indexed: x in gathers, y in scatters

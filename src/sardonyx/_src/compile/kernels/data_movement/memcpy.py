@@ -10,7 +10,7 @@ from __future__ import annotations
 from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import Element, LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.kernels.tuning import tuning_for
+from sardonyx._src.compile.kernels.tuning.tuning import tuning_for
 
 INTEGERS_BY_WIDTH: dict[int, Element] = {1: "i8", 2: "i16", 4: "i32", 8: "i64"}  # by bytes
 

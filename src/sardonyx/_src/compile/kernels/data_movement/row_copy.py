@@ -13,7 +13,6 @@ from sardonyx._src.compile.codegen.builder import LLVMType
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.data_movement.iteration_space import IterationSpace
 from sardonyx._src.compile.kernels.data_movement.memcpy import (
     INTEGERS_BY_WIDTH,
     byte_pointer,
@@ -21,8 +20,9 @@ from sardonyx._src.compile.kernels.data_movement.memcpy import (
     emit_fill,
     emit_memcpy,
 )
-from sardonyx._src.compile.kernels.data_movement.strided_loops import load_dims, loop_rows, loop_units
-from sardonyx._src.compile.kernels.tuning import DataMovementTuning
+from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace
+from sardonyx._src.compile.kernels.loops.strided_loops import load_dims, loop_rows, loop_units
+from sardonyx._src.compile.kernels.tuning.tuning import DataMovementTuning
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max

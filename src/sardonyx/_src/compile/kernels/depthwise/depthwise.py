@@ -51,7 +51,7 @@ from sardonyx._src.compile.kernels.epilogue import (
     epilogue_arguments,
     epilogue_parameters,
 )
-from sardonyx._src.compile.kernels.vectors import load_vector, store_vector, vector_type
+from sardonyx._src.compile.kernels.loops.vectors import load_vector, store_vector, vector_type
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.tensors import Array

@@ -47,7 +47,7 @@ from sardonyx._src.compile.kernels.gemm.quantized_rows import (
     match_quantized_result,
     saturate_vector,
 )
-from sardonyx._src.compile.kernels.vectors import load_if
+from sardonyx._src.compile.kernels.loops.vectors import load_if
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.dtypes import DataType

@@ -40,8 +40,8 @@ from sardonyx._src.compile.kernels.depthwise.pointwise_ring import (
     ring_row,
 )
 from sardonyx._src.compile.kernels.epilogue import Epilogue, epilogue_arguments, epilogue_parameters
-from sardonyx._src.compile.kernels.tuning import GemmTuning, PointwiseDepthwiseTuning
-from sardonyx._src.compile.kernels.vectors import i64
+from sardonyx._src.compile.kernels.loops.vectors import i64
+from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning, PointwiseDepthwiseTuning
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max, dim_min

@@ -30,7 +30,7 @@ from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.accumulators import FLOAT32_ARITHMETIC, make_microkernel
 from sardonyx._src.compile.kernels.gemm.output import OutputMatrix
 from sardonyx._src.compile.kernels.gemm.register_tile import make_tile
-from sardonyx._src.compile.kernels.vectors import i64
+from sardonyx._src.compile.kernels.loops.vectors import i64
 
 POINTWISE_PARAMETERS = Parameters(
     "pointwise_weights", "pointwise_bias", "input_channels", "panels", "ring_rows"

@@ -24,8 +24,7 @@ from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.channels_last.images import pixel_stride
 from sardonyx._src.compile.kernels.channels_last.sliding_window_loops import tap_range
 from sardonyx._src.compile.kernels.conv.packed_weights import ConvWindow
-from sardonyx._src.compile.kernels.tuning import ChannelsLastTuning
-from sardonyx._src.compile.kernels.vectors import (
+from sardonyx._src.compile.kernels.loops.vectors import (
     first_lanes,
     i64,
     load_vector,
@@ -33,6 +32,7 @@ from sardonyx._src.compile.kernels.vectors import (
     vector_type,
     zeros,
 )
+from sardonyx._src.compile.kernels.tuning.tuning import ChannelsLastTuning
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import ceil_div

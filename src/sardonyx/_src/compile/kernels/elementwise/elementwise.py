@@ -7,14 +7,14 @@ from functools import partial
 
 from sardonyx._src.compile.codegen.element_types import STORED_ELEMENTS
 from sardonyx._src.compile.codegen.expressions import Apply, Scalar, topological_order
-from sardonyx._src.compile.kernels.elementwise.iteration_space import ElementwiseSpace, broadcast_space
 from sardonyx._src.compile.kernels.elementwise.loop_nest import CHEAP_OPERATIONS, elementwise_module
 from sardonyx._src.compile.kernels.elementwise.variant import (
     ElementwiseOperand,
     ElementwiseVariant,
     elementwise_parameters,
 )
-from sardonyx._src.compile.kernels.tuning import ElementwiseTuning
+from sardonyx._src.compile.kernels.loops.elementwise_space import ElementwiseSpace, broadcast_space
+from sardonyx._src.compile.kernels.tuning.tuning import ElementwiseTuning
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import ceil_div, dim_max, dim_product

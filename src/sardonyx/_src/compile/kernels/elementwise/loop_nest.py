@@ -27,7 +27,7 @@ from sardonyx._src.compile.kernels.elementwise.row_segment import (
     make_segment,
 )
 from sardonyx._src.compile.kernels.elementwise.variant import ElementwiseVariant, elementwise_parameters
-from sardonyx._src.compile.kernels.tuning import ElementwiseTuning, tuning_for
+from sardonyx._src.compile.kernels.tuning.tuning import ElementwiseTuning, tuning_for
 from sardonyx._src.compile.program.tensor import element_bytes
 
 # Operations of few instructions; the others are calls of vector functions.

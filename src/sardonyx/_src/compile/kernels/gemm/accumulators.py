@@ -23,8 +23,8 @@ from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.amx_tiles import AmxTiles, new_amx_tiles, release_tiles
 from sardonyx._src.compile.kernels.gemm.quantized_rows import match_quantized_result
 from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile
-from sardonyx._src.compile.kernels.tuning import GemmTuning, tuning_for
-from sardonyx._src.compile.kernels.vectors import prefetch as prefetch_l1
+from sardonyx._src.compile.kernels.loops.vectors import prefetch as prefetch_l1
+from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning, tuning_for
 
 F32 = LLVMType("float")
 CACHE_LINE_FLOATS = 16

@@ -27,7 +27,7 @@ from sardonyx._src.compile.kernels.gemm.register_tile import (
     choose_tile,
     padded_row_words,
 )
-from sardonyx._src.compile.kernels.vectors import first_lanes, load_vector, store_vector
+from sardonyx._src.compile.kernels.loops.vectors import first_lanes, load_vector, store_vector
 from sardonyx._src.compile.program.lazy_constants import LazyConstant
 from sardonyx._src.ir.tensors import Array
 

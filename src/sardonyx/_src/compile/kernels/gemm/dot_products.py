@@ -8,9 +8,15 @@ from __future__ import annotations
 
 from sardonyx._src.compile.codegen.builder import LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.kernels.lanes import sum_each
-from sardonyx._src.compile.kernels.tuning import tuning_for
-from sardonyx._src.compile.kernels.vectors import load_vector, loop_vectors, prefetch, vector_type, zeros
+from sardonyx._src.compile.kernels.loops.lanes import sum_each
+from sardonyx._src.compile.kernels.loops.vectors import (
+    load_vector,
+    loop_vectors,
+    prefetch,
+    vector_type,
+    zeros,
+)
+from sardonyx._src.compile.kernels.tuning.tuning import tuning_for
 
 
 def dot_rows(b: KernelBuilder, a: str, rows: list[str], count: LLVMValue) -> LLVMValue:

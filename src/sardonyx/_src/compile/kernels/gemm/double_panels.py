@@ -8,8 +8,8 @@ from __future__ import annotations
 from sardonyx._src.compile.codegen.blocks import StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.kernels.lanes import transpose
-from sardonyx._src.compile.kernels.vectors import first_lanes, i64, load_typed
+from sardonyx._src.compile.kernels.loops.lanes import transpose
+from sardonyx._src.compile.kernels.loops.vectors import first_lanes, i64, load_typed
 
 DOUBLE = LLVMType("double")
 

@@ -24,7 +24,6 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.epilogue import Epilogue, emit_epilogue
-from sardonyx._src.compile.kernels.gemm.axes import batch_axis, broadcast_axes, coalesce_axes, exchange_dims
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
 from sardonyx._src.compile.kernels.gemm.output import (
     OutputMatrix,
@@ -33,9 +32,16 @@ from sardonyx._src.compile.kernels.gemm.output import (
     output_parameters,
 )
 from sardonyx._src.compile.kernels.gemm.packing import make_constant
-from sardonyx._src.compile.kernels.lanes import exchange_lanes, shuffle
-from sardonyx._src.compile.kernels.tuning import GemmTuning
-from sardonyx._src.compile.kernels.vectors import first_lanes, i64, load_typed, loop_vectors, store_vector
+from sardonyx._src.compile.kernels.loops.axes import batch_axis, broadcast_axes, coalesce_axes, exchange_dims
+from sardonyx._src.compile.kernels.loops.lanes import exchange_lanes, shuffle
+from sardonyx._src.compile.kernels.loops.vectors import (
+    first_lanes,
+    i64,
+    load_typed,
+    loop_vectors,
+    store_vector,
+)
+from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType

@@ -38,7 +38,7 @@ from sardonyx._src.compile.kernels.gemm.output import (
 )
 from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile, make_tile
 from sardonyx._src.compile.kernels.gemm.row_blocks import divide_evenly, loop_row_blocks
-from sardonyx._src.compile.kernels.tuning import GemmTuning, tuning_for
+from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning, tuning_for
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.dtypes import DataType

@@ -33,7 +33,7 @@ from sardonyx._src.compile.kernels.gemm.panels import Panels
 from sardonyx._src.compile.kernels.gemm.promoted_panels import scratch_bytes
 from sardonyx._src.compile.kernels.gemm.register_tile import make_tile
 from sardonyx._src.compile.kernels.gemm.row_blocks import divide_evenly
-from sardonyx._src.compile.kernels.tuning import GemmTuning
+from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView, element_bytes
 from sardonyx._src.ir.dims import Known

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.lanes import shuffle
+from sardonyx._src.compile.kernels.loops.lanes import shuffle
 
 WORDS, VECTORS = 16, 4  # in a vector; of a row
 COLUMNS = WORDS * VECTORS

@@ -25,7 +25,7 @@ from sardonyx._src.compile.kernels.gemm.int8_interleave import (
 )
 from sardonyx._src.compile.kernels.gemm.packed_int8 import INT8_PER_WORD
 from sardonyx._src.compile.kernels.gemm.panels import Panels, choose_panel_tile
-from sardonyx._src.compile.kernels.vectors import i64, load_typed, loop_vectors, store_vector
+from sardonyx._src.compile.kernels.loops.vectors import i64, load_typed, loop_vectors, store_vector
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView, dense_temporary
 from sardonyx._src.dtypes import DataType

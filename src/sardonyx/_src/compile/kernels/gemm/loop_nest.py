@@ -64,7 +64,7 @@ from sardonyx._src.compile.kernels.gemm.row_blocks import (
     loop_chunks,
     loop_row_blocks,
 )
-from sardonyx._src.compile.kernels.tuning import GemmTuning
+from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
 
 MATMUL_SIZES = (
     "rows", "columns", "k", "panels", "group_rows", "groups", "k_block", "inner", "a_row", "a_step",

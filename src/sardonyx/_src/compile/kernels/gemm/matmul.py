@@ -13,7 +13,12 @@ from functools import partial
 from sardonyx._src.compile.codegen.element_types import HALF_TYPES, LLVM_ELEMENTS
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.accumulators import FLOAT32_ARITHMETIC
-from sardonyx._src.compile.kernels.gemm.axes import (
+from sardonyx._src.compile.kernels.gemm.loop_nest import matmul_module, matmul_parameters, matrix_names
+from sardonyx._src.compile.kernels.gemm.low_rank import LOW_RANK, LowRankUpdate
+from sardonyx._src.compile.kernels.gemm.panels import Panels
+from sardonyx._src.compile.kernels.gemm.promoted_panels import scratch_bytes
+from sardonyx._src.compile.kernels.gemm.row_blocks import rows_per_unit
+from sardonyx._src.compile.kernels.loops.axes import (
     Axis,
     broadcast_axes,
     broadcast_stride,
@@ -22,12 +27,7 @@ from sardonyx._src.compile.kernels.gemm.axes import (
     shift_view,
     split_leading_axes,
 )
-from sardonyx._src.compile.kernels.gemm.loop_nest import matmul_module, matmul_parameters, matrix_names
-from sardonyx._src.compile.kernels.gemm.low_rank import LOW_RANK, LowRankUpdate
-from sardonyx._src.compile.kernels.gemm.panels import Panels
-from sardonyx._src.compile.kernels.gemm.promoted_panels import scratch_bytes
-from sardonyx._src.compile.kernels.gemm.row_blocks import rows_per_unit
-from sardonyx._src.compile.kernels.tuning import GemmTuning
+from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, RowGroups, Step
 from sardonyx._src.compile.program.tensor import TensorView, element_bytes
 from sardonyx._src.dtypes import DataType

@@ -11,7 +11,7 @@ import numpy as np
 
 from sardonyx._src.compile.kernels.gemm.packing_kernel import PACKING_KERNEL, copy_into_panels, is_compact
 from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile
-from sardonyx._src.compile.kernels.tuning import GemmTuning
+from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
 from sardonyx._src.compile.llvm.loaded_kernels import compile_kernel_async
 from sardonyx._src.compile.program.lazy_constants import FLOAT32, LazyConstant
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides

@@ -21,9 +21,15 @@ from sardonyx._src.compile.codegen.builder import LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.lanes import transpose
-from sardonyx._src.compile.kernels.tuning import GemmTuning, tuning_for
-from sardonyx._src.compile.kernels.vectors import load_vector, loop_vectors, prefetch, store_vector, urem
+from sardonyx._src.compile.kernels.loops.lanes import transpose
+from sardonyx._src.compile.kernels.loops.vectors import (
+    load_vector,
+    loop_vectors,
+    prefetch,
+    store_vector,
+    urem,
+)
+from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning, tuning_for
 from sardonyx._src.compile.llvm.loaded_kernels import kernel_address
 from sardonyx._src.compile.program.step import Kernel
 from sardonyx._src.io.memory_release import release_pages

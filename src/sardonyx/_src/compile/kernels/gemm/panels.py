@@ -18,19 +18,19 @@ from sardonyx._src.compile.codegen.blocks import I64
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.gemm.axes import (
+from sardonyx._src.compile.kernels.gemm.packing import make_constant, make_lazy_panels
+from sardonyx._src.compile.kernels.gemm.packing_kernel import PanelCopy, copy_panel
+from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile, choose_tile, make_tile
+from sardonyx._src.compile.kernels.loops.axes import (
     broadcast_axes,
     coalesce_axes,
     pad_to_pair,
     shift_view,
     split_leading_axes,
 )
-from sardonyx._src.compile.kernels.gemm.packing import make_constant, make_lazy_panels
-from sardonyx._src.compile.kernels.gemm.packing_kernel import PanelCopy, copy_panel
-from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile, choose_tile, make_tile
-from sardonyx._src.compile.kernels.lanes import transpose
-from sardonyx._src.compile.kernels.tuning import tuning_for
-from sardonyx._src.compile.kernels.vectors import load_vector, loop_masked_vectors, store_vector, urem
+from sardonyx._src.compile.kernels.loops.lanes import transpose
+from sardonyx._src.compile.kernels.loops.vectors import load_vector, loop_masked_vectors, store_vector, urem
+from sardonyx._src.compile.kernels.tuning.tuning import tuning_for
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
 from sardonyx._src.ir.dims import Known, ceil_div, dim_product

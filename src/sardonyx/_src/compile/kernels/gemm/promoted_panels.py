@@ -9,8 +9,8 @@ from __future__ import annotations
 from sardonyx._src.compile.codegen.blocks import I64
 from sardonyx._src.compile.codegen.builder import LLVMValue
 from sardonyx._src.compile.kernels.gemm.accumulators import Microkernel, load_panel_vector
-from sardonyx._src.compile.kernels.memory import store_at
-from sardonyx._src.compile.kernels.tuning import GemmTuning
+from sardonyx._src.compile.kernels.loops.memory import store_at
+from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
 
 MAX_DIRECT_TILES = 2  # register tiles of rows that convert a panel themselves
 

@@ -19,7 +19,7 @@ from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.elementwise.quantization import QUANTIZED_RANGES
 from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
-from sardonyx._src.compile.kernels.lanes import shuffle
+from sardonyx._src.compile.kernels.loops.lanes import shuffle
 from sardonyx._src.dtypes import DataType
 
 LANES = 16  # of int32 in a vector

@@ -14,7 +14,7 @@ from sardonyx._src.compile.codegen.blocks import I64
 from sardonyx._src.compile.codegen.builder import LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.gemm.accumulators import Microkernel
-from sardonyx._src.compile.kernels.tuning import GemmTuning
+from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
 from sardonyx._src.ir.dims import Known
 
 MIN_BALANCE_GAIN = 0.02  # of the time of one thread

@@ -21,7 +21,6 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.epilogue import Epilogue, emit_epilogue, operand_offset
-from sardonyx._src.compile.kernels.gemm.axes import batch_axis
 from sardonyx._src.compile.kernels.gemm.output import (
     OutputMatrix,
     load_output_matrix,
@@ -29,8 +28,8 @@ from sardonyx._src.compile.kernels.gemm.output import (
     output_parameters,
 )
 from sardonyx._src.compile.kernels.gemm.row_blocks import divide_evenly
-from sardonyx._src.compile.kernels.tuning import GemmTuning
-from sardonyx._src.compile.kernels.vectors import (
+from sardonyx._src.compile.kernels.loops.axes import batch_axis
+from sardonyx._src.compile.kernels.loops.vectors import (
     i64,
     load_splat,
     load_vector,
@@ -39,6 +38,7 @@ from sardonyx._src.compile.kernels.vectors import (
     vector_type,
     zeros,
 )
+from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.dtypes import DataType

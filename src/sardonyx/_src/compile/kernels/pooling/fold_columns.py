@@ -14,8 +14,8 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.channels_last.sliding_window import SlidingWindow
-from sardonyx._src.compile.kernels.memory import load_at, store_at
-from sardonyx._src.compile.kernels.vectors import i64, load_typed, loop_vectors, sdiv, store_vector
+from sardonyx._src.compile.kernels.loops.memory import load_at, store_at
+from sardonyx._src.compile.kernels.loops.vectors import i64, load_typed, loop_vectors, sdiv, store_vector
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
 

@@ -19,10 +19,10 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.channels_last.sliding_window_loops import tap_range
-from sardonyx._src.compile.kernels.memory import load_lanes
+from sardonyx._src.compile.kernels.loops.memory import load_lanes
+from sardonyx._src.compile.kernels.loops.rows import lane_numbers
+from sardonyx._src.compile.kernels.loops.vectors import i64, store_vector
 from sardonyx._src.compile.kernels.pooling.pooling import PoolingAlgorithm
-from sardonyx._src.compile.kernels.reductions.rows import lane_numbers
-from sardonyx._src.compile.kernels.vectors import i64, store_vector
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.dtypes import DataType

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
+from sardonyx._src.compile.kernels.loops.rows import load_vector, store_vector
 from sardonyx._src.compile.kernels.recurrent.activations import emit_activation
 from sardonyx._src.compile.kernels.recurrent.fractions import Fraction
 from sardonyx._src.compile.kernels.recurrent.variant import CellKind, RecurrenceVariant
-from sardonyx._src.compile.kernels.reductions.rows import load_vector, store_vector
 
 
 @dataclass(frozen=True, slots=True)

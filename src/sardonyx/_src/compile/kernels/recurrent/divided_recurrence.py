@@ -22,11 +22,11 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
+from sardonyx._src.compile.kernels.loops.rows import full_vector_type
 from sardonyx._src.compile.kernels.recurrent.operands import RecurrentOperands
 from sardonyx._src.compile.kernels.recurrent.time_step import TimeStepTensors, time_step
 from sardonyx._src.compile.kernels.recurrent.variant import RecurrenceVariant
-from sardonyx._src.compile.kernels.reductions.rows import full_vector_type
-from sardonyx._src.compile.kernels.tuning import RecurrenceTuning
+from sardonyx._src.compile.kernels.tuning.tuning import RecurrenceTuning
 from sardonyx._src.compile.program.step import Jump, Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView, dense_temporary, element_bytes
 from sardonyx._src.compile.program.views import slice_axis

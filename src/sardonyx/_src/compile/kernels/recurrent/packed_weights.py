@@ -16,9 +16,9 @@ from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
+from sardonyx._src.compile.kernels.loops.rows import load_element, load_vector, store_vector
 from sardonyx._src.compile.kernels.reductions.reducers import new_slots
-from sardonyx._src.compile.kernels.reductions.rows import load_element, load_vector, store_vector
-from sardonyx._src.compile.kernels.tuning import RecurrenceTuning
+from sardonyx._src.compile.kernels.tuning.tuning import RecurrenceTuning
 from sardonyx._src.compile.program.lazy_constants import aligned_empty
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import TensorView, row_major_strides

@@ -10,14 +10,14 @@ from sardonyx._src.compile.codegen.builder import Element
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.recurrent.packed_weights import Factors, PackedProduct, strided_rows
-from sardonyx._src.compile.kernels.reductions.rows import (
+from sardonyx._src.compile.kernels.loops.rows import (
     full_vector_type,
     load_vector,
     loop_single_vectors,
     store_vector,
 )
-from sardonyx._src.compile.kernels.tuning import RecurrenceTuning
+from sardonyx._src.compile.kernels.recurrent.packed_weights import Factors, PackedProduct, strided_rows
+from sardonyx._src.compile.kernels.tuning.tuning import RecurrenceTuning
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import ceil_div

@@ -24,17 +24,17 @@ from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.element_types import resize_integer
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.recurrent.cells import CELLS, CellVector, emit_reset
-from sardonyx._src.compile.kernels.recurrent.operands import RecurrentOperands, recurrence_arguments
-from sardonyx._src.compile.kernels.recurrent.packed_weights import Factors, PackedProduct, strided_rows
-from sardonyx._src.compile.kernels.recurrent.variant import RecurrenceVariant
-from sardonyx._src.compile.kernels.reductions.rows import (
+from sardonyx._src.compile.kernels.loops.rows import (
     full_vector_type,
     load_vector,
     loop_single_vectors,
     store_vector,
 )
-from sardonyx._src.compile.kernels.tuning import RecurrenceTuning
+from sardonyx._src.compile.kernels.recurrent.cells import CELLS, CellVector, emit_reset
+from sardonyx._src.compile.kernels.recurrent.operands import RecurrentOperands, recurrence_arguments
+from sardonyx._src.compile.kernels.recurrent.packed_weights import Factors, PackedProduct, strided_rows
+from sardonyx._src.compile.kernels.recurrent.variant import RecurrenceVariant
+from sardonyx._src.compile.kernels.tuning.tuning import RecurrenceTuning
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import element_bytes
 from sardonyx._src.ir.dims import ceil_div, dim_max

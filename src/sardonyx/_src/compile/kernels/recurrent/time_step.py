@@ -15,6 +15,7 @@ from sardonyx._src.compile.codegen.builder import LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.loops.rows import load_vector, loop_single_vectors, store_vector
 from sardonyx._src.compile.kernels.recurrent.cells import CELLS, CellVector, emit_reset
 from sardonyx._src.compile.kernels.recurrent.operands import RecurrentOperands, recurrence_arguments
 from sardonyx._src.compile.kernels.recurrent.packed_weights import Factors, PackedProduct, strided_rows
@@ -26,8 +27,7 @@ from sardonyx._src.compile.kernels.recurrent.recurrence import (
     loop_active,
 )
 from sardonyx._src.compile.kernels.recurrent.variant import RecurrenceVariant
-from sardonyx._src.compile.kernels.reductions.rows import load_vector, loop_single_vectors, store_vector
-from sardonyx._src.compile.kernels.tuning import RecurrenceTuning
+from sardonyx._src.compile.kernels.tuning.tuning import RecurrenceTuning
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView, dense_temporary, element_bytes
 from sardonyx._src.compile.program.views import slice_axis

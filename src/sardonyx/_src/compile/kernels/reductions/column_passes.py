@@ -16,18 +16,18 @@ from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.data_movement.iteration_space import IterationSpace, row_space, simplify
-from sardonyx._src.compile.kernels.data_movement.strided_loops import load_dims, loop_rows, loop_units
-from sardonyx._src.compile.kernels.reductions.reducers import accumulate, load_state, new_accumulators
-from sardonyx._src.compile.kernels.reductions.row_kernel import RowKernel
-from sardonyx._src.compile.kernels.reductions.row_passes import Emit, Get, RowReduction
-from sardonyx._src.compile.kernels.reductions.rows import (
+from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace, row_space, simplify
+from sardonyx._src.compile.kernels.loops.rows import (
     find_columns,
     load_vector,
     loop_vector_blocks,
     store_vector,
 )
-from sardonyx._src.compile.kernels.tuning import ReductionTuning
+from sardonyx._src.compile.kernels.loops.strided_loops import load_dims, loop_rows, loop_units
+from sardonyx._src.compile.kernels.reductions.reducers import accumulate, load_state, new_accumulators
+from sardonyx._src.compile.kernels.reductions.row_kernel import RowKernel
+from sardonyx._src.compile.kernels.reductions.row_passes import Emit, Get, RowReduction
+from sardonyx._src.compile.kernels.tuning.tuning import ReductionTuning
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import ceil_div

@@ -17,9 +17,9 @@ from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.memory import load_at, store_at
-from sardonyx._src.compile.kernels.tuning import ReductionTuning
-from sardonyx._src.compile.kernels.vectors import i64
+from sardonyx._src.compile.kernels.loops.memory import load_at, store_at
+from sardonyx._src.compile.kernels.loops.vectors import i64
+from sardonyx._src.compile.kernels.tuning.tuning import ReductionTuning
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import ceil_div

@@ -14,12 +14,9 @@ from sardonyx._src.compile.codegen.builder import LLVMType
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters, float32_bits
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.data_movement.iteration_space import IterationSpace
-from sardonyx._src.compile.kernels.data_movement.strided_loops import load_dims, loop_rows, unit_row_range
 from sardonyx._src.compile.kernels.epilogue import NO_EPILOGUE, Epilogue
-from sardonyx._src.compile.kernels.reductions.layer_norm import is_dense_space, norm_stages
-from sardonyx._src.compile.kernels.reductions.row_passes import Row, apply_epilogue, reduce_row
-from sardonyx._src.compile.kernels.reductions.rows import (
+from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace
+from sardonyx._src.compile.kernels.loops.rows import (
     load_element,
     load_vector,
     loop_vector_blocks,
@@ -27,7 +24,10 @@ from sardonyx._src.compile.kernels.reductions.rows import (
     row_arguments,
     store_vector,
 )
-from sardonyx._src.compile.kernels.tuning import ReductionTuning
+from sardonyx._src.compile.kernels.loops.strided_loops import load_dims, loop_rows, unit_row_range
+from sardonyx._src.compile.kernels.reductions.layer_norm import is_dense_space, norm_stages
+from sardonyx._src.compile.kernels.reductions.row_passes import Row, apply_epilogue, reduce_row
+from sardonyx._src.compile.kernels.tuning.tuning import ReductionTuning
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Known, dim_product, exact_div

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import float32_bits
-from sardonyx._src.compile.kernels.data_movement.iteration_space import (
+from sardonyx._src.compile.kernels.epilogue import Epilogue
+from sardonyx._src.compile.kernels.loops.iteration_space import (
     IterationSpace,
     coalesce,
     drop_unit_dims,
 )
-from sardonyx._src.compile.kernels.epilogue import Epilogue
 from sardonyx._src.compile.kernels.reductions.row_kernel import RowKernel, row_kernel_step
 from sardonyx._src.compile.kernels.reductions.row_passes import Emit, Get, RowReduction, Stages
 from sardonyx._src.compile.program.step import Step

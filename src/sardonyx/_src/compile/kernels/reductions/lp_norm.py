@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sardonyx._src.compile.codegen.builder import LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.kernels.data_movement.iteration_space import IterationSpace
+from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace
 from sardonyx._src.compile.kernels.reductions.reducers import MAX_OF_NUMBERS
 from sardonyx._src.compile.kernels.reductions.row_kernel import RowKernel, row_kernel_step
 from sardonyx._src.compile.kernels.reductions.row_passes import Get, RowReduction

@@ -12,6 +12,7 @@ from sardonyx._src.compile.codegen.emit_expressions import emit_max, emit_min
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
+from sardonyx._src.compile.kernels.loops.rows import load_vector, loop_vectors
 from sardonyx._src.compile.kernels.reductions.reducers import (
     Reducer,
     accumulate,
@@ -19,8 +20,7 @@ from sardonyx._src.compile.kernels.reductions.reducers import (
     new_accumulators,
     reduce_accumulators,
 )
-from sardonyx._src.compile.kernels.reductions.rows import load_vector, loop_vectors
-from sardonyx._src.compile.kernels.tuning import ReductionTuning
+from sardonyx._src.compile.kernels.tuning.tuning import ReductionTuning
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView
 from sardonyx._src.dtypes import DataType

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from sardonyx._src.compile.kernels.data_movement.iteration_space import IterationSpace, row_space, simplify
 from sardonyx._src.compile.kernels.epilogue import NO_EPILOGUE, Epilogue
-from sardonyx._src.compile.kernels.memory import GATHERED_BITS
+from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace, row_space, simplify
+from sardonyx._src.compile.kernels.loops.memory import GATHERED_BITS
+from sardonyx._src.compile.kernels.loops.rows import find_columns, num_units, rows_per_unit
 from sardonyx._src.compile.kernels.reductions.arg_reducer import ArgReduction
 from sardonyx._src.compile.kernels.reductions.reduce_codegen import (
     REDUCE_COLUMNS_PARAMETERS,
@@ -26,8 +27,7 @@ from sardonyx._src.compile.kernels.reductions.reducers import (
     ReduceOp,
     find_reducer,
 )
-from sardonyx._src.compile.kernels.reductions.rows import find_columns, num_units, rows_per_unit
-from sardonyx._src.compile.kernels.tuning import ReductionTuning
+from sardonyx._src.compile.kernels.tuning.tuning import ReductionTuning
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView, element_bytes
 from sardonyx._src.dtypes import DataType

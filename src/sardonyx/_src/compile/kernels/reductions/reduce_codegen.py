@@ -18,15 +18,24 @@ from sardonyx._src.compile.codegen.builder import Element, LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.data_movement.strided_loops import (
+from sardonyx._src.compile.kernels.epilogue import Epilogue
+from sardonyx._src.compile.kernels.loops.memory import load_lanes
+from sardonyx._src.compile.kernels.loops.rows import (
+    full_vector_type,
+    lane_indices,
+    lane_numbers,
+    load_vector,
+    loop_vector_blocks,
+    loop_vectors,
+    store_vector,
+)
+from sardonyx._src.compile.kernels.loops.strided_loops import (
     LoopDims,
     load_dims,
     loop_rows,
     loop_units,
     unit_row_range,
 )
-from sardonyx._src.compile.kernels.epilogue import Epilogue
-from sardonyx._src.compile.kernels.memory import load_lanes
 from sardonyx._src.compile.kernels.reductions.reducers import (
     MAX_OF_NUMBERS,
     SUM,
@@ -39,16 +48,7 @@ from sardonyx._src.compile.kernels.reductions.reducers import (
     reduce_lanes,
     store_state,
 )
-from sardonyx._src.compile.kernels.reductions.rows import (
-    full_vector_type,
-    lane_indices,
-    lane_numbers,
-    load_vector,
-    loop_vector_blocks,
-    loop_vectors,
-    store_vector,
-)
-from sardonyx._src.compile.kernels.tuning import ReductionTuning, tuning_for
+from sardonyx._src.compile.kernels.tuning.tuning import ReductionTuning, tuning_for
 
 # count: elements of a result.  n, step, rows: elements of a row, their stride, and rows of a result.  dims: of the results
 # (strides of x, of y), then of the rows of a result (strides of x).

@@ -17,6 +17,7 @@ from sardonyx._src.compile.codegen.blocks import StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.epilogue import Epilogue, EpilogueOperand, emit_epilogue, operand_offset
+from sardonyx._src.compile.kernels.loops.rows import load_vector, loop_vectors, store_vector
 from sardonyx._src.compile.kernels.reductions.reducers import (
     SUM,
     Reducer,
@@ -24,7 +25,6 @@ from sardonyx._src.compile.kernels.reductions.reducers import (
     new_accumulators,
     reduce_accumulators,
 )
-from sardonyx._src.compile.kernels.reductions.rows import load_vector, loop_vectors, store_vector
 
 Get: TypeAlias = Callable[[str], LLVMValue]
 Emit: TypeAlias = Callable[[KernelBuilder, Get], LLVMValue]

@@ -28,6 +28,12 @@ from sardonyx._src.compile.kernels.epilogue import (
     epilogue_parameters,
     load_operands,
 )
+from sardonyx._src.compile.kernels.loops.rows import (
+    load_vector,
+    loop_vectors,
+    rows_per_unit,
+    store_vector,
+)
 from sardonyx._src.compile.kernels.reductions.reduce import reduce_step
 from sardonyx._src.compile.kernels.reductions.row_passes import (
     Emit,
@@ -38,13 +44,7 @@ from sardonyx._src.compile.kernels.reductions.row_passes import (
     reduce_row,
     write_row,
 )
-from sardonyx._src.compile.kernels.reductions.rows import (
-    load_vector,
-    loop_vectors,
-    rows_per_unit,
-    store_vector,
-)
-from sardonyx._src.compile.kernels.tuning import ReductionTuning
+from sardonyx._src.compile.kernels.tuning.tuning import ReductionTuning
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView, dense_temporary, row_major_strides
 from sardonyx._src.ir.dims import ceil_div, dim_max, dim_product

@@ -11,7 +11,7 @@ from __future__ import annotations
 from sardonyx._src.compile.codegen.builder import LLVMValue
 from sardonyx._src.compile.codegen.element_types import LLVM_ELEMENTS, convert
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.kernels.data_movement.iteration_space import IterationSpace
+from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace
 from sardonyx._src.compile.kernels.reductions.column_passes import column_passes_step
 from sardonyx._src.compile.kernels.reductions.reducers import MAX_OF_NUMBERS, NEG_INFINITY, emit_exp
 from sardonyx._src.compile.kernels.reductions.row_kernel import RowKernel, row_kernel_step

@@ -19,16 +19,16 @@ from sardonyx._src.compile.codegen.builder import Element, LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.data_movement.iteration_space import IterationSpace, row_space
-from sardonyx._src.compile.kernels.data_movement.strided_loops import load_dims, loop_rows, unit_row_range
-from sardonyx._src.compile.kernels.heap import Heap
-from sardonyx._src.compile.kernels.reductions.reducers import NUMERIC_ELEMENTS
-from sardonyx._src.compile.kernels.reductions.rows import (
+from sardonyx._src.compile.kernels.loops.heap import Heap
+from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace, row_space
+from sardonyx._src.compile.kernels.loops.rows import (
     full_vector_type,
     load_element,
     num_units,
     row_arguments,
 )
+from sardonyx._src.compile.kernels.loops.strided_loops import load_dims, loop_rows, unit_row_range
+from sardonyx._src.compile.kernels.reductions.reducers import NUMERIC_ELEMENTS
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.dtypes import DataType

@@ -20,13 +20,11 @@ from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.data_movement.strided_loops import unit_row_range
 from sardonyx._src.compile.kernels.gemm.packing import make_constant
-from sardonyx._src.compile.kernels.memory import load_at, load_lanes
-from sardonyx._src.compile.kernels.reductions.rows import num_units, rows_per_unit
-from sardonyx._src.compile.kernels.resize.resize import axis_taps
-from sardonyx._src.compile.kernels.tuning import ResizeTuning
-from sardonyx._src.compile.kernels.vectors import (
+from sardonyx._src.compile.kernels.loops.memory import load_at, load_lanes
+from sardonyx._src.compile.kernels.loops.rows import num_units, rows_per_unit
+from sardonyx._src.compile.kernels.loops.strided_loops import unit_row_range
+from sardonyx._src.compile.kernels.loops.vectors import (
     first_lanes,
     i64,
     load_splat,
@@ -37,6 +35,8 @@ from sardonyx._src.compile.kernels.vectors import (
     vector_type,
     zeros,
 )
+from sardonyx._src.compile.kernels.resize.resize import axis_taps
+from sardonyx._src.compile.kernels.tuning.tuning import ResizeTuning
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import dim_product

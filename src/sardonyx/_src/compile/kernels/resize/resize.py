@@ -24,8 +24,8 @@ from sardonyx._src.compile.kernels.epilogue import (
     epilogue_arguments,
     epilogue_parameters,
 )
-from sardonyx._src.compile.kernels.tuning import ResizeTuning
-from sardonyx._src.compile.kernels.vectors import i64, load_vector, loop_vectors
+from sardonyx._src.compile.kernels.loops.vectors import i64, load_vector, loop_vectors
+from sardonyx._src.compile.kernels.tuning.tuning import ResizeTuning
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, row_major_strides
 from sardonyx._src.dtypes import DataType

@@ -18,7 +18,7 @@ from sardonyx._src.compile.kernels.epilogue import (
     epilogue_arguments,
     epilogue_parameters,
 )
-from sardonyx._src.compile.kernels.vectors import i64, load_vector, loop_vectors, sdiv
+from sardonyx._src.compile.kernels.loops.vectors import i64, load_vector, loop_vectors, sdiv
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import known_equal

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.kernels.vectors import load_typed, loop_vectors
+from sardonyx._src.compile.kernels.loops.vectors import load_typed, loop_vectors
 
 
 @dataclass(frozen=True, slots=True)

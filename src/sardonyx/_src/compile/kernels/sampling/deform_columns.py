@@ -14,14 +14,14 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.channels_last.images import pixel_stride
-from sardonyx._src.compile.kernels.memory import load_at
+from sardonyx._src.compile.kernels.loops.memory import load_at
+from sardonyx._src.compile.kernels.loops.vectors import i64, store_vector
 from sardonyx._src.compile.kernels.sampling.bilinear import (
     SampledImage,
     corners,
     loop_weighted_pixels,
     neighbours,
 )
-from sardonyx._src.compile.kernels.vectors import i64, store_vector
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Known

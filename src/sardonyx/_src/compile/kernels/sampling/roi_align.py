@@ -14,7 +14,8 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.parameters import Parameters, float32_bits
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.channels_last.images import nan_propagating_max, pixel_stride
-from sardonyx._src.compile.kernels.memory import load_at
+from sardonyx._src.compile.kernels.loops.memory import load_at
+from sardonyx._src.compile.kernels.loops.vectors import i64, load_typed, loop_vectors, store_vector
 from sardonyx._src.compile.kernels.sampling.bilinear import (
     Neighbour,
     SampledImage,
@@ -22,7 +23,6 @@ from sardonyx._src.compile.kernels.sampling.bilinear import (
     loop_weighted_pixels,
     neighbours,
 )
-from sardonyx._src.compile.kernels.vectors import i64, load_typed, loop_vectors, store_vector
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
 

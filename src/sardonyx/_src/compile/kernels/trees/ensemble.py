@@ -23,7 +23,7 @@ from sardonyx._src.compile.kernels.trees.votes import (
     VoteTable,
     vote_table,
 )
-from sardonyx._src.compile.kernels.tuning import TreeTuning, tuning_for
+from sardonyx._src.compile.kernels.tuning.tuning import TreeTuning, tuning_for
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.dtypes import DataType

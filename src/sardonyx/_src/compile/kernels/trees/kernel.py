@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from sardonyx._src.compile.codegen.builder import LLVMValue
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.memory import store_at
+from sardonyx._src.compile.kernels.loops.memory import store_at
+from sardonyx._src.compile.kernels.loops.vectors import i64
 from sardonyx._src.compile.kernels.trees.bits import find_leaves
 from sardonyx._src.compile.kernels.trees.pack import pack_rows
 from sardonyx._src.compile.kernels.trees.scores import finish_rows
 from sardonyx._src.compile.kernels.trees.totals import add_votes, empty_total
 from sardonyx._src.compile.kernels.trees.variant import TreeKernelBuilder, TreeVariant
 from sardonyx._src.compile.kernels.trees.walk import walk_trees
-from sardonyx._src.compile.kernels.tuning import TreeTuning, tuning_for
-from sardonyx._src.compile.kernels.vectors import i64
+from sardonyx._src.compile.kernels.tuning.tuning import TreeTuning, tuning_for
 
 
 def tree_module(name: str, target: Target, variant: TreeVariant) -> str:

@@ -9,9 +9,9 @@ from sardonyx._src.compile.codegen.blocks import I64
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.element_types import convert
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.kernels.memory import load_at, store_at
+from sardonyx._src.compile.kernels.loops.memory import load_at, store_at
+from sardonyx._src.compile.kernels.loops.vectors import i64
 from sardonyx._src.compile.kernels.trees.variant import TreeVariant
-from sardonyx._src.compile.kernels.vectors import i64
 
 FLOAT = LLVMType("float")
 

@@ -12,9 +12,9 @@ from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.element_types import convert
 from sardonyx._src.compile.codegen.math.double_precision import exp
 from sardonyx._src.compile.codegen.math.probit import probit
-from sardonyx._src.compile.kernels.memory import load_at, store_at
+from sardonyx._src.compile.kernels.loops.memory import load_at, store_at
+from sardonyx._src.compile.kernels.loops.vectors import i64
 from sardonyx._src.compile.kernels.trees.variant import TreeKernelBuilder
-from sardonyx._src.compile.kernels.vectors import i64
 from sardonyx._src.ops.ml.post_transforms import NEARLY_ZERO
 
 NO_VOTE_BITS = -(1 << 63)  # of -0.0

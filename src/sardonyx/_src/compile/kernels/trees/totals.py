@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from sardonyx._src.compile.codegen.blocks import StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
-from sardonyx._src.compile.kernels.memory import load_at, load_lanes
+from sardonyx._src.compile.kernels.loops.memory import load_at, load_lanes
+from sardonyx._src.compile.kernels.loops.vectors import i64
 from sardonyx._src.compile.kernels.trees.variant import TreeKernelBuilder
-from sardonyx._src.compile.kernels.vectors import i64
 
 
 def empty_total(b: TreeKernelBuilder, lanes: int) -> LLVMValue:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.kernels.memory import load_at
+from sardonyx._src.compile.kernels.loops.memory import load_at
 from sardonyx._src.compile.kernels.trees.layouts import LEAF_BITS
-from sardonyx._src.compile.kernels.tuning import TreeTuning
+from sardonyx._src.compile.kernels.tuning.tuning import TreeTuning
 
 U32 = LLVMType("u32")
 

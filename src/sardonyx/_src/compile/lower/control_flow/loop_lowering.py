@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from sardonyx._src.compile.kernels.data_movement.copy import copy_step
 from sardonyx._src.compile.kernels.data_movement.gather import IndexTuples, gather_step, indexed_copy_step
-from sardonyx._src.compile.kernels.data_movement.iteration_space import IterationSpace
+from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.control_flow.inlined_subgraph import lower_body
 from sardonyx._src.compile.lower.control_flow.invariant_steps import split_invariant_steps

@@ -31,7 +31,7 @@ from sardonyx._src.compile.kernels.depthwise import depthwise
 from sardonyx._src.compile.kernels.depthwise.pointwise_depthwise import pointwise_depthwise_step
 from sardonyx._src.compile.kernels.gemm.bf16 import BF16_PER_WORD
 from sardonyx._src.compile.kernels.gemm.few_columns import FewColumns, few_columns_step, is_few_columns
-from sardonyx._src.compile.kernels.tuning import ConvTuning, GemmTuning
+from sardonyx._src.compile.kernels.tuning.tuning import ConvTuning, GemmTuning
 from sardonyx._src.compile.kernels.winograd.convolution import winograd_steps
 from sardonyx._src.compile.kernels.winograd.cost_model import choose_transforms
 from sardonyx._src.compile.kernels.winograd.tiles import TileTransforms

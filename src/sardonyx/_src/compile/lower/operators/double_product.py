@@ -10,7 +10,7 @@ import numpy as np
 
 from sardonyx._src.compile.kernels.gemm.double_gemm import Addend, double_gemm_steps
 from sardonyx._src.compile.kernels.gemm.double_matmul import DoubleProduct, double_matmul_step
-from sardonyx._src.compile.kernels.tuning import GemmTuning
+from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
 from sardonyx._src.compile.layouts.laid_out import LaidOutRegion
 from sardonyx._src.compile.lower.lowering import Lowering
 from sardonyx._src.compile.lower.registry import lowers

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sardonyx._src.compile.codegen.blocks import StackSlot, alignment
 from sardonyx._src.compile.codegen.builder import Element, LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
-from sardonyx._src.compile.kernels.vectors import load_if
+from sardonyx._src.compile.kernels.loops.vectors import load_if
 
 GATHERED_BITS = 32  # of the narrowest elements that processors gather
 

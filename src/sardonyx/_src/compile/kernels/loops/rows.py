@@ -18,9 +18,9 @@ from sardonyx._src.compile.codegen.blocks import I64, StackSlot
 from sardonyx._src.compile.codegen.builder import Element, LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels import vectors
-from sardonyx._src.compile.kernels.data_movement.iteration_space import IterationSpace
-from sardonyx._src.compile.kernels.tuning import ReductionTuning
+from sardonyx._src.compile.kernels.loops import vectors
+from sardonyx._src.compile.kernels.loops.iteration_space import IterationSpace
+from sardonyx._src.compile.kernels.tuning.tuning import ReductionTuning
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max
 
 

@@ -2,7 +2,7 @@
 
 A value that may differ between targets is a field of a family's dataclass: `tuning_for(target).gemm.tile_rows`.
 `TUNINGS` has a table for each class of target; a field that a table does not give has its default.  The families are in
-`product_tuning.py` and `loop_tuning.py`.  A value that is equal for all targets is a class variable,
+`products.py` and `loops.py`.  A value that is equal for all targets is a class variable,
 `GemmTuning.unit_rows`.  There are two reasons for one:
 
 - Rounding: it decides in which order the terms of a sum are added, or which algorithm is used.  So no table changes a
@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from sardonyx._src.compile.codegen.target import Target
-from sardonyx._src.compile.kernels.loop_tuning import (
+from sardonyx._src.compile.kernels.tuning.loops import (
     ChannelsLastTuning,
     DataMovementTuning,
     ElementwiseTuning,
@@ -28,7 +28,7 @@ from sardonyx._src.compile.kernels.loop_tuning import (
     ResizeTuning,
     TreeTuning,
 )
-from sardonyx._src.compile.kernels.product_tuning import (
+from sardonyx._src.compile.kernels.tuning.products import (
     AttentionTuning,
     BlockQuantizedTuning,
     ConvTuning,

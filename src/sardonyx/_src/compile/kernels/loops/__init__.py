@@ -1,0 +1,1 @@
+"""Loop nests that kernels of all families share: vectors, axes, strides and rows, and memory."""

@@ -61,7 +61,7 @@ def require_number(name: str, value: object, *, optional: bool = False) -> None:
 
 
 def require_choice(name: str, value: object, choices: Sequence[str]) -> None:
-    """Raises InputError for anything but one of these texts."""
+    """Raises InputError for anything but one of these strings."""
     if not isinstance(value, str) or value not in choices:
         raise InputError(
             f"{name} must be one of {', '.join(map(repr, choices))}; got {shown(value)}", name=name
@@ -69,7 +69,7 @@ def require_choice(name: str, value: object, choices: Sequence[str]) -> None:
 
 
 def require_path(name: str, value: object) -> None:
-    """Raises TypeError unless the value is a path as text, and InputError for one that no file can have."""
+    """Raises TypeError unless the value is a path of type str, and InputError for a path that no file can have."""
     require_type(name, value, (str, os.PathLike), "a path (str or os.PathLike)")
     assert isinstance(value, str | os.PathLike), "a path has been checked"
     path = os.fspath(value)
@@ -77,7 +77,7 @@ def require_path(name: str, value: object) -> None:
     try:
         if b"\0" in os.fsencode(path):
             raise ValueError("embedded null byte")
-    except ValueError as error:  # surrogates that are no bytes, or the one above
+    except ValueError as error:  # raised above, or by fsencode for surrogates that encode no bytes
         raise path_error(path, error, name) from None
 
 
@@ -91,7 +91,7 @@ def path_error(path: str, error: ValueError, name: str = "path") -> InputError:
 def items_of(name: str, values: object, kinds: Kinds[T], expected: str) -> tuple[T, ...]:
     """The elements of an iterable; raises TypeError for anything else, and for elements of other types.
 
-    A text is not taken for the list of its characters.  expected: the elements, as "values".
+    A string is not accepted as the list of its characters.  expected: what the elements must be, as "values".
     """
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise TypeError(f"{name} must be a list of {expected}; got {type_name(values)}")
@@ -103,14 +103,14 @@ def items_of(name: str, values: object, kinds: Kinds[T], expected: str) -> tuple
 
 
 def texts_of(name: str, values: object) -> tuple[str, ...]:
-    """The elements of an iterable of texts; raises TypeError for anything else."""
+    """The elements of an iterable of strings; raises TypeError for anything else."""
     return items_of(name, values, str, "str")
 
 
 def require_mapping(name: str, values: object, keys: Kinds[Any], items: Kinds[Any], expected: str) -> None:
     """Raises TypeError unless the values are a mapping with keys and items of these types.
 
-    expected: both, as "names to lengths".
+    expected: what keys and items must be, as "names to lengths".
     """
     if not isinstance(values, Mapping):
         raise TypeError(f"{name} must map {expected}; got {type_name(values)}")

@@ -24,7 +24,7 @@
     └── OptimizationError    an optimized model whose results differ: .edit .name .place
 
 Two are warnings of Python's, not errors: `ShapeWarning`, since sizes that a file declares are often stale, and
-`CompilerWarning`, for a CompilationError that the reference engine makes good.
+`CompilerWarning`, for a CompilationError after which the reference engine computes the results.
 Other bugs in Sardonyx itself are AssertionErrors, not errors of this tree.
 """
 
@@ -39,7 +39,7 @@ InferenceCategory = Literal["", "axis", "broadcast", "declaration", "element typ
 
 
 def prefix(place: str) -> str:
-    """A place as the beginning of a message; nothing for an empty one."""
+    """A location or name as the beginning of a message; "" for an empty one."""
     return f"{text}: " if (text := str(place)) else ""
 
 
@@ -47,12 +47,12 @@ class SardonyxError(Exception):
     """The base class: catch it to handle every problem of a model, a file or an input."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickled without a call of the constructor, whose parameters differ; workers of other processes raise errors, too."""
+        """Errors of worker processes are pickled; subclasses have different constructors, so that none is called."""
         return restore_error, (type(self), self.args), self.__dict__
 
 
 def restore_error(kind: type[SardonyxError], arguments: tuple[object, ...]) -> SardonyxError:
-    """An error whose attributes are set afterwards."""
+    """An error without attributes, which unpickling sets afterwards."""
     return kind.__new__(kind, *arguments)
 
 
@@ -94,7 +94,7 @@ class LimitError(SardonyxError):
 
 @contextmanager
 def typed_memory_errors(what: str) -> Iterator[None]:
-    """Converts a MemoryError in the block to LimitError; what: what the memory is missing for, as "open the session"."""
+    """Converts a MemoryError in the block to LimitError.  what: what needs the memory, as "open the session"."""
     try:
         yield
     except MemoryError as error:
@@ -146,7 +146,7 @@ class OutputError(SardonyxError):
 
 
 class ShapeWarning(UserWarning):
-    """A size that contradicts the model's declaration, in a run that goes on; see the argument `shapes` of `Session`."""
+    """A size that contradicts the model's declaration, in a run that continues; see the argument `shapes` of `Session`."""
 
 
 class CompilerWarning(UserWarning):
@@ -175,8 +175,8 @@ class InferenceError(Located):
     """Types or shapes that contradict an operator's definition or each other."""
 
     def __init__(self, why: str, *, location: str = "", about: InferenceCategory = "") -> None:
-        """about: the category: an axis out of range, sizes that do not broadcast, a declared type that contradicts the
-        inferred one, or any other ("")."""
+        """about: the category: "axis" out of range, sizes that do not "broadcast", a "declaration" that contradicts the
+        inferred type, an "element type" that an operator does not accept, or any other ("")."""
         self.about = about
         super().__init__(why, location=location)
 
@@ -186,7 +186,7 @@ class EvaluationError(Located):
 
 
 class CompilationError(Located):
-    """A defect of the native engine: it cannot compile a model, or run it, that the reference engine runs.
+    """A defect of the native engine: it cannot compile or run a model that the reference engine can run.
 
     The defect itself, such as an AssertionError, is the `__cause__`.
     """
@@ -212,7 +212,7 @@ class CompilationError(Located):
 
 
 def are_defects_fatal() -> bool:
-    """Whether untyped exceptions are raised as they are, as `SARDONYX_FATAL_DEFECTS` asks: our own tests must not miss them."""
+    """Whether untyped exceptions are raised as they are, since SARDONYX_FATAL_DEFECTS is set: our tests must not miss them."""
     return bool(os.environ.get("SARDONYX_FATAL_DEFECTS"))
 
 
@@ -229,9 +229,11 @@ class VerificationError(SardonyxError):
         error: float = 0.0,
         tolerance: float = 0.0,
     ) -> None:
-        """output: the first output that differs.  node: the location of the first node that computes a wrong value, and step: the
-        step of the compiled program that does; "" if they are not known.  error: the largest difference of two elements of the
-        output, relative to its largest element; tolerance: the largest that rounding explains.
+        """output: the first output that differs.
+        node: the location of the first node that computes a wrong value; "" if it is not known.
+        step: the step of the compiled program that computes this value; "" if it is not known.
+        error: the largest difference of two elements of the output, relative to its largest element.
+        tolerance: the largest error that rounding explains.
         """
         self.why, self.output, self.node, self.step = why, output, node, step
         self.error, self.tolerance = error, tolerance
@@ -249,10 +251,10 @@ class UnsupportedProcessor(SardonyxError):
 
 
 class MissingPackage(SardonyxError):
-    """A package that is required for what was asked is not installed."""
+    """A package that the call requires is not installed."""
 
     def __init__(self, why: str, *, package: str) -> None:
-        """package: its name for `pip install`."""
+        """package: the name to install with pip."""
         self.package = package
         super().__init__(why)
 
@@ -270,9 +272,9 @@ class ConversionError(Located):
         target: int = 0,
         location: str = "",
     ) -> None:
-        """version: of the operator in the model.  target: version of the operator set that cannot express it.
+        """version: version of the operator in the model.  target: version of the operator set that cannot express it.
 
-        For other constructs, such as features of an IR version, `op_type` is empty and `target` is that version.
+        For other constructs, such as features of an IR version, `op_type` is empty and `target` is the IR version.
         """
         self.domain, self.op_type, self.version, self.target = domain, op_type, version, target
         set_name = f"{str(domain) or 'ai.onnx'} {target}"
@@ -306,7 +308,7 @@ class OptimizationError(SardonyxError):
     """An optimized model whose results differ from those of the original; nothing has been written."""
 
     def __init__(self, why: str, *, edit: int, name: str, place: str) -> None:
-        """edit: number of the first edit after which results differ.  name: its pass.  place: its node."""
+        """edit: number of the first edit after which results differ.  name: the pass of the edit.  place: its node."""
         if not isinstance(edit, int):
             raise TypeError(f"edit must be the number of an edit; got {type(edit).__name__}")
         self.why, self.edit, self.name, self.place = why, edit, name, place

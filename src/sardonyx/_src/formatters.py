@@ -1,4 +1,4 @@
-"""Formatters of objects for notebooks: a registry that classes ask, and that `view` fills when it is first asked."""
+"""HTML formatters of objects, for notebooks: classes look them up in a registry, which `view` fills at the first look-up."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Callable
 from typing import TypeVar
 
 T = TypeVar("T")
-HOME = "sardonyx._src.view.static"  # registers the formatters; few processes need it
+FORMATTER_MODULE = (
+    "sardonyx._src.view.static"  # registers the formatters; imported late, since few processes need it
+)
 HTML_FORMATTERS: dict[type, Callable[[object], str]] = {}
 
 
@@ -23,6 +25,6 @@ def formats_html(kind: type[T]) -> Callable[[Callable[[T], str]], Callable[[T], 
 
 def format_html(value: object) -> str:
     """The object as a fragment of HTML, by the formatter of its class or of the nearest base class."""
-    importlib.import_module(HOME)
+    importlib.import_module(FORMATTER_MODULE)
     kind = next(base for base in type(value).__mro__ if base in HTML_FORMATTERS)
     return HTML_FORMATTERS[kind](value)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import islice
 
 MAX_CANDIDATES = 10_000  # names that a misspelled one is compared with
-MAX_NAME_LENGTH = 200  # of names that are compared: the time grows with the product of both lengths
+MAX_NAME_LENGTH = 200  # longest name that is compared: the time grows with the product of both lengths
 MAX_LISTED_NAMES = 10
 
 

@@ -1,4 +1,4 @@
-"""Threads that certainly run once they have been started."""
+"""Starting threads, with an error instead of an endless wait if the system cannot run them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ START_SECONDS = 10.0
 def start_thread(thread: threading.Thread) -> None:
     """Starts a thread; raises LimitError if it does not run within START_SECONDS.
 
-    `Thread.start` waits without end for a thread that dies before its first statement, as threads do where the process
-    may have no more memory (CPython's issue 140746).  So another thread calls it.
+    `Thread.start` waits without end for a thread that dies before its first statement, which happens when the process
+    may have no more memory (CPython's issue 140746).  Therefore another thread calls it, and this one waits with a limit.
     """
     has_started = threading.Lock()
     has_started.acquire()

@@ -1,4 +1,4 @@
-"""Stamps of files: what identifies a file and the version of its content without reading it; and of bytes."""
+"""Stamps: identify a file and the version of its content without reading it, or a model that is given as bytes."""
 
 from __future__ import annotations
 

@@ -12,12 +12,12 @@ from sardonyx._src.ir.tensors import Array, RawStorage, Tensor
 
 
 class MapGuard:
-    """Mapped files of arrays, of tensors, and of external data, also of files that are opened later."""
+    """The mapped files that hold arrays, tensors and external data, including external data files that are opened later."""
 
     def __init__(
         self, tensors: Iterable[Tensor] = (), arrays: Iterable[Array] = (), others: Iterable[object] = ()
     ) -> None:
-        """others: buffers, each a map or something else."""
+        """others: more buffers; those that are not maps of files are ignored."""
         storages = [tensor.storage for tensor in tensors]
         raw = (storage.data for storage in storages if isinstance(storage, RawStorage))
         buffers = [*raw, *map(buffer_of, arrays), *others]
@@ -39,7 +39,7 @@ class MapGuard:
 
 
 def buffer_of(array: Array) -> object:
-    """What owns the memory of an array."""
+    """The object that owns the memory of an array."""
     owner: object = array
     while isinstance(owner, np.ndarray):
         owner = owner.base

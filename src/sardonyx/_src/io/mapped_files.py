@@ -1,8 +1,8 @@
-"""Mapped files: data that are read when they are first used, and in sessions stay mapped.
+"""Mapped files, whose data are read when they are first used; sessions keep the files mapped.
 
-A file that is shortened while it is mapped loses pages, and reading one of these ends the process (SIGBUS); one that is
-overwritten in place shows its new content.  Therefore short files are read instead of mapped, and uses of a mapped file
-begin with `require_unchanged`.  Nothing protects a use that is under way; `copy=True` of `load` reads all files.
+A file that is shortened while it is mapped loses pages, and reading a lost page ends the process (SIGBUS); a file that
+is overwritten in place shows its new content.  Therefore short files are read instead of mapped, and uses of a mapped
+file begin with `require_unchanged`.  Nothing protects a use that is under way; `copy=True` of `load` reads all files.
 
 Mapped files can be opened again, so that the system copies ranges of them without touching pages of the map.
 """
@@ -21,15 +21,15 @@ from sardonyx._src.io.file_stamps import FileStamp
 from sardonyx._src.io.open_flags import READ_FLAGS
 from sardonyx._src.proto.record import Payload
 
-# Files of a model up to this total are read at once, which takes about 5 ms; pages of longer ones may never be used.
+# Files of a model up to this total are read at once, in about 5 ms; of longer files, some pages may never be used.
 READ_UP_TO_BYTES = 16 << 20
 
 
 class MappedFile(mmap.mmap):
     """A read-only map of the first bytes of a file.
 
-    stamp: of the file when it was mapped.  The map keeps the inode in use, so that a file with the same device and
-    inode is the mapped one.
+    stamp: the stamp of the file when it was mapped.  The map keeps the inode in use, so that a file with the same device
+    and inode is the mapped one.
     """
 
     stamp: FileStamp
@@ -49,7 +49,7 @@ class MappedFile(mmap.mmap):
         return owner
 
     def current_stamp(self) -> FileStamp:
-        """The stamp of the file now; that at mapping if its path refers to another file or to none."""
+        """The stamp of the file now; the stamp at mapping if its path now refers to another file or to none."""
         try:
             stamp = FileStamp.from_path(self.stamp.path)
         except OSError:
@@ -59,8 +59,8 @@ class MappedFile(mmap.mmap):
     def require_unchanged(self) -> None:
         """Raises FileChanged if the file was shortened or overwritten since it was mapped.
 
-        The length is that of the mapped file whatever its name is now; that it was overwritten is noticed by the time
-        of modification, as long as it has its name.
+        The length of the mapped file is known even if it was renamed; overwriting is noticed by the modification time of
+        its path, hence only while the file keeps its name.
         """
         self.require_length()
         if self.current_stamp().modified != self.stamp.modified:
@@ -103,8 +103,9 @@ def mapped_file_behind(data: Payload) -> MappedFile | None:
 
 
 def map_file(file: BinaryIO, path: str, read_up_to: int = 0) -> memoryview:
-    """The content of an open file, at an absolute path; a copy, aligned to a page, up to a number of bytes, else mapped.
+    """The content of an open file: a copy, aligned to a page, if it has at most `read_up_to` bytes, else a map.
 
+    path: the absolute path of the file.
     Raises OSError if the file cannot be read or is empty.
     """
     size = os.fstat(file.fileno()).st_size

@@ -1,4 +1,4 @@
-"""Private files and folders, which only the user and root can write to, as files of code must be.
+"""Private files and folders, which only the user and root can write to; files with native code must be private.
 
 Owners and modes are those of POSIX; on systems without them (Windows) the user's folders are private by default, and
 nothing is checked.
@@ -16,7 +16,7 @@ from sardonyx._src.io.external.folders import Folder
 from sardonyx._src.io.regular_files import kind_of_file
 
 FOLDER_MODE = 0o700
-ROOT = 0  # whose files are trusted: a container image may have a cache of its own
+ROOT = 0  # user id; files of root are trusted, since a container image may contain a cache
 WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 

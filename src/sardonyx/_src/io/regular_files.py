@@ -1,4 +1,4 @@
-"""Opening regular files, and no FIFO, device, socket or directory in their place."""
+"""Opening regular files; a path of a FIFO, device, socket or directory is refused."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KINDS = {
 
 
 def kind_of_file(status: os.stat_result) -> str:
-    """What a path that is no regular file refers to: "FIFO", "device", ..."""
+    """The kind of a file that is not a regular file: "FIFO", "device", ..."""
     return KINDS.get(stat.S_IFMT(status.st_mode), "special file")
 
 
@@ -48,7 +48,7 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
             # Before opening, because opening a device can have side effects, and a socket cannot be opened.
             refuse_irregular(text, os.stat(text), accepted)
             fd = os.open(text, READ_FLAGS)
-    except ValueError as error:  # of a path with NUL, or with surrogates that are no bytes
+    except ValueError as error:  # the path has a NUL, or surrogates that encode no bytes
         raise path_error(text, error) from None
     try:
         refuse_irregular(text, os.fstat(fd), accepted)
@@ -59,7 +59,7 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
 
 
 def refuse_irregular(path: str, status: os.stat_result, accepted: tuple[int, ...]) -> None:
-    """Raises InvalidModel for another kind of file than those accepted."""
+    """Raises InvalidModel for a kind of file that is not in `accepted`."""
     if stat.S_IFMT(status.st_mode) in accepted:
         return
     kind = kind_of_file(status)
@@ -74,9 +74,9 @@ def read_regular(path: Path) -> bytes:
 
 
 def read_all(file: BinaryIO, path: str | os.PathLike[str], size: int = -1) -> bytes:
-    """What is left of an open file, or its first bytes up to a size; raises OSError, which names the file, if it cannot be read.
+    """The rest of an open file, or at most `size` bytes of it; raises OSError, which names the file, if it cannot be read.
 
-    Files of /proc are regular ones of no length, and some fail only when they are read.
+    Opening does not show every failure: files of /proc are regular, and some fail only when they are read.
     """
     try:
         data: bytes | None = file.read(size)

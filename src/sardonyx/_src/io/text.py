@@ -57,7 +57,7 @@ def to_json(model: ModelSource, *, indent: int | None = None, drop_unknown: bool
     `drop_unknown` omits them, and for strings that are not UTF-8.
     """
     require_integer("indent", indent, 0, MAX_INDENT, optional=True)
-    with pause_gc():  # which would traverse the records of all nodes
+    with pause_gc():  # the collector would traverse the records of all nodes, again and again
         return json.to_json(record_of(model, drop_unknown), indent=indent)
 
 
@@ -79,4 +79,5 @@ def from_json(source: str) -> Model:
 
 
 def nowhere() -> ExternalFiles:
+    """The resolver of external data for a model without a file: reading such data raises ExternalDataError."""
     return ExternalFiles(None, Policy.HUB)

@@ -1,7 +1,7 @@
 """Promotion of new objects to the oldest generation of the garbage collector.
 
-The first collection after a model has been loaded would traverse all of its objects, which takes a fourth of the time
-of loading, and free none of them.
+The first collection after a model has been loaded would traverse all of its objects, for a fourth of the loading time,
+and free none of them.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ from __future__ import annotations
 import gc
 
 MIN_PROMOTED = 10_000  # objects; fewer are traversed in less than a millisecond
-MAX_PROMOTED = (
-    1_000_000  # objects between two full collections: about 100 MB, if all of them are garbage by then
-)
+# Objects promoted between two full collections: about 100 MB, if all of them are garbage by then.
+MAX_PROMOTED = 1_000_000
 
-promoted = 0  # objects since the last full collection
-full_collections = 0  # when the count began
+promoted = 0  # objects promoted since the last full collection
+full_collections = 0  # the number of full collections when the count `promoted` began
 
 
 def promote_young_objects() -> None:
     """Moves the tracked objects of all generations to the oldest one, without traversing them.
 
     Promoted objects that become garbage wait for a full collection, which this function runs after each million of them.
-    Does nothing in processes that have frozen objects, since these would be unfrozen.
+    `gc.freeze` takes all objects out of the generations, and `gc.unfreeze` puts them into the oldest one; hence nothing
+    is done in processes that have frozen objects, which would be unfrozen as well.
     """
     global promoted, full_collections
     count = gc.get_count()[0]

@@ -1,4 +1,4 @@
-"""Types of attributes."""
+"""The types of attributes of nodes (onnx.proto, AttributeProto.AttributeType)."""
 
 from __future__ import annotations
 

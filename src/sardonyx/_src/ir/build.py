@@ -1,4 +1,4 @@
-"""GraphBuilder: nodes appended to a graph without checks and types, as code that rewrites graphs needs it.
+"""GraphBuilder: appends nodes to a graph without checking or typing them, for code that rewrites graphs.
 
 b = GraphBuilder(opset=21)
 x = b.input("x", DataType.FLOAT, ["N", 64])
@@ -23,16 +23,15 @@ from sardonyx._src.ir.tensors import SparseTensor, Tensor
 from sardonyx._src.ir.types import TensorType, Type
 
 DIM_KINDS = (int, str, Expr, type(None))
-MAX_OUTPUTS = 1 << 20  # of one node
-DEFAULT_IR_VERSION = 10  # what all current tools read; models that need more set `ir_version`
+MAX_OUTPUTS = 1 << 20  # largest number of outputs of one node
+DEFAULT_IR_VERSION = 10  # all current tools read it; models that need a later one set `ir_version`
 
 
 class GraphBuilder:
-    """Appends nodes to a graph.  A method for every operator: `b.Gemm(x, w, transB=1)` is `b.op("Gemm",
-    …)`."""
+    """Appends nodes to a graph.  Every operator is a method: `b.Gemm(x, w, transB=1)` is `b.op("Gemm", …)`."""
 
     def __init__(self, opset: int, *, name: str = "main", graph: Graph | None = None) -> None:
-        """opset: version of the default domain.  graph: extended if given, else new."""
+        """opset: version of the default domain.  graph: the graph to extend; None: a new one."""
         require_integer("opset", opset)
         require_type("graph", graph, (Graph, type(None)), "a Graph or None")
         self.graph = graph if graph is not None else Graph(name)
@@ -41,9 +40,9 @@ class GraphBuilder:
 
     @staticmethod
     def tensor(dtype: DataType, shape: Sequence[Dim | str] | None = None) -> TensorType:
-        """A tensor type; a dim given as text is a variable, or an expression over variables.
+        """A tensor type; a dim given as a string is a variable, or an expression over variables.
 
-        Texts that mean an unknown size in files, as "?", mean it here too.
+        A string that means an unknown size in files, as "?", means it here too.
         """
         if shape is None:
             return TensorType(dtype)
@@ -51,7 +50,7 @@ class GraphBuilder:
         return TensorType(dtype, tuple(dim_of(d) if isinstance(d, str) else d for d in dims))
 
     def input(self, name: str, dtype: DataType, shape: Sequence[Dim | str] | None = None) -> Value:
-        """A tensor input; its dims as `tensor` takes them."""
+        """A tensor input; for its dims see `tensor`."""
         return self.graph.add_input(Value(name, self.tensor(dtype, shape)))
 
     def constant(self, name: str, values: object, dtype: DataType | None = None) -> Value:
@@ -121,7 +120,7 @@ class GraphBuilder:
     def model(
         self, *, ir_version: int = DEFAULT_IR_VERSION, producer: str = "sardonyx", **outputs: Value
     ) -> Model:
-        """The model, with the values given by keyword as further outputs."""
+        """The model; the values given by keyword become outputs, in addition to those of `output`."""
         for name, value in outputs.items():
             self.output(value, name)
         model = Model(self.graph, ir_version=ir_version, opset_imports=dict(self.imports))
@@ -132,7 +131,7 @@ class GraphBuilder:
 def attribute(name: str, value: object) -> Attribute:
     """An attribute of the type that a Python value implies; an Attribute is returned as it is.
 
-    Raises TypeError for a value that implies none, as an empty list.
+    Raises TypeError for a value that implies no type, such as an empty list.
     """
     if isinstance(value, Attribute):
         return value
@@ -157,7 +156,7 @@ def encode_text(name: str, text: str) -> bytes:
 
 
 def dim_of(text: str) -> Dim:
-    """The dim that a text means in a file."""
+    """The dim that a string means in a file."""
     return None if is_placeholder(text) else from_param(text)
 
 

@@ -1,4 +1,4 @@
-"""Numbers of nodes that calls of model-local functions lead to, which may be exponential in the size of the file."""
+"""Numbers of nodes that calls of model-local functions lead to, which may be exponential in the size of a model."""
 
 from __future__ import annotations
 
@@ -10,21 +10,29 @@ from sardonyx._src.ir.walk import nodes
 
 
 def count_inlined_nodes(model: Model) -> dict[Function, int]:
-    """For each function, the nodes that inlining a call of it and all calls inside it makes, those of subgraphs included."""
+    """For each function, the number of nodes, subgraphs included, after a call of it and all calls inside were inlined."""
     return count_nodes(model, nodes)
 
 
 def count_calls(model: Model) -> dict[Function, int]:
-    """For each function, the least number of nodes that a call of it calls; what subgraphs do is not known."""
+    """For each function, the least number of nodes that a call of it executes, without those of subgraphs.
+
+    It is not known before a run how often subgraphs are executed.
+    """
     return count_nodes(model, lambda graph: graph.nodes)
 
 
-def count_nodes(model: Model, listed: Callable[[Graph], Iterable[Node]]) -> dict[Function, int]:
-    """For each function, its nodes and those of the functions that they call; `listed` lists the nodes of a body."""
+def count_nodes(model: Model, list_nodes: Callable[[Graph], Iterable[Node]]) -> dict[Function, int]:
+    """For each function, the number of its nodes and of those of the functions that they call.
+
+    list_nodes: returns the nodes of a body to count.
+    """
     totals: dict[Function, int] = {}
     for function in callees_first(model):
-        called = [callee for node in listed(function.body) if (callee := callee_of(node, model)) is not None]
-        own = sum(1 for _ in listed(function.body))
+        called = [
+            callee for node in list_nodes(function.body) if (callee := callee_of(node, model)) is not None
+        ]
+        own = sum(1 for _ in list_nodes(function.body))
         totals[function] = own + sum(totals[callee] for callee in called)
     return totals
 

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 class Copier:
-    """Copies graphs and nodes; values that it has not copied belong to enclosing graphs and are kept.
+    """Copies graphs and nodes; values that were not copied belong to enclosing graphs and are kept.
 
-    values: replacements of values in the copies; initial entries map formal to actual values.
+    values: the replacement of each value in the copies; initial entries map inputs of a function to those of a call.
     bindings: attributes that replace references to a function's parameters (None: the parameter has no value,
-    and the attribute is left out); without bindings references are kept.
+    and the attribute is left out); without bindings, references are kept.
     """
 
     def __init__(
@@ -51,15 +51,15 @@ class Copier:
         result.quantization_annotations = [self.annotation(a) for a in graph.quantization_annotations]
         result.details = graph.details
         result.declarations = graph.declarations
-        describe(result, graph)
+        copy_metadata(result, graph)
         return result
 
     def value(self, value: Value) -> Value:
-        """A copy of a value, which replaces it from now on."""
+        """A copy of a value, which replaces the value in all later copies."""
         result = Value(value.name, value.type, value.initializer)
         result.doc = value.doc
         result.details = value.details
-        describe(result, value)
+        copy_metadata(result, value)
         self.values[value] = result
         return result
 
@@ -81,11 +81,11 @@ class Copier:
         result.doc = node.doc
         result.device_configurations = [self.devices(d) for d in node.device_configurations]
         result.details = node.details
-        describe(result, node)
+        copy_metadata(result, node)
         return result
 
     def resolve_reference(self, attribute: Attribute) -> Attribute | None:
-        """The attribute, or the one that it refers to, under the attribute's own name."""
+        """The attribute itself or, for a reference, the attribute it refers to, under the reference's own name."""
         if not attribute.ref or self.bindings is None:
             return attribute
         actual = resolve_reference(attribute, self.bindings)
@@ -123,7 +123,7 @@ class Copier:
         return value if isinstance(value, str) else self.values.get(value) or value
 
 
-def describe(copy: WithMetadata, original: WithMetadata) -> None:
+def copy_metadata(copy: WithMetadata, original: WithMetadata) -> None:
     """Gives a copy the metadata of the original."""
     if original.has_metadata:
         copy.metadata.update(original.metadata)

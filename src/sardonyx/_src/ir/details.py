@@ -17,27 +17,32 @@ Stated: TypeAlias = "Scalar | SourceDetails | tuple[SourceDetails, ...]"
 class PartKey(NamedTuple):
     """A message inside a record: a field, and the position or key of the entry if the field is repeated.
 
-    Keys may repeat, as domains do among imports; where one of the entries is kept, it is the last.
+    Keys may repeat, as domains do among imports; if the object keeps only one of these entries, it is the last.
+
+    field: the name of the field.
+    entry: the position or the key of the entry.
+    entries: the number of entries; a position is valid only as long as this number is unchanged.
+    later: the number of later entries with the same key.
     """
 
     field: str
     entry: int | str = 0
-    entries: int = 1  # of the field; a position holds only while their number is the same
-    later: int = 0  # entries of the same key that follow
+    entries: int = 1
+    later: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class SourceDetails:
-    """What the record of an object states beyond the object itself; writing the object restores it.
+    """The parts of an object's record that the object itself does not represent; they are restored on writing.
 
-    None of it has a meaning, so that an edit of the object cannot contradict it: unknown fields, fields that
-    state their default, another spelling of an unknown size or type.  What the object has by then takes precedence,
-    and the details of a part, such as a size of a type, are dropped with the part.
+    None of them has a meaning, so that an edit of the object cannot contradict them: unknown fields, fields that
+    state their default, another spelling of an unknown size or type.  If they differ from what the object has when it is
+    written, the object takes precedence; the details of a part, such as a size of a type, are dropped with the part.
 
     unknown: fields that the schema does not have, each with its tag.
-    stated: fields whose values the object leaves out; details stand for whole messages.
-    omitted: fields that the record leaves out, where the object would write a default.
-    parts: details of messages that are no IR objects of their own.
+    stated: fields with values that writing the object would leave out; a whole message is represented by its details.
+    omitted: fields that the record leaves out, where writing the object would state a default.
+    parts: details of inner messages that are no IR objects of their own.
     """
 
     unknown: tuple[bytes | memoryview, ...] = ()
@@ -52,7 +57,8 @@ class SourceDetails:
 class Restatement(NamedTuple):
     """A second declaration of a value, which differs from its first one.
 
-    It has the type that it states while the value has the type `read_type` that it was read with, then the value's.
+    It is written with its own type as long as the value has `read_type`, the type with which it was read; after the
+    value's type was changed, it is written with that type.
     """
 
     name: str  # of the value
@@ -61,29 +67,29 @@ class Restatement(NamedTuple):
 
 
 class Declarations(NamedTuple):
-    """The value_info of a graph as its file lists it; entries follow names.
+    """The value_info of a graph as its file lists it; values are identified by name.
 
     order: the names of all entries.
-    of_nothing: entries of names that the graph does not define, as tools write them for values of functions.
     restated: entries of value_info that differ from the declaration of their value, by name.
-    inputs, outputs: entries that differ from the declaration of their value, by position.
+    inputs, outputs: entries of inputs and outputs that differ from the declaration of their value, by position.
+    undefined: entries of names that the graph does not define, as tools write them for values inside functions.
     """
 
     order: tuple[str, ...]
     restated: dict[str, Restatement]
     inputs: dict[int, Restatement]
     outputs: dict[int, Restatement]
-    of_nothing: dict[str, Value]
+    undefined: dict[str, Value]
 
     def rename(self, names: Mapping[str, str]) -> Declarations:
-        """The declarations after values have been renamed; names that the map lacks stay."""
+        """The declarations after values have been renamed; names that are not in the map stay."""
         renamed = {name: names.get(name, name) for name in self.order}
         return Declarations(
             tuple(renamed.values()),
             {renamed[name]: other for name, other in self.restated.items()},
             {i: other._replace(name=names.get(other.name, other.name)) for i, other in self.inputs.items()},
             {i: other._replace(name=names.get(other.name, other.name)) for i, other in self.outputs.items()},
-            self.of_nothing,
+            self.undefined,
         )
 
 

@@ -19,6 +19,8 @@ class SimpleShardedDim:
 
 @dataclass(slots=True)
 class ShardedDim:
+    """An axis of a tensor, and how it is split."""
+
     axis: int | None
     simple_sharding: list[SimpleShardedDim] = field(default_factory=list)
     details: SourceDetails | None = field(default=None, compare=False, repr=False)
@@ -26,8 +28,7 @@ class ShardedDim:
 
 @dataclass(slots=True)
 class ShardingSpec:
-    """How a tensor of the node is spread over devices; a name that is no operand of the node is kept as a
-    string."""
+    """How a tensor of the node is spread over devices; a name of no value in scope is kept as a string."""
 
     tensor: Value | str
     device: list[int] = field(default_factory=list)
@@ -38,6 +39,8 @@ class ShardingSpec:
 
 @dataclass(slots=True)
 class NodeDeviceConfiguration:
+    """The sharding of a node's tensors under one of the model's device configurations."""
+
     configuration_id: str
     sharding_spec: list[ShardingSpec] = field(default_factory=list)
     pipeline_stage: int | None = None
@@ -46,6 +49,8 @@ class NodeDeviceConfiguration:
 
 @dataclass(slots=True)
 class DeviceConfiguration:
+    """A set of devices for which a model states how it is spread; `device` has their names, if given."""
+
     name: str
     num_devices: int
     device: list[str] = field(default_factory=list)

@@ -36,10 +36,8 @@ __all__ = [
 ]
 
 
-MAX_SHOWN_VALUES, MAX_SHOWN_NAME = (
-    3,
-    60,
-)  # inputs or outputs, and characters of a name, in the text of a graph
+# In the text of a graph: the number of inputs or outputs, and the number of characters of a name.
+MAX_SHOWN_VALUES, MAX_SHOWN_NAME = 3, 60
 
 
 class Graph(NestedGraph):
@@ -66,8 +64,8 @@ class Graph(NestedGraph):
     ) -> None:
         self.name = name
         self.doc = ""
-        self.parent: Node | None = None  # the node that holds a subgraph
-        self.function: Function | None = None  # whose body this is
+        self.parent: Node | None = None  # the node with this subgraph as an attribute
+        self.function: Function | None = None  # the function with this graph as its body
         self.outputs: list[Value] = []
         self.quantization_annotations: list[QuantizationAnnotation] = []
         self.details: SourceDetails | None = None
@@ -90,7 +88,7 @@ class Graph(NestedGraph):
 
     @property
     def initializers(self) -> Mapping[str, Value]:
-        """The values with a tensor, by name; one that is an input too is that input's default."""
+        """The values with a tensor, by name; the tensor of a value that is also an input is the input's default."""
         return self._initializers
 
     @property
@@ -112,7 +110,7 @@ class Graph(NestedGraph):
         return value
 
     def remove_input(self, value: Value) -> None:
-        """Removes an input; its uses are the caller's to replace."""
+        """Removes an input; the caller must replace its uses."""
         require_type("value", value, Value, "a Value")
         self._inputs.pop(value, None)
 
@@ -199,9 +197,8 @@ class Graph(NestedGraph):
             self._last = before
         else:
             after._previous = before
-        node.graph = node._previous = (
-            None  # _next is kept, so that iteration can continue from a removed node
-        )
+        node.graph = node._previous = None
+        # node._next is kept, so that iteration can continue from a removed node.
         self._count -= 1
         self._positions = None
 
@@ -257,7 +254,7 @@ class Graph(NestedGraph):
 
 
 def describe_graph(graph: Graph) -> str:
-    """Name, number of nodes, inputs and outputs of a graph; of many, the first ones."""
+    """Name, number of nodes, and the first inputs and outputs of a graph."""
     required = [value for value in graph._inputs if value.name not in graph._initializers]
     count = f"{graph._count} node{'s' * (graph._count != 1)}"
     return f"{graph.name!r}, {count}, {describe_values(required)} -> {describe_values(graph.outputs)}"
@@ -270,7 +267,7 @@ def describe_values(values: Sequence[Value]) -> str:
 
 
 def escape(name: str) -> str:
-    """A name without what controls a terminal, and of limited length."""
+    """A name with control characters escaped, and of limited length."""
     text = repr(name)[1:-1]
     return text if len(text) <= MAX_SHOWN_NAME else f"{text[:MAX_SHOWN_NAME]}..."
 
@@ -285,8 +282,10 @@ def require_free(node: object) -> None:
 
 @dataclass(slots=True)
 class QuantizationAnnotation:
-    """`TensorAnnotation`: which values hold scale and zero point of another; a name that no value has is kept
-    as a string."""
+    """`TensorAnnotation` of onnx.proto: the values that hold scale and zero point of a quantized tensor.
+
+    A name that no value has is kept as a string.
+    """
 
     tensor: Value | str
     parameters: dict[str, Value | str]

@@ -16,13 +16,15 @@ from sardonyx._src.ir.walk import graphs, location, nodes
 def inline(call: Node, function: Function, names: FreshNames) -> list[Node]:
     """Replaces a call by a copy of the function's body; returns the new nodes.
 
-    The outputs of the call become results of the body and keep names, types and readers.  References in the
-    body are replaced by attributes of the call, or else by defaults; a reference to an attribute that has
-    neither is left out.  An output that is an input which the call omits is omitted from its readers.  New values and
-    nodes get names that are free in `names`.  The caller makes sure that both use the same operators, and that no default of
-    the function is undecided (`undecided_defaults`).
+    The outputs of the call become results of the body and keep names, types and uses.  References to attribute
+    parameters are replaced by attributes of the call, or else by defaults; a reference to a parameter with neither is
+    left out.  If the function returns an input that the call omits, the output is omitted from all nodes that use it.
+    New values and nodes get names that are free in `names`.
 
-    Raises InvalidModel for an output of the graph that is an input which the call omits.
+    The caller makes sure that call and body use the same operator-set versions, and that no default of the function is
+    undecided (`undecided_defaults`).
+
+    Raises InvalidModel if the function returns an input that the call omits, and the result is a graph output.
     """
     graph = call.graph
     assert graph is not None, f"{call!r} is in no graph"
@@ -48,7 +50,7 @@ def actual_inputs(call: Node, function: Function) -> Mapping[Value, Value | None
 
 
 def rename_definitions(copy: Node, call: Node, names: FreshNames) -> None:
-    """Gives fresh names to everything that a copied node and its subgraphs define."""
+    """Gives unused names to the nodes and values that a copied node and its subgraphs define."""
     for node in (copy, *(n for g in copy.subgraphs for n in nodes(g))):
         if node.name or call.name:
             node.name = names.fresh("/".join(filter(None, (call.name, node.name or node.op_type))))
@@ -62,14 +64,14 @@ def rename_definitions(copy: Node, call: Node, names: FreshNames) -> None:
 
 
 def omitted_outputs(call: Node, function: Function) -> list[Value]:
-    """The outputs of a call that are inputs which it omits."""
+    """The outputs of a call for which the function returns an input that the call omits."""
     inputs = actual_inputs(call, function)
     pairs = zip(call.outputs, function.body.outputs, strict=False)
     return [output for output, result in pairs if inputs.get(result, output) is None]
 
 
 def omit_value(value: Value, call: Node) -> None:
-    """Omits a value, an input of the function that the call omits, from the nodes that it is given to."""
+    """Omits a value from the nodes that use it: an output of the call for which the function returns an omitted input."""
     if value.is_graph_output:
         what = f"{value.name!r} is an output of the graph and an input of the function, which the call omits"
         raise InvalidModel(f"{what}; give that input", location=location(call))
@@ -80,7 +82,7 @@ def omit_value(value: Value, call: Node) -> None:
 def transfer_outputs(call: Node, results: list[Value | None], graph: Graph) -> list[Node]:
     """Makes the nodes that produce the body's results the producers of the call's outputs.
 
-    A result that is an input of the call, or two outputs at once, is copied by an Identity; returns those
+    A result that is an input of the call, or that becomes two outputs, is copied by an Identity; returns the Identity
     nodes.
     """
     copies: list[Node] = []

@@ -42,7 +42,7 @@ class Function:
         self.doc = ""
         self.attributes: dict[str, Attribute | None] = {}  # None: a parameter without default
         self.opset_imports: dict[str, int] = {}
-        self.stated_imports: tuple[tuple[str, int], ...] = ()  # as the file repeats them
+        self.stated_imports: tuple[tuple[str, int], ...] = ()  # the file's entries, if it repeats a domain
         self.metadata: Metadata = {}
         self.details: SourceDetails | None = None
 
@@ -52,7 +52,7 @@ class Function:
 
     @property
     def label(self) -> str:
-        """The name as printed in messages: `domain.name`, and `:overload` where there is one."""
+        """The name as printed in messages: `domain.name`, with `:overload` if the function has one."""
         return f"{self.domain or 'ai.onnx'}.{self.name}{':' + self.overload if self.overload else ''}"
 
     def _repr_html_(self) -> str:
@@ -68,8 +68,7 @@ FunctionKey: TypeAlias = tuple[str, str, str]  # domain, name, overload
 
 @dataclass(slots=True)
 class TrainingInfo:
-    """A training step: `algorithm` reads values of the main graph; a binding gives the next value of a
-    state."""
+    """A training step: `algorithm` reads values of the main graph; a binding is a pair of a state and its next value."""
 
     initialization: Graph | None = None
     algorithm: Graph | None = None
@@ -80,7 +79,7 @@ class TrainingInfo:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A repair that loading made, or what saving leaves out or changes, and its location."""
+    """A repair that loading made, or something that saving left out or changed, with its location."""
 
     location: str
     message: str
@@ -117,7 +116,8 @@ class Model:
         self.graph = graph
         self.ir_version = ir_version
         self.opset_imports = opset_imports
-        self.stated_imports: tuple[tuple[str, int], ...] = ()  # as the file repeats them
+        # The file's entries, if it repeats a domain, or if its IR version has no imports.
+        self.stated_imports: tuple[tuple[str, int], ...] = ()
         self.producer_name = ""
         self.producer_version = ""
         self.domain = ""
@@ -146,7 +146,7 @@ class Model:
 
 
 def require_model(model: object) -> None:
-    """Raises TypeError for an argument `model` that is no Model."""
+    """Raises TypeError unless the argument `model` is a Model."""
     require_type("model", model, Model, "a Model; sx.load reads one")
 
 
@@ -184,10 +184,10 @@ def clone_function(function: Function) -> Function:
 
 
 def clone_training(step: TrainingInfo, copier: Copier) -> TrainingInfo:
-    """A copy of a training step, after the main graph whose values it reads."""
+    """A copy of a training step.  copier: has copied the main graph, which contains the values that the step reads."""
     initialization, algorithm = (
         None if graph is None else copier.graph(graph) for graph in (step.initialization, step.algorithm)
     )
-    first = [(copier.resolve(a), copier.resolve(b)) for a, b in step.initialization_binding]
-    update = [(copier.resolve(a), copier.resolve(b)) for a, b in step.update_binding]
-    return TrainingInfo(initialization, algorithm, first, update, step.details)
+    initial_bindings = [(copier.resolve(a), copier.resolve(b)) for a, b in step.initialization_binding]
+    update_bindings = [(copier.resolve(a), copier.resolve(b)) for a, b in step.update_binding]
+    return TrainingInfo(initialization, algorithm, initial_bindings, update_bindings, step.details)

@@ -1,7 +1,7 @@
 """Versions of models: plain numbers, or semantic versions packed into 64 bits (IR.md, "Versioning").
 
 A semantic version has the major number in the two most significant bytes, the minor number in the next two, and the
-patch number in the other four.  At least one of major and minor is not zero, which tells it from a plain number.
+patch number in the other four.  At least one of major and minor is not zero, which distinguishes it from a plain number.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def format_model_version(version: int) -> str:
 
 
 def parse_model_version(text: str) -> int:
-    """The int64 of `major.minor.patch` or of a plain number; raises InputError for other texts and numbers out of range."""
+    """The int64 of `major.minor.patch` or of a plain number; raises InputError for any other text or too large a number."""
     match = SEMANTIC.fullmatch(text)
     if match is not None:
         return pack(text, *map(int, match.groups()))

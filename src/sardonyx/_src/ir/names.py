@@ -10,7 +10,7 @@ from sardonyx._src.ir.walk import graphs, nodes, values
 
 
 class FreshNames:
-    """Generator of names that are not taken; the names that it returns are taken from then on."""
+    """Generator of names that are not taken; a name that it has returned is taken as well."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self.taken = set(taken)
@@ -18,7 +18,7 @@ class FreshNames:
 
     @classmethod
     def of_graphs(cls, roots: Iterable[Graph]) -> FreshNames:
-        """All names of values and nodes under the roots are taken.
+        """A generator for which all names of values and nodes under the roots are taken.
 
         roots: graphs that share one name space: a main graph with its training graphs, or a function's body.
         """
@@ -30,7 +30,7 @@ class FreshNames:
         return names
 
     def fresh(self, base: str) -> str:
-        """`base` if it is free and not empty, else with a number appended."""
+        """`base` if it is free and not empty, else `base` with a number appended."""
         name = base
         while name in self.taken or not name:
             number = self.counts.get(base, 0) + 1

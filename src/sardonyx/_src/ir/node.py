@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sardonyx._src.ir.graph import Graph
 
 MAX_SHOWN = 4  # inputs and outputs in the text of a node
-MAX_SLOT = 1 << 20  # position of an input of a node
+MAX_SLOT = 1 << 20  # largest position of an input of a node
 NOT_GRAPHS = frozenset((int, float, bytes))  # the most frequent types of attribute values, for a quick test
 OPERAND = (Value, type(None))  # the types of the inputs of a node
 AttributeScalar: TypeAlias = "float | int | bytes | Tensor | SparseTensor | Graph | Type"
@@ -27,7 +27,7 @@ AttributeValue: TypeAlias = "AttributeScalar | tuple[AttributeScalar, ...] | Non
 
 
 class NestedGraph(WithMetadata):
-    """A graph as seen by the node whose attribute holds it."""
+    """The base class of `Graph`, which this module cannot import: a graph that may be an attribute of a node."""
 
     __slots__ = ("parent",)
     parent: Node | None  # the node that holds the graph; None for a main graph and the body of a function
@@ -106,7 +106,7 @@ class Node(WithMetadata):
         self._metadata = None
         self._previous: Node | None = None
         self._next: Node | None = None
-        try:  # which costs nothing; checking all arguments of all nodes of a file would
+        try:  # a `try` costs nothing, while checking all arguments of all nodes of a file would take time
             self._inputs = tuple(inputs)
             self._outputs = tuple(outputs)
             slot = 0
@@ -129,7 +129,7 @@ class Node(WithMetadata):
             raise
 
     def _refuse(self, inputs: object, outputs: object, attributes: object) -> None:
-        """Raises TypeError for the argument of the constructor that has a wrong type, after it has failed."""
+        """After the constructor has failed: undoes its uses, and raises TypeError for the argument of a wrong type."""
         for value in getattr(self, "_inputs", ()):
             if isinstance(value, Value):
                 value._uses = {use: None for use in value._uses if use[0] is not self}
@@ -198,10 +198,10 @@ class Node(WithMetadata):
         self._outputs = (*self._outputs[:slot], value, *self._outputs[slot + 1 :])
 
     def add_output(self, value: Value) -> Value:
-        """Makes this node the producer of `value`, a further output."""
+        """Adds an output: makes this node the producer of `value`."""
         require_type("value", value, Value, "a Value")
         if value.owner is not None or value.producer is not None:
-            raise ValueError(f"a further output must have no owner; got {value!r}")
+            raise ValueError(f"an output to add must have no owner; got {value!r}")
         value.producer, value.index = self, len(self._outputs)
         self._outputs = (*self._outputs, value)
         return value

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 
 
 class NodeList:
-    """The nodes of a graph in order; while walking, nodes may be added anywhere and the current one
-    removed."""
+    """The nodes of a graph in order; during iteration, nodes may be added anywhere, and the current one removed."""
 
     __slots__ = ("_graph",)
 
@@ -39,7 +38,7 @@ class NodeList:
             node = before
 
     def __getitem__(self, index: int | str) -> Node:
-        """The node at an index, or the first one of a name, found by walking.
+        """The node at an index, or the first node with a name; in linear time.
 
         Raises IndexError for an index that no node has, and KeyError, with the closest name, for a name that none has.
         """

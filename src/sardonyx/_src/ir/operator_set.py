@@ -18,7 +18,7 @@ class OperatorStatus(enum.IntEnum):
 
 @dataclass(slots=True)
 class OperatorDeclaration:
-    """An operator that exists in the set, since which version of the set, and its status."""
+    """An operator that exists in the set, the version of the set that introduced it, and its status."""
 
     op_type: str
     since_version: int

@@ -1,4 +1,4 @@
-"""Attribute parameters of functions: what a call binds them to (IR.md, "Functions")."""
+"""Attribute parameters of functions, and the values that a call gives them (IR.md, "Functions")."""
 
 from __future__ import annotations
 
@@ -9,21 +9,24 @@ from sardonyx._src.ir.model import Function
 
 
 def bind_parameters(function: Function, arguments: Mapping[str, Attribute]) -> dict[str, Attribute | None]:
-    """The parameters of a function in a call with these attributes, the references of the call resolved."""
+    """The parameters of a function with their values in a call, or else their defaults; None: neither.
+
+    arguments: the attributes of the call, in which references are already resolved.
+    """
     return {**function.attributes, **arguments}
 
 
 def filled_parameters(function: Function) -> set[str]:
-    """The parameters that have a default, so that they have a value in every call."""
+    """The parameters with a default, which have a value in every call."""
     return {name for name, default in function.attributes.items() if default is not None}
 
 
 def undecided_defaults(call: Node, callee: Function, filled: Collection[str]) -> Iterator[str]:
-    """The attributes of a call in a function for which each call of that function decides whether the callee's default
-    holds: they refer to parameters that are not `filled`.
+    """The attributes of a call inside a function for which it depends on the outer call whether the callee's default is used.
 
-    Such a call cannot be replaced by the body of the callee, where the references would be left out, and the default
-    with them.
+    These are references to parameters of the enclosing function that not every call of it sets (that are not `filled`),
+    for attributes with a default in the callee.  Such a call cannot be inlined: where the parameter has no value, the
+    references in the body would be left out instead of using the default.
     """
     for name, attribute in call.attributes.items():
         if attribute.ref and attribute.ref not in filled and callee.attributes.get(name) is not None:

@@ -1,7 +1,7 @@
 """References of attributes to the parameters of a function (IR.md, "Functions").
 
-A reference takes the value that the call gives; without one, the default of the function; without either, the attribute that
-refers is left out, and what it is an attribute of uses a default of its own.
+A reference stands for the attribute with which the function is called or, if the call has none, for the default of the
+parameter.  If there is neither, the referring attribute is left out, so that its node uses the default of the operator.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Mapping
 
 from sardonyx._src.ir.graph import Attribute, Node
 
-# The parameters of a function in one call; None: neither value nor default.
+# The values of a function's attribute parameters in one call; None: neither value nor default.
 Bindings = Mapping[str, Attribute | None]
 
 
 def bound_attributes(node: Node, bindings: Bindings) -> dict[str, Attribute]:
-    """The node's attributes with references replaced; one that refers to an unfilled parameter is left out."""
+    """The node's attributes with references replaced; a reference to a parameter without value is left out."""
     result: dict[str, Attribute] = {}
     for name, attribute in node.attributes.items():
         actual = resolve_reference(attribute, bindings)

@@ -20,7 +20,7 @@ Array: TypeAlias = NDArray[Any]  # of an element type that is known only at run 
 
 
 class Storage(Protocol):
-    """Where a tensor's elements are."""
+    """The stored elements of a tensor."""
 
     def array(self, dtype: DataType, shape: tuple[int, ...]) -> Array:
         """The elements, as a view of the stored data where possible."""
@@ -29,7 +29,7 @@ class Storage(Protocol):
 
 @runtime_checkable
 class ChangeableBuffer(Protocol):
-    """A buffer that others may change, as a mapped file."""
+    """A buffer that others may change, such as a mapped file."""
 
     def require_unchanged(self) -> None:
         """Raises FileChanged if it has been changed."""
@@ -43,7 +43,7 @@ class RawStorage:
     data: bytes | memoryview
 
     def view(self) -> bytes | memoryview:
-        """The bytes; raises FileChanged if they are those of a mapped file that was changed."""
+        """The bytes; raises FileChanged if they are in a mapped file that was changed."""
         if isinstance(self.data, memoryview) and isinstance(self.data.obj, ChangeableBuffer):
             self.data.obj.require_unchanged()
         return self.data
@@ -102,8 +102,7 @@ class Tensor:
 
     @classmethod
     def of(cls, values: object, dtype: DataType | None = None, name: str = "") -> Tensor:
-        """A tensor of the array-like `values`; Python floats become FLOAT and ints INT64 unless `dtype` is
-        given."""
+        """A tensor of the array-like `values`; Python floats become FLOAT and ints INT64 unless `dtype` is given."""
         require_type("dtype", dtype, (DataType, type(None)), "a DataType or None")
         array = array_of(values)
         if dtype is None and not isinstance(values, np.ndarray | np.generic) and array.dtype == np.float64:
@@ -113,8 +112,7 @@ class Tensor:
         return cls(dtype, array.shape, ArrayStorage(array), name)
 
     def numpy(self) -> Array:
-        """The elements as a read-only array of `dtype.numpy` and `shape`, a view of the stored data if
-        possible.
+        """The elements as a read-only array of `dtype.numpy` and `shape`, a view of the stored data if possible.
 
         Raises InvalidModel for a stored number that is invalid for the element type, ExternalDataError, and
         FileChanged if a mapped file was changed; the array views that file, so that later changes affect it.
@@ -142,7 +140,7 @@ class Tensor:
 
 
 def array_of(values: object) -> Array:
-    """The array-like values as an array; raises TypeError for what is none."""
+    """The array-like values as an array; raises TypeError if NumPy cannot convert them."""
     try:
         return np.asarray(values)
     except Exception as error:  # whatever a foreign __array__ raises
@@ -192,7 +190,7 @@ class SparseTensor:
             what = f"sparse tensor {self.name!r} must take at most {limit} bytes as a dense tensor"
             raise LimitError(what, limit="limit")
         size, dtype = math.prod(self.shape), self.dtype.numpy
-        # `zeros` takes memory from the system when an element is written, `full` at once.
+        # The system gives the memory of `zeros` only when an element is written, that of `full` at once.
         dense = np.full(size, "", dtype) if self.dtype is DataType.STRING else np.zeros(size, dtype)
         dense[self.linear_indices()] = self.values.numpy()
         return dense.reshape(self.shape)

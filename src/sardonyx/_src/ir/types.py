@@ -9,8 +9,8 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Dim, Expr
 
 Shape: TypeAlias = tuple[Dim, ...]
-# What a file writes for unknown dims, in order, and None for the others; or nothing at all.  A shape with a "*" of IR
-# version 3, whose rank is unknown, has all of its dims here.
+# One entry for each dim: what the file writes for it if it is unknown, such as "?", else None; () if there is nothing.
+# Up to IR version 3, a shape with a "*" has an unknown rank, and all dims of the file are entries.
 DimPlaceholders: TypeAlias = "tuple[str | int | None, ...]"
 
 
@@ -46,7 +46,7 @@ class TensorType:
             self.denotation,
             self.dim_denotations,
             self.dim_placeholders,
-        )  # another process, other hashes
+        )  # without the hash, which differs in another process
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ Type: TypeAlias = TensorType | SparseTensorType | SequenceType | OptionalType | 
 
 
 def merge_opaque_types(a: OpaqueType, b: OpaqueType) -> OpaqueType | None:
-    """The type that two opaque types are; None if they differ.  One without a domain, that of the model, may be any."""
+    """The type that two opaque types both are, None if they differ; without a domain, a type may have any domain."""
     if a.name != b.name or (a.domain and b.domain and a.domain != b.domain):
         return None
     return OpaqueType(a.domain or b.domain, a.name, a.denotation or b.denotation)
@@ -132,7 +132,7 @@ def with_opaque_domain(type: Type | None, domain: str) -> Type | None:
 
 
 def open_element_dims(type: Type | None) -> Type | None:
-    """The type without the variables in the dims of sequence elements: each element has lengths of its own."""
+    """The type with None for symbolic dims of sequence elements: each element has lengths of its own."""
     match type:
         case SequenceType():
             return replace(type, elem=open_element_dims(open_dims(type.elem)))
@@ -144,7 +144,7 @@ def open_element_dims(type: Type | None) -> Type | None:
 
 
 def open_dims(type: Type | None, known: frozenset[str] = frozenset()) -> Type | None:
-    """A tensor's type with None for every dim with a variable that is not known; any other type unchanged."""
+    """A tensor's type with None for every dim that has a variable not in `known`; any other type unchanged."""
     if not isinstance(type, TensorType | SparseTensorType) or type.shape is None:
         return type
     dims = (dim if not isinstance(dim, Expr) or dim.symbols() <= known else None for dim in type.shape)

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 class Value(WithMetadata):
     """An edge: the result of a node, an input of a graph or an initializer, and its uses.
 
-    `initializer` is the tensor of an initializer, which on a graph's input is the input's default.  A node's
-    output with an empty name is left out.
+    initializer: the tensor of an initializer; for an input of a graph, the tensor is its default.
+    graph: the graph of which the value is an input or initializer; None for the result of a node.
+    index: the position among the outputs of the producer.
+    name: unique in the graph; "" for an output that the node leaves out.
     """
 
     __slots__ = (
@@ -41,8 +43,8 @@ class Value(WithMetadata):
         self.type = type
         self.initializer = initializer
         self.producer: Node | None = None
-        self.index = 0  # among the producer's outputs
-        self.graph: Graph | None = None  # of a graph's input or initializer
+        self.index = 0
+        self.graph: Graph | None = None
         self.doc = ""
         self._metadata = None
         self._uses: dict[tuple[Node, int], None] = {}
@@ -50,7 +52,7 @@ class Value(WithMetadata):
 
     @property
     def uses(self) -> tuple[tuple[Node, int], ...]:
-        """Reader and input position of every use by a node, in this graph and in those inside it."""
+        """Every use by a node of this graph or of a subgraph: the node, and the position among its inputs."""
         return tuple(self._uses)
 
     @property
@@ -64,7 +66,7 @@ class Value(WithMetadata):
         return owner is not None and any(v is self for v in owner.outputs)
 
     def replace_by(self, other: Value) -> None:
-        """Makes every reader of this value, graph outputs of its own graph included, read `other`."""
+        """Makes all nodes that use this value use `other`, and replaces it among the outputs of its own graph."""
         require_type("other", other, Value, "a Value")
         for node, slot in self.uses:
             node.set_input(slot, other)

@@ -1,4 +1,4 @@
-"""Verifier of the invariants of a graph, for passes and tests; `sardonyx check` is for users' models."""
+"""Verifier of the invariants of graphs, for passes and tests; models of users are checked by `sardonyx check`."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ def verify(model: Model) -> None:
 
 
 def verify_graph(graph: Graph, outer: set[Value]) -> set[Value]:
-    """Asserts that every read value is defined before, that both ends of each edge agree, and names are
-    unique.
+    """Asserts that every value is defined before it is used, that both ends of each edge agree, and names are unique.
 
-    Returns the values that the graph's end can see.
+    Returns the values in scope at the end of the graph.
     """
     known = outer | set(graph.inputs) | set(graph.initializers.values())
     for name, value in graph.initializers.items():

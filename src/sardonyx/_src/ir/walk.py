@@ -41,8 +41,7 @@ def values(graph: Graph) -> Iterator[Value]:
 
 
 def captures(graph: Graph) -> list[Value]:
-    """The values of outer graphs that this graph, or one inside it, reads; each once, in order of first
-    use."""
+    """The values of enclosing graphs that this graph, or one inside it, reads; each once, in order of first use."""
     result: dict[Value, None] = {}
     defined: set[Graph] = set(graphs(graph))
     for node in nodes(graph):
@@ -64,13 +63,15 @@ def location(node: Node, graph: Graph | None = None) -> str:
 
 
 def graph_path(graph: Graph | None) -> str:
-    """The prefix of locations in a graph: empty for a main graph, the location of its node for a subgraph,
-    the name of the function for its body."""
+    """The prefix of locations in a graph.
+
+    It is empty for a main graph, the location of the node for a subgraph, and the name of the function for its body.
+    """
     if graph is None or graph.parent is None:
         return f"{graph.function.label}." if graph is not None and graph.function is not None else ""
-    holder = graph.parent
-    names = [a.name for a in holder.attributes.values() if any(g is graph for g in a.graphs)]
-    return f"{location(holder)}.{names[0] if names else 'graph'}."
+    node = graph.parent
+    names = [a.name for a in node.attributes.values() if any(g is graph for g in a.graphs)]
+    return f"{location(node)}.{names[0] if names else 'graph'}."
 
 
 def calls(function: Function, model: Model) -> Iterator[Function]:
@@ -82,7 +83,7 @@ def calls(function: Function, model: Model) -> Iterator[Function]:
 
 
 def model_tensors(model: Model) -> Iterator[Tensor]:
-    """The initializers of a model and the tensors in attributes of its nodes; of sparse ones both parts."""
+    """The initializers of a model and the tensors in attributes of its nodes; for a sparse tensor, its two parts."""
     for graph in (graph for root in roots(model) for graph in graphs(root)):
         for value in graph.initializers.values():
             yield from dense_tensors(value.initializer)

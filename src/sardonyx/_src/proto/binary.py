@@ -39,10 +39,11 @@ def decode(
     """The record of type `message` that `data` encodes.
 
     Payloads of 1 KiB or more are views of `data`, which must then not change.
-    Raises DecodeError, with byte offset and field path, for data that do not encode such a message, and
-    LimitError for data that exceed `limits`.  `source` names the data in error messages.  `undecoded` receives the
-    long runs of fields that the decoders may skip, by tag; the caller reads these.  An error with it may be another
-    than the one without it, since what is skipped is not decoded.
+    source: names the data in error messages.
+    undecoded: if given, decoders skip long runs of some repeated fields, and store them here by tag; the caller must
+    decode these.  Errors in skipped fields are not found.
+    Raises DecodeError, with byte offset and field path, for data that do not encode such a message, and LimitError for
+    data that exceed `limits`.
     """
     limits = limits or Limits()
     buffer: Buffer = data if isinstance(data, bytes | mmap.mmap) else bytes(data)
@@ -54,16 +55,17 @@ def decode(
         context.undecoded = None
         return record
     except WireError as error:
-        why, offset, inside = error.why, context.base + error.position, context.base + error.position
+        offset = byte_of_field = context.base + error.position
+        why = error.why
     except IndexError:  # reading past the end of the data
-        why, offset, inside = "the data ends inside a field", len(buffer), len(buffer) - 1
+        why, offset, byte_of_field = "the data ends inside a field", len(buffer), len(buffer) - 1
     except RecursionError:
         raise LimitError(TOO_DEEP, limit="sys.setrecursionlimit") from None
-    raise DecodeError(why, offset=offset, path=path_to(buffer, message, inside), source=source)
+    raise DecodeError(why, offset=offset, path=path_to(buffer, message, byte_of_field), source=source)
 
 
 def path_to(buffer: Buffer, message: type[Record], offset: int) -> str:
-    """Path of the field that contains byte `offset`: `graph.node[3].attribute[0]`, as far as the data can be parsed."""
+    """Path of the field that contains byte `offset`, as `graph.node[3].attribute[0]`, as far as the data can be parsed."""
     names: list[str] = []
     p, end = 0, len(buffer)
     inner: type[Record] | None = message
@@ -86,7 +88,7 @@ def field_at(
             value = varint(buffer, p)[1] if tag & 7 == 2 else p
             stop = skip(buffer, p, end, tag, start)
         except (WireError, IndexError):
-            pass  # the data can be parsed no further, so the offset is in this field
+            pass  # the data after this cannot be parsed, so that the offset is in this field
         if offset < stop:
             field = fields.get(tag)
             if field is None:

@@ -1,4 +1,4 @@
-"""Encoders of the protobuf wire format: one cached writer function per field.
+"""Encoders of the protobuf wire format: one cached writer function for each field.
 
 A writer appends the encoded value of its field to a list of pieces and returns the number of bytes appended.  For
 an invalid value it may raise any exception; `encoding_errors` then finds the path and the reason.
@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from sardonyx._src.proto.record import (
     RANGES,
     Field,
+    FieldSet,
     Numbers,
     Payload,
     Record,
-    Shape,
     brief,
     fields_in_order,
     value_error,
@@ -63,9 +63,9 @@ def write_message(record: Record, out: Pieces) -> int:
 
 
 @lru_cache(maxsize=4096)
-def writers_of(shape: Shape) -> tuple[tuple[Field, bytes, FieldWriter | None], ...]:
+def writers_of(field_set: FieldSet) -> tuple[tuple[Field, bytes, FieldWriter | None], ...]:
     """The fields that are set, in field-number order, with tag and writer; the writer is None for message fields."""
-    return tuple((field, tag_of(field), make_writer(field)) for field in fields_in_order(shape))
+    return tuple((field, tag_of(field), make_writer(field)) for field in fields_in_order(field_set))
 
 
 def tag_of(field: Field) -> bytes:
@@ -220,7 +220,7 @@ def value_errors(field: Field, value: object, path: str) -> Iterator[tuple[str, 
 
 
 def varint(value: int) -> bytes:
-    """`value` as a varint; negative numbers take ten bytes (protobuf's int32, int64 and enum)."""
+    """`value` as a varint; a negative number has ten bytes, as protobuf requires for int32, int64 and enum."""
     if 0 <= value < 128:
         return ONE_BYTE[value]
     value &= 0xFFFFFFFFFFFFFFFF
@@ -233,7 +233,7 @@ def varint(value: int) -> bytes:
 
 
 def varints(values: NDArray[np.integer]) -> bytes:
-    """The concatenated varints of `values`."""
+    """The concatenated varints of `values`; the loop writes byte k of all varints that have more than k bytes."""
     bits = values.astype(np.int64).view(np.uint64) if values.dtype.kind == "i" else values.astype(np.uint64)
     widths = np.ones(len(bits), np.int64)
     for k in range(1, 10):
@@ -241,8 +241,8 @@ def varints(values: NDArray[np.integer]) -> bytes:
     starts = np.cumsum(widths) - widths
     out = np.empty(int(widths.sum()), np.uint8)
     for k in range(int(widths.max(initial=0))):
-        some = widths > k
-        low = (bits[some] >> np.uint64(7 * k)) & np.uint64(0x7F)
-        more = np.where(widths[some] > k + 1, np.uint64(0x80), np.uint64(0))
-        out[starts[some] + k] = (low | more).astype(np.uint8)
+        has_byte = widths > k
+        low = (bits[has_byte] >> np.uint64(7 * k)) & np.uint64(0x7F)
+        continues = np.where(widths[has_byte] > k + 1, np.uint64(0x80), np.uint64(0))
+        out[starts[has_byte] + k] = (low | continues).astype(np.uint8)
     return out.tobytes()

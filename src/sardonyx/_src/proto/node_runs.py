@@ -2,9 +2,11 @@
 
 A node is plain if it begins with inputs, outputs, a name, an operator and attributes, in this order, in ASCII and with
 lengths of one byte.  Plain nodes are decoded in one loop without a dispatch on tags; all others, and everything
-malformed, by the general decoder.  Attributes with equal bytes are decoded once and then copied.
+malformed, by the general decoder.  Attributes with equal bytes are decoded once and then copied from a template.
 
-On request the nodes and value_info of a graph are skipped instead, for a caller that reads them without records.
+On request, the nodes and value_info of a graph are skipped instead, for a caller that reads them without records.
+
+In these functions, b is a buffer, p a position in it and e the end of the message that is decoded.
 """
 
 from __future__ import annotations
@@ -25,13 +27,17 @@ from sardonyx._src.proto.wire import (
 )
 
 BLOCK = 1 << 16  # bytes that are read at once; longer nodes are left to the general decoder
-SHORT_NODES_SHARE = 16  # nodes of fewer than `MIN_NODE_BYTES` on average: a 16th of the limit of records
-MIN_NODE_BYTES = 10  # of a node with an operator, an input and an output of one letter each: 11
-MAX_TEMPLATES = 1 << 12
-MAX_TEMPLATE_BYTES = 128
-NODES_OF_GRAPH, VALUE_INFO_OF_GRAPH = 10, 106  # tags of fields that can be skipped
+# Entries of fewer than MIN_NODE_BYTES on average are accepted only up to a 16th of the limit of records: a real node,
+# even with an operator, an input and an output of one letter each, has 11 bytes.
+SHORT_NODES_SHARE = 16
+MIN_NODE_BYTES = 10
+MAX_TEMPLATES = 1 << 12  # attributes that are kept as templates
+MAX_TEMPLATE_BYTES = 128  # encoded size of a template
+NODES_OF_GRAPH, VALUE_INFO_OF_GRAPH = 10, 106  # tags of the fields that can be skipped
 NAMES = {NODES_OF_GRAPH: "nodes", VALUE_INFO_OF_GRAPH: "entries of value_info"}
-IMMUTABLE_TYPES = frozenset((str, int, float, bytes))  # of values that copies of an attribute share
+IMMUTABLE_TYPES = frozenset(
+    (str, int, float, bytes)
+)  # types of the values that copies of an attribute may share
 
 new = object.__new__
 
@@ -46,9 +52,10 @@ def decode_nodes(
     decode_node: Decoder[m.NodeProto],
     decode_attribute: Decoder[m.AttributeProto],
 ) -> int:
-    """Appends the nodes of the fields with this tag from p on, and returns the end of the last of them.
+    """Appends the nodes of the fields with this tag from p on, and returns the end of the last one.
 
-    Leaves a field that is longer than a block or runs past e to the caller, and all fields if records are counted.
+    A field that is longer than a block or runs past e is left to the caller, and so are all fields if the data are so long
+    that records must be counted.
     """
     if not context.uncounted:
         return p
@@ -61,7 +68,7 @@ def decode_nodes(
         context.base += p
         size = decode_block(block, context, tag, nodes, decode_node, decode_attribute)
         context.base -= p
-        context.depth = depth  # a node that is left to the caller may have changed it
+        context.depth = depth  # changed if decoding ended inside a node, which is left to the caller
         if not size:
             break
         p += size
@@ -71,7 +78,8 @@ def decode_nodes(
 def skip_run(b: Buffer, p: int, e: int, context: DecodeContext, tag: int, records: Sequence[Record]) -> int:
     """Skips the fields with this tag from p on, and returns their end; p if they must be decoded.
 
-    Raises WireError for a list of which fields have been skipped before: what is skipped must be one run.
+    records: the list to which the decoder would append them.
+    Raises WireError if fields for this list were skipped before: they are not consecutive, and a run must be.
     """
     if context.undecoded is None or not context.uncounted:
         return p
@@ -95,7 +103,7 @@ def skip_run(b: Buffer, p: int, e: int, context: DecodeContext, tag: int, record
 
 
 def check_sizes(count: int, size: int, limit: int, name: str = "nodes") -> None:
-    """Raises LimitError for more than `limit` entries that take `size` bytes in all, too few to say anything."""
+    """Raises LimitError for more than `limit` entries with fewer than MIN_NODE_BYTES on average; size: bytes of all."""
     if count > limit and size < count * MIN_NODE_BYTES:
         what = f"more than {limit} {name} must have at least {MIN_NODE_BYTES} bytes each; got {size // count}"
         raise LimitError(what, limit="records")
@@ -111,7 +119,9 @@ def decode_block(
 ) -> int:
     """Appends the nodes at the beginning of a block, and returns the end of the last complete field.
 
-    k: start of a field of the node; s: start of its value; q: its end.
+    p: start of the field of a node; begin, end: range of its value, the node r.
+    k: start of a field of the node; n: length of a value; s, q: its start and end.
+    Tags of a node's fields: 10 input, 18 output, 26 name, 34 op_type, 42 attribute.
     """
     p, size = 0, len(b)
     text = b.decode("latin-1")
@@ -149,7 +159,7 @@ def decode_block(
                 s = k + 2
                 k = s + b[k + 1]
                 r.op_type = text[s:k]
-            # A length of more than one byte begins with one that is not ASCII either.
+            # Also refuses lengths of more than one byte: the first byte of such a length is not ASCII.
             if k > end or not (is_ascii or text[begin:k].isascii()):
                 nodes.append(decode_node(b, begin, end, context))
                 p = end
@@ -192,7 +202,7 @@ def decode_block(
 
 
 def add_template(templates: dict[bytes, AttributeTemplate], data: bytes, attribute: m.AttributeProto) -> None:
-    """Keeps the fields of an attribute under its bytes, unless it holds other records."""
+    """Keeps the fields of an attribute as the template for its encoding, unless a value is another record."""
     fields = attribute.__dict__.copy()
     lists = tuple(name for name, value in fields.items() if type(value) is list)
     for name in lists:

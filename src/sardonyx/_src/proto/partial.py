@@ -1,4 +1,4 @@
-"""Partial decoding: what data that do not decode still hold, so that a broken model can be shown."""
+"""Partial decoding: the fields of damaged data that can be decoded, so that a broken model can be shown."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from sardonyx._src.proto.decoders import DECODERS
 from sardonyx._src.proto.record import Field, Payload, Record, RecordT, merge
 from sardonyx._src.proto.wire import Buffer, DecodeContext, Limits, WireError, long_tag, skip, varint
 
-MAX_DEPTH = 128  # of messages that are decoded in part; deeper ones are left out
+MAX_DEPTH = 128  # levels of nested messages that are decoded in part; deeper ones are left out
 
 
 @dataclass(frozen=True, slots=True)
 class ScannedField:
-    """A field of encoded data: from its tag at `start` to `end`, its value from `value`.
+    """A field of encoded data: its tag is at `start`, its value from `value` to `end`.
 
-    is_whole: whether the value has the length that it states; the last field of shortened data has not.
+    is_whole: whether the value is as long as the data state; the last field of truncated data is not.
     """
 
     tag: int
@@ -34,8 +34,8 @@ def decode_partially(
 ) -> tuple[RecordT, str]:
     """The record of the fields that can be decoded, and the path of the first fault, as `graph.node[3].input`.
 
-    A message with a fault keeps the fields beside the fault, and the fields that follow the message are decoded, too.
-    Nothing is decoded of a message after a field that runs past its end.
+    A fault is a field that does not decode.  The other fields of its message are decoded, and so are the fields after the
+    message; but in a message with a field that runs past its end, no later field is decoded.
     """
     buffer: Buffer = data if isinstance(data, bytes | mmap.mmap) else bytes(data)
     decoder = PartialDecoder(buffer, limits or Limits())
@@ -44,14 +44,14 @@ def decode_partially(
 
 
 class PartialDecoder:
-    """Decodes what can be decoded; `fault` is the position of the first field that cannot."""
+    """Decodes the fields that can be decoded; `fault` is the position of the first one that cannot, or None."""
 
     def __init__(self, buffer: Buffer, limits: Limits) -> None:
         self.buffer, self.limits = buffer, limits
         self.fault: int | None = None
 
     def decode(self, p: int, end: int, message: type[RecordT], depth: int) -> RecordT:
-        """The record of the fields of buffer[p:end]; `depth` levels of messages may be decoded in part."""
+        """The record of the fields of buffer[p:end].  depth: the levels of inner messages that may be decoded in part."""
         fields = {tag: field for field in message.FIELDS for tag in field.tags}
         result = message()
         while p < end:
@@ -72,7 +72,7 @@ class PartialDecoder:
             self.fault = position
 
     def next_field(self, start: int, end: int) -> ScannedField | None:
-        """The field at `start`, shortened to the end of its message; None where no field can be told."""
+        """The field at `start`, at most up to the end of its message; None if no tag or length can be read there."""
         try:
             tag, p = long_tag(self.buffer, start)
             value = varint(self.buffer, p)[1] if tag & 7 == 2 else p

@@ -22,13 +22,13 @@ Kind = Literal["string", "bytes", "float", "double", "int32", "int64", "uint64",
 Number = TypeVar("Number", int, float)
 Numbers: TypeAlias = list[Number] | NDArray[np.generic]  # long packed fields are arrays
 Payload: TypeAlias = bytes | memoryview
-Shape: TypeAlias = (
-    "tuple[type[Record], tuple[str, ...]]"  # a message type and the names of the attributes set in a record
+FieldSet: TypeAlias = (
+    "tuple[type[Record], tuple[str, ...]]"  # the class of a record and the names of its set fields
 )
 RecordT = TypeVar("RecordT", bound="Record")
 FieldValue = TypeVar("FieldValue")
 
-RANGES = {  # of the integer kinds
+RANGES = {  # the values of integer kinds
     "int32": range(-(1 << 31), 1 << 31),
     "enum": range(-(1 << 31), 1 << 31),
     "int64": range(-(1 << 63), 1 << 63),
@@ -51,7 +51,7 @@ class Field:
 
     @property
     def tags(self) -> tuple[int, ...]:
-        """The tags under which the field may be encoded: that of a single value, then the packed one if it exists."""
+        """The tags under which the field may be encoded: the tag of a single value and, if it exists, of packed values."""
         wire = {"float": 5, "double": 1}.get(self.kind, 0 if self.kind in RANGES else 2)
         single, packed = self.number << 3 | wire, self.number << 3 | 2
         return (single, packed) if self.repeated and wire != 2 else (single,)
@@ -143,17 +143,17 @@ class Record:
 
 
 def seal(message: type[Record], fields: tuple[Field, ...], nests: bool = False) -> None:
-    """Sets the field tables of a message class."""
+    """Sets the field tables of a message class, after the classes to which its fields refer were defined."""
     message.FIELDS = fields
     message.BY_NAME = {f.name: f for f in fields}
     message.NESTS = nests
 
 
-# Records of one type have few shapes; the bound protects against files that use very many.
+# Records of one class have few different sets of fields; the bound protects against files that use very many.
 @lru_cache(maxsize=4096)
-def fields_in_order(shape: Shape) -> tuple[Field, ...]:
+def fields_in_order(field_set: FieldSet) -> tuple[Field, ...]:
     """The fields that are set, in field-number order; raises AttributeError for a name that is not a field."""
-    message, names = shape
+    message, names = field_set
     for name in names:
         if name not in message.BY_NAME and name != "_unknown":
             raise AttributeError(f"{message.__name__} has no field {name!r}, but the attribute was set")
@@ -246,7 +246,7 @@ def equal(a: object, b: object) -> bool:
 
 
 def value_error(field: Field, value: object) -> str:
-    """Why no format can represent this value of the field; "" if it is valid."""
+    """The error message for a value that no format can represent as this field; "" if it is valid."""
     if field.kind == "string":
         fits = isinstance(value, str)
         if fits and not is_encodable(cast(str, value)):

@@ -1,6 +1,7 @@
 """Primitives of the protobuf wire format for the decoders: varints, payload views, unknown fields, limits.
 
-Positions are relative to the start of the current buffer, which is the whole data or a copied part of it.
+Positions are relative to the start of the current buffer, which is the whole data or a copied part of it.  In these
+functions, b is the buffer, p a position, q the end of a value, and e the end of a message.
 """
 
 from __future__ import annotations
@@ -18,17 +19,14 @@ from sardonyx._src.errors import LimitError
 from sardonyx._src.proto.record import Numbers, Payload, Record
 
 Buffer = bytes | mmap.mmap
-AttributeTemplate: TypeAlias = (
-    "tuple[dict[str, Any], tuple[str, ...]]"  # fields of an attribute; those that are lists
-)
+# The fields of an attribute, and the names of those that are lists and must be copied.
+AttributeTemplate: TypeAlias = "tuple[dict[str, Any], tuple[str, ...]]"
 R_co = TypeVar("R_co", bound=Record, covariant=True)
-SHORT_MESSAGE_BYTES = 4  # a message of fewer says nothing that a model needs often
-SHORT_MESSAGES, SHORT_MESSAGES_SHARE = (
-    10_000,
-    16,
-)  # short messages accepted: this number, or a 16th of the limit of records
-VIEW_FROM = 1024  # bytes; a payload at least this long stays a view of the data it was read from
-COPY_UP_TO = 1 << 16  # bytes; a mapped message at most this long is read from a copy, which indexes faster
+SHORT_MESSAGE_BYTES = 4  # a shorter message contains nothing that a model needs often
+# Accepted short messages: 10,000, or a 16th of the limit of records if that is more.
+SHORT_MESSAGES, SHORT_MESSAGES_SHARE = 10_000, 16
+VIEW_FROM = 1024  # bytes from which a payload stays a view of the data it was read from
+COPY_UP_TO = 1 << 16  # bytes up to which a mapped message is read from a copy, which is indexed faster
 
 f32 = struct.Struct("<f").unpack_from
 f64 = struct.Struct("<d").unpack_from
@@ -58,15 +56,15 @@ class Limits:
 
     @property
     def short_messages(self) -> int:
-        """The number of messages of a few bytes that are accepted, dims not counted."""
+        """The number of accepted messages of fewer than SHORT_MESSAGE_BYTES; dims, which are usual, do not count."""
         return max(SHORT_MESSAGES, self.records // SHORT_MESSAGES_SHARE)
 
 
 class UndecodedRun:
     """Consecutive fields of one tag that a decoder has skipped: `context.buffer[start:end]`.
 
-    records: the list in which the decoder would have put them.
-    depth: the levels of nesting that remain for them.
+    records: the list to which the decoder would have appended the decoded fields.
+    depth: the levels of nesting that the fields may have.
     """
 
     def __init__(self, context: DecodeContext, records: Sequence[Record], start: int, end: int) -> None:
@@ -75,8 +73,13 @@ class UndecodedRun:
 
 
 class DecodeContext:
-    """State of one decode: the data, the offset of the current buffer, and the remaining limits.
+    """State of one decode.
 
+    buffer, view: the whole data, and a view of them.
+    base: the offset of the current buffer in the data.
+    depth, records, short_messages: what remains of the limits on nesting, messages and short messages.
+    uncounted: whether the data are too short to contain more messages than allowed, so that they need not be counted.
+    attributes: templates of attributes, by their encoding.
     undecoded: the runs that decoders have skipped, by tag; None if they must not skip any.
     """
 
@@ -98,17 +101,17 @@ class DecodeContext:
     ) -> None:
         self.buffer = data
         self.view = memoryview(data)
-        self.base = 0  # offset of the current buffer in `view`
+        self.base = 0
         self.limits = limits
         self.depth = limits.nesting
         self.records = limits.records
         self.short_messages = limits.short_messages
-        self.uncounted = len(data) < 2 * limits.records  # a message takes two bytes at least
-        self.attributes: dict[bytes, AttributeTemplate] = {}  # attributes that occur again, by their bytes
+        self.uncounted = len(data) < 2 * limits.records  # a message has at least two bytes
+        self.attributes: dict[bytes, AttributeTemplate] = {}
         self.undecoded = undecoded
 
     def enter(self, position: int) -> None:
-        """Counts one more level of nesting; raises LimitError past the limit."""
+        """Counts one more level of nesting; raises LimitError above the limit."""
         self.depth -= 1
         if self.depth < 0:
             what = f"byte {self.base + position}: messages must be nested at most {self.limits.nesting} levels deep"
@@ -119,6 +122,8 @@ class DecodeContext:
 
 
 class Decoder(Protocol[R_co]):
+    """A function that decodes the message b[p:e]."""
+
     def __call__(self, b: Buffer, p: int, e: int, context: DecodeContext, /) -> R_co: ...
 
 
@@ -142,7 +147,9 @@ def chunk(
     context.base += p
     try:
         record = decode(b[p:q], 0, q - p, context)
-    except IndexError:  # a field runs past q: decode in place, where the decoder can report the position
+    except (
+        IndexError
+    ):  # a field runs past q: decode again from b, in which the decoder can report the position
         context.base -= p
         context.depth = depth
         return decode(b, p, q, context)
@@ -189,7 +196,7 @@ def payload(b: Buffer, p: int, q: int, context: DecodeContext) -> Payload:
 
 
 def skip(b: Buffer, p: int, e: int, tag: int, start: int) -> int:
-    """The end of the unknown field whose tag has been read; a group is skipped with all groups nested in it."""
+    """The end of an unknown field with a tag that has been read; a group is skipped with all groups nested in it."""
     groups: list[int] = []
     while True:
         number, wire = tag >> 3, tag & 7
@@ -270,7 +277,7 @@ def unpack_varints(b: Buffer, p: int, q: int, kind: Literal["int32", "int64", "u
 
 
 def varint_array(data: NDArray[np.uint8], p: int) -> NDArray[np.uint64]:
-    """All varints of `data`, whose first byte is at position p of the current buffer."""
+    """All varints of `data`.  p: the position of the first byte in the current buffer, for errors."""
     ends = np.flatnonzero(data < 128)
     if not len(ends) or ends[-1] != len(data) - 1:
         raise WireError("a number runs past the end of its field", p + len(data) - 1)
@@ -281,6 +288,7 @@ def varint_array(data: NDArray[np.uint8], p: int) -> NDArray[np.uint64]:
         raise WireError("a varint must fit in 64 bits", p + int(starts[wide[0]]))
     result = np.zeros(len(ends), np.uint64)
     for k in range(int(widths.max())):
-        some = widths > k
-        result[some] |= (data[starts[some] + k] & np.uint8(0x7F)).astype(np.uint64) << np.uint64(7 * k)
+        has_byte = widths > k
+        low = (data[starts[has_byte] + k] & np.uint8(0x7F)).astype(np.uint64)
+        result[has_byte] |= low << np.uint64(7 * k)
     return result

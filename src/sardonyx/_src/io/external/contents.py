@@ -21,7 +21,8 @@ COPY_UP_TO_BYTES = 1 << 16  # bytes
 def open_contents(file: io.FileIO, size: int, path: str, *, copy: bool, read_up_to: int = 0) -> Contents:
     """The first `size` bytes of the file: read immediately, mapped, or read on demand.  Takes ownership of `file`.
 
-    path: of the file, absolute.  read_up_to: bytes up to which a file is read immediately; short files always are.
+    path: the absolute path of the file.
+    read_up_to: the size in bytes up to which a file is read immediately; files of up to `COPY_UP_TO_BYTES` always are.
     Raises OSError if the file cannot be mapped or was truncated.
     """
     read_up_to = max(read_up_to, COPY_UP_TO_BYTES)
@@ -41,7 +42,7 @@ class Contents(Protocol):
     """The bytes of an open file."""
 
     size: int
-    opened: FileStamp  # of the file when it was opened
+    opened: FileStamp  # the stamp of the file when it was opened
 
     def part(self, offset: int, size: int) -> memoryview:
         """Read-only bytes from `offset`; fewer than `size` if the file was truncated."""
@@ -62,7 +63,7 @@ class Contents(Protocol):
 
 
 class InMemoryContents:
-    """Contents that were read."""
+    """Contents that were read into memory when the file was opened."""
 
     def __init__(self, view: memoryview, opened: FileStamp) -> None:
         self.size, self.opened = len(view), opened
@@ -108,7 +109,7 @@ class MappedContents:
         return self._digest.update(self.stamp(), self.blocks)
 
     def blocks(self) -> Blocks:
-        """The whole file; its pages in the map are not touched, or released again."""
+        """The whole file: read without touching pages of the map if it can be opened again, else from released pages."""
         fd = self._owner.reopen()
         return iter_releasing(self._view, BLOCK_BYTES) if fd is None else read_and_close(fd)
 
@@ -149,7 +150,8 @@ class OnDemandContents:
 class StampedDigest:
     """The digest of a file and the stamp to which it belongs.
 
-    It holds also while the file is racily clean: every tensor of a model would have the file hashed otherwise.
+    The digest is kept even while the file is racily clean (see `FileStamp`), when `FILE_DIGESTS` keeps none: otherwise
+    the file would be hashed for every tensor of a model.
     """
 
     def __init__(self) -> None:
@@ -158,7 +160,7 @@ class StampedDigest:
         self._lock = threading.Lock()
 
     def update(self, stamp: FileStamp, blocks: Callable[[], Blocks]) -> str:
-        """The SHA-1 of the file, whose stamp is now `stamp`."""
+        """The SHA-1 of the file; stamp: its stamp now; blocks: reads its content."""
         with self._lock:
             if stamp != self._stamp:
                 self._sha1 = FILE_DIGESTS.sha1(stamp, blocks)

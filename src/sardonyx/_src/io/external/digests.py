@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from sardonyx._src.io.file_stamps import FileStamp
 
-MAX_DIGESTS = 4096  # that are remembered
-BLOCK_BYTES = 1 << 18  # read and hashed at a time; a block stays in the processor's cache
+MAX_DIGESTS = 4096  # remembered digests, the most recently used ones
+BLOCK_BYTES = 1 << 18  # bytes read and hashed at a time; a block stays in the processor's cache
 Blocks = Iterable[memoryview]
 
 
@@ -24,14 +24,14 @@ class Entry:
 
 
 class FileDigests:
-    """Digests by stamp; those of files that may change without changing their stamp are not remembered.  Thread-safe."""
+    """Digests by stamp.  Files that may still change without a new stamp are hashed at every call.  Thread-safe."""
 
     def __init__(self) -> None:
         self._entries: OrderedDict[FileStamp, Entry] = OrderedDict()
         self._lock = threading.Lock()
 
     def sha1(self, stamp: FileStamp, blocks: Callable[[], Blocks]) -> str:
-        """The SHA-1 of the file with this stamp, in hexadecimal; blocks: makes its content, which is read if necessary."""
+        """The SHA-1 of the file with this stamp, in hexadecimal.  blocks: reads the content, if no digest is remembered."""
         if stamp.is_racily_clean:
             return sha1_of(blocks())
         with self._lock:

@@ -24,7 +24,7 @@ WINDOWS_DEVICES = {"con", "prn", "aux", "nul", "conin$", "conout$"} | {
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """The parsed entries of a tensor; `extra` has those whose keys the specification does not define."""
+    """The parsed entries of a tensor; `extra` has the entries with keys that the specification does not define."""
 
     location: str
     offset: int

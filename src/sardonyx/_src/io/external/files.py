@@ -22,7 +22,7 @@ from sardonyx._src.io.mapped_files import MappedFile, mapped_file_behind
 SHA1_PATTERN = re.compile("[0-9a-f]{40}")
 # Whether this thread uses mapped data before their checksum is verified, and discards its results if that fails.
 IS_VERIFICATION_DEFERRED = ContextVar("IS_VERIFICATION_DEFERRED", default=False)
-LEAVE_CHECKSUM = "pass verify_checksums=False (--no-verify-checksums) to use the data as they are"
+SKIP_VERIFICATION = "pass verify_checksums=False (--no-verify-checksums) to use the data as they are"
 
 
 class ExternalFiles:
@@ -55,7 +55,9 @@ class ExternalFiles:
         self.verify_checksums = verify_checksums
         self.notes: list[str] = []
         self._open: dict[str, Contents] = {}
-        self._read_up_to = mapped_files.READ_UP_TO_BYTES  # bytes of files yet to be opened
+        self._read_up_to = (
+            mapped_files.READ_UP_TO_BYTES
+        )  # bytes that further files may have in memory instead of a map
         self._lock = threading.Lock()
 
     def storage(
@@ -159,9 +161,9 @@ class ExternalStorage:
     def view(self) -> memoryview:
         """The packed bytes, read-only; a view of the mapped file unless files are copied.
 
-        Every way to the elements leads through here.  A stated checksum is verified first, once per version of the
-        file.  Raises ExternalDataError if the file is missing, rejected by the policy, too short, or has another
-        checksum, and FileChanged if it was changed since it was mapped.
+        All access to the elements calls this method.  A stated checksum is verified first, once per version of the file.
+        Raises ExternalDataError if the file is missing, rejected by the policy, too short, or has another checksum, and
+        FileChanged if it was changed since it was mapped.
         """
         if self._data is None:
             contents = self.contents()
@@ -180,7 +182,7 @@ class ExternalStorage:
         owner = mapped_file_behind(data)
         if owner is None:
             return
-        if self.needs_verification:  # decides whether what was written is another content
+        if self.needs_verification:  # the checksum decides whether the content is another one
             owner.require_length()
             if not IS_VERIFICATION_DEFERRED.get():
                 self.verify()
@@ -203,7 +205,7 @@ class ExternalStorage:
             )
 
     def read_part(self, contents: Contents, stamp: FileStamp | None) -> memoryview:
-        """The tensor's bytes; stamp: of the file before its checksum was verified."""
+        """The tensor's bytes.  stamp: the stamp of the file before its checksum was verified."""
         data = contents.part(self.offset, self._nbytes)
         if len(data) < self._nbytes:
             what = f"{brief(self.location)} was truncated after it was opened"
@@ -238,11 +240,11 @@ class ExternalStorage:
         stated = self.checksum.strip().lower()
         if not SHA1_PATTERN.fullmatch(stated):
             what = f"the checksum of external_data must be a SHA-1, 40 hexadecimal digits; got {brief(self.checksum)}"
-            raise ExternalDataError(f"{what}; correct it, or {LEAVE_CHECKSUM}", location=self._where)
+            raise ExternalDataError(f"{what}; correct it, or {SKIP_VERIFICATION}", location=self._where)
         actual = self.sha1()
         if actual != stated:
             what = f"the SHA-1 of {brief(self.location)} must be {stated}; got {actual}"
-            cure = f"use the file that belongs to the model, or {LEAVE_CHECKSUM}"
+            cure = f"use the file that belongs to the model, or {SKIP_VERIFICATION}"
             raise ExternalDataError(f"{what}; {cure}", location=self._where)
         return True
 

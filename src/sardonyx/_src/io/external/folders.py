@@ -14,7 +14,7 @@ from sardonyx._src.io.open_flags import BINARY_FLAG, NOFOLLOW_FLAG, READ_FLAGS
 HAS_DIR_FD = (
     hasattr(os, "O_NOFOLLOW") and {os.open, os.stat, os.mkdir, os.unlink, os.rename} <= os.supports_dir_fd
 )
-# O_PATH opens a directory with search permission alone.
+# O_PATH opens a directory that may be searched but not listed.
 DIRECTORY_FLAGS = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_PATH", 0)
 CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY_FLAG | NOFOLLOW_FLAG
 JUNCTION_TAG = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT
@@ -43,19 +43,19 @@ class Folder:
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
         return cls(real, None)
 
-    def place(self, name: str) -> str:
+    def system_path(self, name: str) -> str:
         """The path to pass to a system call with `dir_fd=self.fd`."""
         return name if self.fd is not None else os.path.join(self.path, name)
 
     def status(self, name: str) -> os.stat_result:
-        """The status of `name`; that of the link itself for a link."""
-        return os.stat(self.place(name), dir_fd=self.fd, follow_symlinks=False)
+        """The status of `name`; links are not followed."""
+        return os.stat(self.system_path(name), dir_fd=self.fd, follow_symlinks=False)
 
     def enter(self, name: str, *, make: bool = False) -> Folder:
         """The subdirectory `name`; with `make`, created if it is missing."""
         if make:
             with contextlib.suppress(FileExistsError):
-                os.mkdir(self.place(name), dir_fd=self.fd)
+                os.mkdir(self.system_path(name), dir_fd=self.fd)
         path = os.path.join(self.path, name)
         if is_link(self.status(name)):
             raise link_error(path)
@@ -80,23 +80,23 @@ class Folder:
             return os.open(name, READ_FLAGS | NOFOLLOW_FLAG, dir_fd=self.fd)
         seen = self.status(name)
         if is_link(seen):
-            raise link_error(self.place(name))
-        fd = os.open(self.place(name), READ_FLAGS)
+            raise link_error(self.system_path(name))
+        fd = os.open(self.system_path(name), READ_FLAGS)
         if not os.path.samestat(seen, os.fstat(fd)):
             os.close(fd)
-            raise OSError(errno.EIO, "the file was replaced while it was opened", self.place(name))
+            raise OSError(errno.EIO, "the file was replaced while it was opened", self.system_path(name))
         return fd
 
     def create(self, name: str, mode: int = 0o666) -> int:
-        """A write descriptor of the new file `name`, with a mode of which the umask removes bits."""
-        return os.open(self.place(name), CREATE_FLAGS, mode, dir_fd=self.fd)
+        """A write descriptor of the new file `name`; the umask removes bits of its mode."""
+        return os.open(self.system_path(name), CREATE_FLAGS, mode, dir_fd=self.fd)
 
     def rename(self, old: str, new: str) -> None:
         """Renames a file in this directory, replacing an existing `new`; a link is renamed or replaced itself."""
-        os.replace(self.place(old), self.place(new), src_dir_fd=self.fd, dst_dir_fd=self.fd)
+        os.replace(self.system_path(old), self.system_path(new), src_dir_fd=self.fd, dst_dir_fd=self.fd)
 
     def remove(self, name: str) -> None:
-        os.unlink(self.place(name), dir_fd=self.fd)
+        os.unlink(self.system_path(name), dir_fd=self.fd)
 
     def sync(self) -> None:
         """Flushes the entries of this directory to disk, where the system supports it."""
@@ -122,7 +122,7 @@ class Folder:
 
 
 def is_link(status: os.stat_result) -> bool:
-    """Whether the status is that of a symbolic link or a Windows junction."""
+    """Whether the status describes a symbolic link or a Windows junction."""
     return stat.S_ISLNK(status.st_mode) or getattr(status, "st_reparse_tag", 0) == JUNCTION_TAG
 
 

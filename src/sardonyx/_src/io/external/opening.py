@@ -38,13 +38,13 @@ class Policy(enum.StrEnum):
 
 
 def policy_of(policy: Policy | str) -> Policy:
-    """The policy of a name; raises InputError for any other argument."""
+    """The policy with a name; raises InputError for an argument that is no policy or name of one."""
     require_choice("policy", policy, [policy.value for policy in Policy])
     return Policy(policy)
 
 
 def canonical_location(location: str, policy: Policy, where: str) -> str:
-    """The location in canonical form; equal for locations whose text shows that they name one file.
+    """The location in canonical form, in which `a/b`, `./a/b` and `a//b` are equal; as it is if the policy is TRUSTED.
 
     Raises ExternalDataError for a location that the policy rejects.
     """

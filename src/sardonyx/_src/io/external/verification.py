@@ -12,7 +12,7 @@ from sardonyx._src.io.external.files import IS_VERIFICATION_DEFERRED, ExternalSt
 from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.threads import start_thread
 
-MAX_THREADS = 2  # that hash files: two read faster than most disks
+MAX_THREADS = 2  # threads that hash files: two hash faster than most disks read
 
 
 def verify_checksums(tensors: Iterable[Tensor]) -> None:
@@ -35,9 +35,9 @@ def verify_checksums(tensors: Iterable[Tensor]) -> None:
 
 @contextmanager
 def verify_meanwhile(tensors: Sequence[Tensor]) -> Iterator[None]:
-    """Verifies checksums in another thread while the block uses the data, whose results must be discarded if that fails.
+    """Verifies checksums in another thread while the block uses the data.
 
-    Raises ExternalDataError at the end of the block, as `verify_checksums`.
+    Raises ExternalDataError at the end of the block, as `verify_checksums`: results of the block must then be discarded.
     """
     storages = (tensor.storage for tensor in tensors)
     if not any(isinstance(s, ExternalStorage) and s.needs_verification for s in storages):

@@ -1,4 +1,4 @@
-"""Adding the functions of operator sets to a model: those of given documents, and those on the search path."""
+"""Adding the functions of operator sets to a model, from given documents and from documents on the search path."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ log = logging.getLogger(__name__)
 
 
 def with_operator_sets(model: Model, sources: Iterable[OperatorSetSource]) -> Model:
-    """The model, with the functions of those sets whose domains it or one of its functions imports.
+    """The model, with the functions of the operator sets that it or one of its functions imports.
 
-    Sources that are folders are searched by domain and version.  Functions of the model take precedence, then those
-    of documents.  A document of a folder in another version than the imported one is a note and a logged warning.
-    Raises InvalidModel if the model imports another version of a document's set, and what
-    `find_operator_sets` raises.
+    sources: documents, and folders, which are searched by domain and version.  Functions of the model take precedence,
+    then functions of given documents.  A document in a folder with another version than the imported one is noted and
+    logged as a warning.  Raises InvalidModel if the model imports another version of a given document's set, and the
+    errors of `find_operator_sets`.
     """
     documents, folders = split_sources(sources)
     waiting = [load_operator_set(source) for source in documents]

@@ -11,7 +11,7 @@ from sardonyx._src.proto.record import Record
 
 FileData: TypeAlias = bytes | bytearray | memoryview | mmap.mmap
 
-HEAD_BYTES = 512  # of a file, for `recognize_format`
+HEAD_BYTES = 512  # first bytes of a file in which `recognize_format` searches
 DECOMPRESS = "decompress it first"
 EXPORT = "convert it to ONNX with the tools of its framework"
 WEIGHTS = "it has weights but no graph: export the model from its framework"
@@ -69,9 +69,9 @@ FORMATS: tuple[tuple[bytes, str, str], ...] = (
 
 
 def recognize_format(data: FileData) -> str | None:
-    """What data are that are no serialized message, and what to do about it; None if their format is not known.
+    """A message that names the format of data that are not a model, and the cure; None if the format is not known.
 
-    Some of these formats decode as unknown fields of a message: ask after decoding failed, or found no graph.
+    Some of these formats decode as a message of unknown fields: call this when decoding fails, and when it finds no graph.
     """
     head = bytes(memoryview(data)[:HEAD_BYTES])
     for pattern, name, cure in FORMATS:

@@ -64,11 +64,12 @@ def load(
     while the model is in use (replacing it by renaming is safe): what reads a tensor afterwards raises FileChanged, but
     arrays obtained before show the new content, and missing pages end the process (SIGBUS).  `copy` reads the model and
     external data into memory instead of mapping them.  `policy` determines which links to external data files are
-    followed; `base` is the directory of external data if it is not that of the model.  Before data are used, the checksum that a tensor states is verified: the SHA-1 of its whole
-    data file, computed once per version of the file; `verify_checksums=False` omits this.  `operator_sets` are
-    operator-set documents, whose functions are added to models that import their domains, and folders that are searched
-    for documents by domain and version; the folders of the environment variable SARDONYX_OPERATOR_SETS are searched last.
-    Repairs made while loading are listed in `Model.notes`.
+    followed; `base` is the directory of external data if it is not that of the model.  Before data are used, the
+    checksum that a tensor states is verified: the SHA-1 of its whole data file, computed once per version of the file;
+    `verify_checksums=False` omits this.  `operator_sets` are operator-set documents, whose functions are added to models
+    that import their domains, and folders that are searched for documents by domain and version; the folders of the
+    environment variable SARDONYX_OPERATOR_SETS are searched last.  Repairs made while loading are listed in
+    `Model.notes`.
 
     Raises DecodeError, TextError or JsonError for data in a wrong format, InvalidModel for records that are not a
     valid model, LimitError for data that exceed `limits`, OSError for files that cannot be read, InputError for an option
@@ -95,12 +96,12 @@ def load(
 
 
 def resolve_model(source: ModelSource) -> Model:
-    """The model itself, or the one that `load` reads from the source, whose errors it raises."""
+    """The source itself if it is a Model, else `load(source)`."""
     return source if isinstance(source, Model) else load(source)
 
 
 def check_reading(base: PathSource | None, limits: Limits | None, verify_checksums: bool) -> bool:
-    """`verify_checksums`; raises TypeError or InputError for an argument that is none."""
+    """`verify_checksums` as a bool, after checking all three arguments: raises TypeError or InputError."""
     if base is not None:
         require_path("base", base)
     require_type("limits", limits, (Limits, type(None)), "sx.Limits or None")
@@ -132,7 +133,8 @@ def model_from(
     except SardonyxError:
         if not undecoded:
             raise
-    # Of several errors, the one that decoding everything first finds first.  Nodes may also have to be sorted.
+    # Again from records of all nodes: only records can be sorted, and an error in the encoding is reported before
+    # any other.
     return build_model(decode_model(content, limits, name), model_path, options)
 
 
@@ -142,7 +144,7 @@ def build_model(
     options: DataOptions,
     undecoded: Mapping[int, UndecodedRun] = NO_RUNS,
 ) -> Model:
-    """The model of a record, some fields of which may be left to decode."""
+    """The model of a record.  undecoded: the fields, by tag, that are still to be decoded."""
     files = ExternalFiles(path, options.policy, copy=options.copy, verify_checksums=options.verify_checksums)
     model = from_proto.model(record, files, undecoded)
     model.notes += [Note("external_data", text) for text in files.notes]
@@ -209,7 +211,7 @@ def read_file(path: str, *, copy: bool = False) -> ModelProto | FileData:
     """The record in a text file; the bytes of a binary file: a long one is mapped unless it is to be copied."""
     if os.path.splitext(path)[1] in TEXT_SUFFIXES:
         return read_text_file(path)
-    return map_or_read(path, 1 << 63 if copy else None)
+    return map_or_read(path, 1 << 63 if copy else None)  # 2^63: no file is longer
 
 
 def read_text_file(path: str) -> ModelProto:

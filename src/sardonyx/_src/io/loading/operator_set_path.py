@@ -1,9 +1,8 @@
 """The search path for operator-set documents: folders in which documents are found by domain and version.
 
-A source of operator sets that is a folder is part of the search path; the folders of the environment variable
-SARDONYX_OPERATOR_SETS come last.  A folder is searched only for sets of which a model calls operators that it does
-not define itself; the first folder with a fitting document counts.  Documents are recognised by their contents, or by
-the suffix `.onnxopset`.
+The search path has the folders among the sources given to `load`, and then those of the environment variable
+SARDONYX_OPERATOR_SETS.  It is searched only for sets of operators that a model calls and does not define itself; the
+first folder with a matching document counts.  Documents are recognized by their contents, or by the suffix `.onnxopset`.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from sardonyx._src.ir.operator_set import OperatorSet
 DOCUMENT_SUFFIX = ".onnxopset"
 TEXT_SUFFIXES = (".onnxtxt", ".txt", ".json")
 BINARY_START = b"\x0a\x09" + OPSET_MAGIC.encode()  # field 1 of an OperatorSetProto
-TEXT_HEAD = 4096  # bytes of a text in which the magic is searched
+TEXT_HEAD = 4096  # first bytes of a text file, in which OPSET_MAGIC is searched
 SetKey = tuple[str, int]  # domain and version
 
 
@@ -57,7 +56,7 @@ def split_sources(
 
 
 def find_operator_sets(requested: Iterable[SetKey], folders: Sequence[Path]) -> dict[SetKey, OperatorSet]:
-    """The first operator set on the search path for each domain and version, as far as there is one.
+    """The first operator set on the search path for each requested domain and version; those not found are left out.
 
     Raises DecodeError, TextError, JsonError or InvalidModel for a damaged document in a folder that is searched,
     InvalidModel for two documents of one set in a folder, and OSError.
@@ -74,7 +73,7 @@ def find_operator_sets(requested: Iterable[SetKey], folders: Sequence[Path]) -> 
 
 
 def versions_beside(requested: Iterable[SetKey], folders: Sequence[Path]) -> list[tuple[SetKey, int, Path]]:
-    """The documents on the search path with the domain of a requested set in another version, each with its folder."""
+    """For each requested set, the versions of its domain on the search path, each with its folder."""
     keys = sorted(set(requested))
     stored = [(folder, key) for folder in folders for key in sorted(operator_sets_in(folder))]
     return [

@@ -1,4 +1,4 @@
-"""Loading operator-set documents, and adding their functions to models that import their domains."""
+"""Loading operator-set documents: declarations of the operators of a domain, and the functions that define some."""
 
 from __future__ import annotations
 

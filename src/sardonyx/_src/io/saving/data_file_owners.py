@@ -1,4 +1,4 @@
-"""Data files that exist when a model is saved: other models may use them, since nothing in them says whose they are."""
+"""Refusal to overwrite data files of other models: a data file does not say to which models it belongs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sardonyx._src.ir.walk import model_tensors
 
 
 def refuse_foreign_files(path: str, locations: Iterable[tuple[str, ...]]) -> None:
-    """Raises ExternalDataError for a data file that exists and is not one of the model at `path`, which is replaced.
+    """Raises ExternalDataError for an existing data file, unless the model at `path`, which is replaced, refers to it.
 
     locations: the components of the names of data files, relative to the folder of the model.
     """
@@ -29,7 +29,7 @@ def refuse_foreign_files(path: str, locations: Iterable[tuple[str, ...]]) -> Non
 
 
 def locations_of(path: str) -> set[tuple[str, ...]]:
-    """The components of the names of the data files of the model in a file; nothing if there is no such model."""
+    """The path components of each data file of the model at `path`; an empty set if there is no valid model."""
     try:
         tensors = list(model_tensors(load(path)))
     except (SardonyxError, OSError):

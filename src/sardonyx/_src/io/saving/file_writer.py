@@ -106,7 +106,7 @@ class CopySource:
     def copy_block(self, file: io.FileIO, offset: int, size: int) -> int:
         """Copies at most `size` bytes, and at least one, to the position of another file; returns their number.
 
-        Raises OSError, also for a file that ends before: reading its map there would end the process.
+        Raises OSError, also if the mapped file now ends before `offset`: reading its map there would end the process.
         """
         if self._system_copies and (count := self._copy_by_system(file, offset, size)):
             return count
@@ -132,7 +132,7 @@ class CopySource:
 
 @cache
 def load_sync_file_range() -> Callable[[int, int, int, int], int] | None:
-    """The function of Linux's C libraries; None on other systems."""
+    """`sync_file_range` of the C library; None on systems other than Linux."""
     function = getattr(ctypes.CDLL(None), "sync_file_range", None) if sys.platform == "linux" else None
     if function is not None:
         function.argtypes = [ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint]

@@ -1,8 +1,8 @@
 """Locks on folders, which tell temporary files of running saves from those of a process that was killed.
 
-A save holds a shared lock (flock) on each folder in which it has temporary files.  Whoever obtains the exclusive lock
-knows that no save is under way there, so that all temporary files are stale.  The system releases the locks of a process
-that ends.
+A save holds a shared lock (flock) on each folder in which it has temporary files.  A process that obtains the exclusive
+lock knows that no save is under way there, so that all temporary files are stale.  The system releases the locks of a
+process that ends.
 """
 
 from __future__ import annotations
@@ -16,10 +16,8 @@ import time
 from sardonyx._src.io.external.folders import Folder
 
 TEMPORARY_NAME = re.compile(r"\.sardonyx-save-[0-9a-f]{16}\.tmp")
-ATTEMPTS, PAUSE = (
-    50,
-    0.002,
-)  # seconds between attempts to obtain a shared lock, while another save removes files
+# Attempts to obtain a shared lock while another save removes files, and the seconds between them.
+ATTEMPTS, PAUSE = 50, 0.002
 
 
 def temporary_name() -> str:
@@ -39,9 +37,9 @@ class FolderLock:
         if sys.platform == "win32":
             return
         with contextlib.suppress(OSError):
-            # Not the descriptor of the folder, which may be one of O_PATH, without locks and entries.
+            # Not the folder's own descriptor: if it was opened with O_PATH, it can be neither locked nor listed.
             flags = os.O_RDONLY | os.O_DIRECTORY
-            self._fd = os.open(folder.place(os.curdir), flags, dir_fd=folder.fd)
+            self._fd = os.open(folder.system_path(os.curdir), flags, dir_fd=folder.fd)
             self._remove_stale_files(folder)
             self._share()
 

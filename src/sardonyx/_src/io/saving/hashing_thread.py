@@ -1,4 +1,4 @@
-"""The SHA-1 of a file while it is written: a second thread hashes each piece."""
+"""The SHA-1 of a file while it is written: a second thread hashes each piece of data."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class HashingThread:
         self._last: Future[None] | None = None
 
     def update(self, gap: int, data: memoryview) -> None:
-        """Begins to hash `gap` zeros and then the data, which must not change, when the piece before is done.
+        """Waits for the piece before, so that at most two are in memory, and begins to hash `gap` zeros and the data.
 
-        Waits for that piece, so that no more than two are in memory.
+        The data must not change until they are hashed.
         """
         if self._last is not None:
             self._last.result()

@@ -16,7 +16,7 @@ from sardonyx._src.io.external import ExternalStorage
 from sardonyx._src.io.serde.tensors import ExternalEntries
 from sardonyx._src.ir.tensors import RawStorage, Tensor
 
-SMALL_TENSOR_ALIGN = 64  # bytes; a cache line, and the widest vector load
+SMALL_TENSOR_ALIGN = 64  # bytes: a cache line, and the width of the widest vector load
 
 
 @dataclass(slots=True)
@@ -50,7 +50,9 @@ class ExternalDataLayout:
         self.align = align
         self.shard_size = shard_size
         self.files: list[DataFileLayout] = []
-        self._places: dict[tuple[object, ...], tuple[int, int]] = {}  # file index, offset
+        self._ranges: dict[
+            tuple[object, ...], tuple[int, int]
+        ] = {}  # index of the file and offset, by `source_of`
 
     def place(self, tensor: Tensor) -> ExternalEntries | None:
         """The `external_data` entries of a tensor, or None for inline data; repeated calls return the same range.
@@ -60,9 +62,9 @@ class ExternalDataLayout:
         if tensor.dtype is DataType.STRING or not tensor.size or not self.is_external(tensor):
             return None
         source = source_of(tensor)
-        if source not in self._places:
-            self._places[source] = self.assign(tensor)
-        number, offset = self._places[source]
+        if source not in self._ranges:
+            self._ranges[source] = self.assign(tensor)
+        number, offset = self._ranges[source]
         if isinstance(tensor.storage, ExternalStorage) and tensor.storage.checksum:
             self.files[number].had_checksum = True
         entries = [

@@ -53,8 +53,9 @@ def save(
     checksum: bool | None = None,
     drop_unknown: bool = False,
 ) -> None:
-    """Writes a model, or what `load` reads, to a file, with its data inline or in external data files; or to a binary file object, all inline.
+    """Writes a model to a file, with its data inline or in external data files, or to a binary file object, all inline.
 
+    `model`: a model, a record, or anything else that `load` reads.
     `external`: None keeps external tensors external (in `NAME.data`, where NAME is the file name of the target) and
     the others inline; False writes all tensors inline; a name, or True for `NAME.data`, writes every tensor of at
     least `threshold` bytes to that file and the others inline.  The name is a location as in `external_data`, below
@@ -67,11 +68,11 @@ def save(
     `checksum`: whether external tensors record the SHA-1 of their new file; None means those of files that hold data
     from a file with a stated checksum.
     `drop_unknown`: whether unknown fields are omitted; JSON cannot represent them, and text only for Sardonyx.
-    Those of types whose shape or kind has changed since loading are omitted with a note in `Model.notes`.
+    Unknown fields of types whose shape or kind has changed since loading are omitted, with a note in `Model.notes`.
 
     Weights that are mapped from files are copied by the system where it can, and take no memory.
 
-    A record is otherwise written unchanged: data options are not allowed, and data files are not written.
+    A record is written unchanged, except for `drop_unknown`: data options are not allowed, and data files not written.
 
     Files are replaced after all of them are complete on disk, data before the model; a failure before that leaves the
     old files unchanged.  A model can therefore be saved over the files from which it is mapped (except on Windows,
@@ -79,9 +80,10 @@ def save(
     the umask.  A data file that exists is replaced only if the model at the target refers to it; old ones with other
     names stay.  `external_data` keys that ONNX does not define are dropped, since they may refer to the old file.
 
-    Raises ExternalDataError for a location that is not allowed or is that of another file, and for data that cannot be
-    read or do not have their stated checksum, FileChanged for data in a mapped file that was changed, OSError for system errors, InputError for
-    contradictory options, JsonError for unknown fields in JSON, and TypeError for arguments of other types.
+    Raises ExternalDataError for a location that is not allowed or names the model or a file of another model, and for
+    data that cannot be read or do not have their stated checksum, FileChanged for data in a mapped file that was
+    changed, OSError for system errors, InputError for contradictory options, JsonError for unknown fields in JSON, and
+    TypeError for arguments of other types.
     """
     if isinstance(model, Record):
         require_type("model", model, ModelProto, "a Model or a ModelProto record")

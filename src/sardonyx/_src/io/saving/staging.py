@@ -70,8 +70,10 @@ class Staging:
     """
 
     def __init__(self, folder: str, mode: int = 0o666) -> None:
-        """`folder`: the base directory of all names; links in its path are followed.  `mode`: of new files, of which
-        the umask removes bits."""
+        """folder: the base directory of all names; links in its path are followed.
+
+        mode: the permissions of new files, from which the umask removes bits.
+        """
         self._base = Folder.from_path(folder)
         self._mode = mode
         self._folders: dict[tuple[str, ...], Folder] = {}

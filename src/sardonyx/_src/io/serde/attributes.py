@@ -42,7 +42,8 @@ FIELD_OF = {
 }
 TYPE_OF = {name: type for type, name in FIELD_OF.items()}
 SINGLE = ("f", "i", "s")  # the value fields that may be left out if they are zero or empty
-PLAIN_FIELDS = {  # type code, the field with the value, how it is read: those that need no context
+# For types whose values need no context: by type code, the type, the field with the value, and how it is read.
+PLAIN_FIELDS = {
     int(type): (type, FIELD_OF[type], read)
     for type, read in (
         (AttributeType.FLOAT, None),
@@ -100,7 +101,7 @@ def attribute_from(record: m.AttributeProto, context: ReadContext, graph: ReadGr
 def attribute_details(
     record: m.AttributeProto, type: AttributeType, context: ReadContext, where: str
 ) -> SourceDetails | None:
-    """The details of an attribute; notes values that do not count: of other types, or beside a reference."""
+    """The details of an attribute; notes values that are ignored: of other types, and beside a reference."""
     own = "" if record.ref_attr_name else FIELD_OF[type]
     stated = [f.name for f, v in record.present() if f.name in TYPE_OF and f.name != own and not is_zero(v)]
     if stated:
@@ -206,7 +207,7 @@ def scalar_from(value: object, context: ReadContext, graph: ReadGraph, where: st
     raise AssertionError(f"{value!r} is not a known kind of attribute value")
 
 
-def attribute_to(attribute: Attribute, graph: WriteGraph, place: Placement) -> m.AttributeProto:
+def attribute_to(attribute: Attribute, graph: WriteGraph, placement: Placement) -> m.AttributeProto:
     """The record of an attribute."""
     record = m.AttributeProto(name=attribute.name)
     if attribute.type:
@@ -216,9 +217,9 @@ def attribute_to(attribute: Attribute, graph: WriteGraph, place: Placement) -> m
     else:
         value = attribute.value
         parts = (
-            [scalar_to(v, graph, place) for v in value]
+            [scalar_to(v, graph, placement) for v in value]
             if isinstance(value, tuple)
-            else scalar_to(value, graph, place)
+            else scalar_to(value, graph, placement)
         )
         record.set(FIELD_OF[attribute.type], parts)
     if attribute.doc:
@@ -227,16 +228,16 @@ def attribute_to(attribute: Attribute, graph: WriteGraph, place: Placement) -> m
     return record
 
 
-def scalar_to(value: AttributeValue, graph: WriteGraph, place: Placement) -> int | float | bytes | Record:
+def scalar_to(value: AttributeValue, graph: WriteGraph, placement: Placement) -> int | float | bytes | Record:
     match value:
         case int() | float() | bytes():
             return value
         case Tensor():
-            return tensor_to(value, place)
+            return tensor_to(value, placement)
         case SparseTensor():
-            return sparse_to(value, place)
+            return sparse_to(value, placement)
         case Graph():
-            return graph(value, place)
+            return graph(value, placement)
         case None | tuple():
             raise AssertionError(f"{value!r} is not one value")
     return type_to(value)

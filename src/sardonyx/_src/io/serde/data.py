@@ -26,19 +26,21 @@ SEQUENCE_FIELDS = {
     m.SequenceProtoDataType.MAP: "map_values",
     m.SequenceProtoDataType.OPTIONAL: "optional_values",
 }
+# The kinds of elements of optionals have the same numbers as those of sequences.
 OPTIONAL_FIELDS = {
     m.SequenceProtoDataType.TENSOR: "tensor_value",
     m.SequenceProtoDataType.SPARSE_TENSOR: "sparse_tensor_value",
     m.SequenceProtoDataType.SEQUENCE: "sequence_value",
     m.SequenceProtoDataType.MAP: "map_value",
     m.SequenceProtoDataType.OPTIONAL: "optional_value",
-}  # the kinds have the same numbers as in sequences
+}
+# The records of values of types other than tensors.
 RECORD_TYPES: dict[type, type[DataRecord]] = {
     SparseTensorType: m.SparseTensorProto,
     SequenceType: m.SequenceProto,
     MapType: m.MapProto,
     OptionalType: m.OptionalProto,
-}  # of types other than tensors
+}
 ELEMENT_KINDS: dict[type, m.SequenceProtoDataType] = {
     m.TensorProto: m.SequenceProtoDataType.TENSOR,
     m.SparseTensorProto: m.SequenceProtoDataType.SPARSE_TENSOR,
@@ -79,8 +81,8 @@ def map_from(record: m.MapProto, external: ExternalData, where: str) -> Datum:
     kind = data_type(record.key_type, where)
     if not kind.is_integer and kind is not DataType.STRING:
         raise InvalidModel(f"the keys of a map must be integers or strings; got {kind.text}", location=where)
-    texts = [bytes(k).decode("utf-8", "surrogateescape") for k in record.string_keys]
-    keys: list[str] | list[int] = texts if kind is DataType.STRING else [int(k) for k in record.keys]
+    strings = [bytes(k).decode("utf-8", "surrogateescape") for k in record.string_keys]
+    keys: list[str] | list[int] = strings if kind is DataType.STRING else [int(k) for k in record.keys]
     if len(keys) != len(values):
         raise InvalidModel(
             f"a map must have as many keys as values; got {len(keys)} keys and {len(values)} values",
@@ -103,16 +105,16 @@ def optional_from(record: m.OptionalProto, external: ExternalData, where: str) -
 
 
 def record_type(declared: Type | None) -> type[DataRecord]:
-    """The class of the records that store values of a type; that of tensors if the type is not known."""
+    """The class of the records that store values of a type; TensorProto if the type is not known."""
     return RECORD_TYPES.get(type(declared), m.TensorProto)
 
 
 def datum_to(value: Datum, name: str = "", declared: Type | None = None) -> DataRecord:
     """The record that stores a value.
 
-    declared: the type, where it is known: a value of an optional type is stored as an optional, and an empty
-    sequence or map as one of its elements' kind.  Without it, None is an empty optional, and an empty sequence is one of
-    tensors.
+    declared: the type, if it is known: a value of an optional type is stored as an optional, and an empty sequence or
+    map with the kind of its declared elements.  Without it, None is stored as an empty optional, and an empty sequence
+    as a sequence of tensors.
     """
     if value is None or isinstance(declared, OptionalType):
         return optional_to(value, name, declared.elem if isinstance(declared, OptionalType) else None)
@@ -131,7 +133,7 @@ def datum_to(value: Datum, name: str = "", declared: Type | None = None) -> Data
 
 
 def optional_to(value: Datum, name: str, elem: Type | None) -> m.OptionalProto:
-    """An optional; an empty one names no kind of element, as `onnx.numpy_helper` reads it."""
+    """The record of an optional; an empty one states no kind of element, which is how `onnx.numpy_helper` reads it."""
     result = m.OptionalProto(name=name) if name else m.OptionalProto()
     if value is not None:
         record = datum_to(value, declared=elem)

@@ -1,7 +1,8 @@
 """Declarations of values: entries of input, output and value_info, between records and IR.
 
-A value has one declaration in the IR, and a file may have several: among inputs or outputs, and in value_info.
-Entries that say less or something else are kept beside the graph (`Declarations`), with the order of value_info.
+A value has one declaration in the IR, and a file may have several: among inputs or outputs, and in value_info.  Entries
+that state less or something else are kept beside the graph (`Graph.declarations`), with the order of value_info.
+"Ports" are the inputs or the outputs of a graph.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from sardonyx._src.proto import messages as m
 
 
 class PlainValueInfo(NamedTuple):
-    """An entry that has nothing but a name and a type, in place of its record."""
+    """An entry with only a name and a type, which replaces its record."""
 
     name: str
-    type: Type  # with a plain record
+    type: Type  # read from a record for which `is_plain` holds
 
     @property
     def record(self) -> m.ValueInfoProto:
@@ -39,7 +40,7 @@ ValueInfo: TypeAlias = m.ValueInfoProto | PlainValueInfo
 
 
 def describe(value: Value, info: ValueInfo, notes: list[Note], where: str, ir_version: int) -> None:
-    """Applies an entry to a value; what the entry does not say stays as it is."""
+    """Applies an entry to a value; what the entry does not state stays as it is."""
     if isinstance(info, PlainValueInfo):
         value.type = info.type
         value.details = None
@@ -75,12 +76,12 @@ def read_declarations(
     notes: list[Note],
     where: str,
 ) -> None:
-    """Sets the declarations of a graph that has been read; notes entries that have no effect, which are kept.
+    """Sets the declarations of a graph that has been read, and notes entries that have no effect.
 
-    infos: the entries of value_info.
+    infos: the entries of value_info.  names: the values of the graph, by name.
     """
     order = [info.name for info in infos]
-    of_nothing = read_entries_of_nothing([info for info in infos if info.name not in names], notes, where)
+    undefined = read_undefined_entries([info for info in infos if info.name not in names], notes, where)
     if len(set(order)) != len(order):
         for name in sorted(name for name, count in Counter(order).items() if count > 1):
             notes.append(Note(where, f"value_info lists {name!r} several times: the last entry applies"))
@@ -91,11 +92,11 @@ def read_declarations(
     )
     outputs = read_ports(graph.outputs, record.output)
     if order or inputs or outputs:
-        graph.declarations = Declarations(tuple(order), restated, inputs, outputs, of_nothing)
+        graph.declarations = Declarations(tuple(order), restated, inputs, outputs, undefined)
 
 
-def read_entries_of_nothing(infos: Sequence[ValueInfo], notes: list[Note], where: str) -> dict[str, Value]:
-    """Entries of names that the graph does not define, which are kept if they are valid."""
+def read_undefined_entries(infos: Sequence[ValueInfo], notes: list[Note], where: str) -> dict[str, Value]:
+    """The valid entries for names that the graph does not define, as values by name; notes all such entries."""
     result: dict[str, Value] = {}
     for info in infos:
         fate = "kept, without effect"
@@ -121,7 +122,7 @@ def read_restated(
 ) -> dict[str, Restatement]:
     """Entries of value_info, by name, that differ from the declaration of their value.
 
-    These are entries of inputs and outputs, entries without a type of initializers, and entries with only a name.
+    These may be entries of inputs and outputs, entries of initializers without a type, and entries with only a name.
     """
     ports = {*graph.inputs, *graph.outputs}
     result = {}
@@ -205,7 +206,7 @@ def value_infos(graph: Graph) -> list[m.ValueInfoProto]:
 
 
 def declared_infos(graph: Graph) -> dict[str, m.ValueInfoProto]:
-    """The entries that the file has, by name, of values that still exist or never did."""
+    """The entries of the file's value_info, by name, without those of values that no longer exist or need no entry."""
     if graph.declarations is None or not graph.declarations.order:
         return {}
     named = {value.name: value for value in values(graph)}
@@ -213,8 +214,8 @@ def declared_infos(graph: Graph) -> dict[str, m.ValueInfoProto]:
     result = {}
     for name in graph.declarations.order:
         if (value := named.get(name)) is None:
-            if nothing := graph.declarations.of_nothing.get(name):
-                result[name] = value_info(nothing)
+            if entry := graph.declarations.undefined.get(name):
+                result[name] = value_info(entry)
             continue
         if other := graph.declarations.restated.get(name):
             result[name] = restated_info(value, other)
@@ -224,7 +225,7 @@ def declared_infos(graph: Graph) -> dict[str, m.ValueInfoProto]:
 
 
 def is_described(value: Value) -> bool:
-    """Whether a value needs a value_info: it has more than a name, and for an initializer more than its type."""
+    """Whether a value needs a value_info: it has more than a name or, for an initializer, more than its tensor's type."""
     if value.doc or value.has_metadata or value.details is not None:
         return True
     tensor = value.initializer
@@ -251,7 +252,7 @@ def function_value_infos(body: Graph, ir_version: int) -> list[m.ValueInfoProto]
 
 
 def values_with_lost_fields(graph: Graph) -> Iterator[Value]:
-    """The values whose type has changed since it was read, so that unknown fields of it or its dims are not written."""
+    """The values with unknown fields of their type or its dims that cannot be written, since the type was changed."""
     restated: dict[str, list[Restatement]] = {}
     if graph.declarations is not None:
         entries = graph.declarations

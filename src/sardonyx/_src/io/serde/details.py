@@ -1,4 +1,7 @@
-"""Details of records that the IR does not represent: collected on reading, restored on writing."""
+"""Details of records that the IR does not represent: collected on reading, restored on writing.
+
+Examples are unknown fields, fields that are present with their default value, and fields that are left out.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import cast
 
 from sardonyx._src.ir.details import PartKey, Scalar, SourceDetails, Stated
 from sardonyx._src.proto import messages as m
-from sardonyx._src.proto.record import Field, Record, Shape, equal, is_empty
+from sardonyx._src.proto.record import Field, FieldSet, Record, equal, is_empty
 
 SCALARS = {str, int, float, bytes, memoryview}
 KEYED: dict[type[Record], str] = {  # entries that are identified by a key, not by their position
@@ -26,10 +29,12 @@ def own_details(
     parts: Iterable[tuple[PartKey, SourceDetails]] = (),
     stated: Sequence[tuple[str, Stated]] = (),
 ) -> SourceDetails | None:
-    """The details of a record whose messages are IR objects of their own; None if there are none.
+    """The details of a record that becomes one IR object, as its inner messages do; None if there are none.
 
-    Its scalar fields are written if they are not default, those in `always` in any case; `stated` are others that
-    the object leaves out.
+    Writing the object sets scalar fields that do not have their default value, and those in `always`.
+    always: scalar fields that are written even with their default value.
+    parts: the details of inner messages.
+    stated: other fields of the record that writing the object would not set, with their values.
     """
     fields = record.__dict__
     defaults = tuple(
@@ -48,14 +53,17 @@ def own_details(
 
 
 @lru_cache(maxsize=1024)
-def share(shape: Shape, omitted: tuple[str, ...]) -> SourceDetails:
-    """Details of fields alone, one object for all records that have them: files repeat them for every node."""
-    message, defaults = shape
+def share(field_set: FieldSet, omitted: tuple[str, ...]) -> SourceDetails:
+    """Details with only stated defaults and omitted fields.  Equal ones are one object: files repeat them for every node.
+
+    field_set: the class of the record and its fields with default values.
+    """
+    message, defaults = field_set
     return SourceDetails(stated=tuple((name, getattr(message, name)) for name in defaults), omitted=omitted)
 
 
 def difference(record: Record, written: Record) -> SourceDetails | None:
-    """The details by which a record differs from what is written for the object that was read from it."""
+    """The details that turn `written`, the record of the object that was read from `record`, into `record` again."""
     stated: list[tuple[str, Stated]] = []
     omitted: list[str] = []
     parts: list[tuple[PartKey, SourceDetails]] = []
@@ -96,7 +104,7 @@ def entry_differences(
 
 
 def entry_keys(name: str, records: Sequence[Record]) -> list[PartKey]:
-    """What identifies each entry of a repeated field."""
+    """The key of each entry of a repeated field: its position, or its key and how many later entries have the same."""
     if not records or type(records[0]) not in KEYED:
         return [PartKey(name, i, len(records)) for i in range(len(records))]
     later: Counter[str] = Counter()
@@ -110,7 +118,7 @@ def entry_keys(name: str, records: Sequence[Record]) -> list[PartKey]:
 
 
 def whole(value: Scalar | Record) -> Stated:
-    """A value of a field that the written record leaves out."""
+    """The value of a field, with messages as details, for a field that the written record leaves out completely."""
     if not isinstance(value, Record):
         return value
     stated: list[tuple[str, Stated]] = []
@@ -126,7 +134,7 @@ def whole(value: Scalar | Record) -> Stated:
 
 
 def restore(record: Record, details: SourceDetails | None) -> None:
-    """Adds the details of an object to its record; fields that the record has by now are left as they are."""
+    """Adds the details of an object to its record; fields that writing the object has set are left as they are."""
     if details is None:
         return
     for name, value in details.stated:
@@ -165,7 +173,7 @@ def is_negative_zero(value: object) -> bool:
 
 
 def find_parts(record: Record, key: PartKey) -> Iterator[Record]:
-    """The messages that the key names, if the record still has them."""
+    """The inner messages that a key names; none if the record does not have them any more."""
     if record.BY_NAME[key.field].repeated:
         entries = entries_of(record, key.field)
         yield from (e for e, own in zip(entries, entry_keys(key.field, entries), strict=True) if own == key)

@@ -1,4 +1,7 @@
-"""Conversion of device configurations and quantisation annotations, which refer to values by name."""
+"""Conversion of device configurations and quantization annotations, which refer to values by name.
+
+Functions `*_from` read a record, functions `*_to` write one; `find` returns the value in scope with a name, or None.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +87,7 @@ def simple_from(record: m.SimpleShardedDimProto) -> SimpleShardedDim:
 
 
 def unknown_of(record: Record) -> SourceDetails | None:
-    """The details of a record whose object knows which fields are set."""
+    """The unknown fields of a record as details; the IR object itself knows which of the other fields are set."""
     return SourceDetails(tuple(record.unknown)) if record.unknown else None
 
 

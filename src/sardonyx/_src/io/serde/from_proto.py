@@ -1,7 +1,7 @@
 """Models and functions from records to IR.
 
-Lenient where a defect leaves the meaning unambiguous (unsorted nodes, duplicate metadata keys, a branch that returns
-an outer value, unused imports): it is repaired and noted in `Model.notes`.  Strict otherwise.
+A defect that leaves the meaning unambiguous (unsorted nodes, duplicate metadata keys, a branch that returns an outer
+value, unused imports) is repaired and noted in `Model.notes`; any other raises InvalidModel.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def model(
 ) -> Model:
     """The model of a record; `external` resolves the data of external tensors.
 
-    undecoded: runs of fields of the graph that the decoder has skipped, by tag.
+    undecoded: the runs of repeated fields of the graph that the decoder has skipped, by tag; see `UndecodedRun`.
 
     Raises InvalidModel, with the location, for a record that is not a valid model; `check` reports all defects.
     """
@@ -74,7 +74,7 @@ def model(
 
 
 def note_missing_imports(model: Model) -> None:
-    """Notes the vendor domains of which the main graph uses operators that the model does not import."""
+    """Notes the vendor domains that the main graph uses and the model does not import."""
     missing = {node.domain for node in model.graph.nodes} - model.opset_imports.keys()
     if not missing:
         return
@@ -130,7 +130,10 @@ def opset_imports(records: Sequence[m.OperatorSetIdProto], notes: list[Note], wh
 
 
 def stated_imports(records: Sequence[m.OperatorSetIdProto], ir_version: int) -> tuple[tuple[str, int], ...]:
-    """The entries as the file lists them, if they are not one for each domain, or if the IR version has none."""
+    """The import entries as the file lists them, if `opset_imports` cannot reproduce them; else ().
+
+    These are repeated domains, and any entries of a file of an IR version without imports.
+    """
     pairs = tuple((domain_of(record), record.version) for record in records)
     return pairs if ir_version < 3 or len(dict(pairs)) < len(pairs) else ()
 
@@ -180,7 +183,7 @@ def parameters(
 ) -> dict[str, Attribute | None]:
     """The attribute parameters, those without default first.
 
-    scope: the parameters of the function, which graphs among the defaults may read.
+    scope: the inputs of the function, which graphs among the defaults may read.
     """
     result: dict[str, Attribute | None] = dict.fromkeys(record.attribute)
     if len(result) < len(record.attribute):
@@ -218,24 +221,30 @@ def refuse_recursion(model: Model) -> None:
 def training(record: m.TrainingInfoProto, reader: GraphReader, main: Graph, where: str) -> TrainingInfo:
     """A training step; its algorithm can use values of the main graph, its initialization cannot."""
     result = TrainingInfo()
-    before, around = NameScope(), NameScope.of(main)
-    after = around
+    initialization_scope, main_scope = NameScope(), NameScope.of(main)
+    algorithm_scope = main_scope
     if record.initialization is not None:
         result.initialization = reader.read_root(record.initialization, None, f"{where}.initialization")
-        before = NameScope.of(result.initialization)
+        initialization_scope = NameScope.of(result.initialization)
     if record.algorithm is not None:
-        result.algorithm = reader.read_root(record.algorithm, around, f"{where}.algorithm")
-        after = NameScope.of(result.algorithm)
-        after.outer = around
+        result.algorithm = reader.read_root(record.algorithm, main_scope, f"{where}.algorithm")
+        algorithm_scope = NameScope.of(result.algorithm)
+        algorithm_scope.outer = main_scope
     for i, entry in enumerate(record.initialization_binding):
-        place = f"{where}.initialization_binding[{i}]"
+        location = f"{where}.initialization_binding[{i}]"
         result.initialization_binding.append(
-            (resolve_binding(entry.key, after, place), resolve_binding(entry.value, before, place))
+            (
+                resolve_binding(entry.key, algorithm_scope, location),
+                resolve_binding(entry.value, initialization_scope, location),
+            )
         )
     for i, entry in enumerate(record.update_binding):
-        place = f"{where}.update_binding[{i}]"
+        location = f"{where}.update_binding[{i}]"
         result.update_binding.append(
-            (resolve_binding(entry.key, after, place), resolve_binding(entry.value, after, place))
+            (
+                resolve_binding(entry.key, algorithm_scope, location),
+                resolve_binding(entry.value, algorithm_scope, location),
+            )
         )
     parts = [
         *binding_details("initialization_binding", record.initialization_binding),

@@ -82,19 +82,18 @@ class GraphReader:
         ir_version: int = LATEST_IR_VERSION,
         undecoded: Mapping[int, UndecodedRun] = NO_RUNS,
     ) -> None:
-        """ir_version: of the model, which determines the meaning of the dim "*" and of attributes without a type.
+        """ir_version: IR version of the model, which determines the meaning of the dim "*" and of attributes without a type.
 
-        undecoded: runs of fields, by tag, that the reader decodes.
+        undecoded: by tag, the runs of repeated fields that are still bytes, which this reader decodes.
         """
         self.external = external
         self.notes = notes
         self.ir_version = ir_version
         self.in_function = in_function
         self.undecoded = undecoded
-        self.started: list[Graph] = []
-        self.orders: dict[
-            str, list[int]
-        ] = {}  # topological order of the nodes of unsorted graphs, by location
+        self.started: list[Graph] = []  # graphs whose reading has begun, to be cleared if it must begin again
+        # The topological order of the nodes of each unsorted graph, by location.
+        self.orders: dict[str, list[int]] = {}
 
     def read_root(self, record: m.GraphProto, outer: NameScope | None, where: str) -> Graph:
         """The graph of a record that is not a node attribute; raises InvalidModel with the location."""
@@ -145,13 +144,15 @@ class GraphReader:
 
     def read_initializers(self, graph: Graph, record: m.GraphProto, scope: NameScope, where: str) -> None:
         for i, dense in enumerate(record.initializer):
-            place = f"{where}.initializer[{i}]"
-            self.add_initializer(graph, tensor_from(dense, self.external, self.notes, place), scope, place)
+            location = f"{where}.initializer[{i}]"
+            self.add_initializer(
+                graph, tensor_from(dense, self.external, self.notes, location), scope, location
+            )
         if record.has("sparse_initializer"):
             for i, sparse in enumerate(record.sparse_initializer):
-                place = f"{where}.sparse_initializer[{i}]"
+                location = f"{where}.sparse_initializer[{i}]"
                 self.add_initializer(
-                    graph, sparse_from(sparse, self.external, self.notes, place), scope, place
+                    graph, sparse_from(sparse, self.external, self.notes, location), scope, location
                 )
 
     def add_initializer(
@@ -211,17 +212,23 @@ class GraphReader:
         types: dict[str, ValueInfo],
         where: str,
     ) -> None:
-        place = f"{where}.node"
+        """Appends the nodes in the order of the file, or sorted if a node reads an output of a later one.
+
+        That is noticed when the name is looked up: what was read so far is then discarded, and reading begins again.
+        """
+        location = f"{where}.node"
         run = self.undecoded.get(NODES_OF_GRAPH)
         if run is not None and run.records is records:
-            NodeRunReader(graph, run, scope.names, types, NodeReader(self, graph, scope, types, place)).read()
+            NodeRunReader(
+                graph, run, scope.names, types, NodeReader(self, graph, scope, types, location)
+            ).read()
             return
         before, noted, started = dict(scope.names), len(self.notes), len(self.started)
         while True:
             order = self.orders.get(where)  # from an earlier attempt, possibly one at an enclosing graph
             try:
                 self.read_ordered_nodes(
-                    graph, records, range(len(records)) if order is None else order, scope, types, place
+                    graph, records, range(len(records)) if order is None else order, scope, types, location
                 )
             except UseBeforeDefinition as error:
                 for attempt in (graph, *self.started[started:]):
@@ -268,6 +275,7 @@ class GraphReader:
             else:
                 values = self.read_outputs_of_node(graph, record, scope, types, where, index)
                 node = graph.append(Node(op_type, inputs, values, attributes, domain=domain, name=name))
+            # Most nodes have just these fields, and none of them empty: then there are no extras.
             if len(fields) == 4 + ("attribute" in fields) and inputs and outputs and name and op_type:
                 if not attributes and "attribute" in fields:
                     self.read_node_extras(node, record, scope, f"{where}[{index}]")
@@ -309,11 +317,11 @@ class GraphReader:
             if name in result:
                 raise InvalidModel(
                     f"attributes of a node must be unique; got {name!r} twice",
-                    location=node_place(record, where, index),
+                    location=node_location(record, where, index),
                 )
             plain = plain_attribute_from(attribute)
             result[name] = plain or attribute_from(
-                attribute, self, partial(self.read, scope), node_place(record, where, index)
+                attribute, self, partial(self.read, scope), node_location(record, where, index)
             )
         return result
 
@@ -335,18 +343,18 @@ class GraphReader:
 
     def read_outputs(self, graph: Graph, record: m.GraphProto, scope: NameScope, where: str) -> None:
         for i, info in enumerate(record.output):
-            place = f"{where}.output[{i}]"
+            location = f"{where}.output[{i}]"
             value = scope.names.get(info.name)
             if value is None:
                 outer = scope.find(info.name)
                 if outer is None:
                     raise InvalidModel(
                         f"a graph output must be a value in scope; got {info.name!r}{scope.suggestion(info.name)}",
-                        location=place,
+                        location=location,
                     )
-                value = self.pass_through(graph, outer, scope, place)
+                value = self.pass_through(graph, outer, scope, location)
             if value.type is None or value.producer is not None:
-                describe(value, info, self.notes, place, self.ir_version)
+                describe(value, info, self.notes, location, self.ir_version)
             graph.outputs.append(value)
 
     def pass_through(self, graph: Graph, outer: Value, scope: NameScope, where: str) -> Value:
@@ -374,13 +382,16 @@ class GraphReader:
         what = f"names of values must be unique in a graph; got {first.name!r} twice"
         if (producer := first.producer) is not None:
             order, position = self.orders.get(where.removesuffix(".node")), graph.position(producer)
-            place = f"node[{position if order is None else order[position]}]"
-            what += f", here and from {place}{quoted(producer.name)} ({producer.op_type})"
+            location = f"node[{position if order is None else order[position]}]"
+            what += f", here and from {location}{quoted(producer.name)} ({producer.op_type})"
         return InvalidModel(what, location=f"{where}[{index}]{quoted(record.name)} ({record.op_type})")
 
 
 class NodeReader:
-    """Reads the nodes of a graph one by one, with the value_info of their outputs."""
+    """What `NodeRunReader` calls for the nodes, attributes and declarations that it does not read from bytes itself.
+
+    types: the value_info of the graph, by name.
+    """
 
     def __init__(
         self, reader: GraphReader, graph: Graph, scope: NameScope, types: dict[str, ValueInfo], where: str
@@ -408,15 +419,18 @@ def quoted(name: str) -> str:
     return f" {name!r}" if name else ""
 
 
-def node_place(record: m.NodeProto, where: str, index: int) -> str:
+def node_location(record: m.NodeProto, where: str, index: int) -> str:
     return f"{where}[{index}] {record.name or record.op_type!r}"
 
 
 def domain_of(record: m.NodeProto | m.OperatorSetIdProto | m.FunctionProto | m.OperatorSetProto) -> str:
-    """The domain; the default domain is the empty string.  `schema.canonical` is the same without a record; loading imports no schemas."""
+    """The domain; the default domain is the empty string.
+
+    `schema.canonical` does the same for a string, but loading should not have to import the schemas.
+    """
     return "" if record.domain == "ai.onnx" else record.domain
 
 
 def default_domain(record: m.NodeProto | m.OperatorSetIdProto | m.FunctionProto) -> list[tuple[str, Stated]]:
-    """The domain as the record spells it, if it is the default one under its other name."""
+    """The field `domain` as the record has it if this is "ai.onnx", which the IR replaces by ""; else nothing."""
     return [("domain", record.domain)] if record.domain == "ai.onnx" else []

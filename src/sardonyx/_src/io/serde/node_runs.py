@@ -1,8 +1,8 @@
-"""Nodes from bytes to IR without records in between, which takes half the time: a large graph is mostly short nodes.
+"""Nodes from bytes to IR without records in between, in half the time: a large graph is mostly short nodes.
 
 A node is plain if it has the fields that exporters write, in the order of their numbers, in ASCII and with lengths of
 one byte, reads values that are defined before it, and has one output with a new name.  Any other node is decoded to a
-record and read as one.
+record, which is then read like the nodes of other graphs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PlainAttribute: TypeAlias = tuple[str, AttributeType, AttributeValue]
 
 
 class RecordReader(Protocol):
-    """Reads what needs records; index: of the node in its graph."""
+    """Reads nodes and attributes that are not plain, and declarations.  index: the position of the node in its graph."""
 
     def read_node(self, record: m.NodeProto, index: int) -> None: ...
     def read_attribute(self, record: m.AttributeProto, index: int, node: str) -> Attribute: ...
@@ -32,9 +32,11 @@ class RecordReader(Protocol):
 
 
 class NodeRunReader:
-    """Appends the nodes of a run to a graph.
+    """Appends the nodes of a run, which are consecutive encoded fields, to a graph.
 
-    names: the values that the graph defines; declared: the names in its value_info.
+    names: the values that the graph defines, by name.
+    declared: the names in its value_info.
+    records: reads whatever is not plain.
     """
 
     def __init__(
@@ -46,10 +48,10 @@ class NodeRunReader:
         records: RecordReader,
     ) -> None:
         self.graph, self.run, self.names, self.declared, self.records = graph, run, names, declared, records
-        self.plain_attributes: dict[bytes, PlainAttribute] = {}  # by their bytes
+        self.plain_attributes: dict[bytes, PlainAttribute] = {}  # by their encoding
 
     def read(self) -> None:
-        """Reads all nodes; raises InvalidModel for nodes that do not decode, too."""
+        """Reads all nodes.  Raises InvalidModel for nodes that do not decode, and for those that `records` rejects."""
         run, context = self.run, self.run.context
         p = run.start
         try:
@@ -72,7 +74,9 @@ class NodeRunReader:
     def read_block(self, b: bytes) -> int:
         """Reads the nodes at the beginning of a block, and returns the end of the last complete field.
 
-        k: start of a field of the node; s: start of its value.
+        p: start of the field of a node; begin, end: range of its value, the node.
+        k: start of a field of the node; n: length of a value; s: start of it.
+        Tags of a node's fields: 10 input, 18 output, 26 name, 34 op_type, 42 attribute, 58 domain.
         """
         p, size = 0, len(b)
         text = b.decode("latin-1")
@@ -108,7 +112,7 @@ class NodeRunReader:
                     s = k + 2
                     k = s + b[k + 1]
                     op_type = text[s:k]
-                # A length of more than one byte begins with one that is not ASCII either.
+                # Also refuses lengths of more than one byte: the first byte of such a length is not ASCII.
                 is_plain = output and op_type and k <= end and (is_ascii or text[begin:k].isascii())
                 parts: list[PlainAttribute | m.AttributeProto] = []
                 while is_plain and k < end and b[k] == 42:
@@ -151,7 +155,10 @@ class NodeRunReader:
     def attributes_of(
         self, parts: Sequence[PlainAttribute | m.AttributeProto], node: str
     ) -> dict[str, Attribute]:
-        """The attributes of the next node; raises InvalidModel for two with one name."""
+        """The attributes of the next node; raises InvalidModel if two have the same name.
+
+        parts: each attribute, as its constructor's arguments or as a record.  node: its name, for messages.
+        """
         result: dict[str, Attribute] = {}
         for part in parts:
             if isinstance(part, tuple):

@@ -12,7 +12,7 @@ from sardonyx._src.proto import messages as m
 
 
 def mark_attribute_types(graph: Graph) -> None:
-    """Records in a graph read from a file of IR version 1 which attributes have a type all the same."""
+    """Marks the attributes of a graph for which a file of IR version 1 states a type nevertheless."""
     for node in nodes(graph):
         for attribute in node.attributes.values():
             details = attribute.details or SourceDetails()
@@ -22,7 +22,7 @@ def mark_attribute_types(graph: Graph) -> None:
 
 
 def clear_attribute_types(graph: Graph, record: m.GraphProto) -> None:
-    """Removes the types of attributes from the record of a graph of IR version 1, but for those that its file had."""
+    """Removes the types of attributes from the record of a graph of IR version 1, except those that its file had."""
     for node, node_record in zip(graph.nodes, record.node, strict=True):
         for attribute, own in zip(node.attributes.values(), node_record.attribute, strict=True):
             stated = () if attribute.details is None else attribute.details.stated

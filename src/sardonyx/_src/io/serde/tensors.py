@@ -31,9 +31,8 @@ from sardonyx._src.proto import messages as m
 NUMERIC_FIELDS = ("float_data", "int32_data", "int64_data", "double_data", "uint64_data")
 DATA_FIELDS = (*NUMERIC_FIELDS, "string_data", "raw_data")
 ExternalEntries: TypeAlias = list[tuple[str, str]]
-Placement: TypeAlias = Callable[
-    [Tensor], "ExternalEntries | None"
-]  # external_data of a tensor, or None for inline data
+# Returns the external_data of a tensor, or None if its data are stored inline.
+Placement: TypeAlias = Callable[[Tensor], "ExternalEntries | None"]
 
 
 class ExternalData(Protocol):
@@ -73,7 +72,7 @@ def tensor_from(record: m.TensorProto, external: ExternalData, notes: list[Note]
 
 
 def has_details(record: m.TensorProto, tensor: Tensor) -> bool:
-    """Whether the record may have details: that of most tensors has dims, type, name and elements, and no more."""
+    """Whether the record may have details.  Most records have none: just dims, type, name and elements."""
     return len(record.__dict__) != (4 if tensor.name else 3) or not tensor.size
 
 
@@ -174,11 +173,11 @@ def entries_of(dtype: DataType, count: int) -> int:
     """The number of entries in the typed field for `count` elements; complex types use two each, packed types share."""
     if dtype.is_complex:
         return 2 * count
-    packs = dtype is not DataType.STRING and dtype.bits in (2, 4)
-    return dtypes.nbytes(dtype, count) if packs else count
+    is_packed = dtype is not DataType.STRING and dtype.bits in (2, 4)
+    return dtypes.nbytes(dtype, count) if is_packed else count
 
 
-def tensor_to(tensor: Tensor, place: Placement, name: str = "") -> m.TensorProto:
+def tensor_to(tensor: Tensor, placement: Placement, name: str = "") -> m.TensorProto:
     """The record of a tensor, under its own name or `name`; data are shared, not copied, unless they must be packed."""
     record = m.TensorProto(dims=list(tensor.shape), data_type=int(tensor.dtype))
     if name or tensor.name:
@@ -189,7 +188,7 @@ def tensor_to(tensor: Tensor, place: Placement, name: str = "") -> m.TensorProto
         record.metadata_props = metadata_to(tensor.metadata)
     if tensor.segment:
         record.segment = m.TensorProtoSegment(begin=tensor.segment[0], end=tensor.segment[1])
-    entries = place(tensor)
+    entries = placement(tensor)
     if entries is not None:
         record.external_data = [m.StringStringEntryProto(key=k, value=v) for k, v in entries]
         record.data_location = int(m.TensorProtoDataLocation.EXTERNAL)
@@ -246,11 +245,11 @@ def sparse_from(
     return sparse
 
 
-def sparse_to(sparse: SparseTensor, place: Placement, name: str = "") -> m.SparseTensorProto:
+def sparse_to(sparse: SparseTensor, placement: Placement, name: str = "") -> m.SparseTensorProto:
     """The record of a sparse tensor, under its own name or `name`."""
-    record = m.SparseTensorProto(values=tensor_to(sparse.values, place, name), dims=list(sparse.shape))
+    record = m.SparseTensorProto(values=tensor_to(sparse.values, placement, name), dims=list(sparse.shape))
     details = sparse.details
     if sparse.values.size or details is None or not details.omits("indices"):
-        record.indices = tensor_to(sparse.indices, place)
+        record.indices = tensor_to(sparse.indices, placement)
     restore(record, details)
     return record

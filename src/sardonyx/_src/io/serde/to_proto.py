@@ -31,16 +31,17 @@ def inline(tensor: Tensor) -> ExternalEntries | None:
     return None
 
 
-def model(model: Model, place: Placement = inline) -> m.ModelProto:
-    """The record of a model; `place` is called once per dense tensor, in writing order, and decides where its data go.
+def model(model: Model, placement: Placement = inline) -> m.ModelProto:
+    """The record of a model.
 
+    placement: called once for each dense tensor, in writing order; decides whether its data are inline or external.
     Raises LimitError for graphs nested deeper than the stack allows.
     """
     with limit_nesting():
-        return record_of(model, place)
+        return record_of(model, placement)
 
 
-def record_of(model: Model, place: Placement) -> m.ModelProto:
+def record_of(model: Model, placement: Placement) -> m.ModelProto:
     ir_version = written_ir_version(model)
     record = m.ModelProto(ir_version=ir_version)
     for name in ("producer_name", "producer_version", "domain"):
@@ -50,12 +51,12 @@ def record_of(model: Model, place: Placement) -> m.ModelProto:
         record.model_version = model.model_version
     if model.doc:
         record.doc_string = model.doc
-    record.graph = graph(model.graph, place)
+    record.graph = graph(model.graph, placement)
     if ir_version >= FIRST_IR_WITH_IMPORTS or model.stated_imports:
         record.opset_import = imports(model.opset_imports, model.stated_imports)
     record.metadata_props = metadata_to(model.metadata)
-    record.training_info = [training(step, place) for step in model.training]
-    record.functions = [function(f, place, ir_version) for f in model.functions.values()]
+    record.training_info = [training(step, placement) for step in model.training]
+    record.functions = [function(f, placement, ir_version) for f in model.functions.values()]
     record.configuration = [configuration_to(c) for c in model.configurations]
     restore(record, model.details)
     if ir_version < 2:
@@ -65,9 +66,9 @@ def record_of(model: Model, place: Placement) -> m.ModelProto:
 
 
 def written_ir_version(model: Model) -> int:
-    """The IR version of the record: the model's, or the first with imports if it has some that an older file did not have.
+    """The IR version of the record: the model's, or 3 if the model has imports that an older version cannot express.
 
-    Raising it is noted.
+    A raised version is noted in `Model.notes`.
     """
     version = model.ir_version
     if version >= FIRST_IR_WITH_IMPORTS or model.opset_imports == (dict(model.stated_imports) or {"": 1}):
@@ -78,7 +79,7 @@ def written_ir_version(model: Model) -> int:
 
 
 def note_lost_fields(model: Model) -> None:
-    """Notes unknown fields of types and dims that are not written, since the type has changed since it was read."""
+    """Notes the unknown fields of types and dims that cannot be written because the type was changed after reading."""
     for graph in (graph for root in roots(model) for graph in graphs(root)):
         for value in values_with_lost_fields(graph):
             what = f"unknown fields of the type of {value.name!r} are left out: its shape or kind has changed"
@@ -102,15 +103,15 @@ def imports(
     return [m.OperatorSetIdProto(domain=domain, version=version) for domain, version in pairs]
 
 
-def graph(graph: Graph, place: Placement = inline) -> m.GraphProto:
+def graph(graph: Graph, placement: Placement = inline) -> m.GraphProto:
     """The record of a graph; values with a type, documentation, metadata or details have a value_info."""
-    record = m.GraphProto(node=[node(n, place) for n in graph.nodes])
+    record = m.GraphProto(node=[node(n, placement) for n in graph.nodes])
     if graph.name:
         record.name = graph.name
     tensors = [(v.name, v.initializer) for v in graph.initializers.values()]
-    record.initializer = [tensor_to(t, place, name) for name, t in tensors if isinstance(t, Tensor)]
+    record.initializer = [tensor_to(t, placement, name) for name, t in tensors if isinstance(t, Tensor)]
     record.sparse_initializer = [
-        sparse_to(t, place, name) for name, t in tensors if isinstance(t, SparseTensor)
+        sparse_to(t, placement, name) for name, t in tensors if isinstance(t, SparseTensor)
     ]
     if graph.doc:
         record.doc_string = graph.doc
@@ -123,7 +124,7 @@ def graph(graph: Graph, place: Placement = inline) -> m.GraphProto:
     return record
 
 
-def node(node: Node, place: Placement = inline) -> m.NodeProto:
+def node(node: Node, placement: Placement = inline) -> m.NodeProto:
     """The record of a node."""
     record = m.NodeProto(
         input=["" if v is None else v.name for v in node.inputs],
@@ -133,7 +134,7 @@ def node(node: Node, place: Placement = inline) -> m.NodeProto:
     for name, text in (("name", node.name), ("domain", node.domain), ("overload", node.overload)):
         if text:
             record.set(name, text)
-    record.attribute = [attribute_to(a, graph, place) for a in node.attributes.values()]
+    record.attribute = [attribute_to(a, graph, placement) for a in node.attributes.values()]
     if node.doc:
         record.doc_string = node.doc
     if node.has_metadata:
@@ -144,16 +145,16 @@ def node(node: Node, place: Placement = inline) -> m.NodeProto:
 
 
 def function(
-    function: Function, place: Placement = inline, ir_version: int = LATEST_IR_VERSION
+    function: Function, placement: Placement = inline, ir_version: int = LATEST_IR_VERSION
 ) -> m.FunctionProto:
     """The record of a function of a model with an IR version."""
     record = m.FunctionProto(name=function.name, domain=function.domain)
-    record.node = [node(n, place) for n in function.body.nodes]
+    record.node = [node(n, placement) for n in function.body.nodes]
     record.input = [v.name for v in function.body.inputs]
     record.output = [v.name for v in function.body.outputs]
     record.attribute = [name for name, default in function.attributes.items() if default is None]
     defaults = [default for default in function.attributes.values() if default is not None]
-    record.attribute_proto = [attribute_to(a, graph, place) for a in defaults]
+    record.attribute_proto = [attribute_to(a, graph, placement) for a in defaults]
     if function.doc:
         record.doc_string = function.doc
     if function.overload:
@@ -165,12 +166,12 @@ def function(
     return record
 
 
-def training(step: TrainingInfo, place: Placement) -> m.TrainingInfoProto:
+def training(step: TrainingInfo, placement: Placement) -> m.TrainingInfoProto:
     record = m.TrainingInfoProto()
     if step.initialization is not None:
-        record.initialization = graph(step.initialization, place)
+        record.initialization = graph(step.initialization, placement)
     if step.algorithm is not None:
-        record.algorithm = graph(step.algorithm, place)
+        record.algorithm = graph(step.algorithm, placement)
     record.initialization_binding = bindings(step.initialization_binding)
     record.update_binding = bindings(step.update_binding)
     restore(record, step.details)

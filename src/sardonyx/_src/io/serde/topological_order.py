@@ -9,30 +9,30 @@ from sardonyx._src.proto import messages as m
 
 
 def topological_order(nodes: list[m.NodeProto], where: str) -> list[int]:
-    """Indices of the nodes in an order in which every node follows the producers of its inputs, those of subgraphs too.
+    """Indices of the nodes, sorted so that every node follows the producers of what it and its subgraphs read.
 
-    Stable where the order is free.  Raises InvalidModel with a cycle if no such order exists.
+    Otherwise the order of the file is kept.  Raises InvalidModel, which names a cycle, if no such order exists.
     """
     producer = {name: i for i, node in enumerate(nodes) for name in node.output if name}
-    needs = [{producer[n] for n in reads(node) if n in producer} for node in nodes]
+    dependencies = [{producer[n] for n in reads(node) if n in producer} for node in nodes]
     order: list[int] = []
     state = [0] * len(nodes)  # 0: unvisited, 1: on the path, 2: done
     for start in range(len(nodes)):
         if state[start] == 0:
-            visit(start, needs, state, order, nodes, where)
+            visit(start, dependencies, state, order, nodes, where)
     return order
 
 
 def visit(
     start: int,
-    needs: list[set[int]],
+    dependencies: list[set[int]],
     state: list[int],
     order: list[int],
     nodes: list[m.NodeProto],
     where: str,
 ) -> None:
     """Appends `start` to `order` after all its dependencies; iterative depth-first search."""
-    path = [(start, iter(sorted(needs[start])))]
+    path = [(start, iter(sorted(dependencies[start])))]
     state[start] = 1
     while path:
         index, rest = path[-1]
@@ -49,7 +49,7 @@ def visit(
             raise InvalidModel(f"a graph must be acyclic; got the cycle {names}", location=where)
         elif state[following] == 0:
             state[following] = 1
-            path.append((following, iter(sorted(needs[following]))))
+            path.append((following, iter(sorted(dependencies[following]))))
 
 
 def reads(node: m.NodeProto) -> Iterator[str]:

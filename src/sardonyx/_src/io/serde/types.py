@@ -22,8 +22,8 @@ from sardonyx._src.ir.types import (
 )
 from sardonyx._src.proto import messages as m
 
-FIRST_IR_WITHOUT_STARS = 4  # the dim "*" no longer stands for several dims
-MAX_RANK = 1024  # far above that of any array: NumPy's is 64
+FIRST_IR_WITHOUT_STARS = 4  # before, the dim "*" stands for any number of dims
+MAX_RANK = 1024  # far above the rank of any array: NumPy's limit is 64
 
 
 def data_type(number: int, where: str) -> DataType:
@@ -42,7 +42,7 @@ def type_from(
 ) -> Type | None:
     """The type of a record; None if the record specifies none.
 
-    ir_version: of its model; up to 3, the dim "*" stands for any number of dims, so that the rank is unknown.
+    ir_version: IR version of the model; up to 3, the dim "*" stands for any number of dims, so that the rank is unknown.
     """
     if record is None:
         return None
@@ -82,14 +82,17 @@ def shape_from(record: m.TensorShapeProto | None) -> Shape | None:
 
 
 def dim_from(record: m.TensorShapeProtoDimension) -> Dim:
-    """A size, a variable or expression, or None if unknown; names that exporters write for unknown sizes are none."""
+    """The size, or the symbolic expression; None for a negative size and for a placeholder such as "?"."""
     if record.has("dim_value"):
         return record.dim_value if record.dim_value >= 0 else None
     return None if is_placeholder(record.dim_param) else from_param(record.dim_param)
 
 
 def placeholders(record: m.TensorShapeProto | None) -> DimPlaceholders:
-    """What a shape has for unknown dims: negative sizes, "?" and the like; nothing if all of them are just absent."""
+    """For each dim, the negative size or the placeholder (as "?") that the record states for an unknown one, else None.
+
+    () if the record states no such thing for any dim.
+    """
     dims = (
         () if record is None else tuple(written_dim(d) if dim_from(d) is None else None for d in record.dim)
     )
@@ -165,7 +168,7 @@ def set_shape(
 def dim_to(
     dim: Dim, denotation: str = "", placeholder: str | int | None = None
 ) -> m.TensorShapeProtoDimension:
-    """The record of a dim; placeholder: what an unknown one is written as."""
+    """The record of a dim.  placeholder: what is written for an unknown dim; None: nothing."""
     record = m.TensorShapeProtoDimension()
     written = placeholder if dim is None else str(dim) if isinstance(dim, Expr) else dim
     if isinstance(written, str):
@@ -178,7 +181,7 @@ def dim_to(
 
 
 def type_details(record: m.TypeProto | None) -> SourceDetails | None:
-    """What the record states beyond its type: unknown fields, empty strings, sizes of -1."""
+    """The details of a type's record, which the type cannot represent: unknown fields, empty strings, sizes of -1."""
     if record is None or is_plain(record):
         return None
     type = type_from(record, "")
@@ -186,7 +189,7 @@ def type_details(record: m.TypeProto | None) -> SourceDetails | None:
 
 
 def is_plain(record: m.TypeProto) -> bool:
-    """Whether the record is that of a tensor with nothing but an element type and sizes: most are."""
+    """Whether the record has only a tensor's element type and dims, each a size >= 0, a name or empty; most are so."""
     tensor = record.__dict__.get("tensor_type")
     if tensor is None or len(record.__dict__) != 1:
         return False

@@ -1,4 +1,4 @@
-"""Entries of value_info from bytes to IR: most have a name and a tensor type, and few types are distinct."""
+"""Entries of value_info from bytes to IR: most have just a name and a tensor type, and few types are distinct."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from sardonyx._src.proto.wire import UndecodedRun, WireError, chunk, varint
 
 
 class ValueInfoRunReader:
-    """Reads the entries of a run, in which types with equal bytes are decoded once."""
+    """Reads the entries of a run, which are consecutive encoded fields; types with equal bytes are decoded once."""
 
     def __init__(self, run: UndecodedRun, ir_version: int) -> None:
         self.run, self.ir_version = run, ir_version
-        self.types: dict[bytes, Type] = {}  # by their bytes
+        self.types: dict[bytes, Type] = {}  # by their encoding
         self.entries: list[ValueInfo] = []
 
     def read(self) -> list[ValueInfo]:
@@ -57,12 +57,15 @@ class ValueInfoRunReader:
         return p
 
     def read_entry(self, b: bytes, p: int, e: int) -> ValueInfo:
-        """The entry b[p:e]; one is plain if it has a name in ASCII, and then a type, with lengths of one byte."""
+        """The entry b[p:e]; it is plain if it has a name in ASCII, and then a type, with lengths of one byte.
+
+        Tags of its fields: 10 name, 18 type.
+        """
         s = p + 2
         k = s + b[p + 1]
         if b[p] == 10 and s < k and k + 2 < e and b[k] == 18 and k + 2 + b[k + 1] == e:
             type = self.types.get(b[k + 2 : e]) or self.read_type(b, k + 2, e)
-            # A length of more than one byte begins with one that is not ASCII.
+            # Also refuses lengths of more than one byte: the first byte of such a length is not ASCII.
             if type is not None and b[p:k].isascii() and b[k + 1] < 128:
                 return PlainValueInfo(b[s:k].decode(), type)
         return decode_value_info_proto(b, p, e, self.run.context)

@@ -1,10 +1,10 @@
 """Dims of tensors: numbers, exact expressions over named sizes, or unknown.
 
-A `Dim` is an int, an `Expr`, or None (unknown).  An `Expr` is a polynomial with integer coefficients
-over symbols and over calls of `//`, `%`, `max` and `min` that cannot be simplified.  Symbols are integers that
-are at least 0, or a larger number that the symbol has; every simplification is exact under that assumption and
-Python's floor semantics, wherever no divisor is zero. A constant result is an `int`, so an `Expr` never equals
-an int.
+A `Dim` is an int, an `Expr`, or None (unknown); `Known` is a `Dim` that is not None.  An `Expr` is a polynomial with
+integer coefficients over symbols and over calls of `//`, `%`, `max` and `min` that cannot be simplified.  A symbol is an
+integer of at least 0, or of at least its own lower bound (`symbol("N", low=1)`).  Every simplification is exact under
+that assumption and Python's floor semantics, wherever no divisor is zero.  A constant result is an `int`, so an `Expr`
+never equals an int.
 
 None is not an operand of `+ - * // %`.  The functions of this package accept it wherever they accept a dim:
 arithmetic returns None if an operand is None, and queries return None if the answer is not known.

@@ -1,4 +1,4 @@
-"""Arithmetic of dims that may be unknown: the result is None if an operand is."""
+"""Arithmetic of dims that may be unknown (None): the result is None if an operand is."""
 
 from __future__ import annotations
 

@@ -12,29 +12,29 @@ Op: TypeAlias = Literal["//", "%", "max", "min"]
 
 
 class Symbol(NamedTuple):
-    """A named integer >= low; any text is a name."""
+    """A named integer >= low; the name may be any string."""
 
     name: str
     low: int = 0
 
 
 class DimCall(NamedTuple):
-    """An operation that no rule reduces further; at least one argument is an `Expr`."""
+    """An operation that no rule can simplify; at least one argument is an `Expr`."""
 
     op: Op
     args: tuple[Known, ...]
 
 
 class Opaque(NamedTuple):
-    """The result of an operation that exceeds the limits of size, identified by a digest of operation and
-    operands."""
+    """The result of an operation that exceeds the limits of size, identified by a digest of operation and operands."""
 
     digest: str
     kind: str = "opaque"  # makes the tuple differ from a Symbol's
 
 
 Atom: TypeAlias = Symbol | DimCall | Opaque
-Monomial: TypeAlias = tuple[Atom, ...]  # sorted by `atom_key`, powers written out; () is that of the constant
+# A product of atoms, sorted by `atom_key`; a power repeats its atom; () is the monomial of the constant term.
+Monomial: TypeAlias = tuple[Atom, ...]
 
 
 def lone_atom(dim: Known) -> Atom | None:
@@ -46,7 +46,7 @@ def lone_atom(dim: Known) -> Atom | None:
 
 
 def has_opaque_part(dim: Known) -> bool:
-    """Whether a dim, or a part of it, is known only as the result of an operation, so that it has no value."""
+    """Whether a dim has an opaque part, so that it cannot be evaluated."""
     return any(isinstance(leaf, Opaque) for leaf in leaves(dim))
 
 

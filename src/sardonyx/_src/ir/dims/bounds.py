@@ -1,7 +1,7 @@
 """Bounds, equality and order of dims, for all values of their symbols.
 
-Interval arithmetic treats atoms as independent.  Here calls are also relaxed, one after the other, to bounds
-in terms of their arguments, so that these cancel: N - N//2 is at least N - N/2.
+Interval arithmetic treats atoms as independent.  Here calls are also relaxed: one after the other is replaced by a
+bound in terms of its arguments, so that terms cancel: N - N//2 is at least N - N/2.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from sardonyx._src.ir.dims.expr import Dim, Expr, Known
 from sardonyx._src.ir.dims.intervals import Bound, interval, is_nonnegative
 from sardonyx._src.ir.dims.printing import atom_key
 
-MAX_RELAXATIONS = 3  # calls relaxed one after the other; max and min branch by argument
+MAX_RELAXATIONS = (
+    3  # calls relaxed one after the other; each max and min multiplies the work by its arguments
+)
 
 
 def bounds(dim: Dim) -> tuple[int | None, int | None]:
@@ -31,7 +33,7 @@ def known_equal(a: Dim, b: Dim) -> bool | None:
     """True when equal for all values, False when different for all values, None when neither is known."""
     if a is None or b is None:
         return None
-    difference = plain(a - b)
+    difference = without_remainders(a - b)
     if isinstance(difference, int):
         return difference == 0
     factor = gcd(*(c for monomial, c in difference.terms.items() if monomial))
@@ -76,7 +78,7 @@ def lower(dim: Known, depth: int = MAX_RELAXATIONS) -> Bound:
 
 
 def relax(dim: Expr, atom: DimCall, coefficient: int, depth: int) -> Bound:
-    """A lower bound of dim, in which coefficient * atom is relaxed to a lower bound of it."""
+    """A lower bound of dim, found by replacing its term coefficient * atom by a lower bound of the term."""
     rest = dim - coefficient * Expr({(atom,): 1})
     if atom.op in ("max", "min"):
         lows = [lower(rest + coefficient * arg, depth) for arg in atom.args]
@@ -99,8 +101,7 @@ def relax_floordiv(rest: Known, x: Known, k: Known, coefficient: int, depth: int
 
 
 def relax_mod(rest: Known, x: Known, k: Known, coefficient: int, depth: int) -> Bound:
-    """x % k is x - k * (x // k) for an int k; else it is at most k - 1 and, when x is not negative, at most
-    x."""
+    """x % k is x - k * (x // k) for an int k; else it is at most k - 1 and, when x is not negative, at most x."""
     if isinstance(k, int):
         return lower(rest + coefficient * (x - k * floordiv(x, k)), depth)
     if coefficient > 0 or not is_nonnegative(k):
@@ -109,9 +110,11 @@ def relax_mod(rest: Known, x: Known, k: Known, coefficient: int, depth: int) -> 
     return max(below, lower(rest + coefficient * x, depth)) if is_nonnegative(x) else below
 
 
-def plain(dim: Known) -> Known:
-    """The same value, with x - k * (x // k) for each term x % k, and a common form of all x // k that differ
-    by a dim."""
+def without_remainders(dim: Known) -> Known:
+    """The same value, with each term x % k written as x - k * (x // k), and each x // k as a sum with (x mod k) // k.
+
+    Terms x // k and y // k then cancel as far as x and y differ by a multiple of k.
+    """
     if isinstance(dim, int):
         return dim
     result: Known = dim
@@ -119,7 +122,7 @@ def plain(dim: Known) -> Known:
         if len(monomial) == 1 and isinstance(monomial[0], DimCall) and monomial[0].op in ("//", "%"):
             x, k = monomial[0].args
             rest = residue(x, k) if isinstance(k, int) else x
-            whole = exact_div(x - rest, k) + floordiv(rest, k)
-            result += coefficient * (whole if monomial[0].op == "//" else x - k * whole)
+            quotient = exact_div(x - rest, k) + floordiv(rest, k)
+            result += coefficient * (quotient if monomial[0].op == "//" else x - k * quotient)
             result -= coefficient * Expr({monomial: 1})
     return result

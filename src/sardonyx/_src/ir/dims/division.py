@@ -1,8 +1,8 @@
 """Division in canonical form: `//` and `%` with Python's rounding, ceiling and exact division.
 
-Where x // k remains for a number k, the coefficients of x are smaller than k and have no factor in common
-with it, one of them is positive, no term of x is itself a division by a number, and not all values of x give
-one quotient.
+A quotient x // k by a number k remains in an expression only if it cannot be simplified: the coefficients of x are
+smaller than k and have no factor in common with it, one of them is positive, no term of x is itself a division by a
+number, and the values of x give more than one quotient.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from math import gcd
 from typing import TYPE_CHECKING, overload
 
 from sardonyx._src.ir.dims.atoms import DimCall, Monomial, lone_atom
-from sardonyx._src.ir.dims.factors import cancel, integer_factor, over, polynomial_quotient
+from sardonyx._src.ir.dims.factors import cancel, divide_coefficients, integer_factor, polynomial_quotient
 from sardonyx._src.ir.dims.intervals import floor_quotient, interval, is_nonnegative, is_nonzero
 from sardonyx._src.ir.dims.polynomials import call, from_terms
 from sardonyx._src.ir.dims.printing import atom_key
@@ -83,7 +83,7 @@ def mod(a: Known, b: Known) -> Known:
 
 def floordiv_by_int(a: Known, k: int) -> Known:
     """a // k for k >= 1."""
-    whole, a = split(a, k)
+    whole, a = split_multiple(a, k)
     if isinstance(a, int):
         return whole + a // k
     shared = gcd(k, *(c for monomial, c in a.terms.items() if monomial))
@@ -102,9 +102,8 @@ def floordiv_by_int(a: Known, k: int) -> Known:
     return whole + call("//", a, k)
 
 
-def split(a: Known, k: int) -> tuple[Known, Known]:
-    """Parts q, r with a = k*q + r: coefficients of r lie in (-k, k) with the sign they had, its constant in
-    (-k, 0]."""
+def split_multiple(a: Known, k: int) -> tuple[Known, Known]:
+    """Parts q, r with a = k*q + r: coefficients of r lie in (-k, k) with the sign they had, its constant in (-k, 0]."""
     if isinstance(a, int):
         return divmod(a, k)
     whole: dict[Monomial, int] = {}
@@ -162,7 +161,7 @@ def residue(a: Known, k: int) -> Known:
 
 
 def without_mod(a: Expr, k: int) -> Known:
-    """a modulo k with x in place of each x % j where that changes nothing: (x % 8) % 4 is x % 4."""
+    """a modulo k, with x instead of each x % j if the result is the same: (x % 8) % 4 is x % 4."""
     for monomial, c in a.terms.items():
         if len(monomial) == 1 and isinstance(monomial[0], DimCall) and monomial[0].op == "%":
             x, j = monomial[0].args
@@ -173,8 +172,8 @@ def without_mod(a: Expr, k: int) -> Known:
 
 
 def floordiv_by_expr(a: Known, b: Expr) -> Known:
-    """a // b for a symbolic b; where b may be zero, the division remains."""
-    a, b, _ = upright(a, b)
+    """a // b for a symbolic b; if b may be zero, the division is not simplified."""
+    a, b, _ = cancel_factor(a, b)
     if is_nonzero(b):
         quotient = polynomial_quotient(a, b)
         if quotient is not None:
@@ -183,8 +182,8 @@ def floordiv_by_expr(a: Known, b: Expr) -> Known:
 
 
 def mod_by_expr(a: Known, b: Expr) -> Known:
-    """a % b for a symbolic b; where b may be zero, the division remains."""
-    a, b, factor = upright(a, b)  # x*f % (y*f) is f * (x % y), for a negative f as well
+    """a % b for a symbolic b; if b may be zero, the operation is not simplified."""
+    a, b, factor = cancel_factor(a, b)  # x*f % (y*f) is f * (x % y), for a negative f as well
     if is_nonzero(b) and polynomial_quotient(a, b) is not None:
         return 0
     atom = lone_atom(a)
@@ -192,12 +191,12 @@ def mod_by_expr(a: Known, b: Expr) -> Known:
     return factor * (a if is_reduced else call("%", a, b))
 
 
-def upright(a: Known, b: Expr) -> tuple[Known, Expr, int]:
-    """a / f, b / f and f, the common integer factor, of a sign that leaves b not negative term by term."""
+def cancel_factor(a: Known, b: Expr) -> tuple[Known, Expr, int]:
+    """a / f, b / f and f, their common integer factor, which is negative if all coefficients of b are."""
     factor = integer_factor(a, b)
     if all(c < 0 for c in b.terms.values()):
         factor = -factor
-    return over(a, factor), over(b, factor), factor
+    return divide_coefficients(a, factor), divide_coefficients(b, factor), factor
 
 
 def is_within(a: Known, b: Expr) -> bool:

@@ -1,5 +1,4 @@
-"""Expressions: polynomials with integer coefficients over symbols and irreducible calls, in canonical
-form."""
+"""Expressions: polynomials with integer coefficients over symbols and irreducible calls, in canonical form."""
 
 from __future__ import annotations
 
@@ -16,12 +15,12 @@ from sardonyx._src.ir.dims.polynomials import combine, measure, multiply, scale
 from sardonyx._src.ir.dims.printing import IDENTIFIER, inner_text
 from sardonyx._src.ir.dims.substitution import substitute
 
+# What exporters write as `dim_param` for an unknown size.
 PLACEHOLDER = re.compile(r"|\?|\*|None|-1|unk__\d+", re.ASCII)
 
 
 class Expr:
-    """A dim that depends on symbols: immutable, hashable, equal to every expression of the same canonical
-    form.
+    """A dim that depends on symbols: immutable, hashable, equal to every expression of the same canonical form.
 
     `+ - * // %` and unary `-` take an int or an `Expr` on either side; they return an int when the result is
     constant.  Division follows Python: it rounds down, and an int 0 as divisor raises ZeroDivisionError.
@@ -32,8 +31,10 @@ class Expr:
     __array_ufunc__ = None  # NumPy scalars are rejected: they would wrap around as coefficients
 
     def __init__(self, terms: dict[Monomial, int]) -> None:
-        """Takes over `terms`: canonical monomials, no zero coefficient, not constant.  See `symbol` and
-        `parse`."""
+        """terms: canonical monomials with nonzero coefficients, at least one not constant; not copied.
+
+        Use `symbol` and `parse` to construct expressions.
+        """
         self._terms = terms
         self._hash: int | None = None
         self._interval: Interval | None = None
@@ -42,7 +43,7 @@ class Expr:
         self._size, self._depth = measure(terms)
 
     def with_terms(self, terms: dict[Monomial, int]) -> Expr:
-        """Another expression, for modules that this one imports; for `terms` see `Expr`."""
+        """`Expr(terms)`, for modules that cannot import this class since this module imports them."""
         return Expr(terms)
 
     @property
@@ -67,7 +68,7 @@ class Expr:
 
     @property
     def text(self) -> str:
-        """The text as part of larger expressions: names that are not identifiers are quoted."""
+        """The text for use inside larger expressions: names that are not identifiers are quoted."""
         if self._text is None:
             self._text = inner_text(self)
         return self._text
@@ -80,15 +81,15 @@ class Expr:
         return self._interval
 
     def symbols(self) -> frozenset[str]:
-        """The names of all symbols; those of an opaque value are not known."""
+        """The names of all symbols, except those in opaque values, which are not known."""
         if self._symbols is None:
             self._symbols = frozenset(atom.name for atom in leaves(self) if isinstance(atom, Symbol))
         return self._symbols
 
     def substitute(self, mapping: Mapping[str, Dim]) -> Dim:
-        """The expression with dims, all >= 0, in place of symbols, simultaneously; other symbols are kept.
+        """The expression with symbols replaced simultaneously by dims, all >= 0; symbols not in the mapping are kept.
 
-        None when a dim that is needed is None, a divisor becomes zero, or a part is opaque.
+        None when a symbol that occurs maps to None, a divisor becomes zero, or a part is opaque.
         """
         return substitute(self, mapping)
 
@@ -157,9 +158,9 @@ Dim: TypeAlias = int | Expr | None
 
 
 def symbol(name: str, *, low: int = 0) -> Expr:
-    """The symbol of that name, whatever the text: `symbol("N+M")` is a name and no sum.
+    """The symbol with this name, which may be any string: `symbol("N+M")` is a symbol and no sum.
 
-    low: the least value, >= 0.  Symbols of one name and different least values are different.
+    low: its least value, >= 0.  Symbols of the same name with different least values are different.
     """
     return Expr({(Symbol(name, low),): 1})
 
@@ -177,20 +178,19 @@ def divide(op: Literal["//", "%"], a: Known, b: Known) -> Known:
 
 
 def parse(text: str) -> Known:
-    """The dim denoted by a text in canonical syntax; the text need not be in canonical form.
+    """The dim that a text denotes in the syntax of canonical texts, which it need not be itself: "N+N" is 2*N.
 
-    Raises ValueError for any other text, for a division by the number 0, and beyond `parsing.MAX_TEXT` and
-    `MAX_NESTING`.
+    Raises ValueError for any other text, for a division by the number 0, and for a text that exceeds
+    `parsing.MAX_TEXT` or `MAX_NESTING`.
     """
     return DimParser(text, atom_expr).whole()
 
 
-@lru_cache(maxsize=1024)  # values of a graph have few different dims, and long texts
+@lru_cache(maxsize=1024)  # the values of a graph have few different dims, and long texts
 def from_param(text: str) -> Expr:
-    """The meaning of a `dim_param`: the expression of which it is the canonical text, or else a symbol of
-    that name.
+    """The meaning of a `dim_param`: an expression if the text is its canonical text, else the symbol with this name.
 
-    A number is a name as well: files store numbers in `dim_value`.  The text of the result is always `text`.
+    A number is a name, too, since files store numbers in `dim_value`.  The text of the result is always `text`.
     """
     if IDENTIFIER.fullmatch(text):
         return symbol(text)
@@ -202,15 +202,15 @@ def from_param(text: str) -> Expr:
 
 
 def is_placeholder(text: str) -> bool:
-    """Whether a `dim_param` is what exporters write for an unknown size: it names nothing, however often it occurs.
+    """Whether a `dim_param` is a placeholder that exporters write for an unknown size: equal ones need not be equal sizes.
 
-    "*" is one from IR version 4 on; before, it stands for any number of dims.
+    "*" is a placeholder from IR version 4 on; before, it stands for any number of dims.
     """
     return PLACEHOLDER.fullmatch(text) is not None
 
 
 def outer_text(expr: Expr) -> str:
-    """Text of a whole dim: a lone symbol is its bare name, unless that is the text of another expression."""
+    """The text of a whole dim: a single symbol is written without quotes, unless its name is another expression's text."""
     atom = lone_atom(expr)
     if not isinstance(atom, Symbol) or IDENTIFIER.fullmatch(atom.name):
         return expr.text

@@ -11,7 +11,7 @@ from sardonyx._src.ir.dims.polynomials import call, opaque
 if TYPE_CHECKING:  # expr imports this module
     from sardonyx._src.ir.dims.expr import Dim, Known
 
-MAX_ARGS = 8  # each is compared with each
+MAX_ARGS = 8  # most arguments of a max or min, since each pair of them is compared
 
 
 @overload
@@ -57,8 +57,11 @@ def arguments(op: str, dim: Known) -> tuple[Known, ...]:
 
 
 def absorbs(op: str, a: Known, b: Known) -> bool:
-    """Whether a makes b redundant: a >= b in a max (a <= b in a min) is known, or b is a max or min of a and
-    others."""
+    """Whether a makes b redundant in a max or min.
+
+    In a max it does if a >= b is known, in a min if a <= b is known; in both if b is a max or min with the argument a:
+    max(a, min(a, x)) is a, and an argument max(a, x) was replaced by its arguments before.
+    """
     atom = lone_atom(b)
     if isinstance(atom, DimCall) and atom.op in ("max", "min") and a in atom.args:
         return True

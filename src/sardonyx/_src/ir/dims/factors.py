@@ -1,4 +1,4 @@
-"""Factors of polynomials: common ones, and quotients that leave no remainder."""
+"""Common factors of polynomials, and quotients without remainder."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ K = TypeVar("K", int, "Expr", "Known")
 
 
 def integer_factor(*dims: Known) -> int:
-    """The greatest integer that divides every coefficient; 0 for zeros alone."""
+    """The greatest integer that divides every coefficient; 0 if all of them are 0."""
     return gcd(*(c for dim in dims for c in ((dim,) if isinstance(dim, int) else dim.terms.values())))
 
 
-def over(dim: K, factor: int) -> K:
-    """dim / factor, a factor of all coefficients."""
+def divide_coefficients(dim: K, factor: int) -> K:
+    """dim / factor; the factor divides all coefficients."""
     if isinstance(dim, int):
         return dim // factor
     return (
@@ -30,9 +30,9 @@ def over(dim: K, factor: int) -> K:
 
 
 def cancel(a: Known, b: Known) -> tuple[Known, Known]:
-    """a and b without the integer and the atoms that divide both; one of them is not 0."""
+    """a and b without the integer and the atoms that divide both; at least one of a and b must not be 0."""
     factor = integer_factor(a, b)
-    a, b = over(a, factor), over(b, factor)
+    a, b = divide_coefficients(a, factor), divide_coefficients(b, factor)
     for atom in () if isinstance(b, int) else next(iter(b.terms)):
         if not (isinstance(a, int) or isinstance(b, int)) and has_factor(a, atom) and has_factor(b, atom):
             a, b = without_factor(a, atom), without_factor(b, atom)
@@ -44,11 +44,11 @@ def has_factor(expr: Expr, atom: Atom) -> bool:
 
 
 def without_factor(expr: Expr, atom: Atom) -> Known:
-    terms = {without(monomial, (atom,)): c for monomial, c in expr.terms.items()}
+    terms = {divide_monomial(monomial, (atom,)): c for monomial, c in expr.terms.items()}
     return from_terms({m: c for m, c in terms.items() if m is not None}, "//", expr, 1)
 
 
-def without(monomial: Monomial, divisor: Monomial) -> Monomial | None:
+def divide_monomial(monomial: Monomial, divisor: Monomial) -> Monomial | None:
     """monomial / divisor, or None when atoms are missing."""
     rest = list(monomial)
     for atom in divisor:
@@ -59,14 +59,14 @@ def without(monomial: Monomial, divisor: Monomial) -> Monomial | None:
 
 
 def polynomial_quotient(a: Known, b: Expr) -> Known | None:
-    """The q with a = q*b for all values, or None: long division by the leading terms."""
+    """The polynomial q with a = q*b for all values, or None if there is none: long division by the leading terms."""
     leading, factor = min(b.terms.items(), key=term_key)
     quotient: Known = 0
     for _ in range(MAX_TERMS):
         if isinstance(a, int):
             return quotient if a == 0 else None
         monomial, coefficient = min(a.terms.items(), key=term_key)
-        rest = without(monomial, leading)
+        rest = divide_monomial(monomial, leading)
         if rest is None or coefficient % factor:
             return None
         step = coefficient // factor

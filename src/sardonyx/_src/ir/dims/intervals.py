@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # expr imports this module
 Bound = int | float  # an int, or minus or plus infinity
 Interval = tuple[Bound, Bound]
 EVERYTHING: Interval = (-inf, inf)
-MEMO_ENTRIES = 4096  # monomials whose bounds are known
+MEMO_ENTRIES = 4096  # monomials for which the bounds are cached
 
 
 def interval(dim: Known) -> Interval:
@@ -50,8 +50,7 @@ def product(a: Interval, b: Interval) -> Interval:
 
 
 def plus(x: Bound, y: Bound) -> Bound:
-    """x + y, without turning a large int into a float; never inf - inf, as both are lower or both are upper
-    bounds."""
+    """x + y, without turning a large int into a float; never inf - inf, as both are lower or both are upper bounds."""
     if abs(x) == inf:
         return x
     return y if abs(y) == inf else x + y

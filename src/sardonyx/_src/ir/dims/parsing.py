@@ -21,8 +21,10 @@ from sardonyx._src.ir.dims.printing import IDENTIFIER
 if TYPE_CHECKING:  # expr imports this module
     from sardonyx._src.ir.dims.expr import Expr, Known
 
-MAX_TEXT = 1 << 14  # characters
-MAX_NESTING = 40  # parentheses: two for each call inside a call that `MAX_DEPTH` allows
+MAX_TEXT = 1 << 14  # longest text, in characters
+MAX_NESTING = (
+    40  # nested parentheses: at least two for each of the nested calls that `polynomials.MAX_DEPTH` allows
+)
 
 DIM_TOKEN = re.compile(r"[0-9]+|[A-Za-z_][A-Za-z0-9_]*|'(?:[^'\\]|\\['\\])*'|//|[-+*%(),]")
 OPAQUE_DIGEST = re.compile(r"'[0-9a-f]{32}'")
@@ -32,7 +34,7 @@ class DimParser:
     """Recursive-descent parser of one text."""
 
     def __init__(self, text: str, new_atom: Callable[[Atom], Expr]) -> None:
-        """new_atom: makes an atom an expression.  Raises ValueError for more than MAX_TEXT characters."""
+        """new_atom: returns an atom as an expression.  Raises ValueError for more than MAX_TEXT characters."""
         if len(text) > MAX_TEXT:
             raise ValueError(f"the dim expression must have at most {MAX_TEXT} characters; got {len(text)}")
         self.text = text

@@ -11,9 +11,9 @@ from sardonyx._src.ir.dims.printing import atom_key
 if TYPE_CHECKING:  # expr imports this module
     from sardonyx._src.ir.dims.expr import Expr, Known
 
-MAX_TERMS = 64  # of one polynomial
-MAX_SIZE = 256  # atoms of one expression, also inside calls; long names and large numbers count for several
-MAX_DEPTH = 16  # calls inside calls
+MAX_TERMS = 64  # terms of one polynomial
+MAX_SIZE = 256  # atoms of one expression, also inside calls; long names and large numbers count as several
+MAX_DEPTH = 16  # nested calls
 
 
 def measure(terms: dict[Monomial, int]) -> tuple[int, int]:
@@ -37,8 +37,7 @@ def measure(terms: dict[Monomial, int]) -> tuple[int, int]:
 
 
 def from_terms(terms: dict[Monomial, int], op: str, a: Expr, b: Known) -> Known:
-    """The result of a op b, given its terms, none of them zero: an int, an expression, or opaque if it is too
-    large."""
+    """The result of a op b, given its nonzero terms: an int, an expression, or opaque if it is too large."""
     if not terms:
         return 0
     if len(terms) == 1 and () in terms:
@@ -48,19 +47,19 @@ def from_terms(terms: dict[Monomial, int], op: str, a: Expr, b: Known) -> Known:
 
 
 def call(op: Op, *args: Known) -> Expr:
-    """The call as an expression of its own; the caller guarantees that no rule reduces it."""
+    """The call as an expression, or opaque if it is too large; the caller guarantees that no rule can simplify it."""
     expr = first_expr(args).with_terms({(DimCall(op, args),): 1})
     return expr if expr.size <= MAX_SIZE and expr.depth <= MAX_DEPTH else opaque(op, *args)
 
 
 def opaque(op: str, *args: Known) -> Expr:
-    """A value known only as the result of that operation on those arguments."""
-    from hashlib import blake2b  # which takes long to load, and is rarely needed
+    """The value that is known only as the result of this operation on these arguments."""
+    from hashlib import blake2b  # loads slowly, and is rarely needed
 
-    texts = [f"{arg:x}" if isinstance(arg, int) else f"({arg.text})" for arg in args]
+    operands = [f"{arg:x}" if isinstance(arg, int) else f"({arg.text})" for arg in args]
     if op in ("+", "*"):
-        texts.sort()
-    operation = f"{op} {' '.join(texts)}".encode("utf-8", "surrogatepass")
+        operands.sort()
+    operation = f"{op} {' '.join(operands)}".encode("utf-8", "surrogatepass")
     atom = Opaque(blake2b(operation, digest_size=16).hexdigest())
     return first_expr(args).with_terms({(atom,): 1})
 

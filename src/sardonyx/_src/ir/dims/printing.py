@@ -1,4 +1,4 @@
-"""Canonical text of expressions, which `parse` and Python read alike, and the order of atoms and terms."""
+"""Canonical text of expressions, which has the same meaning for `parse` and for Python, and the order of atoms and terms."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def inner_text(expr: Expr) -> str:
         negative = coefficient < 0
         if pieces or negative:
             pieces.append("-" if negative else "+")
-        # -a//b would negate a alone
+        # Grouped after a leading minus: -a//b would negate a, not the quotient.
         pieces.append(term_text(monomial, abs(coefficient), group=pieces == ["-"]))
     return "".join(pieces)
 
 
 def term_text(monomial: Monomial, factor: int, *, group: bool) -> str:
-    """A product; `//` and `%` are in brackets unless they are all of it and `group` is false."""
+    """The text of a product; a `//` or `%` is in parentheses unless it is the whole product and `group` is false."""
     if factor == 1 and len(monomial) == 1 and not group:
         return atom_text(monomial[0])
     factors = [f"({atom_text(atom)})" if is_infix(atom) else atom_text(atom) for atom in monomial]
@@ -67,7 +67,7 @@ def known_text(dim: Known) -> str:
 
 
 def dividend_text(dim: Known) -> str:
-    """In brackets when it is a sum, and, for readability, when it is itself a division."""
+    """The text of a dividend, in parentheses if it is a sum and, for readability, if it is itself a division."""
     bare = isinstance(dim, int) or (len(dim.terms) == 1 and not is_infix(lone_atom(dim)))
     return known_text(dim) if bare else f"({known_text(dim)})"
 

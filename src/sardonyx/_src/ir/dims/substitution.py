@@ -47,7 +47,7 @@ def replace_symbols(dim: Known, mapping: Mapping[str, Known]) -> Known:
 
 
 def replacement(atom: Atom, mapping: Mapping[str, Known], expr: Expr) -> Known:
-    """The dim for an atom of an expression; the atom itself unless the mapping concerns it."""
+    """The dim that replaces an atom of an expression; the atom itself if none of its symbols is in the mapping."""
     if isinstance(atom, Symbol) and atom.name in mapping:
         return mapping[atom.name]
     if isinstance(atom, DimCall):

@@ -31,8 +31,7 @@ def evaluate(dim: Dim, values: Mapping[str, int]) -> int | None:
 
 
 def compute_value(dim: Known, values: Mapping[str, int]) -> int:
-    """The value of a dim; raises KeyError for a symbol without value or an opaque part, and
-    ZeroDivisionError."""
+    """The value of a dim; raises KeyError for a symbol without value or an opaque part, and ZeroDivisionError."""
     if isinstance(dim, int):
         return dim
     total = 0

@@ -1,8 +1,9 @@
 """The shortest decimals of many single-precision floats at once, as `str(numpy.float32)` writes them one at a time.
 
-A decimal is an integer, its significand, over a power of ten.  The integers and powers used here are exact as
-doubles, hence the quotient is the double nearest to the decimal, and rounding it to float32 tells whether the decimal
-identifies the float.  Each float is tried with 6, 7, 8 and 9 significant digits, of which 9 always suffice.
+A decimal identifies a float if parsing it returns the float.  It is the quotient of an integer, its significand, and a
+power of ten.  The integers and powers used here are exact as doubles, hence the quotient in double precision is the
+double nearest to the decimal; the decimal identifies the float if this double rounds to the float.  Each float is tried
+with 6, 7, 8 and 9 significant digits; 9 always suffice.
 """
 
 from __future__ import annotations
@@ -14,18 +15,20 @@ from numpy.typing import NDArray
 
 Flags: TypeAlias = NDArray[np.bool_]
 
-# Magnitudes from the first to below the second have at most 6 integer digits and 12 decimals.
+# Only magnitudes in this range, without its end: with 9 significant digits, they have at most 6 integer digits and
+# 12 decimals.
 MIN_MAGNITUDE, MAX_MAGNITUDE = 1e-4, 1e6
 DECIMALS = 12
-FEWEST_DIGITS, MOST_DIGITS = 6, 9  # 6 digits identify at most one decimal for a float
+FEWEST_DIGITS, MOST_DIGITS = 6, 9  # different decimals of 6 digits always identify different floats
 DECADES = np.array([float(f"1e{exponent}") for exponent in range(-3, 6)])
 SCALES = np.array([float(10**decimals) for decimals in range(DECIMALS + 1)])
 POWERS = SCALES.astype(np.int64)
-TIE_MARGIN = 1e-6  # larger than the error of a scaled float, which is below 1e9
-MANTISSA = np.uint32(0x007FFFFF)
-LOW_BITS, HALF_WAY = np.uint64((1 << 29) - 1), np.uint64(1 << 28)  # of the 29 bits that float32 lacks
+TIE_MARGIN = 1e-6  # larger than the rounding error of a scaled float, which is below 1e9
+MANTISSA = np.uint32(0x007FFFFF)  # the mantissa bits of a float32
+# The 29 mantissa bits of a double that float32 lacks, and their value half-way between two floats.
+LOW_BITS, HALF_WAY = np.uint64((1 << 29) - 1), np.uint64(1 << 28)
 
-CHUNK = 1 << 13  # floats whose text is laid out at a time
+CHUNK = 1 << 13  # floats that are converted at a time
 ZERO = ord("0")
 THREE_DIGITS = np.array([list(b"%03d" % number) for number in range(1000)], np.uint8).T.copy()
 WIDTH, POINT = 21, 7  # a sign, 6 integer digits, the point, 12 decimals, a comma
@@ -36,28 +39,30 @@ PLACEHOLDER = np.frombuffer(b"%s".ljust(WIDTH - 1, b"\0") + b",", np.uint8)[:, n
 def decimals_text(singles: NDArray[np.float32]) -> tuple[str, list[int]]:
     """The decimals of the floats, each followed by a comma, and the indices of the floats left out.
 
-    A float that is left out is represented by "%s": one that is not finite or has a magnitude beyond MIN_MAGNITUDE and
-    MAX_MAGNITUDE, and the rare ones for which the method does not determine the shortest decimal.
+    A float that is left out is represented by "%s".  These are floats that are not finite, floats with a magnitude out of
+    the range from MIN_MAGNITUDE to MAX_MAGNITUDE, and rare ones for which this method does not find the shortest decimal.
     """
-    texts: list[bytes] = []
+    strings: list[bytes] = []
     left_out: list[int] = []
     for start in range(0, len(singles), CHUNK):
         chunk = singles[start : start + CHUNK]
         multiples, is_known = shortest_decimals(chunk)
-        texts.append(layout(multiples, np.signbit(chunk), is_known))
+        strings.append(layout(multiples, np.signbit(chunk), is_known))
         left_out += (np.flatnonzero(~is_known) + start).tolist()
-    return b"".join(texts).decode("ascii"), left_out
+    return b"".join(strings).decode("ascii"), left_out
 
 
 def shortest_decimals(singles: NDArray[np.float32]) -> tuple[NDArray[np.int64], Flags]:
-    """The shortest decimals of the magnitudes as multiples of 10**-DECIMALS, and which of them are known."""
+    """The shortest decimals of the magnitudes as multiples of 10**-DECIMALS, and for each whether it was found."""
     absolute = np.abs(singles)
     is_known = ((absolute >= MIN_MAGNITUDE) & (absolute < MAX_MAGNITUDE)) | (absolute == 0)
     magnitudes = np.where(is_known, absolute, 0).astype(np.float64)
-    decimals = len(DECADES) - np.searchsorted(DECADES, magnitudes, "right")  # of FEWEST_DIGITS digits
+    # The number of decimals that makes FEWEST_DIGITS significant digits; "right", since a power of ten has as many integer
+    # digits as the numbers above it.
+    decimals = len(DECADES) - np.searchsorted(DECADES, magnitudes, "right")
     multiples, is_identified, is_ambiguous = nearest_decimals(magnitudes, decimals)
     is_known &= ~is_ambiguous
-    # The floats below a power of two are closer than those above: a decimal other than the nearest may identify it.
+    # The float below a power of two is closer than the one above, so that a decimal other than the nearest may identify it.
     is_power_of_two = (singles.view(np.uint32) & MANTISSA) == 0
     is_known &= is_identified | ~is_power_of_two
     pending = np.flatnonzero(~is_identified & is_known)
@@ -75,8 +80,11 @@ def shortest_decimals(singles: NDArray[np.float32]) -> tuple[NDArray[np.int64], 
 def nearest_decimals(
     magnitudes: NDArray[np.float64], decimals: NDArray[np.intp]
 ) -> tuple[NDArray[np.int64], Flags, Flags]:
-    """The nearest decimals as multiples of 10**-DECIMALS, which of them round to their floats, and which of these
-    are ambiguous: half-way between two floats, or no nearer to the float than another decimal."""
+    """The nearest decimals as multiples of 10**-DECIMALS, and two flags for each.
+
+    The first tells whether the decimal identifies its float; the second, whether it does but is ambiguous: it is half-way
+    between two floats, or another decimal is equally near to the float.
+    """
     scales = SCALES[decimals]
     scaled = magnitudes * scales
     significands = np.rint(scaled)
@@ -89,7 +97,10 @@ def nearest_decimals(
 
 
 def layout(multiples: NDArray[np.int64], is_negative: Flags, is_known: Flags) -> bytes:
-    """The text of multiples of 10**-DECIMALS; each character is a row of an array, null where it is not written."""
+    """The text of multiples of 10**-DECIMALS.
+
+    Each number is a column of an array with a row for each character; characters that are not written are null.
+    """
     characters = np.zeros((WIDTH, len(multiples)), np.uint8)
     characters[0] = is_negative * np.uint8(ord("-"))
     characters[POINT] = ord(".")
@@ -106,8 +117,8 @@ def layout(multiples: NDArray[np.int64], is_negative: Flags, is_known: Flags) ->
 
 
 def erase_zeros(digits: NDArray[np.uint8]) -> None:
-    """Replaces the zeros with which each number begins by null; digits: a row for each digit of the numbers."""
-    begins = np.ones(digits.shape[1], np.bool_)
+    """Replaces the zeros with which each number begins by null.  digits: a row for each digit, a column for each number."""
+    is_leading = np.ones(digits.shape[1], np.bool_)
     for row in digits:
-        begins &= row == ZERO
-        row *= ~begins
+        is_leading &= row == ZERO
+        row *= ~is_leading

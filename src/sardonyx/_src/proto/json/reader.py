@@ -20,9 +20,11 @@ from sardonyx._src.proto.wire import Limits
 
 RecordT = TypeVar("RecordT", bound=Record)
 JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
-MAX_INTEGER_CHARACTERS = 24  # longer integers fit no integer field and are parsed as floats, which is faster
+MAX_INTEGER_CHARACTERS = (
+    24  # longer integers fit in no integer field and are parsed as floats, which is faster
+)
 LONG_INTEGER = 10 ** (MAX_INTEGER_CHARACTERS - 1)
-MAX_PARSED_DIGITS = 4300  # Python's default; the time to parse an integer is quadratic in its digits
+MAX_PARSED_DIGITS = 4300  # Python's default limit; the time to parse an integer is quadratic in its digits
 INTEGER_STRINGS = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:,-?(?:0|[1-9][0-9]*+))*+")
 NON_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 URL_SAFE = str.maketrans("-_", "+/")
@@ -31,10 +33,9 @@ URL_SAFE = str.maketrans("-_", "+/")
 def from_json(text: str, message: type[RecordT], limits: Limits | None = None) -> RecordT:
     """The record of type `message` that JSON text represents in protobuf's mapping.
 
-    Names may be spelt `opType` or `op_type`; null means absent; integers may be numbers or strings; base64 may use
-    either alphabet and omit its padding.  Raises JsonError, with the path, for text that is not such a message
-    (unknown keys, duplicate keys and two members of a oneof are errors), and LimitError for text that exceeds
-    `limits`.
+    Names may be `opType` or `op_type`; null means absent; integers may be numbers or strings; base64 may use either
+    alphabet and omit its padding.  Raises JsonError, with the path, for text that is not such a message (unknown keys,
+    duplicate keys and two members of a oneof are errors), and LimitError for text that exceeds `limits`.
     """
     limits = limits or Limits()
     if len(text) > limits.size:
@@ -52,7 +53,10 @@ def from_json(text: str, message: type[RecordT], limits: Limits | None = None) -
 
 
 def parse(text: str, reader: JsonReader) -> object:
-    """The text as dicts, lists, strings and numbers."""
+    """The text as dicts, lists, strings and numbers.
+
+    Python's limit on the digits of an integer is used first, since the parser is faster without `parse_int`.
+    """
     if 0 < sys.get_int_max_str_digits() <= MAX_PARSED_DIGITS:
         try:
             return json.loads(text, object_pairs_hook=reader.members)
@@ -68,7 +72,7 @@ def integer_or_float(digits: str) -> int | float:
 
 
 def without_long_integers(value: object) -> object:
-    """The value; a float if it is an integer that fits no integer field."""
+    """The value, but as a float if it is an integer that fits in no integer field."""
     if type(value) is int and not -LONG_INTEGER < value < LONG_INTEGER:
         return integer_or_float(str(value))
     return value
@@ -90,7 +94,11 @@ class DuplicateKeyObject(dict[str, object]):
 
 
 class JsonReader:
-    """Builds records from parsed JSON and enforces the limits."""
+    """Builds records from parsed JSON and enforces the limits.
+
+    records: the number of objects that the text may still have.
+    depth: the levels of nesting that remain.
+    """
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -146,7 +154,7 @@ def fields_in(
     if isinstance(tree, DuplicateKeyObject):
         raise JsonError(f"keys of an object must be unique; got {tree.key!r} twice", path=path)
     by_name = spellings(message)
-    seen: dict[str, str] = {}  # field or oneof -> key
+    seen: dict[str, str] = {}  # by field or oneof, the key that has set it
     for key, value in tree.items():
         field = by_name.get(key)
         if field is None:
@@ -179,7 +187,7 @@ def spellings(message: type[Record]) -> dict[str, Field]:
 
 
 def read_integers(field: Field, values: list[Any]) -> list[Any] | None:
-    """The integers of a list of numbers or of strings; None if each must be read by itself."""
+    """The integers of a list of numbers or of strings; None if the entries must be read one by one."""
     kinds = set(map(type, values))
     if kinds == {str} and max(map(len, values)) <= MAX_INTEGER_CHARACTERS:
         joined = ",".join(values)
@@ -193,7 +201,7 @@ def read_integers(field: Field, values: list[Any]) -> list[Any] | None:
 
 
 def read_floats(field: Field, values: list[Any]) -> list[Any] | None:
-    """The floats of a list of finite numbers; None if each must be read by itself."""
+    """The floats of a list of finite numbers; None if the entries must be read one by one."""
     if not set(map(type, values)) <= {int, float}:
         return None
     try:
@@ -231,7 +239,7 @@ def value_of(field: Field, value: object, path: str) -> object:
 
 
 def describe(value: object) -> str:
-    """A JSON value in the terms of JSON, for error messages."""
+    """A JSON value as error messages show it, with the names that JSON has for its type."""
     if value is None or isinstance(value, bool):
         return str(value).lower().replace("none", "null")
     if isinstance(value, str):

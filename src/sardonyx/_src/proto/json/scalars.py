@@ -1,4 +1,4 @@
-"""Scalars as JSON text; a list of numbers at once, since model files hold long ones."""
+"""Scalars as JSON text; a list of numbers is converted as a whole, since model files contain long ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sardonyx._src.proto.record import RANGES, Field, brief, value_error
 MAX_FLOAT32 = float(np.finfo(np.float32).max)
 ARRAY_TYPES = {"int32": "i", "int64": "q", "uint64": "Q"}
 LAST_INT64 = RANGES["int64"][-1]
-FEW_FLOATS = 64  # shorter lists of floats are faster one by one
+FEW_FLOATS = 64  # shorter lists of floats are converted faster one by one
 Scalars: TypeAlias = "Sequence[Any] | np.ndarray[Any, Any]"
 ListWriter: TypeAlias = Callable[[Scalars, str], str | None]
 
@@ -69,7 +69,7 @@ def checked_text(field: Field, value: Any, path: str) -> str:
 
 
 def integers_writer(kind: str) -> ListWriter:
-    form = ARRAY_TYPES[kind]  # holds the range of the kind
+    form = ARRAY_TYPES[kind]  # an array of this type holds exactly the range of the kind
     item = "%d" if kind == "int32" else '"%d"'
 
     def write_integers(values: Scalars, separator: str) -> str | None:
@@ -155,7 +155,7 @@ def enum_names(field: Field) -> dict[int, str]:
 
 def single_text(value: float) -> str:
     """The shortest decimal that parses back to the same float."""
-    if value == 0 or not math.isfinite(value):  # zeros of either sign are one key of a cache
+    if value == 0 or not math.isfinite(value):  # not cached: 0.0 and -0.0 would be the same key of the cache
         return double_text(value)
     return finite_single_text(value)
 
@@ -164,7 +164,7 @@ def single_text(value: float) -> str:
 def finite_single_text(value: float) -> str:
     single = np.float32(value)
     shortest = float(str(single))
-    # Readers parse a double: the shortest decimal of the largest float is above the range of float.
+    # Readers parse a double, and the shortest decimal of the largest float is a double above the range of float.
     return repr(shortest if abs(shortest) <= MAX_FLOAT32 else float(single))
 
 

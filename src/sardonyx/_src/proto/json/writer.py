@@ -16,14 +16,12 @@ import numpy as np
 from sardonyx._src.errors import JsonError, LimitError
 from sardonyx._src.proto.json.reader import json_name
 from sardonyx._src.proto.json.scalars import Scalars, UnrepresentableValue, list_text, scalar_text
-from sardonyx._src.proto.record import Field, Record, Shape, brief, fields_in_order, value_error
+from sardonyx._src.proto.record import Field, FieldSet, Record, brief, fields_in_order, value_error
 
-Breaks: TypeAlias = tuple[
-    str, str, str
-]  # text after an opening bracket, between items, before the closing bracket
-Key: TypeAlias = tuple[
-    Field, str, str, bool, type[Record] | None
-]  # a field, the text of its key, and the field's name, `repeated` and `message`
+# The text after an opening bracket, between items, and before the closing bracket.
+Breaks: TypeAlias = tuple[str, str, str]
+# A field, the text of its key, and the field's attributes `name`, `repeated` and `message`.
+Key: TypeAlias = tuple[Field, str, str, bool, type[Record] | None]
 LISTS = (list, tuple, np.ndarray)
 
 
@@ -45,10 +43,10 @@ def to_json(record: Record, *, indent: int | None = None, drop_unknown: bool = F
 
 
 @lru_cache(maxsize=4096)
-def keys_in_order(shape: Shape) -> tuple[Key, ...]:
+def keys_in_order(field_set: FieldSet) -> tuple[Key, ...]:
     """The fields that are set, in field-number order."""
     return tuple(
-        (f, f'"{json_name(f.name)}": ', f.name, f.repeated, f.message) for f in fields_in_order(shape)
+        (f, f'"{json_name(f.name)}": ', f.name, f.repeated, f.message) for f in fields_in_order(field_set)
     )
 
 
@@ -105,7 +103,7 @@ class JsonWriter:
         return before + list_text(field, values, between) + after
 
     def brackets(self, depth: int) -> Breaks:
-        """As `breaks`, with the brackets of an array."""
+        """As `breaks`, with the brackets of an array added."""
         before, between, after = self.breaks_by_depth.get(depth) or self.breaks(depth)
         return "[" + before, between, after + "]"
 

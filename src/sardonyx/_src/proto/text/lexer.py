@@ -34,7 +34,11 @@ Converted = TypeVar("Converted")
 
 
 class Lexer:
-    """A text and the current token: its kind (number, name, string, sign, end), its text and its position."""
+    """A text and the current token: its kind (number, name, string, sign, end), its text `value`, and its range.
+
+    In the methods, `what` describes the expected token for error messages, and `where` its position.
+    depth: the levels of nesting that remain.
+    """
 
     def __init__(self, text: str, source: str = "", limits: Limits | None = None) -> None:
         limits = limits or Limits()
@@ -90,7 +94,7 @@ class Lexer:
         )
 
     def enter(self) -> None:
-        """Counts a message that can contain messages of its own kind, up to the matching `leave`."""
+        """Counts a level of nesting, up to the matching `leave`: a message that can contain messages of its own kind."""
         self.depth -= 1
         if self.depth < 0:
             what = f"{self.error('messages must be nested at most')} {self.limits.nesting} levels deep"
@@ -161,36 +165,36 @@ class Lexer:
         """Whether the token is a number without a decimal point or an exponent."""
         return self.kind == "number" and INTEGER_PATTERN.fullmatch(self.value) is not None
 
-    def read_number_text(self, integer: bool, what: str) -> str:
+    def read_number_literal(self, integer: bool, what: str) -> str:
         if not (self.is_at_integer() if integer else self.is_at_number()):
             raise self.expected_error(what)
         return self.advance()
 
-    def read_number_texts(self, close: str, integer: bool, what: str) -> list[str]:
-        """The numbers of a list, up to and including `close`."""
+    def read_number_literals(self, close: str, integer: bool, what: str) -> list[str]:
+        """The number literals of a list, which is consumed up to and including `close`."""
         match = (INTEGER_LIST if integer else NUMBER_LIST).match(self.text, self.start)
         if match and self.text.startswith(close, match.end()):
             self.stop = match.end() + 1
             self.advance()
             return "".join(match[0].split()).split(",")
-        return [self.read_number_text(integer, what) for _ in self.iterate_items(close, f"after {what}")]
+        return [self.read_number_literal(integer, what) for _ in self.iterate_items(close, f"after {what}")]
 
     def read_number(self, kind: str, what: str) -> int | float:
         """A number of a field kind such as `int64` or `float`."""
         begin = self.start
-        texts = [self.read_number_text(kind not in FLOAT_FORMATS, what)]
-        return self.convert_numbers(begin, lambda: number_values(texts, kind, False))[0]
+        literals = [self.read_number_literal(kind not in FLOAT_FORMATS, what)]
+        return self.convert_numbers(begin, lambda: number_values(literals, kind, False))[0]
 
     def read_numbers(
         self, kind: str, close: str, what: str, packed: bool = False
     ) -> Numbers[int] | Numbers[float]:
         """A list of numbers of a field kind, up to and including `close`; `what` describes one number in errors."""
         begin = self.start
-        texts = self.read_number_texts(close, kind not in FLOAT_FORMATS, what)
-        return self.convert_numbers(begin, lambda: number_values(texts, kind, packed))
+        literals = self.read_number_literals(close, kind not in FLOAT_FORMATS, what)
+        return self.convert_numbers(begin, lambda: number_values(literals, kind, packed))
 
     def convert_numbers(self, begin: int, convert: Callable[[], Converted]) -> Converted:
-        """The result of `convert` for a list of numbers at `begin`; its errors get the position of the number."""
+        """The result of `convert` for a list of numbers at `begin`; an error of it becomes a TextError at the number."""
         try:
             return convert()
         except NumberOutOfRange as error:

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from sardonyx._src.proto.record import RANGES, Numbers
 
-FLOAT_FORMATS: dict[
-    str, tuple[np.dtype[Any], np.dtype[Any], int]
-] = {  # dtype, dtype of its bits, bits of the quiet NaN
+# For each kind of float: its dtype, the dtype of its bits, and the bits of the quiet NaN.
+FLOAT_FORMATS: dict[str, tuple[np.dtype[Any], np.dtype[Any], int]] = {
     "float": (np.dtype("<f4"), np.dtype("<u4"), 0x7FC00000),
     "double": (np.dtype("<f8"), np.dtype("<u8"), 0x7FF8000000000000),
 }
@@ -24,7 +23,7 @@ INTEGER_DTYPES: dict[str, np.dtype[Any]] = {
     "enum": np.dtype("<i4"),
 }
 INTEGER_PATTERN = re.compile(r"-?[0-9]+")
-ARRAY_FROM = 256  # numbers; a packed field at least this long becomes an array
+ARRAY_FROM = 256  # a packed field with at least this many numbers becomes an array
 
 
 class NumberOutOfRange(ValueError):
@@ -35,20 +34,20 @@ class NumberOutOfRange(ValueError):
         self.index = index
 
 
-def float_texts(values: Numbers[float] | Sequence[float], kind: str) -> list[str]:
-    """Each float as text: quiet NaNs without payload as `nan` and `-nan`, other NaNs as their bits."""
+def float_literals(values: Numbers[float] | Sequence[float], kind: str) -> list[str]:
+    """Each float as a literal: quiet NaNs without payload as `nan` and `-nan`, other NaNs as their bits."""
     floats, _, _ = FLOAT_FORMATS[kind]
-    with np.errstate(invalid="ignore"):  # a signalling NaN becomes quiet
+    with np.errstate(invalid="ignore"):  # NumPy warns of signaling NaNs, which become quiet
         array = np.asarray(values, floats)
-    texts = list(map(str, array))
-    if not texts:
-        return texts
-    # Parsing rounds twice, to double and then to float, which differs from one rounding for a few decimals.
-    parsed = np.fromiter(map(float, texts), np.float64, len(texts)).astype(floats)
+    literals = list(map(str, array))
+    if not literals:
+        return literals
+    # Parsers round twice, to double and then to float.  For a few decimals this is not the nearest float.
+    parsed = np.fromiter(map(float, literals), np.float64, len(literals)).astype(floats)
     for index in np.flatnonzero(parsed != array):
         value = array[index]
-        texts[index] = nan_text(value, kind) if np.isnan(value) else repr(float(value))
-    return texts
+        literals[index] = nan_text(value, kind) if np.isnan(value) else repr(float(value))
+    return literals
 
 
 def nan_text(value: np.floating[Any], kind: str) -> str:
@@ -60,28 +59,29 @@ def nan_text(value: np.floating[Any], kind: str) -> str:
     return f"nan({bits:#x})"
 
 
-def float_values(texts: Sequence[str], kind: str) -> NDArray[np.floating[Any]]:
-    """The floats that the texts represent, rounded to the kind; raises NumberOutOfRange for one that is too large."""
+def float_values(literals: Sequence[str], kind: str) -> NDArray[np.floating[Any]]:
+    """The floats that the literals represent, rounded to the kind; raises NumberOutOfRange if one is too large."""
     floats, integers, _ = FLOAT_FORMATS[kind]
-    marked = [index for index, text in enumerate(texts) if text[-1] == ")"]
+    marked = [index for index, text in enumerate(literals) if text[-1] == ")"]
     if marked:
-        values = float_values(["nan" if text[-1] == ")" else text for text in texts], kind)
-        values.view(integers)[marked] = [nan_bits(texts[index], index, kind) for index in marked]
+        values = float_values(["nan" if text[-1] == ")" else text for text in literals], kind)
+        values.view(integers)[marked] = [nan_bits(literals[index], index, kind) for index in marked]
         return values
     with np.errstate(over="ignore"):
-        values = np.array(list(map(float, texts)), np.float64).astype(floats)
+        values = np.array(list(map(float, literals)), np.float64).astype(floats)
     for index in np.flatnonzero(np.isinf(values)).tolist():
-        if "n" not in texts[index].lower():  # of "inf"
+        if "n" not in literals[index].lower():  # no "inf", but a number that is too large
             raise NumberOutOfRange(
-                f"a {kind} must be at most {np.finfo(floats).max}; got {texts[index].strip()}", index
+                f"a {kind} must be at most {np.finfo(floats).max}; got {literals[index].strip()}", index
             )
     return values
 
 
 def nan_bits(text: str, index: int, kind: str) -> int:
+    """The bits of a literal `nan(0x…)`; raises NumberOutOfRange unless they are a NaN's, with either sign."""
     _, integers, quiet = FLOAT_FORMATS[kind]
     bits = int(text[text.index("(") + 1 : -1], 16)
-    infinity = quiet & quiet << 1
+    infinity = quiet & quiet << 1  # the exponent bits of a NaN, without the quiet bit
     if not infinity < bits & ~(1 << (8 * integers.itemsize - 1)) < 2 * quiet - infinity:
         raise NumberOutOfRange(
             f"the bits must be those of a {8 * integers.itemsize}-bit NaN; got {text}", index
@@ -89,14 +89,14 @@ def nan_bits(text: str, index: int, kind: str) -> int:
     return bits
 
 
-def int_values(texts: Sequence[str], kind: str) -> list[int]:
-    """The integers that the texts represent; raises NumberOutOfRange for one outside the range of the kind."""
-    return parse_integers(texts, RANGES[kind].start, RANGES[kind].stop - 1, kind)
+def int_values(literals: Sequence[str], kind: str) -> list[int]:
+    """The integers that the literals represent; raises NumberOutOfRange if one is not in the range of the kind."""
+    return parse_integers(literals, RANGES[kind].start, RANGES[kind].stop - 1, kind)
 
 
-def parse_integers(texts: Sequence[str], low: int, high: int, kind: str) -> list[int]:
+def parse_integers(literals: Sequence[str], low: int, high: int, kind: str) -> list[int]:
     values: list[int] = []
-    for index, text in enumerate(texts):
+    for index, text in enumerate(literals):
         value = int(text) if len(text) < 100 else high + 1  # int() rejects thousands of digits
         if not low <= value <= high:
             raise NumberOutOfRange(f"{kind} must be from {low} to {high}; got {text.strip()[:40]}", index)
@@ -104,12 +104,16 @@ def parse_integers(texts: Sequence[str], low: int, high: int, kind: str) -> list
     return values
 
 
-def number_values(texts: Sequence[str], kind: str, packed: bool) -> Numbers[int] | Numbers[float]:
+def number_values(literals: Sequence[str], kind: str, packed: bool) -> Numbers[int] | Numbers[float]:
     """The value of a repeated field of numbers: a list, or an array if the field is packed and long."""
     if kind not in FLOAT_FORMATS:
-        numbers = int_values(texts, kind)
+        numbers = int_values(literals, kind)
         return np.array(numbers, INTEGER_DTYPES[kind]) if packed and len(numbers) >= ARRAY_FROM else numbers
-    array = float_values(texts, kind)
-    # A Python float would make a signalling NaN quiet.
-    exact = any(text[-1] == ")" for text in texts)
-    return array if packed and (exact or len(array) >= ARRAY_FROM) else cast("list[float]", array.tolist())
+    array = float_values(literals, kind)
+    # Then an array even if it is short: a Python float would make a signaling NaN quiet.
+    has_nan_bits = any(text[-1] == ")" for text in literals)
+    return (
+        array
+        if packed and (has_nan_bits or len(array) >= ARRAY_FROM)
+        else cast("list[float]", array.tolist())
+    )

@@ -134,7 +134,7 @@ def read_single_value(lexer: Lexer, expected: Type | None) -> tuple[Type, object
 
 
 def kind_of_value(lexer: Lexer, expected: Type | None) -> Type:
-    """The type of the next value, determined from the current token and the sign after it."""
+    """The type of the next value, determined by the current token and the sign after it."""
     if lexer.is_at_number():
         return Type.FLOAT if expected == Type.FLOAT or not lexer.is_at_integer() else Type.INT
     if lexer.kind == "string" and not lexer.is_followed_by("(", "@{"):

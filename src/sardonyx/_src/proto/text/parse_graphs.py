@@ -30,12 +30,12 @@ def read_node(lexer: Lexer) -> NodeProto:
     node.output = read_names(lexer, "=", "an output of the node")
     lexer.expect("=", "after the node's outputs")
     read_operator(lexer, node)
-    before = lexer.is_at("<")
+    has_leading_attributes = lexer.is_at("<")
     read_attributes(lexer, node)
     lexer.expect("(", "before the node's inputs")
     node.input = read_names(lexer, ")", "an input of the node")
     lexer.expect(")", "after the node's inputs")
-    if not before:
+    if not has_leading_attributes:
         read_attributes(lexer, node)
     read_extras(lexer, node)
     return node
@@ -91,18 +91,19 @@ def read_graph(lexer: Lexer) -> GraphProto:
     return graph
 
 
-def read_nodes(lexer: Lexer, of: str) -> list[NodeProto]:
-    lexer.expect("{", f"before the nodes of the {of}")
+def read_nodes(lexer: Lexer, parent: str) -> list[NodeProto]:
+    """`{ nodes }`.  parent: "graph" or "function", for messages."""
+    lexer.expect("{", f"before the nodes of the {parent}")
     nodes: list[NodeProto] = []
     while not lexer.take("}"):
         if lexer.kind == "end":
-            raise lexer.expected_error(f"a node, or `}}` after the nodes of the {of}")
+            raise lexer.expected_error(f"a node, or `}}` after the nodes of the {parent}")
         nodes.append(read(lexer, NodeProto) if lexer.is_at("{") else read_node(lexer))
     return nodes
 
 
 def read_input(lexer: Lexer, graph: GraphProto) -> None:
-    """A value info; with `= data` also an initializer of the same name."""
+    """An input as a value info; with `= data`, an initializer of the same name is added, too."""
     start = lexer.start
     info = read(lexer, ValueInfoProto)
     graph.input.append(info)
@@ -177,7 +178,7 @@ def read_parameter(lexer: Lexer, function: FunctionProto) -> None:
 
 
 def read_formal(lexer: Lexer, function: FunctionProto) -> str:
-    """The name of an input or output; with a type also a value info."""
+    """The name of an input or output; if it has a type, a value info is added to the function."""
     if not is_at_type(lexer):
         return lexer.read_quotable_name("a name, with or without a type")
     info = read_value_info(lexer)

@@ -16,7 +16,8 @@ RecordT = TypeVar("RecordT", bound=Record)
 RecordReader: TypeAlias = Callable[[Lexer], RecordT]
 RECORD_READERS: dict[
     type[Record], RecordReader[Record]
-] = {}  # by message, for those with a notation of their own
+] = {}  # by message, for messages with their own notation
+# Messages that can contain messages of their own kind, which the nesting limit counts.
 RECURSIVE = (GraphProto, TypeProto, SequenceProto, MapProto, OptionalProto)
 
 
@@ -31,6 +32,7 @@ def register_reader(message: type[RecordT]) -> Callable[[RecordReader[RecordT]],
 
 
 def read(lexer: Lexer, message: type[RecordT]) -> RecordT:
+    """A record in the notation of its message, or as `{field: value, …}`."""
     reader = RECORD_READERS.get(message)
     if reader is not None and not lexer.is_at("{"):
         return cast(RecordT, reader(lexer))
@@ -52,7 +54,7 @@ def read_extras(lexer: Lexer, record: Record, excluded: Container[str] = ()) -> 
 
 
 def read_fields(lexer: Lexer, record: Record, close: str, excluded: Container[str] = ()) -> None:
-    """`field: value, …` up to and including `close`; the fields `excluded` are written elsewhere."""
+    """`field: value, …` up to and including `close`.  excluded: fields with a notation, which must not occur here."""
     message = type(record)
     for _ in lexer.iterate_items(close, f"after a field of {message.__name__}"):
         start = lexer.start
@@ -61,13 +63,13 @@ def read_fields(lexer: Lexer, record: Record, close: str, excluded: Container[st
         if name == "unknown":
             read_unknown(lexer, record)
             continue
-        field = settable(lexer, record, name, start, excluded)
+        field = settable_field(lexer, record, name, start, excluded)
         value = read_list(lexer, field, message) if field.repeated else read_value(lexer, field, message)
         setattr(record, name, value)
 
 
-def settable(lexer: Lexer, record: Record, name: str, start: int, excluded: Container[str]) -> Field:
-    """The field `name`, whose name is at `start` in the text; raises TextError if it cannot be set here."""
+def settable_field(lexer: Lexer, record: Record, name: str, start: int, excluded: Container[str]) -> Field:
+    """The field `name`, found at position `start` of the text; raises TextError if it cannot be set here."""
     message = type(record)
     field = message.BY_NAME.get(name)
     if field is None:
@@ -110,7 +112,7 @@ def read_value(lexer: Lexer, field: Field, message: type[Record]) -> object:
 
 
 def read_unknown(lexer: Lexer, record: Record) -> None:
-    """Unknown fields, each with its tag."""
+    """`[bytes, …]`: the unknown fields of a record, each with its tag."""
     lexer.expect("[", "of the list `unknown`")
     for _ in lexer.iterate_items("]", "after an unknown field"):
         record.add_unknown(read_bytes(lexer, 'the bytes of an unknown field, as in `hex "9a0601"`'))

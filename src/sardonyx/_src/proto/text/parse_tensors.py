@@ -38,7 +38,7 @@ def is_at_constant(lexer: Lexer) -> bool:
 
 
 def read_constant(lexer: Lexer, type_: TypeProto, start: int) -> TensorProto:
-    """The rest of a tensor after its type, which is at `start` in the text."""
+    """The rest of a tensor after its type.  start: the position of the type in the text."""
     tensor = typed_tensor(lexer, type_, start)
     if lexer.kind == "string" or (lexer.kind == "name" and lexer.value != "raw_data"):
         tensor.name = lexer.read_quotable_name("the tensor's name")
@@ -68,7 +68,10 @@ def typed_tensor(lexer: Lexer, type_: TypeProto, start: int) -> TensorProto:
 
 
 def read_data(lexer: Lexer, tensor: TensorProto, external: bool = True) -> None:
-    """The data and the `@{…}` after them; `external` allows external data, a list of pairs, which requires a `=`."""
+    """The data and the `@{…}` after them.
+
+    external: whether external data, a list of pairs, are allowed: only after a `=`.
+    """
     if lexer.kind == "name" and lexer.value == "raw_data":
         lexer.advance()
         lexer.expect(":", "after `raw_data`")
@@ -94,10 +97,10 @@ def read_raw(lexer: Lexer, dtype: DataType, dims: list[int]) -> Payload:
         return read_bytes(lexer, 'the elements in `{…}` or the bytes, as `base64 "…"`, after `raw_data`')
     begin = lexer.start
     integer = not (dtype.is_float or dtype.is_complex)
-    texts = lexer.read_number_texts(
+    literals = lexer.read_number_literals(
         "}", integer, f"{'an integer' if integer else 'a number'} as element of the tensor"
     )
-    return lexer.convert_numbers(begin, lambda: raw_data(texts, dtype, dims))
+    return lexer.convert_numbers(begin, lambda: raw_data(literals, dtype, dims))
 
 
 def read_entries(lexer: Lexer, tensor: TensorProto) -> None:
@@ -120,7 +123,7 @@ def read_entries(lexer: Lexer, tensor: TensorProto) -> None:
 
 
 def element_text(dtype: DataType, kind: str) -> str:
-    """What an entry of a typed field is, for messages; kind: of the field."""
+    """The description of an entry of a typed field, for messages.  kind: the kind of the field."""
     if kind in ("float", "double"):
         return "a number as element of the tensor"
     if not dtype.is_float:

@@ -72,7 +72,7 @@ def read_container(lexer: Lexer, word: str) -> TypeProto:
 
 
 def read_inner(lexer: Lexer, field: str, close: str) -> dict[str, TypeProto]:
-    """The element type of a container; empty text means absent."""
+    """The element type of a container as the value of a field; {} if there is nothing before `close`."""
     return {} if lexer.is_at(close) else {field: read(lexer, TypeProto)}
 
 

@@ -1,4 +1,4 @@
-"""Printers of attributes and nodes."""
+"""Printers of attributes and nodes; a printer returns None for a record that its notation cannot represent."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from sardonyx._src.proto.text.words import (
 )
 
 Type = AttributeProtoAttributeType
+# The types that the parser recognizes by the value, so that they need not be printed.
 EVIDENT = (Type.FLOAT, Type.INT, Type.STRING, Type.TENSOR, Type.GRAPH, Type.FLOATS, Type.INTS, Type.STRINGS)
 NODE_FIELDS = ("name", "output", "domain", "op_type", "overload", "attribute", "input")
 
@@ -50,7 +51,7 @@ def write_attribute(attribute: AttributeProto, style: Style) -> str | None:
 
 
 def value_field(attribute: AttributeProto) -> str:
-    """The field printed after the `=`: that of the attribute's type, or the reference."""
+    """The field printed after the `=`: the value field of the attribute's type, the reference, or "" for none."""
     field = ATTRIBUTE_FIELDS.get(attribute.type, "") if attribute.has("type") else ""
     repeated = bool(field) and AttributeProto.BY_NAME[field].repeated
     if field and attribute.has(field) and not (repeated and not getattr(attribute, field)):
@@ -81,18 +82,18 @@ def write_node(node: NodeProto, style: Style) -> str | None:
     outputs = ", ".join(map(quote_word, repeated_values(node, "output", str)))
     inputs = f"({', '.join(map(quote_word, repeated_values(node, 'input', str)))})"
     attributes = format_attributes(node, style)
-    after = inputs + " " + attributes if "\n" in attributes else attributes + inputs
-    left = " ".join(filter(None, (label, outputs, "=")))
-    return f"{left} {operator(node)}{after}{format_extras(node, NODE_FIELDS, style)}"
+    operands = inputs + " " + attributes if "\n" in attributes else attributes + inputs
+    results = " ".join(filter(None, (label, outputs, "=")))
+    return f"{results} {operator(node)}{operands}{format_extras(node, NODE_FIELDS, style)}"
 
 
 def format_attributes(node: NodeProto, style: Style) -> str:
     deeper = style.deeper()
-    texts: list[str] = []
+    items: list[str] = []
     for attribute in repeated_values(node, "attribute", AttributeProto):
         text = write_attribute(attribute, deeper)
-        texts.append(write(attribute, deeper) if text is None else text)
-    return format_list("<", texts, ">", style) if texts else ""
+        items.append(write(attribute, deeper) if text is None else text)
+    return format_list("<", items, ">", style) if items else ""
 
 
 def operator(node: NodeProto) -> str:

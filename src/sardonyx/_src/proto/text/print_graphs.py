@@ -1,4 +1,4 @@
-"""Printers of graphs, functions and models."""
+"""Printers of graphs, functions and models; a printer returns None for a record that its notation cannot represent."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def write_graph(graph: GraphProto, style: Style) -> str:
 
 
 def format_initializers(graph: GraphProto, style: Style) -> list[str] | None:
-    """The initializers; None if one has no notation, because the parser takes `{…}` here for a value info."""
-    texts: list[str] = []
+    """The initializers; None if one must be printed as `{…}`, which the parser reads as a value info in this list."""
+    items: list[str] = []
     for tensor in repeated_values(graph, "initializer", TensorProto):
         text = write_initializer(tensor, style)
         if text is None:
             return None
-        texts.append(text)
-    return texts
+        items.append(text)
+    return items
 
 
 def format_value_infos(infos: list[ValueInfoProto], opening: str, closing: str, style: Style) -> str:
@@ -89,28 +89,28 @@ def write_function(function: FunctionProto, style: Style) -> str | None:
 
 def format_parameters(function: FunctionProto, style: Style) -> str:
     deeper = style.deeper()
-    texts: list[str] = [quote_name(name) for name in repeated_values(function, "attribute", str)]
+    items: list[str] = [quote_name(name) for name in repeated_values(function, "attribute", str)]
     for attribute in repeated_values(function, "attribute_proto", AttributeProto):
-        # A name alone would be parsed as an attribute parameter without default.
-        texts.append(
+        # If only the name were printed, it would be parsed as an attribute parameter without default.
+        items.append(
             write_fields(attribute, deeper) if has_only(attribute, "name") else write(attribute, deeper)
         )
-    return format_list(" <", texts, ">", style) if texts else ""
+    return format_list(" <", items, ">", style) if items else ""
 
 
 def format_formals(
     names: list[str], infos: list[ValueInfoProto], style: Style
 ) -> tuple[str, list[ValueInfoProto]]:
-    """Inputs or outputs, with their type if the next value info describes them; and the remaining value infos."""
+    """Inputs or outputs, each with its type if the next value info has its name, and the remaining value infos."""
     deeper = style.deeper()
-    texts: list[str] = []
+    items: list[str] = []
     for name in names:
         text = None
         if infos and infos[0].type is not None and infos[0].has("name") and infos[0].name == name:
             text = write_value_info(infos[0], deeper)
-        texts.append(quote_word(name) if text is None else text)
+        items.append(quote_word(name) if text is None else text)
         infos = infos if text is None else infos[1:]
-    return format_list("(", texts, ")", style), infos
+    return format_list("(", items, ")", style), infos
 
 
 @register_writer(ModelProto)

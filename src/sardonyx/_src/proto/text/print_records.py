@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar, cast
 
 from sardonyx._src.proto.record import Field, Numbers, Payload, Record
-from sardonyx._src.proto.text.numbers import FLOAT_FORMATS, float_texts
+from sardonyx._src.proto.text.numbers import FLOAT_FORMATS, float_literals
 from sardonyx._src.proto.text.words import ENUM_NAMES, bytes_literal, quote
 
-WIDTH = 100  # characters; a longer list is printed with one item per line
+WIDTH = 100  # characters of a list on one line; a longer list is printed with one item per line
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ Item = TypeVar("Item")
 RecordWriter: TypeAlias = Callable[[RecordT, Style], str | None]
 RECORD_WRITERS: dict[
     type[Record], RecordWriter[Record]
-] = {}  # by message, for those with a notation of their own
+] = {}  # by message, for messages with their own notation
 
 
 def register_writer(message: type[RecordT]) -> Callable[[RecordWriter[RecordT]], RecordWriter[RecordT]]:
@@ -43,6 +43,7 @@ def register_writer(message: type[RecordT]) -> Callable[[RecordWriter[RecordT]],
 
 
 def write(record: Record, style: Style) -> str:
+    """The text of a record, in the notation of its message or as `{field: value, …}`."""
     writer = RECORD_WRITERS.get(type(record))
     text = writer(record, style) if writer is not None else None
     return write_fields(record, style) if text is None else text
@@ -59,7 +60,7 @@ def format_extras(record: Record, printed_fields: Collection[str], style: Style)
 
 
 def has_only(record: Record, *fields: str) -> bool:
-    """Whether no other field is set."""
+    """Whether the record has no fields other than these."""
     return not record.unknown and all(field.name in fields for field, _ in record.present())
 
 
@@ -108,7 +109,7 @@ def format_scalar(field: Field, value: object, message: type[Record], style: Sty
     if isinstance(value, bytes | memoryview):
         return bytes_literal(value)
     if field.kind in FLOAT_FORMATS:
-        return float_texts([cast(float, value)], field.kind)[0]
+        return float_literals([cast(float, value)], field.kind)[0]
     number = cast(int, value)
     return ENUM_NAMES.get((message, field.name), {}).get(number) or str(int(number))
 
@@ -123,10 +124,10 @@ def format_strings(values: Sequence[str | Payload], style: Style) -> str:
 def format_numbers(values: Numbers[int] | Numbers[float], kind: str, style: Style) -> str:
     some = values[: style.max_elements]
     if kind in FLOAT_FORMATS:
-        return join_with_ellipsis(float_texts(cast("Numbers[float]", some), kind), len(values))
+        return join_with_ellipsis(float_literals(cast("Numbers[float]", some), kind), len(values))
     return join_with_ellipsis([str(int(x)) for x in some], len(values))
 
 
 def join_with_ellipsis(shown: list[str], count: int) -> str:
-    """The texts, followed by `...` if there are more entries."""
+    """The shown entries, followed by `...` if there are more."""
     return ", ".join(shown if len(shown) == count else [*shown, "..."])

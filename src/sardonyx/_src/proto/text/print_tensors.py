@@ -8,7 +8,7 @@ from sardonyx._src import dtypes
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.proto.messages import TensorProto, TensorProtoDataLocation
 from sardonyx._src.proto.record import Numbers, Payload
-from sardonyx._src.proto.text.elements import raw_data, raw_texts
+from sardonyx._src.proto.text.elements import raw_data, raw_literals
 from sardonyx._src.proto.text.print_records import (
     Style,
     format_extras,
@@ -54,14 +54,14 @@ def tensor_type(tensor: TensorProto, dtype: DataType) -> str:
 
 
 def format_data(tensor: TensorProto, dtype: DataType, style: Style) -> tuple[str, str]:
-    """The field with the data and its text; of several, the typed field first, then raw data."""
-    own = "" if dtype is DataType.UNDEFINED else dtypes.field_of(dtype)
+    """The field with the data and its text; if several fields are set, the typed field, then raw data."""
+    typed_field = "" if dtype is DataType.UNDEFINED else dtypes.field_of(dtype)
     present = {field.name: value for field, value in tensor.present()}
-    if own == "string_data" and own in present:
-        return own, "{" + format_strings(tensor.string_data, style) + "}"
-    if own in present:
-        values = cast("Numbers[int]", present[own])
-        return own, "{" + format_numbers(values, TensorProto.BY_NAME[own].kind, style) + "}"
+    if typed_field == "string_data" and typed_field in present:
+        return typed_field, "{" + format_strings(tensor.string_data, style) + "}"
+    if typed_field in present:
+        values = cast("Numbers[int]", present[typed_field])
+        return typed_field, "{" + format_numbers(values, TensorProto.BY_NAME[typed_field].kind, style) + "}"
     if "raw_data" in present:
         raw = write_raw(tensor.raw_data, dtype, repeated_values(tensor, "dims", int), style)
         return "raw_data", f"raw_data: {raw}"
@@ -69,16 +69,16 @@ def format_data(tensor: TensorProto, dtype: DataType, style: Style) -> tuple[str
         deeper = style.deeper()
         pairs = [write(pair, deeper) for pair in tensor.external_data]
         return "external_data", format_list("[", pairs, "]", style)
-    return own, "{}"
+    return typed_field, "{}"
 
 
 def write_raw(data: Payload, dtype: DataType, dims: list[int], style: Style) -> str:
     """The elements, if they are few and parse back to the same bytes; else base64."""
     max_elements = MAX_INLINE_ELEMENTS if style.max_elements is None else style.max_elements
-    texts = raw_texts(data, dtype, dims, max_elements)
-    count = dtypes.element_count(dims) if texts is not None else memoryview(data).nbytes
+    literals = raw_literals(data, dtype, dims, max_elements)
+    count = dtypes.element_count(dims) if literals is not None else memoryview(data).nbytes
     if count > max_elements and style.max_elements is not None:
-        return "{" + ", ".join([*(texts or []), "..."]) + "}"
-    if texts is None or count > max_elements or raw_data(texts, dtype, dims) != data:
+        return "{" + ", ".join([*(literals or []), "..."]) + "}"
+    if literals is None or count > max_elements or raw_data(literals, dtype, dims) != data:
         return base64_literal(data)
-    return "{" + ", ".join(texts) + "}"
+    return "{" + ", ".join(literals) + "}"

@@ -1,4 +1,7 @@
-"""Printers of types, dimensions, value infos, metadata entries and opset imports."""
+"""Printers of types, dimensions, value infos, metadata entries and opset imports.
+
+A printer returns None for a record that its notation cannot represent.
+"""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def quote_name(name: str) -> str:
 
 
 def quote_word(name: str) -> str:
-    """As `quote_name`, for contexts with reserved words, which are quoted too."""
+    """The name, quoted unless it is an identifier that is no reserved word."""
     return quote(name) if name.lower() in RESERVED_WORDS else quote_name(name)
 
 
@@ -94,9 +94,9 @@ def quote_dotted_name(name: str) -> str:
 
 
 def quote(text: str) -> str:
-    """The string literal; `b"…"` if it needs an escape that the onnx package would misparse.
+    """The string literal; `b"…"` if it needs an escape that the parser of the onnx package would read differently.
 
-    Line breaks and tabs are not escaped, as that package has no escapes for them.
+    Line breaks and tabs are not escaped, since the onnx package has no escapes for them.
     """
     inner, count = CONTROL_PATTERN.subn(escape, text.replace("\\", "\\\\").replace('"', '\\"'))
     return f'b"{inner}"' if count else f'"{inner}"'

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from sardonyx._src.convert.steps import VersionStep, how, steps
+from sardonyx._src.convert.steps import VersionStep, step_method, steps
 
 PAGE = Path("docs/generated/conversions.md")
 HEAD = """# Conversions
@@ -33,12 +33,12 @@ def files() -> dict[Path, str]:
 
 
 def cell(step: VersionStep) -> str:
-    return f"{step.old}→{step.new}{MARKS[how(step)]}"
+    return f"{step.old}→{step.new}{MARKS[step_method(step)]}"
 
 
 def summary(all_steps: list[VersionStep]) -> Iterator[str]:
     """The number of steps by kind."""
     yield "| | derived | by facet | by body | not at all |\n|---|---|---|---|---|\n"
     for title, up in (("up", True), ("down", False)):
-        counts = Counter(how(s) for s in all_steps if s.is_up is up)
+        counts = Counter(step_method(s) for s in all_steps if s.is_up is up)
         yield f"| {title} | {counts['derived']} | {counts['facet']} | {counts['body']} | {counts['none']} |\n"

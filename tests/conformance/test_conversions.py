@@ -15,7 +15,7 @@ import sardonyx as sx
 from conformance.conversions import Target, convert_to, targets_of
 from conformance.official import OfficialCase, assert_case_passes, official_cases
 from conformance.test_shared_models import FOLDERS, MODELS, STEPS, VENDOR, assert_outputs_equal, reference
-from sardonyx._src.convert.steps import how, steps
+from sardonyx._src.convert.steps import step_method, steps
 from sardonyx._src.errors import ConversionError
 
 SAMPLE = 900
@@ -71,7 +71,7 @@ def test_real_models_hold_under_new_and_old_versions(name: str, version: int) ->
 
 
 def test_every_step_up_can_be_taken() -> None:
-    assert [str(step) for step in steps() if step.is_up and how(step) == "none"] == []
+    assert [str(step) for step in steps() if step.is_up and step_method(step) == "none"] == []
 
 
 def test_conversion_introduces_no_violations() -> None:

@@ -41,10 +41,13 @@ def convert(
 ) -> Model:
     """Return a copy of the model with other versions of its operator sets and of the IR.
 
-    opset: the version of ai.onnx.  sets: versions of other operator sets by domain, as {"ai.onnx.ml": 3}; 0 for a vendor
-    domain, as {"com.microsoft": 0}, replaces its operators, and vendors' operators in ai.onnx, by standard ones.  ir_version: a
-    number, "auto" for the lowest possible, or None to raise it only if necessary.  Main graph, training graphs,
-    subgraphs and functions are converted; names, documentation, metadata and weights are kept.
+    opset: the version of ai.onnx.
+    sets: versions of other operator sets by domain, as {"ai.onnx.ml": 3}; 0 for a vendor domain, as
+    {"com.microsoft": 0}, replaces its operators, and vendors' operators in ai.onnx, by standard ones.
+    ir_version: a number, "auto" for the lowest possible, or None to raise it only if necessary.
+
+    Main graph, training graphs, subgraphs and functions are converted; names, documentation, metadata and weights are
+    kept.
 
     Raises ConversionError, naming node, operator, version and reason, if a version cannot express a node;
     `sx.tools.convert_partially` keeps such nodes.  Raises InputError for an unknown version or a domain that is not
@@ -60,7 +63,11 @@ def convert_model(
     ir_version: int | str | None,
     errors: list[ConversionError] | None,
 ) -> Model:
-    """The converted copy; errors of nodes are appended to the list, and the nodes outlined, or else they are raised."""
+    """The converted copy.
+
+    errors: if a list, it receives the errors of nodes that cannot be converted, which are outlined: moved into functions
+    that import their old version.  If None, the first error is raised.
+    """
     model = resolve_model(model)
     require_integer("opset", opset, optional=True)
     if sets is not None:
@@ -110,8 +117,12 @@ def convert_domains(
 ) -> None:
     """Convert a model in place to these versions, domain by domain, and then replace operators by their bodies.
 
-    Nothing is computed from shapes that the model declares of values inside it, since they may be stale; of the outputs of
-    unknown operators, about which nothing else is known, the declared element types count.
+    Declared shapes of inner values are not used, since they may be stale.  The declared element types of outputs of
+    unknown operators are used, since nothing else is known about them.
+
+    errors: see `convert_model`.
+    origins: for each node of the copy, the node of the original model, whose location messages name.
+    replaced: the operators to replace by their bodies.
     """
     errors_found: list[InferenceError] = []
     recorder = RejectionRecorder()
@@ -170,7 +181,7 @@ def targets(opset: int | None, sets: Mapping[str, int]) -> dict[str, int]:
 def expand_vendor_operators(
     model: Model, selected: Collection[OperatorName] | None = None
 ) -> list[ConversionError]:
-    """Replace vendors' operators, or the selected ones, by their bodies, in place; returns why others stay as they are."""
+    """Replace vendors' operators, or the selected ones, by their bodies, in place; returns an error for each that stays."""
     selected = vendor_operators(model) if selected is None else selected
     errors: list[ConversionError] = []
     if selected:

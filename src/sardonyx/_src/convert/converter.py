@@ -1,4 +1,8 @@
-"""The conversion of a domain in one scope to another version, node by node and version by version."""
+"""The conversion of a domain in one scope to another version, node by node and version by version.
+
+A facet is an operator's function for one step between adjacent versions (`Operator.conversions`); its argument is an
+adapter, the context in which it replaces one node.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from sardonyx._src.convert.insertion import (
     undo,
 )
 from sardonyx._src.convert.outline import OUTLINE_DOMAIN, outline_node
-from sardonyx._src.convert.signature_check import check_own
+from sardonyx._src.convert.signature_check import check_own_version
 from sardonyx._src.convert.steps import (
     VersionStep,
     changes_at,
@@ -50,11 +54,13 @@ class ImportScope:
 
     roots: Sequence[Graph]
     imports: dict[str, int]
-    filled: Collection[str] = ()  # attributes of the function with a default, so that every call has a value
+    filled: Collection[
+        str
+    ] = ()  # attribute parameters with a default, so that every call of the function sets them
 
 
 def bodies_of(model: Model, domain: str | None = None) -> list[ImportScope]:
-    """The scopes that import the domain, or all of them: the model's own graphs, and functions."""
+    """The scopes of a model, its own graphs and each function; with a domain, only those that import it."""
     training = [g for step in model.training for g in (step.initialization, step.algorithm) if g is not None]
     scopes = [ImportScope([model.graph, *training], model.opset_imports)]
     for function in model.functions.values():
@@ -66,19 +72,27 @@ def bodies_of(model: Model, domain: str | None = None) -> list[ImportScope]:
 
 @dataclass(slots=True)
 class Converter:
-    """Converts the nodes of one domain in one scope."""
+    """Converts the nodes of one domain in one scope.
+
+    default: the version of ai.onnx to import if it is missing.
+    errors: receives the errors of nodes that cannot be converted; None: they are raised.
+    origins: for each new node, the node of the original model from which it results.
+    referenced_values: the values that are referenced by anything but node inputs.
+    rejections: the nodes of the original model that their operators reject, with the reasons.
+    shared: the small constants that new nodes of the current step share.
+    removed: dead constants, and nodes inside outlined ones.
+    """
 
     inference_state: InferenceState
     scope: ImportScope
     domain: str
-    default: int  # the version of ai.onnx to import if it is missing
+    default: int
     errors: list[ConversionError] | None
-    origins: dict[Node, Node]  # the original node of each new one
-    referenced_values: set[Value]  # by anything but node inputs
-    rejections: Mapping[Node, InferenceError]  # nodes that their operators reject, of the model to convert
+    origins: dict[Node, Node]
+    referenced_values: set[Value]
+    rejections: Mapping[Node, InferenceError]
     names: FreshNames = field(init=False)
-    shared: dict[Hashable, Value] = field(default_factory=dict)  # constants of one step
-    # Dead constants, and nodes inside outlined ones.
+    shared: dict[Hashable, Value] = field(default_factory=dict)
     removed: set[Node] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -88,11 +102,11 @@ class Converter:
         """Convert all nodes of the scope to a version."""
         own_nodes = [n for root in self.scope.roots for n in nodes(root) if self.is_of_domain(n)]
         current = self.scope.imports[self.domain]
-        self.carry(self.replace_withdrawn(own_nodes, current), current, target)
+        self.convert_nodes(self.replace_withdrawn(own_nodes, current), current, target)
         self.scope.imports[self.domain] = target
 
     def replace_withdrawn(self, own_nodes: list[Node], current: int) -> list[Node]:
-        """Replace the operators that the imported version has no longer; returns the nodes to convert."""
+        """Replace the operators that the imported version no longer has; returns the nodes to convert."""
         result: list[Node] = []
         for node in own_nodes:
             last = last_version(node.domain, node.op_type)
@@ -100,7 +114,7 @@ class Converter:
                 result.append(node)
             elif node not in self.removed:
                 self.shared = {}
-                result += self.carry(self.convert(node, last, last + 1), last + 1, current)
+                result += self.convert_nodes(self.convert(node, last, last + 1), last + 1, current)
         return result
 
     @property
@@ -110,13 +124,13 @@ class Converter:
     def is_of_domain(self, node: Node) -> bool:
         return node.domain == self.domain and not self.inference_state.function_of(node)
 
-    def carry(self, pending: list[Node], current: int, target: int) -> list[Node]:
+    def convert_nodes(self, pending: list[Node], current: int, target: int) -> list[Node]:
         """Convert nodes from one version to another; returns the nodes that replace them."""
         while current != target:
             following = current + (1 if target > current else -1)
             self.shared = {}
             changing = max(current, following)  # only operators with this version change in the step
-            changes: dict[str, bool] = {}  # by operator: a model has many nodes of few
+            changes: dict[str, bool] = {}  # by operator, since a model has many nodes of few operators
             converted: list[Node] = []
             for node in pending:
                 if node in self.removed:
@@ -138,7 +152,9 @@ class Converter:
             )
         schema = schema_of(node, {node.domain: current})
         if schema.since_version > current:
-            return [node]  # the imported opset predates the operator: the node means its first version
+            return [
+                node
+            ]  # the imported opset predates the operator, so that the node uses the first version already
         step = VersionStep(
             node.domain,
             node.op_type,
@@ -154,7 +170,7 @@ class Converter:
             return self.refuse(node, error.why, schema.since_version, current, following)
         old_inputs = node.inputs
         try:
-            check_own(adapter, schema)
+            check_own_version(adapter, schema)
             if not node.subgraphs:
                 check_node_types(adapter)
             new_nodes = self.apply(adapter, step, schema)
@@ -173,7 +189,7 @@ class Converter:
             return []
 
     def refuse(self, node: Node, why: str, version: int, current: int, following: int) -> list[Node]:
-        """Refuse a node of an operator's version that cannot be converted at all: withdrawn, or invalid."""
+        """Refuse a node that cannot be converted at all, since its operator was withdrawn or the node is invalid."""
         refused = ConversionError(
             why,
             domain=node.domain,
@@ -197,6 +213,7 @@ class Converter:
         self.scope.imports.setdefault(OUTLINE_DOMAIN, 1)
 
     def apply(self, adapter: Adapter, step: VersionStep, schema: OpSchema) -> list[Node]:
+        """Perform a step by its facet or else, downwards, by the operator's body; returns the new nodes."""
         op = find(step.domain, step.name)
         assert op is not None, f"{step.name} has schemas but no definition"
         facet = facet_of(op, step)
@@ -231,7 +248,9 @@ class Converter:
         inner = [n for node in inlined for graph in node.subgraphs for n in nodes(graph)]
         self.origins.update((n, adapter.origin) for n in inlined + inner)
         copy_description(inlined[-1], adapter.node, inlined)
-        return self.carry([n for n in inlined + inner if n.domain == self.domain], start, adapter.target)
+        return self.convert_nodes(
+            [n for n in inlined + inner if n.domain == self.domain], start, adapter.target
+        )
 
     def adapter_of(self, node: Node, schema: OpSchema, target: int) -> Adapter:
         """The adapter context that a facet receives."""
@@ -248,7 +267,7 @@ class Converter:
 
 
 def check_node_types(adapter: Adapter) -> None:
-    """Raise InferenceError for an inconsistent node, which another version or a body may give a meaning."""
+    """Raise InferenceError for a node that is invalid in its own version, which another version or a body might accept."""
     op = find(adapter.node.domain, adapter.node.op_type)
     infer = None if op is None else op.infers.get(adapter.inference.version)
     if infer is None or any(a.ref for a in adapter.node.attributes.values()):

@@ -10,11 +10,11 @@ from sardonyx._src.ir.walk import graphs, nodes, roots
 
 
 def referenced_values(model: Model) -> set[Value]:
-    """The values referenced by anything but node inputs: graph outputs, annotations, devices, bindings."""
+    """The values that graph outputs, annotations, device configurations or training bindings refer to."""
     referenced: set[Value | str] = set()
     for root in roots(model):
         for graph in graphs(root):
-            referenced.update(of_graph(graph))
+            referenced.update(references_of(graph))
         for node in nodes(root):
             referenced.update(s.tensor for d in node.device_configurations for s in d.sharding_spec)
     for step in model.training:
@@ -22,7 +22,8 @@ def referenced_values(model: Model) -> set[Value]:
     return {v for v in referenced if isinstance(v, Value)}
 
 
-def of_graph(graph: Graph) -> Iterator[Value | str]:
+def references_of(graph: Graph) -> Iterator[Value | str]:
+    """The values that the outputs and quantization annotations of a graph refer to."""
     yield from graph.outputs
     for annotation in graph.quantization_annotations:
         yield annotation.tensor

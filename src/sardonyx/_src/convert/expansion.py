@@ -1,4 +1,4 @@
-"""`expand`: replace nodes by the bodies of their operators, in the operator sets that the model imports."""
+"""`expand`: replace nodes by the bodies of their operators, which define them by nodes of other operators."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def expand(model: Model, selected: Collection[Node]) -> None:
     """Replaces nodes of the model's main graph, subgraphs included, by the bodies of their operators.
 
     Every operator must have a body in the version that the model imports.  Names of values are kept.  Raises
-    ConversionError for a node whose body depends on types that are not known, or that its inputs contradict, and
+    ConversionError for a node with a body that depends on unknown types or contradicts the node's inputs, and
     InferenceError for a node that is invalid in its own version.
     """
     model.opset_imports.setdefault("", latest(""))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from dataclasses import replace as replaced
+from dataclasses import replace as replace_fields
 
 import numpy as np
 
@@ -30,21 +30,28 @@ from sardonyx._src.ops.registry import find, signature
 from sardonyx._src.ops.version_adapter import FIRST_CONSTANTS, AdaptedNode, Adapter, SameOp
 from sardonyx._src.schema import OpSchema
 
-MAX_SHARED_ELEMENTS = 64  # of a constant that is deduplicated
+MAX_SHARED_ELEMENTS = 64  # largest constant that is deduplicated
 
 
 @dataclass(slots=True)
 class NodeInsertionPoint:
-    """The `InsertionPoint` directly before the node that is converted."""
+    """The `InsertionPoint` directly before the node that is converted.
+
+    names: unused names for new values.
+    elements: the known elements of values.
+    imports: the operator-set versions that new nodes use.
+    functions: the functions of the model, which shadow operators of the same name.
+    shared: the small constants that were inserted before, by type and elements.
+    """
 
     names: FreshNames
     elements: Elements
     imports: Mapping[str, int]
-    functions: Collection[FunctionKey] = ()  # of the model, which shadow operators
-    shared: dict[Hashable, Value] = field(default_factory=dict)  # small constants inserted before
+    functions: Collection[FunctionKey] = ()
+    shared: dict[Hashable, Value] = field(default_factory=dict)
 
     def add(self, node: Node, adapter: Adapter) -> None:
-        """Insert a node before the old one, with fresh output names and types; refused if the opset does not allow it."""
+        """Insert a node before the old one, with new names and types of its outputs; refuse it if the opset forbids it."""
         graph = adapter.node.graph
         assert graph is not None, f"{adapter.node!r} is in no graph"
         schema = self.schema(node, adapter)
@@ -101,14 +108,14 @@ class NodeInsertionPoint:
             self.fold(node, schema, types)
 
     def fold(self, node: Node, schema: OpSchema, types: Sequence[Type | None]) -> None:
-        """Record elements of the outputs that follow from those of the inputs."""
+        """Record the elements of the outputs that follow from known elements of the inputs."""
         op = find(node.domain, node.op_type)
         assert op is not None, f"{node.op_type} has an inference rule"
         plan = InferencePlan(op, schema, op.infers[schema.since_version])
         if not plan.infers_elements:
             return
         inference = self.inference(node, schema)
-        question = NodeInferenceContext(
+        context = NodeInferenceContext(
             inference.op_type,
             inference.version,
             inference.inputs,
@@ -118,7 +125,7 @@ class NodeInsertionPoint:
             values=node.inputs,
             elements=self.elements,
         )
-        elements = infer_elements(plan, question, OutputTypes(types), node)
+        elements = infer_elements(plan, context, OutputTypes(types), node)
         for value, known in zip(node.outputs, elements, strict=False):
             self.elements.put(value, known)
 
@@ -156,7 +163,7 @@ class NodeInsertionPoint:
 
 
 def refuse_shadowed(adapter: Adapter, domain: str, op_type: str, functions: Collection[FunctionKey]) -> None:
-    """Refuse an operator that a function of the model shadows: nodes of its name are calls."""
+    """Refuse an operator that a function of the model shadows: nodes with its name would be calls of the function."""
     if (domain, op_type, "") in functions:
         adapter.refuse(
             f"{op_type}, which the conversion needs, is shadowed by a function of the model; rename the function"
@@ -194,32 +201,31 @@ def place_result(
     names: FreshNames,
     functions: Collection[FunctionKey],
 ) -> list[Node]:
-    """Replace the old node by a facet's result; returns the new nodes and a kept one."""
+    """Replace the old node by a facet's result; returns the new nodes, including the old one if it was changed in place."""
     if isinstance(result, SameOp):
         if result.op_type != adapter.node.op_type:
             refuse_shadowed(adapter, adapter.node.domain, result.op_type, functions)
-        keep(adapter, result, old)
+        change_in_place(adapter, result, old)
         return [*adapter.added, adapter.node]
     results = [result] if isinstance(result, Value) else list(result)
     if needs_copies(adapter.node, results):
         refuse_shadowed(adapter, "", "Identity", functions)
-    known = {n for taken in adapter.detached.values() for graph in taken.graphs for n in nodes(graph)}
+    # Nodes in subgraphs of the old node are converted by themselves; only those of new subgraphs are returned.
+    old_nodes = {
+        n for detached in adapter.detached.values() for graph in detached.graphs for n in nodes(graph)
+    }
     inner = [
-        n
-        for new_nodes in adapter.added
-        for graph in new_nodes.subgraphs
-        for n in nodes(graph)
-        if n not in known
+        n for added in adapter.added for graph in added.subgraphs for n in nodes(graph) if n not in old_nodes
     ]
-    new_nodes = replace(adapter.node, results, names)
+    new_nodes = replace_node_outputs(adapter.node, results, names)
     new = main_node(adapter, new_nodes)
     new.name = adapter.node.name
     copy_description(new, adapter.node, [*adapter.added, *new_nodes])
     return adapter.added + inner + new_nodes
 
 
-def keep(adapter: Adapter, same_op: SameOp, old: OpSchema) -> None:
-    """Change the node in place."""
+def change_in_place(adapter: Adapter, same_op: SameOp, old: OpSchema) -> None:
+    """Change the node itself: its operator's name, inputs and attributes."""
     node = adapter.node
     new = signature(node.domain, same_op.op_type, adapter.imports[node.domain])
     if new is None or (new.deprecated and not old.deprecated):
@@ -267,14 +273,14 @@ def place_on_devices(
     for node in new_nodes if configurations else ():
         tensors = {*node.inputs, *node.outputs}
         trimmed = [
-            replaced(d, sharding_spec=[s for s in d.sharding_spec if s.tensor in tensors])
+            replace_fields(d, sharding_spec=[s for s in d.sharding_spec if s.tensor in tensors])
             for d in configurations
         ]
         node.device_configurations = [d for d in trimmed if d.sharding_spec or node is main_node]
 
 
-def replace(node: Node, results: Sequence[Value | None], names: FreshNames) -> list[Node]:
-    """Transfer the outputs of a node to the producers of its results, and remove it."""
+def replace_node_outputs(node: Node, results: Sequence[Value | None], names: FreshNames) -> list[Node]:
+    """Make the producers of the results produce the node's outputs, and remove the node; returns added Identity nodes."""
     graph = node.graph
     assert graph is not None, f"{node!r} is in no graph"
     new_nodes = transfer_outputs(node, list(results), graph)

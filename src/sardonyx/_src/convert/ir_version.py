@@ -1,6 +1,6 @@
 """The IR version that a model requires.
 
-Clauses: the comments of `Version` in onnx.proto; the catalogue's VER rules.
+Spec: the comments of `Version` in onnx.proto.
 """
 
 from __future__ import annotations
@@ -33,10 +33,12 @@ IrNeed = tuple[int, str, str]  # the IR version, the feature that requires it, i
 
 
 def set_ir_version(model: Model, requested: int | str | None, errors: list[ConversionError] | None) -> None:
-    """Set the IR version of a model: to a number, with "auto" to the minimum, with None to the minimum if it is higher.
+    """Set the IR version of a model.
 
-    Raises ConversionError for a feature that the requested version lacks; with `errors` it is appended there, and the
-    version becomes the minimum.
+    requested: a number; "auto" for the lowest version that has all features of the model; None to raise the version only
+    if it lacks a feature.
+    errors: if a list, it receives a ConversionError for each feature that the requested number lacks, and the version is
+    raised.  If None, the error is raised.
     """
     if (isinstance(requested, str) and requested != "auto") or (
         isinstance(requested, int) and not 1 <= requested <= LATEST_IR_VERSION
@@ -68,7 +70,7 @@ def set_ir_version(model: Model, requested: int | str | None, errors: list[Conve
 
 
 def leave_out_stars(model: Model) -> None:
-    """Makes shapes with a "*", which stands for any number of dims up to IR version 3, shapes of unknown rank."""
+    """Replaces shapes with a dim "*", which up to IR version 3 stands for any number of dims, by unknown shapes."""
     for graph in (graph for root in roots(model) for graph in graphs(root)):
         for value in values(graph):
             value.type = leave_out_star(value.type)
@@ -88,7 +90,7 @@ def leave_out_star(type: Type | None) -> Type | None:
 def add_initializer_inputs(model: Model) -> None:
     """Make all initializers inputs, as IR versions up to 3 require.
 
-    Initializers of subgraphs, whose inputs are fixed, move to the outermost graph.
+    Initializers of subgraphs move to the outermost graph, since a subgraph cannot have more inputs.
     """
     for root in roots(model):
         names = FreshNames.of_graphs([root])
@@ -116,13 +118,13 @@ def ir_needs(model: Model) -> Iterator[IrNeed]:
     if model.training:
         yield 7, "training graphs", ""
     for function in model.functions.values():
-        yield from of_function(function)
+        yield from needs_of_function(function)
     for root in roots(model):
         for graph in graphs(root):
-            yield from of_graph(graph)
+            yield from needs_of_graph(graph)
 
 
-def of_function(function: Function) -> Iterator[IrNeed]:
+def needs_of_function(function: Function) -> Iterator[IrNeed]:
     where = function.label
     yield 8, "functions", where
     if function.overload:
@@ -135,47 +137,48 @@ def of_function(function: Function) -> Iterator[IrNeed]:
         yield 10, "types inside functions", where
 
 
-def of_graph(graph: Graph) -> Iterator[IrNeed]:
+def needs_of_graph(graph: Graph) -> Iterator[IrNeed]:
     where = graph.name
     if graph.has_metadata:
         yield 10, "metadata of graphs", where
     if graph.quantization_annotations:
         yield 5, "quantization annotations", where
     for value in values(graph):
-        yield from of_value(value)
+        yield from needs_of_value(value)
     for node in graph.nodes:
-        yield from of_node(node)
+        yield from needs_of_node(node)
 
 
-def of_value(value: Value) -> Iterator[IrNeed]:
+def needs_of_value(value: Value) -> Iterator[IrNeed]:
     if value.has_metadata:
         yield 10, "metadata of values", value.name
     if value.type is not None and not is_stored_sparse(value):
-        yield from of_type(value.type, value.name)
+        yield from needs_of_type(value.type, value.name)
     if value.initializer is not None:
-        yield from of_tensor(value.initializer, value.name)
+        yield from needs_of_tensor(value.initializer, value.name)
 
 
 def is_stored_sparse(value: Value) -> bool:
-    """Whether a value is a sparse initializer whose type is only that of its tensor, and is not written."""
+    """Whether a value is a sparse initializer with just the type of its tensor, for which no value_info is written."""
     graph = value.graph
     if graph is None or not isinstance(value.initializer, SparseTensor) or is_described(value):
         return False
     return not graph.has_input(value) and value not in graph.outputs
 
 
-def of_tensor(tensor: Tensor | SparseTensor, where: str) -> Iterator[IrNeed]:
+def needs_of_tensor(tensor: Tensor | SparseTensor, where: str) -> Iterator[IrNeed]:
     if isinstance(tensor, SparseTensor):
         yield 6, "sparse tensors", where
     yield tensor.dtype.ir_version, f"elements of {tensor.dtype.text}", where
 
 
+# Attribute types that every IR version has; their values are skipped, since the lists may be long.
 NUMBERS_AND_STRINGS = frozenset(
     AttributeType[name] for name in ("FLOAT", "INT", "STRING", "FLOATS", "INTS", "STRINGS")
-)  # lists of which may be long, and need no version
+)
 
 
-def of_node(node: Node) -> Iterator[IrNeed]:
+def needs_of_node(node: Node) -> Iterator[IrNeed]:
     if node.overload:
         yield 10, "overloads", location(node)
     if node.has_metadata:
@@ -188,14 +191,14 @@ def of_node(node: Node) -> Iterator[IrNeed]:
         listed = attribute.value if isinstance(attribute.value, tuple) else (attribute.value,)
         for item in listed:
             if isinstance(item, Tensor | SparseTensor):
-                yield from of_tensor(item, node.name)
+                yield from needs_of_tensor(item, node.name)
             elif attribute.type in (AttributeType.TYPE_PROTO, AttributeType.TYPE_PROTOS) and item is not None:
                 assert isinstance(item, Type)
                 yield 8, "attributes that hold types", node.name
-                yield from of_type(item, node.name)
+                yield from needs_of_type(item, node.name)
 
 
-def of_type(type: Type, where: str) -> Iterator[IrNeed]:
+def needs_of_type(type: Type, where: str) -> Iterator[IrNeed]:
     match type:
         case OptionalType():
             yield 8, "optional types", where
@@ -216,4 +219,4 @@ def of_type(type: Type, where: str) -> Iterator[IrNeed]:
             inner = None
             yield type.dtype.ir_version, f"elements of {type.dtype.text}", where
     if inner is not None:
-        yield from of_type(inner, where)
+        yield from needs_of_type(inner, where)

@@ -1,4 +1,4 @@
-"""Known elements of values, computed before nodes are converted."""
+"""Known elements of values (those that follow from constants and sizes), computed before nodes are converted."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from sardonyx._src.ops.registry import signature
 
 
 def resolve_elements(inference_state: InferenceState) -> None:
-    """Compute all known elements eagerly; in functions, only those that hold for every call.
+    """Compute all known elements now, since conversion changes the nodes from which they would be computed later.
 
-    Inference leaves in a function the elements of its last call, which may differ from those of others.
+    In functions, only elements that are the same in every call are kept: inference has left those of the last call.
     """
     elements = inference_state.elements
     for value in list(elements.entries):
         elements.get(value)
     for function in inference_state.model.functions.values():
-        elements.forget(inside(function))
+        elements.forget(values_of(function))
     for function in inference_state.model.functions.values():
         infer_function_elements(inference_state, function)
 
 
-def inside(function: Function) -> list[Value]:
+def values_of(function: Function) -> list[Value]:
     return [v for graph in graphs(function.body) for v in values(graph)]
 
 
@@ -46,7 +46,7 @@ def infer_function_elements(inference_state: InferenceState, function: Function)
 
 @contextmanager
 def training_states_as_inputs(model: Model) -> Iterator[None]:
-    """Make tensors that training writes inputs for the duration of the block, so that they are not treated as constant."""
+    """For the duration of the block, make the tensors that training steps write graph inputs, so that they are no constants."""
     bindings = [b for step in model.training for b in (*step.initialization_binding, *step.update_binding)]
     added = []
     for state, _ in bindings:

@@ -1,4 +1,4 @@
-"""Outlining: keep a node that cannot be converted in a function with its own opset imports."""
+"""Outlining: a node that cannot be converted moves into a new function, which imports the node's old operator sets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sardonyx._src.ir.model import Function, Model
 from sardonyx._src.ir.names import FreshNames, first_free
 from sardonyx._src.ir.walk import captures, nodes
 
-OUTLINE_DOMAIN = "sardonyx.kept"
+OUTLINE_DOMAIN = "sardonyx.kept"  # the domain of functions that keep nodes in their old version
 
 
 def outline_node(model: Model, node: Node, imports: Mapping[str, int], names: FreshNames) -> None:
@@ -60,7 +60,7 @@ def free_name(model: Model, op_type: str) -> str:
 
 
 def outlined_function(node: Node, inputs: list[Value], imports: Mapping[str, int], name: str) -> Function:
-    """A function whose body is a copy of the node; its values are untyped, as types need a later IR version."""
+    """A function with a copy of the node as its body; its values are untyped, since types need IR version 10."""
     body = Graph(name)
     copier = Copier()
     formals = FreshNames()

@@ -13,7 +13,7 @@ from sardonyx._src.ir.model import Model
 
 @dataclass(frozen=True, slots=True)
 class PartialConversion:
-    """A converted model, and why nodes or features stayed in their old version; true if none did."""
+    """A converted model, with an error for each node or feature that kept its old version; true if there are none."""
 
     model: Model
     errors: tuple[ConversionError, ...]

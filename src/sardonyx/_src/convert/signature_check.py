@@ -1,4 +1,7 @@
-"""Checks of a node against the signature of another version of its operator, and adaptation of its attributes."""
+"""Checks of a node against the signature of another version of its operator, and adaptation of its attributes.
+
+In messages, "there" is the target version.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +43,8 @@ def adapt_attributes(
     return result
 
 
-def check_own(adapter: Adapter, old: OpSchema) -> None:
-    """Refuse a node that is invalid in its own version, which facets and bodies cannot handle.
+def check_own_version(adapter: Adapter, old: OpSchema) -> None:
+    """Refuse a node that is invalid in its own version `old`, which facets and bodies cannot handle.
 
     Inputs that may be sequences or optionals are not checked, since their types may not be known yet.
     """
@@ -124,8 +127,10 @@ def is_redundant(adapter: Adapter, attribute: Attribute, old: OpSchema) -> bool:
 def write_changed_defaults(
     adapter: Adapter, attributes: dict[str, Attribute], old: OpSchema, new: OpSchema
 ) -> None:
-    """Add omitted attributes whose defaults differ between the two versions; refuse those that calls of the enclosing
-    function may omit."""
+    """Set omitted attributes to the old default if the new one differs.
+
+    An attribute that refers to a parameter is refused if calls of the enclosing function may omit it.
+    """
     for name, declared in old.attributes.items():
         other = new.attributes.get(name)
         if other is None or declared.default is None or other.default == declared.default:
@@ -140,8 +145,8 @@ def write_changed_defaults(
 def derivable(op: Operator, old: OpSchema, new: OpSchema) -> bool:
     """Whether two versions of an operator are equivalent for nodes valid in both.
 
-    They share a kernel that does not read the version; for an attribute that only one signature has, the kernel's
-    default equals that signature's.
+    They are if they share a kernel that does not read the version, and if for each attribute that only one signature has,
+    the default in the kernel is the default in the signature.
     """
     a, b = op.kernels.get(old.since_version), op.kernels.get(new.since_version)
     if a is None or b is None or a.function is not b.function or "version" in referenced_names(a.function):
@@ -158,5 +163,6 @@ def derivable(op: Operator, old: OpSchema, new: OpSchema) -> bool:
 
 
 def referenced_names(function: object) -> tuple[str, ...]:
+    """The names that the code of a function refers to; ("version",), the cautious answer, if it has no Python code."""
     code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
     return code.co_names if code is not None else ("version",)

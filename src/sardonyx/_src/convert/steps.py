@@ -1,4 +1,8 @@
-"""The conversion steps between adjacent versions of operators, and how each is performed."""
+"""The conversion steps between adjacent versions of operators, and the method that performs each.
+
+A step is performed by a facet, which is a function of the operator for this step; it is derived if the specification
+shows that the two versions are equivalent; or the operator's body replaces the node.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from sardonyx._src.ops.registry import find, operators
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 from sardonyx._src.schema import OpSchema, exact, last_version, versions, withdrawn
 
-How = Literal["facet", "derived", "body", "none"]
+StepMethod = Literal["facet", "derived", "body", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +45,8 @@ class VersionStep:
         return f"{self.domain + '.' if self.domain else ''}{self.name} {self.old} to {self.new or 'none'}"
 
 
-def how(step: VersionStep) -> How:
-    """How a step is performed: by a facet, derived, by the operator's body, or not at all."""
+def step_method(step: VersionStep) -> StepMethod:
+    """The method that performs a step; "none" if the step is impossible."""
     op = find(step.domain, step.name)
     if op is None:
         return "none"
@@ -54,7 +58,7 @@ def how(step: VersionStep) -> How:
 
 
 def facet_of(op: Operator, step: VersionStep) -> ConvertFacet | None:
-    """The facet of a step, declared or derived."""
+    """The facet that performs a step, declared by the operator or derived; None if there is none."""
     facet = op.conversions.get((step.old, step.new))
     if facet is None and step.new and is_derivable(op, step):
         return keep_as_is
@@ -67,18 +71,18 @@ def is_derivable(op: Operator, step: VersionStep) -> bool:
 
 
 def keep_as_is(adapter: Adapter) -> AdaptedNode:
-    """The facet of derived steps: the versions are equivalent for this node."""
+    """The facet of derived steps: the node is kept, since the versions are equivalent."""
     return adapter.same()
 
 
 def has_body_below(op: Operator, version: int) -> bool:
-    """Whether the operator has a body in an earlier opset than its own."""
+    """Whether this version of the operator has a body that can replace a node in an earlier operator set."""
     body = op.bodies.get(version)
     return body is not None and (bool(op.domain) or body.opset < version)
 
 
 def steps() -> Iterator[VersionStep]:
-    """Every step up and down of every operator in the specification, and the withdrawals."""
+    """Every step up and down of every operator in the specification, and its introduction or withdrawal."""
     for op in operators():
         known = versions(op.domain, op.name)
         for i, version in enumerate(known):
@@ -94,7 +98,7 @@ def steps() -> Iterator[VersionStep]:
 
 
 def previous(schema: OpSchema) -> int:
-    """The preceding version; 0 if there is none."""
+    """The preceding version of the operator; 0 if there is none."""
     earlier = [v for v in versions(schema.domain, schema.name) if v < schema.since_version]
     return earlier[-1] if earlier else 0
 
@@ -106,17 +110,17 @@ def changes_at(node: Node, version: int) -> bool:
 
 
 def is_version(node: Node, version: int) -> bool:
-    """Whether the operator has a version that came with this version of its set."""
+    """Whether a new version of the operator was introduced with this version of its operator set."""
     return version in versions(node.domain, node.op_type)
 
 
 def has_no_signature(node: Node) -> bool:
-    """Whether the node uses a withdrawn operator of which the catalogue has no signature."""
+    """Whether the node uses a withdrawn operator for which `schema` has no signature."""
     return last_version(node.domain, node.op_type) is not None and exact(node.domain, node.op_type, 1) is None
 
 
 def reason_for_no_facet(step: VersionStep) -> str:
-    """Why a step that no facet performs is impossible."""
+    """The reason, for messages, why a step that no facet performs is impossible."""
     if step.is_withdrawal:
         return "it was withdrawn, and no standard operator replaces it"
     return "it has no equivalent there" if step.new else "it was introduced in a later version"

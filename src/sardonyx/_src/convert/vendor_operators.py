@@ -1,4 +1,4 @@
-"""Vendors' operators of a model, which bodies in standard operators can replace."""
+"""Vendors' operators in a model, which their bodies, defined by standard operators, can replace."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from sardonyx._src.ops.registry import find
 from sardonyx._src.schema import domains, is_vendor_operator, versions
 
 OperatorName = tuple[str, str]  # domain and name
-CLASSICAL_DOMAIN = "ai.onnx.ml"
+CLASSICAL_DOMAIN = "ai.onnx.ml"  # operators of classical machine learning
 
 
 def vendor_operators(model: Model) -> set[OperatorName]:
     """Domain and name of the operators that a model uses and the imported version of ai.onnx does not have.
 
-    They are those of vendors, those of callers that have bodies, and operators of ai.onnx that are newer than the import, which onnxruntime's optimiser writes.
+    They are vendors' operators, operators that the caller has defined with a body, and operators of ai.onnx that are newer
+    than the import, which onnxruntime's optimizer writes.
     """
     return {
         (node.domain, node.op_type)
@@ -46,7 +47,7 @@ def has_body(node: Node) -> bool:
 
 
 def scopes_of(model: Model) -> Iterator[tuple[Sequence[Graph], Mapping[str, int]]]:
-    """The model's own graphs, and the body of each function, with what they import."""
+    """The model's own graphs, and the body of each function, with their operator-set imports."""
     training = [g for step in model.training for g in (step.initialization, step.algorithm) if g is not None]
     yield [model.graph, *training], model.opset_imports
     for function in model.functions.values():
@@ -54,7 +55,7 @@ def scopes_of(model: Model) -> Iterator[tuple[Sequence[Graph], Mapping[str, int]
 
 
 def is_foreign(node: Node, imports: Mapping[str, int]) -> bool:
-    """Whether a node's operator is a vendor's, a caller's with a body, or newer than the imported version of ai.onnx."""
+    """Whether a node's operator is a vendor's, defined by the caller with a body, or newer than the imported ai.onnx."""
     if is_vendor_operator(node.domain, node.op_type):
         return True
     if node.domain not in domains():

@@ -1,4 +1,4 @@
-"""Replacement of vendors' operators by their bodies in standard operators."""
+"""Replacement of vendors' operators by their bodies, which consist of standard operators."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from sardonyx._src.ops.registry import find
 
 
 def replace_operators(converter: Converter, selected: Collection[OperatorName], *, target: int) -> None:
-    """Replace the selected operators in the converter's scope by their bodies, in a version of ai.onnx.
+    """Replace the selected operators in the converter's scope by their bodies.
+
+    target: the version of ai.onnx that a scope without an import of it will import.
 
     An operator that has no body, or none for the types of its inputs, is refused: ConversionError is raised, or appended to
     the converter's errors, and the node stays.
@@ -40,7 +42,7 @@ def replace_node(converter: Converter, node: Node, target: int) -> None:
     op = find(node.domain, node.op_type)
     adapter = converter.adapter_of(node, schema, target)
     try:
-        if rejection := converter.rejections.get(node):  # the body might accept it
+        if rejection := converter.rejections.get(node):  # the body might accept such a node
             adapter.refuse(f"it is invalid in its own version: {rejection.why}")
         if op is None or schema.since_version not in op.bodies:
             adapter.refuse("no function of standard operators computes it")

@@ -1,15 +1,15 @@
 """Typed fields of tensors (`int32_data`, `float_data` etc.): conversion to and from arrays.
 
-A field holds one number per element, with three exceptions: complex elements take two (real part, imaginary
+A field holds one number per element, with three exceptions: complex elements have two (real part, imaginary
 part); elements of 4 and 2 bits are packed as in raw data, one byte per number; floats of fewer than 32 bits
-are written as the unsigned integer that has the same bits.
+are written as the unsigned integer that has the same bits.  This integer, or byte, is the "code" of an element.
 
 Spec: onnx.proto, TensorProto.float_data, .int32_data, .int64_data, .double_data, .uint64_data, .string_data.
 """
 
 from __future__ import annotations
 
-from array import array as numbers
+from array import array as number_array
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -21,18 +21,19 @@ from sardonyx._src.dtypes.types import DataType
 
 Values: TypeAlias = Sequence[int] | Sequence[float] | NDArray[np.generic]
 
-ENTRY: dict[str, np.dtype[Any]] = {
+ENTRY_DTYPES: dict[str, np.dtype[Any]] = {
     "float_data": np.dtype(np.float32),
     "double_data": np.dtype(np.float64),
     "int32_data": np.dtype(np.int32),
     "int64_data": np.dtype(np.int64),
     "uint64_data": np.dtype(np.uint64),
 }
+# Type codes of the module `array` for the entries of the integer fields.
 TYPECODE = {
     "int32_data": "i",
     "int64_data": "q",
     "uint64_data": "Q",
-}  # of the array module, for the same entries
+}
 
 ELSEWHERE = {  # all other types are in int32_data
     DataType.FLOAT: "float_data",
@@ -54,12 +55,11 @@ def field_of(dtype: DataType) -> str:
 
 
 def from_field(field: str, values: Values, dtype: DataType, shape: Sequence[int]) -> Array:
-    """The array of a typed field's numbers; read-only, and a view of `values` where these have the same
-    representation.
+    """The array of a typed field's numbers; read-only, and a view of `values` if they have the same representation.
 
-    ValueError if `field` is not the one for `dtype`, if the number of entries does not match `shape`, or
-    if an entry is invalid for `dtype` (300 for INT8, 64 for a type of 6 bits, 2 for BOOL).  TypeError for a
-    fraction where an integer must be.  `string_data` is read by `strings`.
+    Raises ValueError if `field` is not the field for `dtype`, if the number of entries does not match `shape`, or
+    if an entry is invalid for `dtype` (300 for INT8, 64 for a type of 6 bits, 2 for BOOL), and TypeError for a
+    fraction in an integer field.  `string_data` is read by `strings`.
     """
     _require_field(field, dtype)
     expected = _entry_count(dtype, element_count(shape))
@@ -84,18 +84,18 @@ def to_field(array: Array, dtype: DataType) -> tuple[str, Array]:
     """The typed field for an array, and its numbers in C order: [entries].
 
     They have the field's own type (float32, float64, int32, int64 or uint64), are read-only, and a
-    view of `array` where it has the same representation.  TypeError if the elements of `array` are not of
-    `dtype`. STRING is written by `string_data`.
+    view of `array` if it has the same representation.  Raises TypeError if the elements of `array` are not of
+    `dtype`.  STRING is written by `string_data`.
     """
     field = field_of(dtype)
     _require_field(field, dtype)
     flat = flatten(array, dtype)
     if field not in TYPECODE:
-        values = flat.view(ENTRY[field])
+        values = flat.view(ENTRY_DTYPES[field])
     elif dtype.bits < 6:
-        values = np.asarray(pack(flat, dtype)).astype(ENTRY[field])
+        values = np.asarray(pack(flat, dtype)).astype(ENTRY_DTYPES[field])
     else:
-        values = _plain_codes(flat, dtype).astype(ENTRY[field], copy=False)
+        values = _plain_codes(flat, dtype).astype(ENTRY_DTYPES[field], copy=False)
     values.flags.writeable = False
     return field, values
 
@@ -116,7 +116,7 @@ def _entry_count(dtype: DataType, count: int) -> int:
 
 
 def _code_dtype(dtype: DataType) -> np.dtype[Any]:
-    """The integers whose bits are those of one element, or of one byte of packed elements."""
+    """The integer type of a code: it has the bits of one element, or of one byte of packed elements."""
     if dtype.is_integer and dtype.bits >= 8:
         return dtype.numpy
     return np.dtype(np.uint16 if dtype.bits == 16 else np.uint8)
@@ -150,13 +150,12 @@ def _codes(field: str, values: Values, dtype: DataType) -> Array:
 
 
 def _as_array(field: str, values: Sequence[float]) -> Array:
-    """Integers as the field's own array; as objects if one of them is too large for the field.
+    """Integers as an array of the field's type, or of objects if one of them is too large for the field.
 
-    NumPy would truncate fractions and, before version 2, wrap what is too large;
-    the array module refuses both.
+    NumPy would truncate fractions and, before version 2, wrap numbers that are too large; the module `array` refuses both.
     """
     try:
-        return np.asarray(numbers(TYPECODE[field], values))
+        return np.asarray(number_array(TYPECODE[field], values))
     except OverflowError:
         return np.array(values, dtype=object)
     except TypeError as error:
@@ -168,10 +167,10 @@ def _floats(field: str, values: Values) -> Array:
     entries = np.asarray(values, dtype=None if isinstance(values, np.ndarray) else np.float64)
     if entries.dtype.kind != "f":
         raise TypeError(f"{field} must have entries of a float dtype; got {entries.dtype}")
-    if entries.dtype == ENTRY[field]:
+    if entries.dtype == ENTRY_DTYPES[field]:
         return np.ascontiguousarray(entries)
     with np.errstate(over="ignore", invalid="ignore"):
-        stored = entries.astype(ENTRY[field])
+        stored = entries.astype(ENTRY_DTYPES[field])
     lost = np.isinf(stored) & np.isfinite(entries)
     if lost.any():
         index = int(np.argmax(lost))
@@ -181,7 +180,7 @@ def _floats(field: str, values: Values) -> Array:
 
 
 def _plain_codes(flat: Array, dtype: DataType) -> Array:
-    """The integers that a field holds for elements of 6 bits and more."""
+    """The codes of elements of 6 bits and more, which are not packed."""
     if dtype is DataType.BOOL:
         return truth(flat.view(np.uint8)).view(np.uint8)
     codes = flat.view(_code_dtype(dtype))

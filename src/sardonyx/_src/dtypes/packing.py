@@ -1,4 +1,4 @@
-"""Raw data: the bytes of `raw_data` and of external files, to arrays and back.
+"""Conversion of raw data, the bytes of `raw_data` and of external files, to arrays and back.
 
 Elements are little-endian and of fixed width, without gaps.  Elements of fewer than 8 bits form one stream of
 bits, lowest bits of the first byte first: two elements of 4 bits per byte, four of 2 bits per byte, four of
@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 from sardonyx._src.dtypes.types import DataType
 
 Array: TypeAlias = NDArray[Any]  # of an element type that is known only at run time
-Buffer: TypeAlias = bytes | bytearray | memoryview | mmap.mmap  # of an array: its `.data`
+Buffer: TypeAlias = bytes | bytearray | memoryview | mmap.mmap  # for an array, pass its `.data`
 
 BIG_ENDIAN = sys.byteorder == "big"
 
 
 def element_count(shape: Sequence[int]) -> int:
-    """The number of elements of an array of a shape, exact for any dims; ValueError for a negative dim."""
+    """The number of elements of an array of a shape, exact for any dims; raises ValueError for a negative dim."""
     for axis, dim in enumerate(shape):
         if dim < 0:
             raise ValueError(
@@ -37,9 +37,9 @@ def element_count(shape: Sequence[int]) -> int:
 
 
 def nbytes(dtype: DataType, count: int) -> int:
-    """The bytes that raw data of `count` elements takes, exact for any count.
+    """The number of bytes of raw data of `count` elements, exact for any count.
 
-    ValueError for STRING and UNDEFINED, whose elements have no fixed width.
+    Raises ValueError for STRING and UNDEFINED, which have no fixed width.
     """
     return (count * dtype.bits + 7) // 8
 
@@ -47,10 +47,9 @@ def nbytes(dtype: DataType, count: int) -> int:
 def unpack(buffer: Buffer, dtype: DataType, shape: Sequence[int]) -> Array:
     """The array of raw data; it is read-only.
 
-    Types of 8 bits and more are a view of `buffer`, at any alignment; smaller ones are unpacked into new
-    memory, as are BOOL whose bytes are not all 0 or 1 (any other byte counts as true).
-    ValueError, before memory is taken, if the size of `buffer` differs from what `shape` requires, or for
-    STRING.
+    For types of 8 bits and more it is a view of `buffer`, at any alignment.  Smaller elements are unpacked into new
+    memory, and so are BOOL elements if their bytes are not all 0 or 1; any other byte counts as true.
+    Raises ValueError for STRING and, before memory is allocated, for a buffer of another size than `shape` requires.
     """
     count = element_count(shape)
     size, expected = memoryview(buffer).nbytes, nbytes(dtype, count)
@@ -71,9 +70,9 @@ def unpack(buffer: Buffer, dtype: DataType, shape: Sequence[int]) -> Array:
 
 
 def pack(array: Array, dtype: DataType) -> memoryview:
-    """The raw data of an array in C order, as read-only bytes: a view of `array` if it is so stored.
+    """The raw data of an array in C order, as read-only bytes: a view of `array` if that is stored in this way.
 
-    TypeError if the elements of `array` are not of `dtype`; ValueError for STRING, which has no raw data.
+    Raises TypeError if the elements of `array` are not of `dtype`, and ValueError for STRING, which has no raw data.
     """
     bits = dtype.bits
     flat = flatten(array, dtype)
@@ -87,9 +86,9 @@ def pack(array: Array, dtype: DataType) -> memoryview:
 
 
 def flatten(array: Array, dtype: DataType) -> Array:
-    """The elements in C order, contiguous and in native byte order: [count], a view where that is possible.
+    """The elements in C order, contiguous and in native byte order: [count], a view if possible.
 
-    TypeError if they are not of `dtype`.
+    Raises TypeError if they are not of `dtype`.
     """
     if array.dtype != dtype.numpy and DataType.of(array.dtype) is not dtype:
         raise TypeError(
@@ -99,31 +98,31 @@ def flatten(array: Array, dtype: DataType) -> Array:
 
 
 def truth(data: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Bytes as bool, a view if all are 0 or 1: NumPy computes nonsense with any other bool."""
-    alien = data.max(initial=0) > 1
-    return data.astype(np.bool_) if alien else data.view(np.bool_)
+    """Bytes as bool, a view if all are 0 or 1: NumPy computes wrong results with any other byte in a bool."""
+    has_other_bytes = data.max(initial=0) > 1
+    return data.astype(np.bool_) if has_other_bytes else data.view(np.bool_)
 
 
 def _to_native(array: Array) -> Array:
-    """From little-endian to native byte order, or back; complex elements part by part."""
+    """Converts little-endian to native byte order, or back; complex elements part by part."""
     return array.byteswap() if BIG_ENDIAN else array
 
 
 def _unpack_codes(data: NDArray[np.uint8], bits: int, count: int) -> NDArray[np.uint8]:
-    """The bits of each element in the low bits of a byte of its own, other bits 0: [count]."""
+    """The elements, each in the low bits of a byte of its own, the other bits 0: [count]."""
     if bits == 6:
         return _unpack_6bit(data)[:count]
     per_byte = 8 // bits
     codes = np.empty((data.size, per_byte), np.uint8)
-    for place in range(per_byte):
-        np.right_shift(data, place * bits, out=codes[:, place])
+    for position in range(per_byte):
+        np.right_shift(data, position * bits, out=codes[:, position])
     codes &= (1 << bits) - 1
     elements: NDArray[np.uint8] = codes.reshape(-1)[:count]
     return elements
 
 
 def _unpack_6bit(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The codes of all groups of four, the last one filled up with zeros."""
+    """The elements of all groups of four, three bytes each; the last group is filled up with zeros."""
     groups = -(-data.size // 3)
     padded = np.zeros(groups * 3, np.uint8)
     padded[: data.size] = data
@@ -143,18 +142,18 @@ def _pack_codes(codes: NDArray[np.uint8], bits: int) -> NDArray[np.uint8]:
     groups = -(-codes.size // per_group)
     padded = np.zeros(groups * per_group, np.uint8)
     np.bitwise_and(codes, (1 << bits) - 1, out=padded[: codes.size])
-    places = padded.reshape(groups, per_group).T
+    positions = padded.reshape(groups, per_group).T
     if bits == 6:
-        return _pack_6bit(places)[: -(-codes.size * 6 // 8)]
-    packed: NDArray[np.uint8] = places[0].copy()
-    for place in range(1, per_group):
-        packed |= places[place] << (place * bits)
+        return _pack_6bit(positions)[: -(-codes.size * 6 // 8)]
+    packed: NDArray[np.uint8] = positions[0].copy()
+    for position in range(1, per_group):
+        packed |= positions[position] << (position * bits)
     return packed
 
 
-def _pack_6bit(places: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """places: [4, groups], the first elements of all groups, then the second ones; result: [3 * groups]."""
-    c0, c1, c2, c3 = places
+def _pack_6bit(positions: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The bytes of groups of four elements: [3 * groups].  positions: [4, groups], row i has element i of each group."""
+    c0, c1, c2, c3 = positions
     packed = np.empty((c0.size, 3), np.uint8)
     packed[:, 0] = c0 | c1 << 6
     packed[:, 1] = c1 >> 2 | c2 << 4

@@ -1,4 +1,4 @@
-"""String tensors: the byte strings of `string_data`, to arrays of `str` and back.
+"""Conversion of string tensors: the byte strings of `string_data` to arrays of `str` and back.
 
 Spec: onnx.proto, TensorProto.string_data: each entry is UTF-8.
 """
@@ -18,7 +18,7 @@ def strings(values: Sequence[bytes | memoryview], shape: Sequence[int]) -> NDArr
     """The array of `str` that UTF-8 byte strings hold; it is read-only.
 
     Bytes that are not UTF-8 become surrogate escapes, which `string_data` turns back into the same bytes.
-    ValueError if there are more or fewer strings than `shape` needs.
+    Raises ValueError if the number of strings is not that of the elements of `shape`.
     """
     expected = element_count(shape)
     if len(values) != expected:
@@ -36,9 +36,9 @@ def strings(values: Sequence[bytes | memoryview], shape: Sequence[int]) -> NDArr
 def string_data(array: Array) -> list[bytes]:
     """The elements in C order as UTF-8; surrogate escapes become the bytes that they represent.
 
-    `array` is of `object`, `str_` or StringDType; `bytes` in it are used as they are.  TypeError for another
-    dtype, or for an element that is no string; UnicodeEncodeError, a ValueError, for a surrogate that escapes
-    no byte.
+    array: has dtype `object`, `str_` or StringDType; elements that are `bytes` are used as they are.
+    Raises TypeError for another dtype or for an element that is no string, and UnicodeEncodeError, a ValueError, for a
+    surrogate that escapes no byte.
     """
     if DataType.of(array.dtype) is not DataType.STRING:
         raise TypeError(

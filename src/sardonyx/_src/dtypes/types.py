@@ -14,7 +14,7 @@ from sardonyx._src.arguments import require_integer, require_text, shown
 from sardonyx._src.suggestions import did_you_mean
 
 Kind = Literal["float", "signed", "unsigned", "complex", "other"]
-NUMBER_FORMATS = tuple("bcdoxXeEfFgGn%")  # the last letter of what formats a number, and not a text
+NUMBER_FORMATS = tuple("bcdoxXeEfFgGn%")  # last letters of format specifications for numbers, not for strings
 
 
 class DataType(enum.IntEnum):
@@ -51,7 +51,9 @@ class DataType(enum.IntEnum):
     FLOAT6E2M3 = 27, 6, "float6_e2m3fn", "float", 14
     FLOAT6E3M2 = 28, 6, "float6_e3m2fn", "float", 14
 
-    __hash__ = int.__hash__  # in line with ==, and without a call of Python's: types are keys everywhere
+    __hash__ = (
+        int.__hash__
+    )  # consistent with ==, and faster than Enum's, since element types are keys of many dicts
 
     text: str
     """The name in ONNX textual syntax, as `float8e4m3fn`; "undefined", which UNDEFINED has, is not in it."""
@@ -91,7 +93,7 @@ class DataType(enum.IntEnum):
         return self._name_
 
     def __format__(self, spec: str) -> str:
-        """The name; the number for the specifications of numbers, as `f"{dtype:d}"`."""
+        """The name; but the number for a format specification of numbers, as in `f"{dtype:d}"`."""
         return format(int(self) if spec[-1:] in NUMBER_FORMATS else self._name_, spec)
 
     @property
@@ -107,8 +109,8 @@ class DataType(enum.IntEnum):
     def numpy(self) -> np.dtype[Any]:
         """The dtype of arrays of this type, in native byte order; ValueError for UNDEFINED.
 
-        ml_dtypes supplies bfloat16 and all floats and integers that NumPy lacks; elements of fewer than 8
-        bits take a whole byte each.  STRING has `object`, for `str`.
+        ml_dtypes supplies bfloat16 and all floats and integers that NumPy lacks; an element of fewer than 8
+        bits occupies a whole byte.  STRING has `object`, for `str`.
         """
         if self._numpy is None:
             if not isinstance(self._scalar, str):
@@ -150,9 +152,9 @@ class DataType(enum.IntEnum):
 
     @classmethod
     def parse(cls, text: str) -> DataType:
-        """The element type of a name, in textual syntax (`int64`) or as in onnx.proto (`INT64`).
+        """The element type with a name, in textual syntax (`int64`) or as in onnx.proto (`INT64`).
 
-        ValueError with the nearest names for any other string.
+        Raises ValueError, with the nearest names, for any other string.
         """
         require_text("the name of an element type", text)
         member = _BY_NAME.get(text)

@@ -1,4 +1,7 @@
-"""What a facet sees of one node of a model, with lookup of elements, dependency tracking and suspension."""
+"""The context that the facets of an operator (its functions for types and for elements) receive for one node.
+
+It looks up known elements, records on which of them a result depends, and suspends a facet that needs a subgraph walked.
+"""
 
 from __future__ import annotations
 
@@ -26,43 +29,57 @@ class NeedsSubgraph(Exception):  # no error: suspends a facet until the subgraph
         purpose: Purpose,
         is_certain: bool,
     ) -> None:
-        """is_certain: whether a run of the node runs the subgraph."""
+        """inputs: the types of the subgraph's inputs.
+        known: their known elements.
+        purpose: "types" of all iterations, a single "iteration", or a subgraph that is "unused", that is, never executed.
+        is_certain: whether every run of the node executes the subgraph.
+        """
         self.graph, self.inputs, self.known, self.purpose = graph, inputs, known, purpose
         self.is_certain = is_certain
 
 
 @dataclass(slots=True)
 class ReplayState:
-    """Results that a facet has already received; it is run again from its start after each subgraph it waits
-    for.
+    """What a suspended facet has received so far; the facet is called again from its start after each subgraph.
 
-    Nested graphs therefore use no more of Python's stack than graphs side by side.
+    A suspended facet is not on Python's stack, so that deeply nested graphs do not overflow it.
+    results: the results of the subgraphs, in the order in which the facet requested them.
+    dims: the new symbols, in the order in which the facet requested them.
+    max_iterations: for each subgraph, how many iterations may be walked one by one.
     """
 
-    results: list[list[Type | None] | Iteration | None] = field(
-        default_factory=list
-    )  # of subgraphs, in order
-    dims: list[Dim] = field(default_factory=list)  # new symbols, in order
-    max_iterations: dict[Graph, int] = field(default_factory=dict)  # walked one by one
+    results: list[list[Type | None] | Iteration | None] = field(default_factory=list)
+    dims: list[Dim] = field(default_factory=list)
+    max_iterations: dict[Graph, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class NodeInferenceContext(Inference):
-    """The `Inference` of one node of a model: looks up elements on demand and records what the result depends
-    on."""
+    """The `Inference` of one node of a model: looks up elements on demand and records what the result depends on.
 
-    values: Sequence[Value | None] = ()  # the node's inputs
+    values: the node's inputs.
+    elements: the known elements of all values of the model.
+    iteration_budget: returns how many iterations of a subgraph may be walked one by one.
+    replay: the results for a suspended facet; None: the facet cannot wait for subgraphs.
+    inputs_read: the inputs from which the facet has read elements, as keys.
+    is_unique: whether the result has new symbols or depends on a subgraph, so that it cannot be cached.
+    output_index: the output for which a value facet computes elements.
+    reads_output_index: whether the value facet computes elements of outputs other than output 0.
+    output_elements: elements of the outputs that the infer facet has set.
+    subgraph_count: the number of subgraph results requested so far.
+    new_dim_count: the number of new symbols requested so far.
+    """
+
+    values: Sequence[Value | None] = ()
     elements: Elements = field(default_factory=Elements)
-    iteration_budget: Callable[[Graph], int] | None = (
-        None  # iterations of a subgraph that may be walked one by one
-    )
-    replay: ReplayState | None = None  # None: the facet cannot wait for subgraphs
-    inputs_read: dict[int, None] = field(default_factory=dict)  # inputs whose elements the facet has read
-    is_unique: bool = False  # the result has new symbols or depends on a subgraph: it cannot be cached
-    output_index: int = 0  # the output whose elements a value facet computes
-    reads_output_index: bool = False  # the value facet computes elements of outputs other than output 0
-    output_elements: Sequence[Known | None] = ()  # found by the infer facet
-    subgraph_count: int = 0  # subgraph results requested so far
+    iteration_budget: Callable[[Graph], int] | None = None
+    replay: ReplayState | None = None
+    inputs_read: dict[int, None] = field(default_factory=dict)
+    is_unique: bool = False
+    output_index: int = 0
+    reads_output_index: bool = False
+    output_elements: Sequence[Known | None] = ()
+    subgraph_count: int = 0
     new_dim_count: int = 0
 
     def value(self, i: int) -> Known | None:
@@ -110,7 +127,7 @@ class NodeInferenceContext(Inference):
         *,
         is_certain: bool = True,
     ) -> list[Type | None] | Iteration | None:
-        """The result of walking a subgraph; raises NeedsSubgraph where it has not been walked yet."""
+        """The result of walking a subgraph; raises NeedsSubgraph if it has not been walked yet."""
         self.is_unique = True
         graph = self.attributes.get(name)
         if self.replay is None or not isinstance(graph, Graph):

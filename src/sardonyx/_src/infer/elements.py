@@ -1,4 +1,7 @@
-"""Elements of small tensors that are known before a model runs, as numbers or as expressions."""
+"""Known elements: elements of small tensors that are known before a model runs, as numbers or as symbolic expressions.
+
+They are an array of numbers, or an object array of int, Expr (symbolic) and None (this element is not known).
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,8 @@ from sardonyx._src.ops.bind import literal_of
 from sardonyx._src.ops.inference import Known
 from sardonyx._src.ops.tensor.elements import MAX_KNOWN_ELEMENTS
 
-MAX_LAZY_DEPTH = 16  # of lazy elements that depend on lazy elements, each a level of Python's stack
-MAX_AXES = 32  # the least maximum of all NumPy versions
+MAX_LAZY_DEPTH = 16  # longest chain of lazy elements: each one calls the next, and uses Python's stack
+MAX_AXES = 32  # the number of axes that every NumPy version allows
 INT = frozenset((int,))
 
 
@@ -31,16 +34,20 @@ class LazyElements:
     ) -> None:
         self.outputs = outputs
         self.compute = compute
-        self.depth = depth  # length of the longest chain of lazy elements that this one depends on
+        self.depth = depth  # length of the longest chain of lazy elements that ends in this one
 
 
 class Elements:
-    """Known elements by value, computed on demand: most of what a model computes is not a shape."""
+    """Known elements by value, computed on demand, since inference needs few of them: most values are not used as shapes.
+
+    entries: the elements of a value, or the tensor or the lazy elements that contain them.
+    decoded: the elements of tensors that were requested.
+    """
 
     __slots__ = ("decoded", "entries", "has_literals")
 
     def __init__(self, *, has_literals: bool = True) -> None:
-        """has_literals: nodes called Constant are the operator's, and return the tensors that they hold."""
+        """has_literals: whether nodes named Constant are ONNX's operator, whose results are known, and no function's."""
         self.entries: dict[Value, Known | Tensor | LazyElements] = {}
         self.decoded: dict[Tensor, Known | None] = {}
         self.has_literals = has_literals
@@ -60,9 +67,9 @@ class Elements:
         *,
         needs_all: bool,
     ) -> None:
-        """Stores elements of a node's outputs that `compute` derives from those of its inputs at first use.
+        """Stores elements of a node's outputs that `compute` derives from known elements of its inputs at first use.
 
-        needs_all: it derives none unless something is known of every input.
+        needs_all: whether `compute` derives nothing if the elements of an input are not known at all.
         """
         depth = 1
         for value in inputs:
@@ -83,7 +90,7 @@ class Elements:
             self.entries.pop(value, None)
 
     def get(self, value: Value | None) -> Known | None:
-        """The known elements of a value, materialized."""
+        """The known elements of a value, computed now if they are lazy."""
         if value is None:
             return None
         entry = self.peek(value)
@@ -98,7 +105,7 @@ class Elements:
         return entry
 
     def peek(self, value: Value) -> Known | Tensor | LazyElements | None:
-        """The entry of a value, neither materialized nor decoded."""
+        """The entry of a value as it is stored: lazy elements are not computed, and tensors not decoded."""
         entry = self.entries.get(value)
         if entry is None and self.has_literals and value.producer is not None:
             return literal_of(value.producer)
@@ -111,7 +118,7 @@ class Elements:
 
 
 def decode_small(tensor: Tensor) -> Known | None:
-    """The elements of a small tensor of numbers; None for others, and where external data are missing."""
+    """The elements of a small tensor of numbers; None for another tensor, and if its external data are missing."""
     if tensor.size > MAX_KNOWN_ELEMENTS or tensor.dtype is DataType.STRING:
         return None
     try:
@@ -121,8 +128,7 @@ def decode_small(tensor: Tensor) -> Known | None:
 
 
 def is_small(type_: Type | None) -> bool:
-    """Whether tensors of a type have at most MAX_KNOWN_ELEMENTS elements, and no more axes than any NumPy
-    allows."""
+    """Whether tensors of a type have at most MAX_KNOWN_ELEMENTS elements, and at most MAX_AXES axes."""
     if not isinstance(type_, TensorType) or type_.shape is None or len(type_.shape) > MAX_AXES:
         return False
     # mypy does not see that the first operand admits integers only.
@@ -130,7 +136,7 @@ def is_small(type_: Type | None) -> bool:
 
 
 def may_be_small(type_: Type | None) -> bool:
-    """Whether values of a type may be tensors with known elements; a symbolic length rules it out."""
+    """Whether values of a type may be tensors with known elements; never if a length is symbolic."""
     if isinstance(type_, TensorType):
         return type_.shape is None or is_small(type_)
     return type_ is None

@@ -1,4 +1,4 @@
-"""Calls of infer facets: element types are checked before, and sizes after."""
+"""Calls of infer facets, which are the functions that infer output types: element types are checked before, sizes after."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from sardonyx._src.ops.element_types import find_type_mismatch
 
 
 def call_infer_facet(context: NodeInferenceContext, plan: InferencePlan) -> OutputTypes:
-    """The output types of an operator; raises InferenceError where it rejects the node or returns an invalid
-    size."""
+    """The output types of a node; raises InferenceError if its operator rejects it or a size is invalid."""
     assert plan.infer is not None, f"{context.op_type} has no infer facet"
     check_element_types(context, plan)
     try:
@@ -32,8 +31,10 @@ def call_infer_facet(context: NodeInferenceContext, plan: InferencePlan) -> Outp
 
 
 def check_element_types(context: NodeInferenceContext, plan: InferencePlan) -> None:
-    """Raises InferenceError for tensors of types that the signature does not allow: later versions, facets and kernels
-    might accept them."""
+    """Raises InferenceError for element types that the signature of this version does not allow.
+
+    They must be checked, since facets and kernels, which several versions share, might accept them.
+    """
     dtypes = [type_.dtype if isinstance(type_, TensorType) else None for type_ in context.inputs]
     if why := find_type_mismatch(plan.schema, dtypes):
         context.fail(why, about="element type")

@@ -21,7 +21,10 @@ from sardonyx._src.ops.tensor.elements import MAX_KNOWN_ELEMENTS
 
 @dataclass(slots=True)
 class FoldingRunContext:
-    """The `context` of a kernel that runs on constants alone."""
+    """The argument `context` of a kernel that runs during inference, on constants only.
+
+    limits: small ones, since inference should not compute large results.
+    """
 
     version: int
     requested_outputs: tuple[bool, ...]
@@ -47,9 +50,9 @@ class FoldingRunContext:
 def infer_elements(
     plan: InferencePlan, context: NodeInferenceContext, result: OutputTypes, node: Node
 ) -> Sequence[Known | None]:
-    """What is known of the elements of the node's outputs.
+    """The known elements of the node's outputs.
 
-    Runs the kernel where all inputs are numbers, and the value facet elsewhere.
+    If all inputs are numbers, they are the results of the kernel, else those of the operator's value facet.
     """
     if not plan.accepts(context.inputs, context.given):
         return ()
@@ -75,7 +78,7 @@ def call_value_facet(plan: InferencePlan, context: NodeInferenceContext, result:
 
 
 def can_fold(context: NodeInferenceContext, types: Sequence[Type | None]) -> bool:
-    """Whether the kernel can be run: all inputs numbers, all results small."""
+    """Whether the kernel can be run: all inputs are numbers, and all results small."""
     for i, value in enumerate(context.values):
         if value is not None and context.constant(i) is None:
             return False
@@ -83,8 +86,7 @@ def can_fold(context: NodeInferenceContext, types: Sequence[Type | None]) -> boo
 
 
 def fold(kernel: ReferenceKernel, context: NodeInferenceContext, node: Node) -> Sequence[Known | None]:
-    """The kernel's results; none when it rejects its inputs, which the run reports if it executes the
-    node."""
+    """The kernel's results; () if it rejects its inputs, which a run reports if it executes the node."""
     attributes: Mapping[str, object] = {k: v for k, v in context.attributes.items() if k in kernel.keywords}
     if kernel.wants_context:
         run_context = FoldingRunContext(context.version, tuple(bool(v.name) for v in node.outputs))

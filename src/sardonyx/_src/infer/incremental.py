@@ -20,7 +20,7 @@ from sardonyx._src.ops.inference import DimPair, Known
 
 
 class RejectionRecorder:
-    """An observer that records the nodes that their operators reject, with the reasons."""
+    """An observer that records the nodes which their operators reject, with the reasons."""
 
     def __init__(self) -> None:
         self.errors: dict[Node, InferenceError] = {}
@@ -54,12 +54,12 @@ class RejectionRecorder:
 class IncrementalInference:
     """Types and known elements of a model's values; new nodes are typed one by one.
 
-    Where declared and inferred types contradict each other the inferred ones are used, and nothing is raised.  Sizes that
-    formal parameters of subgraphs declare are ignored, since nothing holds a run to them.
+    If a declared and an inferred type contradict each other, the inferred one is used, and nothing is raised.  Sizes that
+    inputs of subgraphs declare are ignored, since runs do not check them.
     """
 
     def __init__(self, model: Model, recorder: RejectionRecorder | None = None) -> None:
-        """Nothing is typed before `walk`.  recorder: observes the nodes; it may change their types."""
+        """Call `walk` next, which types the values.  recorder: observes the nodes, and may change their types."""
         self.errors: list[InferenceError] = []
         self.rejections = recorder or RejectionRecorder()
         self.state = InferenceState(model, self.errors, observer=self.rejections, trusts_formals=False)

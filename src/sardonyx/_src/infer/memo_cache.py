@@ -1,9 +1,9 @@
 """Shape-inference memo cache: output types of operators, shared by all nodes of all models of the process.
 
-The output types depend on the operator's facet, the input types, the attributes and the elements that the
-facet reads, all of which are part of the key, so that an entry is valid for other models too.  The cache is
+The output types depend on the operator's infer facet, the input types, the attributes and the elements that the
+facet reads.  All of these are part of the key, so that an entry is valid for other models too.  The cache is
 bounded: it is cleared when its total cost would exceed `MAX_CACHE_COST`, and entries that cost more than
-`MAX_ENTRY_COST` are not cached. Threads may share it: each lookup and each update is a single dict operation,
+`MAX_ENTRY_COST` are not cached.  Threads may share it: each lookup and each update is a single dict operation,
 and entries are immutable.
 """
 
@@ -28,16 +28,17 @@ from sardonyx._src.ir.types import (
 )
 from sardonyx._src.ops.inference import DimPair, Result
 
-MAX_CACHE_COST = 1 << 18  # numbers, terms and characters (8 count as one) of all keys and types
-MAX_ENTRY_COST = 1 << 9  # the same of one key and its types
+MAX_CACHE_COST = 1 << 18  # total `cost_of` all keys and types: numbers, terms, and 8 characters each
+MAX_ENTRY_COST = 1 << 9  # `cost_of` one key and its types
 
 Key = tuple[Hashable, ...]
 
 
 class OutputTypes:
-    """Types of a node's outputs, and whether one may be small enough for its elements to be known.
+    """Types of a node's outputs.
 
-    equal_dims: pairs of input sizes that the operator requires to be equal, of which it has inferred the types.
+    may_be_small: whether an output may be small enough for its elements to be known.
+    equal_dims: pairs of input sizes that the operator requires to be equal; the types hold only if they are.
     """
 
     __slots__ = ("equal_dims", "may_be_small", "types")
@@ -55,8 +56,8 @@ class OutputTypes:
 class MemoCache:
     """Output types by key.
 
-    Where they depend on elements of inputs as well, the entry holds the indices of those inputs instead, and
-    the types are under the key extended by these elements.
+    If the types depend on elements of inputs as well, the entry has the indices of these inputs instead, and the types
+    are stored under the key extended by the elements.
     """
 
     __slots__ = ("cost", "entries")
@@ -110,7 +111,7 @@ def cost_of(part: Hashable) -> int:
 def elements_key(elements: Elements, value: Value | None) -> Hashable:
     """A value's known elements in hashable form.
 
-    Short lists in a tensor's typed field are used as they are, so that the tensor need not be decoded.
+    A tensor with a short list of numbers in a typed field is not decoded: the list itself is used.
     """
     entry = None if value is None else elements.peek(value)
     if isinstance(entry, Tensor) and isinstance(entry.storage, FieldStorage):

@@ -1,4 +1,4 @@
-"""Meet and join of types: what is known if both types hold, and what is common to two types."""
+"""Meet and join of types: the meet is the type of a value for which both hold, the join of one for which either holds."""
 
 from __future__ import annotations
 
@@ -25,16 +25,17 @@ Shaped = TensorType | SparseTensorType
 def merge_types(declared: Type | None, inferred: Type | None) -> Type | None:
     """The type of a value for which both a declared and an inferred type hold (their meet).
 
-    Numbers take precedence over expressions, inferred expressions over declared ones (symbols that a producer
-    wrote are hints).  Raises InferenceError where kinds, element types, ranks or numbers contradict each
-    other.
+    Numbers take precedence over expressions, and inferred expressions over declared ones (symbols in a file are
+    hints).  Raises InferenceError if kinds, element types, ranks or numbers contradict each other.
     """
     if declared is None or inferred is None:
         return inferred if declared is None else declared
     if declared == inferred:
         return inferred
     if isinstance(declared, TensorType) and isinstance(inferred, SparseTensorType):
-        inferred = TensorType(inferred.dtype, inferred.shape)  # a sparse tensor is a way to store one
+        inferred = TensorType(
+            inferred.dtype, inferred.shape
+        )  # a sparse tensor may be declared as the tensor it stores
     if isinstance(declared, Shaped) and isinstance(inferred, Shaped) and type(declared) is type(inferred):
         return merge_tensor_types(declared, inferred)
     match declared, inferred:
@@ -81,11 +82,10 @@ def merge_dims(declared: Dim, inferred: Dim, axis: int) -> Dim:
 
 
 def formal_type(declared: Type | None, actual: Type | None) -> Type | None:
-    """The type of a formal parameter of a subgraph or function: numbers that it declares, and the actual
-    type.
+    """The type of an input of a subgraph or function: the actual type, with the numbers that the input declares.
 
-    Its declared symbols are ignored: they may be another length in every iteration and call.  Raises as
-    `merge_types` does.
+    Declared symbols are ignored: they may be another length in every iteration and call.  Raises the errors of
+    `merge_types`.
     """
     result = merge_types(open_element_dims(declared), actual)
     if not isinstance(result, Shaped) or result.shape is None:
@@ -100,7 +100,7 @@ def formal_type(declared: Type | None, actual: Type | None) -> Type | None:
 
 
 def open_elements(type: Type | None) -> Type | None:
-    """The type of an input without the sizes of elements of sequences and maps, to which no run is held."""
+    """The type of an input without the sizes of elements of sequences and maps, which no run checks."""
     match type:
         case OptionalType():
             return replace(type, elem=open_elements(type.elem))
@@ -112,7 +112,7 @@ def open_elements(type: Type | None) -> Type | None:
 
 
 def open_sizes(type: Type | None) -> Type | None:
-    """The type with its ranks, and without sizes."""
+    """The type with its ranks, but with unknown sizes."""
     match type:
         case TensorType() | SparseTensorType() if type.shape is not None:
             return replace(type, shape=(None,) * len(type.shape))
@@ -124,7 +124,7 @@ def open_sizes(type: Type | None) -> Type | None:
 
 
 def join_types(a: Type | None, b: Type | None) -> Type | None:
-    """What holds of a value that is of either type (their join); None if the two have nothing in common."""
+    """The most precise type of a value that has one of the two types (their join); None if they have nothing in common."""
     if a is None or b is None or a == b:
         return a if a == b else None
     if isinstance(a, Shaped) and isinstance(b, Shaped) and type(a) is type(b) and a.dtype is b.dtype:

@@ -14,22 +14,25 @@ from sardonyx._src.ops.inference import DimPair
 
 
 class ContextFactory(Protocol):
-    """Builds the context that the operator of a node is called with, and tells what its call required.
-
-    is_certain: whether a run of the model may not pass the node by, as one in a branch.
-    """
+    """What an observer may ask about a node."""
 
     @property
-    def is_certain(self) -> bool: ...
+    def is_certain(self) -> bool:
+        """Whether every run of the model executes the node; False in a branch."""
+        ...
 
-    def new_context(self, node: Node, plan: InferencePlan) -> NodeInferenceContext: ...
+    def new_context(self, node: Node, plan: InferencePlan) -> NodeInferenceContext:
+        """The context with which the facets of the node's operator can be called."""
+        ...
 
-    def equal_dims(self, node: Node) -> Sequence[DimPair]: ...
+    def equal_dims(self, node: Node) -> Sequence[DimPair]:
+        """The pairs of input sizes that the node's operator requires to be equal."""
+        ...
 
 
 @runtime_checkable
 class InferenceObserver(Protocol):
-    """Called in the order of the walk; nodes of subgraphs and functions may be reported several times."""
+    """Called in the order in which inference visits nodes; nodes of subgraphs and functions may be reported repeatedly."""
 
     def on_node(
         self,
@@ -39,11 +42,10 @@ class InferenceObserver(Protocol):
         types: Sequence[Type | None],
         error: InferenceError | None,
     ) -> Sequence[Type | None]:
-        """Reports a node with its output types, or the error of its operator; returns the types to continue
-        with.
+        """Reports a node with its output types, or the error of its operator; returns the types to continue with.
 
-        plan: None where the node calls a function or its operator is unknown.  Constants that hold a tensor
-        are not reported.
+        plan: None if the node calls a function or its operator is unknown.  Constants that hold a tensor are not
+        reported.
         """
         ...
 
@@ -56,6 +58,5 @@ class InferenceObserver(Protocol):
         inferred: Type,
         error: InferenceError | None,
     ) -> None:
-        """Reports a value with a declared type and the type inferred for it; `error` if they contradict each
-        other."""
+        """Reports a value with its declared and its inferred type.  error: an error if they contradict each other."""
         ...

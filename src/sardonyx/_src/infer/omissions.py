@@ -1,9 +1,9 @@
-"""Absent values where a value is required: calls that omit parameters which the body of their function needs.
+"""Omissions: calls of functions that omit an input which the body of the function requires.
 
-A call may omit any input of a model-local function (IR.md, "Optional Inputs and Outputs").  The parameter is then absent, and
-so is an output of the call that is this parameter.  An absent value may be an optional input of an operator, or an input of
-a function that does not require it, and nothing else: no operand of a variadic operator, no input of Identity, no output
-of a graph.  What a branch or the body of a loop requires is only required if it runs.
+A call may omit any input of a model-local function (IR.md, "Optional Inputs and Outputs").  The parameter is then an absent
+value, and so is an output of the function that is this parameter.  An absent value may be used only as an optional input of
+an operator, and as an input of a function that does not require it: not as an operand of a variadic operator, an input of
+Identity, or an output of a graph.  A node in a branch or in the body of a loop requires its inputs only if it is executed.
 """
 
 from __future__ import annotations
@@ -20,14 +20,16 @@ from sardonyx._src.ir.walk import location, roots
 from sardonyx._src.ops.bind import schema_of
 
 OMITTED: Final = -1  # the source of a value that is absent in every call
-Source: TypeAlias = int  # of an absent value: the index of the parameter that it is, or OMITTED
+Source: TypeAlias = (
+    int  # why a value is absent: the index of the function's parameter that is omitted, or OMITTED
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Omission:
-    """A node that is given an absent value which is required.
+    """A node that receives an absent value although it requires one.
 
-    is_certain: whether every run needs the value; otherwise the node that requires it is in a branch or the body of a loop.
+    is_certain: whether every run requires the value; otherwise the node is in a branch or in the body of a loop.
     """
 
     node: Node
@@ -37,7 +39,7 @@ class Omission:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """What in the body of a function requires a parameter."""
+    """The node in the body of a function that requires a parameter: its location, and whether every call executes it."""
 
     where: str
     is_certain: bool
@@ -45,9 +47,11 @@ class Requirement:
 
 @dataclass(slots=True)
 class FunctionSummary:
-    """Which parameters a function requires, by index, and for each output the source of its absence; None: it is a value.
+    """What a function does with absent values.
 
-    omissions: in every call.
+    required: the parameters that it requires, by index.
+    outputs: for each output, why it is absent (`Source`), or None if it is not.
+    omissions: the omissions inside the function that occur in every call.
     """
 
     required: dict[int, Requirement] = field(default_factory=dict)
@@ -69,7 +73,7 @@ def find_omissions(model: Model) -> Iterator[Omission]:
 
 
 def summarize_functions(model: Model) -> dict[Function, FunctionSummary]:
-    """What each function does with absent values."""
+    """The summary of each function."""
     summaries: dict[Function, FunctionSummary] = {}
     for function in callees_first(model):
         summary = summaries[function] = FunctionSummary()
@@ -89,7 +93,13 @@ def refuse_omissions(model: Model) -> None:
 
 @dataclass(slots=True)
 class OmissionScan:
-    """The absent values of a graph.  summary: of the function whose body it is; sources: of the absent values so far."""
+    """A search for omissions in a graph and its subgraphs.
+
+    imports: the operator-set imports of the graph.
+    summaries: the summaries of the functions that the graph may call.
+    summary: the summary, in progress, of the function that has this graph as its body.
+    sources: for each absent value found so far, why it is absent.
+    """
 
     model: Model
     imports: Mapping[str, int]
@@ -113,7 +123,7 @@ class OmissionScan:
         try:
             schema = schema_of(node, self.imports)
         except (InvalidModel, UnsupportedOperator):
-            return  # of which other checks report
+            return  # other checks report such nodes
         for i, value in enumerate(node.inputs):
             formal = schema.input(i)
             if formal is not None and formal.option != "optional":
@@ -122,7 +132,7 @@ class OmissionScan:
 
     def call(self, node: Node, function: Function, is_certain: bool) -> Iterator[Omission]:
         """The absent inputs of a call that its function requires; records the outputs that are absent."""
-        summary = self.summaries.get(function, FunctionSummary())  # without entry: a recursive call
+        summary = self.summaries.get(function, FunctionSummary())  # a recursive call has no entry
         sources = [self.source(node, i) for i in range(len(function.body.inputs))]
         for i, requirement in summary.required.items():
             if (source := sources[i]) is not None:
@@ -135,7 +145,7 @@ class OmissionScan:
                 self.sources[value] = source
 
     def source(self, node: Node, i: int) -> Source | None:
-        """Where the absence of an input comes from; None for one that is given."""
+        """Why an input is absent; None if it is given."""
         value = node.inputs[i] if i < len(node.inputs) else None
         return OMITTED if value is None else self.sources.get(value)
 

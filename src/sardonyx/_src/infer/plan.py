@@ -1,4 +1,7 @@
-"""Inference plans: what inference needs of one operator in one version, prepared once for all its nodes."""
+"""Inference plans: the facets and the signature of an operator version, prepared once for all its nodes.
+
+A facet is a function of the operator: the infer facet returns output types, the value facet elements of outputs.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +17,22 @@ from sardonyx._src.ops.api import BodyFacet, InferFacet, Operator, ReferenceKern
 from sardonyx._src.ops.bind import plan_of
 from sardonyx._src.schema import OpSchema
 
-# Attributes of other types, as tensors, are equal only to themselves and keep a model's data alive.
+# No attributes of other types, as tensors: no other is equal to them, and in a key they would keep the model's data alive.
 KEY_ATTRIBUTE_TYPES = frozenset(
     AttributeType[name] for name in ("FLOAT", "INT", "STRING", "FLOATS", "INTS", "STRINGS", "TYPE_PROTO")
 )
-CACHE_TOKENS: dict[Key, object] = {}  # by facet, version and defaults
+CACHE_TOKENS: dict[Key, object] = {}  # the results of `cache_token_of`, by facet, version and defaults
 
 
 class InferencePlan:
-    """Facets of an operator version and the construction of its memo-cache keys."""
+    """Facets of an operator version, and its keys in the memo cache.
+
+    kernel: the kernel with which elements of outputs can be computed, if any.
+    infers_elements: whether elements of outputs can be inferred.
+    maps_elements: whether the value facet maps each element of input 0 to one of output 0.
+    cache_token: the part of the keys that identifies the operator version.
+    key_attributes: the types of the attributes that can be part of a key, by name.
+    """
 
     __slots__ = (
         "attributes",
@@ -40,7 +50,7 @@ class InferencePlan:
     )
 
     def __init__(self, op: Operator, schema: OpSchema, infer: InferFacet | None) -> None:
-        """infer: None for an operator whose body determines the types."""
+        """infer: the infer facet; None for an operator with a body of other operators, which determines the types."""
         self.op = op
         self.schema = schema
         version = self.version = schema.since_version
@@ -50,9 +60,9 @@ class InferencePlan:
         self.kernel: ReferenceKernel | None = None
         self.key_attributes, self.has_subgraphs = key_attributes_of(schema)
         if not op.is_random and not self.has_subgraphs:
-            self.kernel = op.kernels.get(version)  # run where all inputs are few numbers
+            self.kernel = op.kernels.get(version)
         self.infers_elements = self.value is not None or self.kernel is not None
-        self.maps_elements = self.value is not None and op.elementwise  # those of input 0
+        self.maps_elements = self.value is not None and op.elementwise
         self.cache_token = cache_token_of(infer or op.bodies[version].text, schema)
 
     def accepts(self, types: Sequence[Type | None], is_given: Sequence[bool]) -> bool:
@@ -71,10 +81,10 @@ class InferencePlan:
         return True
 
     def key(self, node: Node) -> Key | None:
-        """What the output types depend on: the facet, the number of outputs, input types, attributes.
+        """The key of the node in the memo cache: facet, number of outputs, input types, attributes.
 
-        None where the caller of a function determines attributes, and where attributes are invalid: no other
-        node can share such a result.
+        None if the caller of a function determines an attribute, if an attribute is invalid, and if its type is not in
+        `key_attributes`: such results are not shared with other nodes.
         """
         key: list[Hashable] = [self.cache_token, len(node.outputs)]
         for value in node.inputs:
@@ -89,7 +99,7 @@ class InferencePlan:
         return tuple(key)
 
     def look_up(self, key: Key | None, node: Node, elements: Elements) -> OutputTypes | None:
-        """The cached output types for a key, extended by elements of inputs where these matter."""
+        """The cached output types for a key; if they depend on elements of inputs, for the key extended by these."""
         entry = MEMO_CACHE.entries.get(key)
         if key is not None and isinstance(entry, tuple):
             entry = MEMO_CACHE.entries.get(extend_key(key, entry, node, elements))
@@ -127,7 +137,7 @@ def key_attributes_of(schema: OpSchema) -> tuple[dict[str, AttributeType], bool]
 
 @cache
 def cache_token_of(infer: InferFacet | BodyFacet, schema: OpSchema) -> object:
-    """The object that identifies the operator in a key: one for each facet, version and set of defaults."""
+    """The object that identifies an operator version in a key: one for each facet, version and set of defaults."""
     attributes = plan_of(schema)
     identity = (infer, schema.since_version, attributes.required, *attributes.defaults.items())
     return CACHE_TOKENS.setdefault(identity, object())

@@ -1,7 +1,8 @@
 """Type inference over the nodes of a graph, with its subgraphs and calls of model-local functions.
 
-A walk is a generator that yields the walks that it waits for: those of subgraphs and of the functions it
-calls.
+A walk (`Walk`) is a traversal of a graph as a generator.  It yields the walks of subgraphs and called functions, and
+continues when they are done, so that nesting does not use Python's stack (`run_walk`).  A facet is a function of an
+operator, such as the one that infers output types; elements are known if inference can tell them (`infer.elements`).
 """
 
 from __future__ import annotations
@@ -33,16 +34,19 @@ from sardonyx._src.ops.registry import find
 from sardonyx._src.ops.tensor.elements import COUNTED_TYPES
 
 Walk: TypeAlias = "Generator[Walk, None, None]"
-# One that returns the types of a node's outputs.
+# A walk that returns the types of a node's outputs.
 NodeWalk: TypeAlias = "Generator[Walk, None, Sequence[Type | None]]"
 
 
 @dataclass(frozen=True, slots=True)
 class InferenceScope:
-    """The environment of nodes: operator set imports and, in a function, the attributes of the call.
+    """The environment of nodes.
 
-    scopes: the defining scope of each subgraph passed as an attribute.  is_certain: whether a run of the model may not
-    pass the nodes by: those of a branch and of the functions that it calls need not agree with operators.
+    imports: the operator-set imports.
+    bindings: in a function, the attributes of the call.
+    scopes: the defining scope of each subgraph that was passed as an attribute.
+    is_certain: whether every run of the model executes the nodes.  In a branch, and in the functions that it calls, types
+    that contradict an operator are no error, since the branch may never be taken.
     """
 
     state: InferenceState
@@ -52,7 +56,7 @@ class InferenceScope:
     is_certain: bool = True
 
     def graph(self, graph: Graph) -> Walk:
-        """Types the values of a graph whose inputs are typed.
+        """Types the values of a graph; its inputs must be typed.
 
         Most nodes of a large model hit the memo cache.  Hits are handled in this one function, since a call
         would cost as much as the lookup.
@@ -91,8 +95,8 @@ class InferenceScope:
     def note_initializers(self, graph: Graph) -> None:
         """Stores the elements of initializers that no feed can replace.
 
-        Those that are inputs can be replaced; up to IR version 3, where all of them must be inputs, that is
-        not what such files mean.
+        Initializers that are inputs can be replaced.  Up to IR version 3, all initializers must be inputs, so that being
+        one does not show that replacement is intended.
         """
         state = self.state
         replaceable = frozenset(graph.inputs) if state.model.ir_version >= 4 else frozenset()
@@ -101,9 +105,9 @@ class InferenceScope:
                 state.elements.put(value, value.initializer)
 
     def node(self, node: Node, key: Key | None) -> Walk:
-        """Types the outputs of a node and stores what is known of their elements.
+        """Types the outputs of a node and stores their known elements.
 
-        key: its memo-cache key, if the caller has computed it.
+        key: the memo-cache key of the node, if the caller has computed it.
         """
         types: Sequence[Type | None] = ()
         plan = failure = None
@@ -154,7 +158,10 @@ class InferenceScope:
             self.report(failure, is_certain=self.is_certain)
 
     def report(self, error: InferenceError, *, is_certain: bool) -> None:
-        """Reports an error, or counts it if a run may pass the node by, and values could fit it: element types never do."""
+        """Reports an error, or only counts it if a run may not execute the node.
+
+        A wrong element type is always reported: no values at run time can make it right.
+        """
         if is_certain or error.about == "element type":
             self.state.report(error)
         else:
@@ -163,8 +170,7 @@ class InferenceScope:
     # --- operators ----------------------------------------------------------------------------
 
     def plan(self, node: Node) -> InferencePlan | None:
-        """The plan of the node's operator; None where the node calls a function or its operator is
-        unknown."""
+        """The plan of the node's operator; None if the node calls a function or its operator is unknown."""
         state = self.state
         plans = state.plans_of(node.domain, self.imports)
         if node.op_type in plans:
@@ -188,7 +194,7 @@ class InferenceScope:
         return InferencePlan(op, schema, infer)
 
     def infer_outputs(self, node: Node, plan: InferencePlan, key: Key | None) -> NodeWalk:
-        """The output types of a node: cached for these elements of its inputs, or computed and cached."""
+        """The output types of a node, from the memo cache or from its infer facet; also stores known elements."""
         if plan.infer is None:
             return (yield from self.infer_by_body(node, plan))
         elements = self.state.elements
@@ -213,9 +219,9 @@ class InferenceScope:
         return result.types
 
     def infer_by_body(self, node: Node, plan: InferencePlan) -> NodeWalk:
-        """The output types of a node whose operator has a body and no infer facet: those of a call of the body.
+        """The output types of a node whose operator has a body and no infer facet, inferred from a call of the body.
 
-        Nothing is known of them where the body depends on types that are not.
+        () if the body depends on types that are not known.
         """
         state, context = self.state, self.new_context(node, plan)
         check_element_types(context, plan)
@@ -249,8 +255,7 @@ class InferenceScope:
     def infer_with_subgraphs(
         self, node: Node, plan: InferencePlan
     ) -> Generator[Walk, None, tuple[NodeInferenceContext, OutputTypes]]:
-        """Calls the infer facet of an operator with subgraphs, once more after each subgraph that it waits
-        for."""
+        """Calls the infer facet of an operator with subgraphs, and calls it again after each subgraph that it needs."""
         replay = ReplayState()
         while True:
             context = self.new_context(node, plan)
@@ -284,7 +289,7 @@ class InferenceScope:
         return self.state.equal_dims.get(node, ())
 
     def put_lazy_elements(self, node: Node, plan: InferencePlan, result: OutputTypes) -> None:
-        """Stores elements of the outputs that are computed at first use."""
+        """Stores lazy elements of the outputs, which are inferred at first use."""
 
         def compute() -> Sequence[Known | None]:
             return infer_elements(plan, self.new_context(node, plan), result, node)
@@ -300,7 +305,10 @@ class InferenceScope:
             self.state.report(InferenceError(error.why, location=error.location))
 
     def is_opaque(self, value: Value) -> bool:
-        """Whether nothing is known of the elements of a value, not even how many unknown ones there are."""
+        """Whether nothing is known of the elements of a value.
+
+        For types in `COUNTED_TYPES`, something is always known: the number of elements.
+        """
         type_ = value.type
         if not isinstance(type_, TensorType) or type_.dtype in COUNTED_TYPES:
             return False
@@ -313,8 +321,8 @@ class InferenceScope:
     ) -> Generator[Walk, None, list[Type | None] | Iteration | None]:
         """The result of walking a subgraph with the requested input types.
 
-        Errors in a graph that does not run, or in a single iteration, are not reported: the facet requests
-        the types that hold in all iterations as well.
+        Errors in a graph that is never executed, or in a single iteration, are not reported: the facet also requests the
+        types that hold in all iterations.
         """
         state, graph, purpose = self.state, request.graph, request.purpose
         if purpose == "iteration":
@@ -342,7 +350,7 @@ class InferenceScope:
         )
 
     def bind_formal(self, value: Value, actual: Type | None, known: Known | None) -> None:
-        """Types a formal parameter of a subgraph or function, and stores its elements."""
+        """Types an input of a subgraph or function, and stores its elements."""
         declared = self.note_declared_type(value)
         value.type = formal_type(declared if self.state.trusts_formals else drop_shape(declared), actual)
         self.state.elements.put(value, known)
@@ -350,8 +358,8 @@ class InferenceScope:
     def call(self, node: Node, function: Function) -> NodeWalk:
         """The types of the outputs of a call of a model-local function.
 
-        Equal calls without new symbols and errors have equal results, so that the body is walked once for them: functions
-        that call each other twice would otherwise be walked 2^n times.
+        Equal calls have equal results unless they create symbols or report errors, so that the body is walked once for
+        them.  Otherwise a chain of n functions, each of which calls the next one twice, would be walked 2^n times.
         """
         key = self.call_key(node, function)
         result = None if key is None else self.state.calls.get(key)
@@ -367,8 +375,10 @@ class InferenceScope:
         return result.types
 
     def call_key(self, node: Node, function: Function) -> Hashable:
-        """What the result of a call depends on: the function, and types and elements of the inputs; None in a trial, and for
-        calls with attributes."""
+        """The key of a call's result: the function, and types and elements of the inputs.
+
+        None in a trial, which `join_calls` does not count, and for a call with attributes.
+        """
         if node.attributes or self.state.trial_depth:
             return None
         inputs = (
@@ -381,7 +391,7 @@ class InferenceScope:
         return len(self.state.errors or ()) + len(self.state.given_up) + self.state.uncertain_errors
 
     def walk_call(self, node: Node, function: Function) -> Generator[Walk, None, CallResult | None]:
-        """The result of walking the body of a function for a call; None where the budget is exhausted."""
+        """The result of walking the body of a function for a call; None if the budget for walks is exhausted."""
         state, body = self.state, function.body
         if not state.may_enter(body):
             return None
@@ -398,7 +408,7 @@ class InferenceScope:
         return CallResult([v.type for v in body.outputs], list(map(state.elements.get, body.outputs)))
 
     def join_calls(self, function: Function) -> None:
-        """Joins the types of a function's values with those of earlier calls; trials do not count."""
+        """Joins the types of a function's values with their types in earlier calls; not in a trial."""
         if self.state.trial_depth:
             return
         joined = self.state.in_functions
@@ -412,7 +422,7 @@ def at_location(error: InferenceError, where: str) -> InferenceError:
 
 
 def type_of(tensor: Tensor) -> Sequence[Type | None]:
-    """The type of a tensor, one object for all tensors of equal types."""
+    """The type of a tensor, as a sequence; tensors of equal types share one object."""
     key = tensor.dtype, tensor.shape
     result = MEMO_CACHE.entries.get(key)
     if type(result) is not OutputTypes:

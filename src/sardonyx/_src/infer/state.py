@@ -18,9 +18,10 @@ from sardonyx._src.ir.types import Type, symbols_of
 from sardonyx._src.ir.walk import graphs, nodes, roots, values
 from sardonyx._src.ops.inference import DimPair, Known
 
-MAX_REPEATED_NODES = 1 << 18  # walked again in functions and subgraphs, in one inference
-MAX_ITERATED_NODES = 1 << 12  # walked in single iterations, in one inference
-MAX_ITERATIONS = 64  # of one loop that are walked one by one
+# Limits that bound the time of one inference.
+MAX_REPEATED_NODES = 1 << 18  # nodes of functions and subgraphs that are visited again
+MAX_ITERATED_NODES = 1 << 12  # nodes that are visited in walks of single iterations
+MAX_ITERATIONS = 64  # iterations of one loop that are walked one by one
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,31 +34,49 @@ class CallResult:
 
 @dataclass(slots=True)
 class InferenceState:
-    """What one inference knows beyond the types, which are set on the values themselves."""
+    """What one inference knows beyond the types, which are set on the values themselves.
+
+    errors: the errors so far; None: errors are raised.
+    trusts_formals: whether the sizes that inputs of subgraphs and functions declare are used.
+    equal_dims: the pairs of input sizes that a node's operator requires to be equal.
+    declared: the types that values had before the inference.
+    untyped: the values that had no type before the inference.
+    in_functions: for each value of a function, the join of its types in all calls so far.
+    plans: the plans by operator name, by domain and imported version.
+    used_symbols: the names of all symbols of the model; None before the first new symbol.
+    symbol_count: the number of the next new symbol.
+    walked: the graphs that were walked at least once.
+    repeated_nodes: the nodes of graphs that were walked again.
+    reported: the messages of the errors in `errors`.
+    uncertain_errors: the number of errors of nodes that a run may not execute.
+    trial_depth: the number of trials in progress, which are walks with errors that are not reported.
+    iterated_nodes: the nodes that were visited in walks of single iterations.
+    given_up: the graphs that were not walked with all their input types, since a limit was reached.
+    body_copies: this inference's copies of operator bodies, which other inferences share.
+    calls: the results of calls of functions, see `InferenceScope.call`.
+    """
 
     model: Model
     errors: list[InferenceError] | None
     observer: InferenceObserver | None = None
-    trusts_formals: bool = True  # whether the sizes that formal parameters of subgraphs declare hold
+    trusts_formals: bool = True
     elements: Elements = field(init=False)
-    equal_dims: dict[Node, Sequence[DimPair]] = field(
-        default_factory=dict
-    )  # that operators require to be equal
-    declared: dict[Value, Type] = field(default_factory=dict)  # types from before the inference
-    untyped: list[Value] = field(default_factory=list)  # values that had no type before the inference
-    in_functions: dict[Value, Type | None] = field(default_factory=dict)  # join over all calls so far
+    equal_dims: dict[Node, Sequence[DimPair]] = field(default_factory=dict)
+    declared: dict[Value, Type] = field(default_factory=dict)
+    untyped: list[Value] = field(default_factory=list)
+    in_functions: dict[Value, Type | None] = field(default_factory=dict)
     plans: dict[tuple[str, int | None], dict[str, InferencePlan | None]] = field(default_factory=dict)
-    used_symbols: frozenset[str] | None = None  # of the model; computed with the first new symbol
+    used_symbols: frozenset[str] | None = None
     symbol_count: int = 0
     walked: set[Graph] = field(default_factory=set)
     repeated_nodes: int = 0
-    reported: set[str] = field(default_factory=set)  # texts of the errors in `errors`
-    uncertain_errors: int = 0  # of nodes that a run may pass by
+    reported: set[str] = field(default_factory=set)
+    uncertain_errors: int = 0
     trial_depth: int = 0
     iterated_nodes: int = 0
     given_up: set[Graph] = field(default_factory=set)
-    body_copies: dict[Function, Function] = field(default_factory=dict)  # of shared operator bodies
-    calls: dict[Hashable, CallResult] = field(default_factory=dict)  # see `InferenceScope.call`
+    body_copies: dict[Function, Function] = field(default_factory=dict)
+    calls: dict[Hashable, CallResult] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         functions = self.model.functions
@@ -89,7 +108,7 @@ class InferenceState:
 
     @contextmanager
     def trial(self) -> Iterator[list[InferenceError]]:
-        """Collects errors in the list that it yields instead of reporting them; observers are not called."""
+        """Collects the errors of the block in the list that it yields, instead of reporting them; no observer is called."""
         before = self.errors, self.reported, self.observer
         errors: list[InferenceError] = []
         self.errors, self.reported, self.observer = errors, set(), None
@@ -109,7 +128,7 @@ class InferenceState:
         self.iterated_nodes += 1 + sum(1 for _ in nodes(graph))
 
     def iteration_budget(self, graph: Graph) -> int:
-        """How many iterations of a subgraph may be walked one by one."""
+        """The number of iterations of a subgraph that may be walked one by one."""
         budget = MAX_ITERATED_NODES - self.iterated_nodes
         return min(MAX_ITERATIONS, budget // (1 + sum(1 for _ in nodes(graph))))
 
@@ -129,8 +148,10 @@ class InferenceState:
         return frozenset(name for type in types.union(self.declared.values()) for name in symbols_of(type))
 
     def may_enter(self, graph: Graph) -> bool:
-        """Whether a subgraph or function body may be walked (again); bounds the cost of nested loops and
-        calls."""
+        """Whether a subgraph or function body may be walked, possibly again; counts the walk, and resets the graph.
+
+        This bounds the cost of nested loops and calls.
+        """
         if graph in self.walked:
             self.repeated_nodes += 1 + len(graph.nodes)
             self.reset(graph)
@@ -159,13 +180,12 @@ class InferenceState:
                 pending.extend(function.body for function in callees if function is not None)
 
     def finalize(self) -> None:
-        """Sets values of functions to the join of all calls, and those of graphs given up to their declared
-        types."""
+        """Gives values of functions the join of their types in all calls, and values of `given_up` their declared types."""
         for value, type in self.in_functions.items():
             value.type = type
         if self.given_up:
-            inside = {v for graph in self.given_up for inner in graphs(graph) for v in values(inner)}
-            self.restore(inside)
+            given_up_values = {v for graph in self.given_up for inner in graphs(graph) for v in values(inner)}
+            self.restore(given_up_values)
 
     def restore(self, among: Collection[Value] | None = None) -> None:
         """Restores the declared types of the values `among`, or of all values."""

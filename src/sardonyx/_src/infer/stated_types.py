@@ -1,4 +1,4 @@
-"""Types that a model declares of values inside it, put aside while the model is changed: files declare stale sizes."""
+"""Removal of the types that a model declares for inner values, while it is converted: sizes in files are often stale."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def all_values(model: Model) -> Iterator[Value]:
 
 
 def clear_stated_types(model: Model, without_sizes: Callable[[Type | None], Type | None]) -> None:
-    """Removes the types of nodes' outputs that inference determines, and the sizes of elements of inputs.
+    """Removes the types of node outputs that inference can determine, and the sizes of the elements of graph inputs.
 
-    without_sizes: what remains of the type of another output, as that of an unknown operator.
+    without_sizes: returns what to keep of the type of any other output, as of an unknown operator.
     """
     for value in model.graph.inputs:
         value.type = open_elements(value.type)

@@ -18,7 +18,7 @@ from sardonyx._src.ir.walk import location
 
 @dataclass(frozen=True, slots=True)
 class PartialInference:
-    """A model with all types that could be inferred, and the contradictions on the way; true if there are none."""
+    """A model with all types that could be inferred, and the contradictions found; true if there are none."""
 
     model: Model
     errors: tuple[InferenceError, ...]
@@ -35,12 +35,12 @@ def infer(model: ModelSource, *, observer: InferenceObserver | None = None) -> M
     """Types every value of the model, including subgraphs and function bodies, and returns the model.
 
     Sizes are numbers, or expressions over the dimension variables of the inputs.  Declared types are kept
-    where nothing more precise can be inferred, as for the outputs of unknown operators.  The `observer` is called for
+    if nothing more precise can be inferred, as for the outputs of unknown operators.  The `observer` is called for
     every node and every declared type.
 
-    Raises InferenceError, naming the node, where declared or inferred types contradict each other or an operator, or
-    where a node cannot be called, and leaves the model unchanged then.  `sx.tools.infer_partially` lists such errors
-    instead.  What a branch of If contradicts is no error unless the branch is known to be taken, or element types are wrong.
+    Raises InferenceError, naming the node, if declared or inferred types contradict each other or an operator, or if a
+    node cannot be called; the model is then unchanged.  `sx.tools.infer_partially` lists such errors instead.  A
+    contradiction in a branch of If is an error only if the branch is known to be taken, or if an element type is wrong.
 
     Output types of operators are cached for later models of the process (`infer.memo_cache`).
     """
@@ -50,7 +50,7 @@ def infer(model: ModelSource, *, observer: InferenceObserver | None = None) -> M
 def infer_partially(model: ModelSource, *, observer: InferenceObserver | None = None) -> PartialInference:
     """Types the values of the model like `sx.infer`, continues with the declared types after an error, and lists the errors.
 
-    Raises what loading raises, and LimitError for graphs nested too deep.
+    Raises the errors of loading, and LimitError for graphs nested too deep.
     """
     errors: list[InferenceError] = []
     return PartialInference(infer_types(model, errors, observer), tuple(errors))
@@ -59,7 +59,7 @@ def infer_partially(model: ModelSource, *, observer: InferenceObserver | None = 
 def infer_types(
     model: ModelSource, errors: list[InferenceError] | None, observer: InferenceObserver | None
 ) -> Model:
-    """The model with inferred types; errors are appended to the list, or else raised."""
+    """The model with inferred types; errors are appended to the list, or raised if it is None."""
     model = resolve_model(model)
     require_type("observer", observer, (InferenceObserver, type(None)), "an InferenceObserver or None")
     state = InferenceState(model, errors, observer=observer)
@@ -88,8 +88,7 @@ def model_walk(model: Model, state: InferenceState) -> Walk:
 
 
 def run_walk(walk: Walk) -> None:
-    """Runs a walk and those that it waits for on an explicit stack, so that nesting is not limited by
-    Python's."""
+    """Runs a walk and the walks that it yields on an explicit stack, so that Python's does not limit nesting."""
     waiting = [walk]
     while waiting:
         inner = next(waiting[-1], None)

@@ -1,4 +1,7 @@
-"""Execution of bodies whose nodes call functions, with a stack of the bodies in progress: calls may be nested as deep as memory allows."""
+"""Execution of bodies with calls of functions: a stack of the bodies in progress replaces recursion in Python.
+
+Calls may therefore be nested as deep as memory allows.  A "body" is the graph of a function or of a model.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,22 @@ from sardonyx._src.ops.api import RuntimeValue
 
 
 class RunningBody:
-    """A body that is being executed: the steps that are left, and the call that it waits for."""
+    """A body that is being executed.
+
+    remaining: the steps that are not executed yet.
+    waiting: the step of the call whose results the body waits for, or None.
+    inputs: the inputs of that call.
+    """
 
     __slots__ = ("body", "inputs", "remaining", "waiting")
 
     def __init__(self, body: CalledBody) -> None:
         self.body, self.remaining = body, iter(body.steps)
         self.waiting: NodeStep | None = None
-        self.inputs: list[RuntimeValue] = []  # of the call
+        self.inputs: list[RuntimeValue] = []
 
     def advance(self) -> RunningBody | None:
-        """Executes the steps up to the next call of a function, which is returned; None at the end of the body."""
+        """Executes the steps up to the next call of a function, and returns the called body; None at the end."""
         frame = self.body.frame
         for step in self.remaining:
             if step.enter is None:
@@ -31,7 +39,7 @@ class RunningBody:
         return None
 
     def take_results(self, callee: CalledBody) -> None:
-        """Stores the results of the call."""
+        """Stores the results of the call that this body waits for."""
         step, self.waiting = self.waiting, None
         assert step is not None, "no step waits for a call"
         try:
@@ -50,7 +58,7 @@ def execute_body(body: CalledBody) -> None:
         if callee is not None:
             stack.append(callee)
             continue
-        over = stack.pop()
+        finished = stack.pop()
         if not stack:
             return
-        stack[-1].take_results(over.body)
+        stack[-1].take_results(finished.body)

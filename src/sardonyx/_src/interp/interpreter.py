@@ -35,8 +35,8 @@ class Interpreter:
         cannot be called, and LimitError for graphs nested deeper than the stack allows and for sparse initializers that
         are larger than `limits.bytes` as dense tensors.
 
-        seed: of the random operators that have none of their own.  random_source: an existing one
-        to continue instead.
+        seed: seeds the random operators that have no attribute `seed`.
+        random_source: an existing source of random numbers, which is continued; `seed` is then not used.
         """
         self.model = model
         self.limits = limits or RunLimits()
@@ -48,7 +48,7 @@ class Interpreter:
 
     @cached_property
     def map_guard(self) -> MapGuard:
-        """The mapped files in which weights are."""
+        """The mapped files that contain weights."""
         return MapGuard(model_tensors(self.model))
 
     @cached_property
@@ -75,12 +75,12 @@ class Interpreter:
         observe_inputs: Callable[[Graph, Sequence[RuntimeValue]], None] | None = None,
         control: RunControl | None = None,
     ) -> dict[str, RuntimeValue]:
-        """The outputs by name; inputs that are not fed take their defaults.
+        """The outputs by name; inputs that are not fed have their defaults.
 
+        observe: called with each node and its results as soon as it has run.
+        observe_inputs: called with each graph (of the model, of a node, of a function) and its arguments before it runs.
+        control: whether the run must end, which is checked before each node.
         Raises FileChanged if weights are in a mapped file that was changed.
-        `observe` is called with each node and its results as soon as it has run, and `observe_inputs` with each graph
-        (the model's, those of nodes, bodies of functions) and its arguments.  control: whether the run must end, which is
-        checked before each node.
         """
         self.map_guard.require_unchanged()
         graph = self.model.graph

@@ -49,12 +49,12 @@ from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.registry import SPECIFIED_DOMAINS
 from sardonyx._src.schema import OpSchema
 
-MAX_BODIES = 64  # bodies of one node that are kept, by the types of its inputs
+MAX_BODIES = 64  # bodies that are kept of one node, one for each combination of input types
 
 
 @dataclass(slots=True)
 class NodeRunContext:
-    """The `context` of a kernel."""
+    """The argument `context` of a kernel: what it can see of its run (`ops.api` defines the protocol)."""
 
     program: InterpreterProgram
     frame: Frame
@@ -67,7 +67,7 @@ class NodeRunContext:
         call = self.program.inner(graph).bind(self.frame.run, self.frame.defining_frame(graph))
 
         def call_with_values(inputs: Sequence[RuntimeValue]) -> list[RuntimeValue]:
-            # Elements of vectors are scalars of NumPy.
+            # A kernel may pass an element of a vector, which is a NumPy scalar, not an array.
             return call([x if type(x) is np.ndarray else as_value(x) for x in inputs])
 
         return call_with_values
@@ -90,9 +90,10 @@ class NodeRunContext:
 
 @dataclass(slots=True)
 class FunctionBodies:
-    """What all programs of a model share about its functions.
+    """The functions of a model, shared by all its programs.
 
-    programs: the bodies of functions without attributes, which are the same for all calls.  calls: see `count_calls`.
+    programs: the programs of functions without attributes, which are the same for all calls.
+    calls: the least number of nodes that a call of each function executes; see `count_calls`.
     """
 
     model: Model
@@ -105,10 +106,17 @@ class FunctionBodies:
 
 @dataclass(slots=True)
 class InterpreterProgram:
-    """A graph with its operator set imports and, in a function, the attributes of the call.
+    """A graph, prepared for any number of runs.
 
-    scopes: the defining program of each subgraph passed as an attribute.  captured: values of outer graphs that are read.
-    unrun: tells the types of outputs where the graph does not run.
+    imports: the operator-set imports of the model or function.
+    bindings: in the body of a function, the attributes of the call.
+    scopes: the defining program of each subgraph that was passed as an attribute.
+    steps: the nodes in execution order, each with its kernel.
+    constants: the elements of the initializers.
+    captured: the values of enclosing graphs that the graph reads.
+    subprograms: the programs of subgraphs, prepared so far.
+    calls_functions: whether a step calls a function of the model.
+    unrun: infers the types of the outputs if the graph is never executed.
     """
 
     graph: Graph
@@ -126,12 +134,12 @@ class InterpreterProgram:
     functions: FunctionBodies = field(init=False)
 
     def __post_init__(self, shared: FunctionBodies | None) -> None:
-        """shared: of the program that this one is a part of; None for that of a whole model."""
+        """shared: the functions of the enclosing program; None for the program of a whole model."""
         self.functions = shared or FunctionBodies(self.model)
         self.unrun = UnrunSubgraph(self.graph, self.model, self.imports, self.bindings)
 
     def prepare(self) -> InterpreterProgram:
-        """Raises UnsupportedOperator or InvalidModel for a node that cannot be called."""
+        """Binds all nodes; raises UnsupportedOperator or InvalidModel for a node that cannot be called."""
         self.constants = {v: constant_value(v) for v in self.graph.initializers.values()}
         self.captured = () if self.graph.parent is None else captures(self.graph)
         self.steps = [step_of(node, self) for node in self.graph.nodes]
@@ -152,8 +160,10 @@ class InterpreterProgram:
         return program
 
     def bind(self, run: RunState, outer: Frame | None = None) -> GraphCall:
-        """The graph as a function of at most as many values as it has inputs, for any number of calls in one run, during
-        which the values of enclosing graphs stay the same."""
+        """The graph as a function of its inputs, the last of which may be left out.
+
+        It may be called any number of times in one run, as long as the values of enclosing graphs stay the same.
+        """
         known = self.constants if outer is None else self.constants | outer.find(self.captured)
         frame = Frame(known, outer, run)
 
@@ -164,11 +174,11 @@ class InterpreterProgram:
         return call
 
     def output_types(self, arguments: Sequence[Type | None], outer: Frame) -> list[Type | None]:
-        """The types that the outputs would have in a call with arguments of these types."""
+        """The types that the outputs would have in a call with arguments of these types; None: not known."""
         return self.unrun.output_types(arguments, outer)
 
     def run_in(self, frame: Frame, inputs: Sequence[RuntimeValue]) -> list[RuntimeValue]:
-        """The outputs, in a frame that has no values yet but those that are known before a call."""
+        """The outputs.  frame: a frame with the constants and captured values, and no other values yet."""
         if self.calls_functions:
             body = self.enter(frame, inputs)
             execute_body(body)
@@ -182,7 +192,7 @@ class InterpreterProgram:
         return [values[value] if value in values else frame[value] for value in self.graph.outputs]
 
     def enter(self, frame: Frame, inputs: Sequence[RuntimeValue]) -> CalledBody:
-        """The graph with a frame that has its inputs."""
+        """Stores the inputs in the frame, and returns the graph as a body that `execute_body` can execute."""
         frame.values.update(zip(self.graph.inputs, inputs, strict=False))
         if frame.run.observe_inputs is not None:
             frame.run.observe_inputs(self.graph, inputs)
@@ -190,7 +200,10 @@ class InterpreterProgram:
 
 
 def constant_value(value: Value) -> RuntimeValue:
-    """The elements of an initializer, as a read-only array; `check_sparse_initializers` limits sparse ones."""
+    """The elements of an initializer, as a read-only array.
+
+    The dense size of sparse initializers is not limited here, since `check_sparse_initializers` has limited it.
+    """
     assert value.initializer is not None, f"{value!r} has no tensor"
     tensor = value.initializer
     elements = (tensor.numpy(UNLIMITED) if isinstance(tensor, SparseTensor) else tensor.numpy()).view()
@@ -201,8 +214,8 @@ def constant_value(value: Value) -> RuntimeValue:
 def step_of(node: Node, program: InterpreterProgram) -> NodeStep:
     """The node bound to the model-local function that it calls, or to the kernel of its operator."""
     function = program.model.functions.get((node.domain, node.op_type, node.overload))
-    is_kernel = function is None and is_identity(node, program.imports)
-    step = IdentityStep(node) if is_kernel else NodeStep(node)
+    needs_no_kernel = function is None and is_identity(node, program.imports)
+    step = IdentityStep(node) if needs_no_kernel else NodeStep(node)
     if function is not None:
         bind_function(step, function, program)
     else:
@@ -213,7 +226,7 @@ def step_of(node: Node, program: InterpreterProgram) -> NodeStep:
 def bind_kernel(step: NodeStep, program: InterpreterProgram) -> None:
     node = step.node
     schema = step.schema = schema_of(node, program.imports)
-    step.types = (None,) * len(step.reads)  # no types: the first inputs are checked
+    step.types = (None,) * len(step.reads)  # equal to no type, so that the first inputs are checked
     check_counts(node, schema)
     if (op := body_operator(node, schema)) is not None:
         bind_body(step, op, schema, program)
@@ -243,7 +256,7 @@ def bind_kernel(step: NodeStep, program: InterpreterProgram) -> None:
 
 
 def with_lists(kernel: Eval) -> Eval:
-    """The kernel of a plugin, for which all sequences are lists."""
+    """The kernel of a plugin, which receives all sequences as lists."""
 
     def call(*inputs: RuntimeValue, **attributes: object) -> Evaluated:
         return kernel(*map(as_plain_value, inputs), **attributes)
@@ -252,7 +265,7 @@ def with_lists(kernel: Eval) -> Eval:
 
 
 def bind_body(step: NodeStep, op: Operator, schema: OpSchema, program: InterpreterProgram) -> None:
-    """A call of an operator without kernel: its body for the types of the inputs, prepared at the first call with them."""
+    """Makes the step execute the operator's body; one program is prepared for each combination of input types."""
     node = step.node
     attributes = attributes_of(node, schema, program.bindings)
     arguments = bound_attributes(node, program.bindings)
@@ -282,17 +295,17 @@ def bind_body(step: NodeStep, op: Operator, schema: OpSchema, program: Interpret
 def kernel_attributes(
     kernel: ReferenceKernel, attributes: dict[str, object], node: Node, version: int
 ) -> dict[str, object]:
-    """The attributes that the kernel takes; it is a bug if it neither takes nor ignores one."""
+    """The attributes that are parameters of the kernel; the kernel must declare that it ignores any other."""
     unknown = attributes.keys() - kernel.keywords - kernel.ignores
     assert not unknown, f"the kernel of {node.op_type}-{version} has no parameters {sorted(unknown)}"
     return {name: value for name, value in attributes.items() if name in kernel.keywords}
 
 
 def bind_function(step: NodeStep, function: Function, program: InterpreterProgram) -> None:
-    """A call of a model-local function in a frame of its own (IR.md, "Functions").
+    """Makes the step call a model-local function, in a frame of its own (IR.md, "Functions").
 
-    The body is prepared at the first call, so that unused functions cost nothing.  Calls that would pass the limit of nodes
-    are refused before the first of them.
+    The body is prepared at the first call, so that unused functions cost nothing.  A call that would exceed the limit of
+    nodes is refused before its first node.
     """
     check_call(step, function)
     arguments = bound_attributes(step.node, program.bindings)
@@ -341,9 +354,11 @@ def check_call(step: NodeStep, function: Function) -> None:
 
 
 def check_kernels(model: Model) -> None:
-    """Raises UnsupportedOperator for an operator without kernel in the main graph or a function that it may
-    call, and InvalidModel for an attribute of their nodes with a value that the operator does not list, and for a call
-    that omits what its function requires."""
+    """Checks the nodes of the main graph and of the functions that it may call.
+
+    Raises UnsupportedOperator for an operator without kernel, and InvalidModel for an attribute value that the operator
+    does not list and for a call that omits an input which its function requires.
+    """
     refuse_omissions(model)
     seen: dict[Function, None] = {}
     bodies = [(model.graph, model.opset_imports)]
@@ -371,15 +386,14 @@ def check_sparse_initializers(model: Model, max_bytes: int) -> None:
 
 
 def mark_last_uses(program: InterpreterProgram) -> None:
-    """Sets, for each step, the values of the graph itself that are not used after it."""
+    """Sets, for each step, the values of the graph itself, not of enclosing ones, that are last used by this step."""
     own = {v for step in program.steps for v in step.writes if v is not None}
     own |= set(program.graph.inputs) | set(program.constants)
     seen = set(program.graph.outputs) | set(program.constants)
     for step in reversed(program.steps):
-        attributes = bound_attributes(
-            step.node, program.bindings
-        ).values()  # defaults among them read values, too
-        inside = (captures(g) for attribute in attributes for g in attribute.graphs)
-        read = {v for v in itertools.chain(step.reads, step.writes, *inside) if v is not None}
-        step.dead = tuple(v for v in read if v in own and v not in seen)
-        seen |= read
+        # Bound attributes: graphs that are defaults of attribute parameters read values, too.
+        attributes = bound_attributes(step.node, program.bindings).values()
+        captured = (captures(g) for attribute in attributes for g in attribute.graphs)
+        used = {v for v in itertools.chain(step.reads, step.writes, *captured) if v is not None}
+        step.dead = tuple(v for v in used if v in own and v not in seen)
+        seen |= used

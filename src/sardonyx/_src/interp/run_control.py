@@ -1,4 +1,4 @@
-"""What ends a run early: cancellation, a deadline, or a caller that no longer waits for it."""
+"""Reasons to end a run early: cancellation, a deadline, or a caller that no longer waits for it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sardonyx._src.errors import CancelledError, LimitError
 
 
 class Cancellation:
-    """The cancellations of a session so far: each ends the runs that are in progress at that time."""
+    """The number of cancellations of a session so far; each one ends the runs that are in progress at that time."""
 
     __slots__ = ("count",)
 
@@ -21,9 +21,9 @@ class Cancellation:
 
 
 class CancellationToken:
-    """Ends the runs that are given it: `session.run(feeds, cancellation=token)`, and `token.cancel()` from any thread.
+    """Ends the runs to which it is passed: `session.run(feeds, cancellation=token)`, and `token.cancel()` in any thread.
 
-    Runs that are given a cancelled token end before they begin.
+    A run with a token that is already cancelled ends before its first node.
     """
 
     __slots__ = ("is_cancelled",)
@@ -50,8 +50,12 @@ class RunControl:
         limit: str = "timeout",
         token: CancellationToken | None = None,
     ) -> None:
-        """started_at: the count of cancellations when the run began; None: now.  seconds: the duration that the run may
-        have, from now on.  limit: the name of the parameter that sets it.  token: the caller's, besides."""
+        """cancellation: the cancellations of the session.
+        started_at: the count of cancellations when the run began; None: the current count.
+        seconds: the longest duration of the run, from now on; None: no limit.
+        limit: the name of the parameter that sets `seconds`, for messages.
+        token: a token by which the caller may end the run as well.
+        """
         self.cancellation = cancellation
         self.started_at = cancellation.count if started_at is None else started_at
         self.seconds, self.limit = seconds, limit

@@ -1,4 +1,4 @@
-"""The memory that a run holds: what its nodes have computed and nothing has freed yet."""
+"""The memory that a run holds: the results of its nodes that have not been freed yet."""
 
 from __future__ import annotations
 
@@ -12,26 +12,30 @@ from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import ARRAY_OVERHEAD, RuntimeValue
 from sardonyx._src.ops.persistent_sequence import PersistentSequence
 
-MIN_TRACKED_BYTES = 1 << 10  # of an array; smaller ones are counted only where they are collected
-CONTAINERS = (list, dict)  # sparse tensors are of the model: no kernel returns one
+MIN_TRACKED_BYTES = (
+    1 << 10
+)  # smallest array that is counted; smaller ones count only by the length of their container
+CONTAINERS = (list, dict)  # no sparse tensors: these belong to the model, since no kernel returns one
 UNLIMITED = 1 << 62
 
 
 class RunMemory:
-    """Counts the arrays that a run computes for as long as they live, wherever they are: values, elements of sequences,
-    what loops collect.
+    """Counts the arrays that a run computes for as long as they live: values, elements of sequences, scan outputs.
 
-    used: bytes.  Arrays that share memory count once.  Those that nodes only pass on from feeds and weights, which are
-    read-only, do not count.
+    Arrays that share memory count once.  Feeds and weights, which are read-only, do not count if a node returns them or
+    views of them.
+    limit: the maximum of `used`.
+    used: the bytes that the run holds.
+    tracked: a weak reference to each counted array, by the address of the object.
     """
 
     __slots__ = ("__weakref__", "limit", "tracked", "used")
 
     def __init__(self, limit: int | None) -> None:
-        """limit: None: any number of bytes."""
+        """limit: the most bytes that the run may hold; None: any number."""
         self.limit = UNLIMITED if limit is None else limit
         self.used = 0
-        self.tracked: dict[int, ref[Array]] = {}  # by the address of the object
+        self.tracked: dict[int, ref[Array]] = {}
 
     @property
     def available(self) -> int:
@@ -41,8 +45,8 @@ class RunMemory:
     def add(self, results: Sequence[RuntimeValue], *, takes_sequences: bool = False) -> None:
         """Counts the results of a node.
 
-        takes_sequences: the node has a sequence as input, so that sequences among its results consist of elements that
-        are counted already.  Raises LimitError if the run then holds more than the limit.
+        takes_sequences: whether the node has a sequence as input; the elements of sequences among its results are then
+        counted already.  Raises LimitError if the run then holds more than the limit.
         """
         for result in results:
             if type(result) is np.ndarray:
@@ -67,11 +71,11 @@ class RunMemory:
             self.add(list(value.values() if isinstance(value, dict) else value))
 
     def has_room(self, count: int) -> bool:
-        """Whether a container of `count` elements does not pass the limit by itself."""
+        """Whether a container of `count` elements fits into the limit, without the data of its elements."""
         return self.used + count * ARRAY_OVERHEAD <= self.limit
 
     def check_length(self, count: int) -> None:
-        """Raises LimitError for a container of `count` elements that passes the limit by itself."""
+        """Raises LimitError for a container of `count` elements that exceeds the limit without the data of its elements."""
         if not self.has_room(count):
             self.refuse(self.used + count * ARRAY_OVERHEAD)
 
@@ -95,7 +99,7 @@ class RunMemory:
         self.used += nbytes
 
     def reserve(self, nbytes: int) -> None:
-        """Counts memory that is no result, such as an arena; `release` ends that.  Raises LimitError past the limit."""
+        """Counts memory other than results, such as an arena, until `release`; raises LimitError above the limit."""
         if nbytes > self.available:
             self.refuse(self.used + nbytes)
         self.used += nbytes
@@ -104,7 +108,7 @@ class RunMemory:
         self.used -= nbytes
 
     def clear(self) -> None:
-        """Ends the counting, when the run is over."""
+        """Stops counting, at the end of the run."""
         self.tracked.clear()
         self.used = 0
 

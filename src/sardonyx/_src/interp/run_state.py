@@ -32,17 +32,17 @@ class RandomSource:
 
     @property
     def has_drawn(self) -> bool:
-        """Whether an operator has asked for numbers."""
+        """Whether an operator has drawn numbers."""
         return self._state is not None
 
     def reseed(self, seed: int) -> None:
-        """Starts the numbers that a source with this seed has."""
+        """Continues with the numbers of a new source with this seed."""
         with self._lock:
             self._state = seeded_state(seed)
 
     def __call__(self) -> np.random.RandomState:
         if self._state is None:
-            with self._lock:  # or two threads would draw the same numbers
+            with self._lock:  # two threads would create two generators, and draw the same numbers
                 self._state = self._state or (
                     np.random.RandomState() if self.seed is None else seeded_state(self.seed)
                 )
@@ -52,8 +52,8 @@ class RandomSource:
 def seeded_state(seed: int | float) -> np.random.RandomState:
     """NumPy's legacy generator, whose streams do not change between its versions, as the official cases seed it.
 
-    A number from 0 to 2**32 - 1 seeds it as `np.random.seed` does.  Any other seed has a stream of its own: integers by
-    their two's complement, floats by the bits of float32, both as arrays of words.
+    An integer from 0 to 2**32 - 1 seeds it as `np.random.seed` does.  Any other seed has a stream of its own: it becomes
+    an array of 32-bit words, an integer its two's complement, another number the bits of its float32.
     """
     return np.random.RandomState(numpy_seed(seed))
 
@@ -87,11 +87,15 @@ reseeded_state = Reseeded()
 
 @dataclass(slots=True)
 class RunState:
-    """What all frames of one run share.
+    """The state of one run, which all its frames share.
 
-    random_source: of the random operators that have no seed of their own.  control: whether the run must end.  observe:
-    called with each node and its results; observe_inputs: with each graph and its arguments before its nodes run.
-    lengths: of the dimension variables that the inputs of the model bind.  memory: what the run holds.
+    random_source: the random numbers of operators without an attribute `seed`.
+    control: whether the run must end.
+    observe: called with each node and its results.
+    nodes: the number of nodes called so far.
+    observe_inputs: called with each graph and its arguments before its nodes run.
+    lengths: the length of each dimension variable that the inputs of the model bind.
+    memory: the bytes that the run holds.
     """
 
     limits: RunLimits
@@ -109,7 +113,7 @@ class RunState:
         self.max_nodes = self.limits.nodes
 
     def check_nodes(self, count: int) -> None:
-        """Raises LimitError if `count` further nodes pass the limit."""
+        """Raises LimitError if `count` more nodes would exceed the limit."""
         if self.nodes + count > self.limits.nodes:
             what = f"a run must call at most {self.limits.nodes} nodes"
             raise LimitError(what, limit="limits.nodes")
@@ -117,9 +121,10 @@ class RunState:
 
 @dataclass(slots=True)
 class Frame:
-    """The values of one graph while it runs; frames of subgraphs can access the enclosing ones.
+    """The values of one graph while it runs.
 
-    scopes: the defining frame of each subgraph passed to a function as an attribute.
+    outer: the frame of the enclosing graph, whose values a subgraph can read, or None.
+    scopes: in a function, the defining frame of each subgraph that was passed as an attribute.
     """
 
     values: dict[Value, RuntimeValue]
@@ -139,7 +144,7 @@ class Frame:
         )
 
     def find(self, values: Iterable[Value]) -> dict[Value, RuntimeValue]:
-        """Those of the values that this frame or an enclosing one has."""
+        """The run-time values of those `values` that this frame or an enclosing one has."""
         results: dict[Value, RuntimeValue] = {}
         for value in values:
             frame: Frame | None = self

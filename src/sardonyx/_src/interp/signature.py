@@ -15,13 +15,12 @@ from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.ops.persistent_sequence import PersistentSequence
 from sardonyx._src.schema import OpSchema, Parameter
 
-OPAQUE = "nothing"  # the type of None and of opaque values, which signatures have no word for
-MAX_LISTED_TYPES = 6  # in a message
+OPAQUE = "nothing"  # the kind of None and of opaque values, for which signatures have no word
+MAX_LISTED_TYPES = 6  # accepted types that a message lists
 
 
 def check_counts(node: Node, schema: OpSchema) -> None:
-    """Raises InvalidModel for too many inputs or outputs, and for missing required inputs, operands of variadic operators
-    among them."""
+    """Raises InvalidModel for too many inputs or outputs, and for missing inputs that are required or variadic."""
     name, inputs = f"{node.op_type}-{schema.since_version}", given_inputs(node)
     for i, parameter in enumerate(schema.inputs):
         if parameter.option == "single" and (i >= len(inputs) or not inputs[i]):
@@ -57,9 +56,13 @@ def takes_containers(schema: OpSchema) -> bool:
 
 
 def find_mismatch(schema: OpSchema, inputs: Sequence[RuntimeValue]) -> str:
-    """The error message for the first input of a type that the operator does not accept, or that differs from that of
-    another input with the same type variable; "" if there is none."""
-    bound: dict[str, tuple[int, str]] = {}  # by type variable, the first input that has it, and its type
+    """The error message for the first input with a wrong type; "" if there is none.
+
+    A type is wrong if the operator does not accept it, or if another input with the same type variable has another one.
+    """
+    bound: dict[
+        str, tuple[int, str]
+    ] = {}  # by type variable, the position and type of the first input that has it
     for i, value in enumerate(inputs):
         parameter = schema.input(i)
         if parameter is None:
@@ -86,7 +89,7 @@ def is_allowed(value: RuntimeValue, parameter: Parameter, types: Sequence[str]) 
         return parameter.option == "optional" or any(t.startswith("optional(") for t in types)
     kind = kind_of(value)
     if kind == OPAQUE:
-        return True  # it passes untouched
+        return True  # operators that accept such a value return it unchanged
     # The element types of lists and maps are not checked: an empty one has none.
     return any(t.removeprefix("optional(").startswith(kind) for t in types)
 

@@ -25,17 +25,19 @@ from sardonyx._src.ops.api import (
 from sardonyx._src.ops.persistent_sequence import PersistentSequence
 from sardonyx._src.schema import OpSchema
 
-# Raised by kernels for inputs of types that the operator does not accept; bugs if the types are right.
+# Kernels raise these for inputs of types that the operator does not accept; with accepted types, they are bugs.
 INTERNAL_ERRORS = (AttributeError, AssertionError)
 TRANSLATED_ERRORS = (Located, MemoryError, *OPERAND_ERRORS, *INTERNAL_ERRORS)
 
-IDENTITY_OF_ANY_VALUE = 16  # the version from which Identity also accepts sequences and optionals
+IDENTITY_OF_ANY_VALUE = (
+    16  # the operator-set version from which Identity also accepts sequences and optionals
+)
 
 StepCall: TypeAlias = Callable[[Frame, list[RuntimeValue]], Evaluated]
 
 
 class CalledBody(NamedTuple):
-    """The body of a function, with the frame of a call, which has the arguments."""
+    """The body of a function, with the frame of a call, in which the arguments are stored."""
 
     frame: Frame
     steps: Sequence[NodeStep]
@@ -66,11 +68,16 @@ class NodeStep:
     )
 
     def __init__(self, node: Node) -> None:
-        """The caller sets the rest: `kernel`, if it needs nothing but inputs and attributes, else `call`;
-        `enter`, besides `call`, of a call of a function: the body that `call` runs;
-        `bind`, of a kernel with a run context: the kernel with the context of a frame, for many calls;
-        `schema` of an operator, against which inputs are checked; `dead`, the values of the frame whose last use is
-        this step."""
+        """The caller sets `kernel` or `call`, and other fields as far as the node has them.
+
+        kernel: the kernel, if it needs only inputs and attributes.
+        call: runs the node in a frame, if there is no `kernel`.
+        enter: for a call of a function, in addition to `call`: returns the body instead of executing it.
+        bind: for a kernel with a run context: returns the kernel with the context of a frame, for many calls.
+        attributes: the keyword arguments of `kernel`.
+        schema: the schema of an operator, against which the types of inputs are checked; None for a function.
+        dead: the values of the frame that are last used by this step.
+        """
         self.node = node
         self.kernel: Eval | None = None
         self.call: StepCall | None = None
@@ -78,8 +85,8 @@ class NodeStep:
         self.bind: Callable[[Frame], Eval] | None = None
         self.attributes: Mapping[str, object] = {}
         self.schema: OpSchema | None = None
-        self.accepted: set[tuple[object, ...]] = set()  # what `types_of` gave for inputs that fit the schema
-        self.types: tuple[object, ...] = ()  # the last of them; empty without schema
+        self.accepted: set[tuple[object, ...]] = set()  # results of `types_of` that fit the schema
+        self.types: tuple[object, ...] = ()  # the last accepted types; empty without schema
         self.dead: tuple[Value, ...] = ()
         reads, writes = list(node.inputs), [v if v.name else None for v in node.outputs]
         while reads and reads[-1] is None:
@@ -88,7 +95,7 @@ class NodeStep:
             writes.pop()
         self.reads, self.writes = tuple(reads), tuple(writes)
         self.write = self.writes[0] if len(self.writes) == 1 else None  # the only output
-        # The inputs from the values of a frame; two at least, since `itemgetter` returns one by itself.
+        # Gets the inputs from the values of a frame; only two or more, since `itemgetter` returns a single one bare.
         self.fetch = itemgetter(*self.reads) if len(self.reads) > 1 else None
 
     def execute(self, frame: Frame) -> None:
@@ -112,7 +119,7 @@ class NodeStep:
             run.check_nodes(0)
         try:
             inputs = [values[self.reads[0]]] if self.fetch is None else list(self.fetch(values))  # type: ignore[index]
-        except LookupError:  # some are left out, or values of enclosing graphs
+        except LookupError:  # some inputs are left out, or are values of enclosing graphs
             inputs = [values[v] if v in values else None if v is None else frame[v] for v in self.reads]
         for x, expected in zip(inputs, self.types, strict=False):
             if (x.dtype if type(x) is np.ndarray else type(x)) is not expected:
@@ -172,18 +179,18 @@ class NodeStep:
     def missing_outputs(self, count: int) -> EvaluationError:
         what = f"the number of outputs must be at most {count}, the number of results; got {len(self.writes)}"
         is_variadic = self.schema is not None and any(p.option == "variadic" for p in self.schema.outputs)
-        assert is_variadic, f"{self.node!r}: {what}"  # else the kernel omits an output
+        assert is_variadic, f"{self.node!r}: {what}"  # otherwise the kernel has a bug: it omits an output
         return EvaluationError(what, location=location(self.node))
 
     def raise_translated(self, error: Exception, inputs: Sequence[RuntimeValue]) -> NoReturn:
-        """Raises the error to raise for a failed call."""
+        """Raises the error that `translate_error` returns."""
         if (translated := self.translate_error(error, inputs)) is error:
             raise error
         raise translated from error
 
     def translate_error(self, error: Exception, inputs: Sequence[RuntimeValue]) -> Exception:
-        """The error to raise for a failed call: one at this node, or `error` itself if it has a location or
-        is a bug."""
+        """The error to raise for a failed call: an error with the location of this node, or `error` itself if it has a
+        location or is a bug."""
         if isinstance(error, Located):
             return error if error.location else type(error)(error.why, location=location(self.node))
         if isinstance(error, MemoryError):
@@ -197,7 +204,7 @@ class NodeStep:
 
 
 class IdentityStep(NodeStep):
-    """An Identity of a version that accepts all values, in loops often every second node: its result needs no checks."""
+    """An Identity of a version that accepts all values, so that nothing is checked; in loops it is often every second node."""
 
     __slots__ = ()
 
@@ -227,7 +234,7 @@ def is_identity(node: Node, imports: Mapping[str, int]) -> bool:
 
 
 def types_of(inputs: Sequence[RuntimeValue]) -> tuple[object, ...]:
-    """For each input, its element type or, if it is no tensor, its class."""
+    """For each input, its element type, or its class if it is not a tensor."""
     return tuple(x.dtype if isinstance(x, np.ndarray) else type(x) for x in inputs)
 
 

@@ -1,4 +1,4 @@
-"""Types of the outputs of a subgraph that does not run: the shapes of scan outputs of loops without iterations."""
+"""Types of the outputs of a subgraph that is not executed: a loop without iterations needs the shapes of its scan outputs."""
 
 from __future__ import annotations
 
@@ -23,15 +23,19 @@ from sardonyx._src.ir.walk import captures
 from sardonyx._src.ops.api import RuntimeValue, tensor_type
 from sardonyx._src.ops.tensor.elements import MAX_KNOWN_ELEMENTS
 
-FIRST_IR_WITH_GLOBAL_NAMES = 4  # before, a dimension variable of an inner value is its own
-MAX_BODIES = 64  # of argument types for which the inferred types of one graph are kept
+FIRST_IR_WITH_GLOBAL_NAMES = (
+    4  # before, the dimension variables of an inner value are independent of the inputs'
+)
+MAX_BODIES = 64  # combinations of argument types for which the inferred types of one graph are kept
 
 
 @dataclass(slots=True)
 class UnrunSubgraph:
-    """A graph whose outputs need types although it does not run, with what it imports and its attributes if it is a function's.
+    """A graph whose outputs need types although it is not executed.
 
-    inferred: by the types of arguments and what is known of captured values.
+    imports: the operator-set imports of its model or function.
+    bindings: the attributes of the call, if it is the body of a function or inside one.
+    inferred: the inferred output types, by argument types and `value_key` of each captured value.
     """
 
     graph: Graph
@@ -43,8 +47,8 @@ class UnrunSubgraph:
     def output_types(self, arguments: Sequence[Type | None], frame: Frame) -> list[Type | None]:
         """The types that the outputs would have in a call with arguments of these types.
 
-        frame: that of the enclosing graph.  What inference leaves open is taken from the declarations, whose variables have
-        the lengths that the inputs of the run bind.  Dims that are known from neither are None.
+        frame: the frame of the enclosing graph.  Dims that inference does not determine come from the declared types, with
+        the lengths to which the inputs of the run bind dimension variables.  Dims known from neither are None.
         """
         captured = frame.find(captures(self.graph))
         key = (*arguments, *map(value_key, captured.values()))
@@ -58,9 +62,9 @@ class UnrunSubgraph:
         return [complete_type(i, value.type, lengths) for i, value in zip(inferred, outputs, strict=True)]
 
     def has_global_names(self) -> bool:
-        """Whether dimension variables that the graph declares mean what the inputs of the model bind.
+        """Whether a dimension variable that the graph declares is the variable with this name of the model's inputs.
 
-        Those of functions, and up to IR version 3 those of all inner values, are their own.
+        In functions, and up to IR version 3 for all inner values, equal names are different variables.
         """
         graph = self.graph
         while graph.parent is not None and graph.parent.graph is not None:
@@ -70,11 +74,11 @@ class UnrunSubgraph:
     def infer_outputs(
         self, arguments: Sequence[Type | None], captured: Mapping[Value, RuntimeValue]
     ) -> list[Type | None]:
-        """The inferred types, of a copy of the graph: inference writes types, which other runs read."""
+        """The inferred types.  They are inferred in a copy, since inference sets types of values that other runs read."""
         outer = {value: Value(value.name, tensor_type(array)) for value, array in captured.items()}
         graph = Copier(outer, self.bindings).graph(self.graph)
         for value in graph.outputs:
-            value.type = None  # what is declared comes last
+            value.type = None  # `complete_type` adds what is declared
         model = Model(graph, ir_version=self.model.ir_version, opset_imports=dict(self.imports))
         model.functions = {name: clone_function(f) for name, f in self.model.functions.items()}
         state = InferenceState(model, [])
@@ -88,7 +92,7 @@ class UnrunSubgraph:
 
 
 def value_key(value: RuntimeValue) -> Hashable:
-    """What inference uses of a captured value: its type, and the elements of a small tensor."""
+    """The part of a captured value that inference uses: its type, and the elements of a small tensor."""
     type_ = tensor_type(value)
     return (type_, value.tobytes()) if has_known_elements(value) else type_
 

@@ -20,9 +20,9 @@ from sardonyx._src.schema.vendors import is_vendor_operator, vendor_names
 def lookup(domain: str, op_type: str, version: int) -> OpSchema | None:
     """The version of an operator in opset `version` of `domain`: the newest that is not newer than the opset.
 
-    None when the domain or operator is unknown, the operator is younger than `version`, or `version` is not
-    a known opset version.  Deprecated versions are included, and so are withdrawn experiments, even above the
-    last opset that had them (`last_version`), since their meaning there is clear.
+    None if the domain or operator is unknown, the operator was introduced after `version`, or `version` is not a known
+    opset version.  Deprecated versions are included.  Withdrawn experiments are included even in opsets after the last
+    one that had them (`last_version`), since their meaning there is clear.
     """
     domain = canonical(domain)
     if not _history(domain, op_type) or not 1 <= version <= newest(domain):
@@ -31,14 +31,13 @@ def lookup(domain: str, op_type: str, version: int) -> OpSchema | None:
 
 
 def exact(domain: str, op_type: str, since_version: int) -> OpSchema | None:
-    """The version of an operator that came with opset `since_version`, withdrawn ones included, or None."""
+    """The version of an operator that opset `since_version` introduced, withdrawn ones included, or None."""
     history = _history(canonical(domain), op_type)
     return next((schema for schema in history if schema.since_version == since_version), None)
 
 
 def versions(domain: str, op_type: str) -> tuple[int, ...]:
-    """The since_version of every version from old to new, without withdrawn ones; () for an unknown
-    operator."""
+    """The since_version of every version, from old to new, without withdrawn ones; () for an unknown operator."""
     domain = canonical(domain)
     return _versions(domain, op_type) if _history(domain, op_type) else ()
 
@@ -46,8 +45,8 @@ def versions(domain: str, op_type: str) -> tuple[int, ...]:
 def replacement_of(schema: OpSchema) -> int | None:
     """The next version of an operator; None for the last one.
 
-    A deprecated version that has one, as GroupNormalization-18, was published as stable, and deprecated when that version
-    replaced it; one that has none marks the end of its operator.
+    A deprecated version with a replacement, as GroupNormalization-18, was published as stable and deprecated when the
+    next version replaced it.  A deprecated version without replacement marks the end of its operator.
     """
     later = [number for number in versions(schema.domain, schema.name) if number > schema.since_version]
     return min(later, default=None)
@@ -70,7 +69,7 @@ def withdrawn() -> tuple[OpSchema, ...]:
 
 
 def _history(domain: str, op_type: str) -> tuple[OpSchema, ...]:
-    # Names come from models.  Only listed ones are cached or made into a path.
+    # Names come from models, which are untrusted: only names of files that exist become keys of caches and paths.
     if op_type in _names(domain) or (domain == "" and op_type in _withdrawn_names()):
         return _read(domain, op_type)
     if is_vendor_operator(domain, op_type) and op_type in vendor_names(domain):

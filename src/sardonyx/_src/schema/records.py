@@ -63,7 +63,10 @@ class VersionRecord(TypedDict):
 
 
 def read_operator(domain: str, name: str) -> list[OpSchema]:
-    """Every version of an operator that has a file, from old to new, those under development last; `domain` is "" for ai.onnx."""
+    """Every version of an operator that has a file, from old to new, versions under development last.
+
+    `domain` is "" for ai.onnx.
+    """
     folders = [
         f for f in (SCHEMA_DIR, DEVELOPMENT_DIR) if (f / (domain or "ai.onnx") / f"{name}.json").is_file()
     ]
@@ -119,6 +122,6 @@ def _attribute(record: AttributeRecord) -> AttributeSchema:
 
 def _default(value: Scalar | list[Scalar]) -> Default:
     if isinstance(value, list):
-        # one attribute type, so one element type; the list cannot say so
+        # All elements have one type, that of the attribute, which the type of the list does not express.
         return cast(Default, tuple(_default(element) for element in value))
     return value.encode() if isinstance(value, str) else value

@@ -65,16 +65,17 @@ def is_standard(domain: str) -> bool:
 
 
 def latest(domain: str) -> int:
-    """The newest released opset version of a domain in `domains()` or `vendor_domains()`: the default of what writes models."""
+    """The newest released opset version of a domain in `domains()` or `vendor_domains()`, the default for new models."""
     version = _latest().get(canonical(domain), NEWEST_VERSIONS.get(domain))
     assert version is not None, f"{domain!r} is not a domain of ONNX or of a vendor; see domains()"
     return version
 
 
 def newest(domain: str) -> int:
-    """The newest known opset version of a domain: that under development if there is one, otherwise `latest`.
+    """The newest known opset version of a domain: the one under development if there is one, otherwise `latest`.
 
-    Its operators may change until a release publishes them; models that import it are read, run and converted.
+    Operators under development may change until a release publishes them; models that import them are read, run and
+    converted.
     """
     return _under_development().get(canonical(domain)) or latest(domain)
 
@@ -93,9 +94,9 @@ def releases() -> tuple[Release, ...]:
 
 
 def first_ir_version(domain: str, version: int) -> int:
-    """The IR version of the first release with this version of a domain; of one under development, that of the newest release.
+    """The IR version of the first release with this version of a domain; 1 for an unknown domain or version.
 
-    1 for an unknown domain or version.
+    For a version under development, it is the IR version of the newest release.
     """
     if is_standard(domain) and latest(domain) < version <= newest(domain):
         return releases()[-1].ir_version

@@ -31,9 +31,9 @@ Default = int | float | bytes | tuple[int, ...] | tuple[float, ...] | tuple[byte
 class Parameter:
     """An input or output: `type` is a type variable (`T`) or a type string (`seq(tensor(float))`).
 
-    `homogeneous` and `min_arity` apply to variadic parameters: all values have one type; the minimum number
-    of values.
-    `differentiable` is None where the specification does not define it.
+    homogeneous: for a variadic parameter, whether all its values have the same type.
+    min_arity: for a variadic parameter, the minimum number of its values.
+    differentiable: None if the specification does not define it.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class AttributeSchema:
-    """An attribute: `default` is None when the specification gives no value.
+    """An attribute: `default` is None if the specification defines no default.
 
     Strings are bytes, as AttributeProto holds them, and lists are tuples.  A FLOAT default is the shortest
     decimal of its float32 value: 0.01, not 0.009999999776482582; conversion to float32 gives the exact value.
@@ -62,10 +62,11 @@ class AttributeSchema:
 class OpSchema:
     """One version of an operator.
 
-    `domain` is "" for ai.onnx.  `status` "withdrawn" marks experiments of the first releases that later
-    releases do not contain, "vendor" operators that ONNX does not define (`vendors`).  `max_inputs` and `max_outputs` are None where a variadic parameter sets no
-    limit.
-    `bodies` lists the opset versions for which the specification defines the operator as a function.
+    domain: "" for ai.onnx.
+    status: "withdrawn" for experiments of the first releases that later releases do not contain; "vendor" for operators
+    that ONNX does not define (`vendors`).
+    max_inputs, max_outputs: None if a variadic parameter sets no limit.
+    bodies: the opset versions for which the specification defines the operator as a function.
     """
 
     domain: str
@@ -83,7 +84,9 @@ class OpSchema:
     max_outputs: int | None = None
     bodies: tuple[int, ...] = ()
 
-    def __hash__(self) -> int:  # of what distinguishes schemas: caches look them up for every node
+    def __hash__(
+        self,
+    ) -> int:  # not of all fields: these three identify a schema, and caches hash one for every node
         return hash((self.domain, self.name, self.since_version))
 
     @property
@@ -102,8 +105,8 @@ class OpSchema:
     def allowed_types(self, parameter: Parameter) -> tuple[str, ...]:
         """The type strings that `parameter` may have, in the notation of the specification.
 
-        It writes a map's tensor of values as its element type: `map(int64, float)`, `seq(map(string,
-        float))`.
+        The specification writes the values of a map, which are tensors, as their element type: `map(int64, float)`,
+        `seq(map(string, float))`.
         """
         return self.type_constraints.get(parameter.type, (parameter.type,))
 

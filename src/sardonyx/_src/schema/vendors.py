@@ -1,6 +1,6 @@
-"""Vendor domains: operator sets that a runtime defines outside of ONNX, and whose signatures are part of the catalogue.
+"""Vendor domains: operator sets that a runtime defines outside of ONNX; `catalogue` has their signatures, too.
 
-The signatures are those of onnxruntime.  Its optimiser and the builder of onnxruntime-genai write such operators into
+The signatures are those of onnxruntime.  Its optimizer and the builder of onnxruntime-genai write such operators into
 models, some of them into the domain ai.onnx.
 """
 
@@ -20,7 +20,7 @@ def vendor_domains() -> tuple[str, ...]:
 
 
 def is_vendor_operator(domain: str, op_type: str) -> bool:
-    """Whether an operator of a canonical domain is a vendor's: of a vendor domain, or a vendor's name in ai.onnx."""
+    """Whether an operator of a canonical domain is a vendor's: it is in a vendor domain, or has a vendor's name in ai.onnx."""
     return domain in NEWEST_VERSIONS or (domain == "" and op_type in vendor_names(""))
 
 

@@ -1,13 +1,13 @@
 """Operators that releases of ONNX withdrew without a later version of the same name.
 
 All of them were experiments of ai.onnx.  The schemas of experiments had no history: release 1.4 dropped ConstantFill,
-release 1.5 all that remained (docs/ManagingExperimentalOps.md).  The releases show until which version of the operator
-set each was published.
+release 1.5 all that remained (docs/ManagingExperimentalOps.md of ONNX).  The last version of an operator is the
+operator-set version of the last release that published it.
 """
 
 from __future__ import annotations
 
-# By name, the last version of ai.onnx whose release published the operator.
+# By name, the version of ai.onnx in the last release that published the operator.
 LAST_VERSIONS = {
     "ATen": 9,
     "Affine": 9,
@@ -29,6 +29,6 @@ LAST_VERSIONS = {
 def last_version(domain: str, op_type: str) -> int | None:
     """The last version of the operator set that had a withdrawn operator; None for operators that still exist.
 
-    `domain` is canonical.  ATen, Embedding, FC and LoopIndexTensor have no signature in the catalogue.
+    `domain` is canonical.  There are no signatures of ATen, Embedding, FC and LoopIndexTensor.
     """
     return None if domain else LAST_VERSIONS.get(op_type)

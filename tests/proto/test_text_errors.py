@@ -62,7 +62,7 @@ from sardonyx._src.proto.wire import Limits
             "2:11: expected a node, or `}` after the nodes of the graph",
         ),
         (GraphProto, "g () => () {y = F(x), z = G(x)}", "1:21: expected a node, got `,`"),
-        (GraphProto, "g (x = {1}) => () {}", "1:4: a value with data must have a type; got a name alone"),
+        (GraphProto, "g (x = {1}) => () {}", "1:4: a value with data must have a type; got only a name"),
         (
             GraphProto,
             "g () => () <float x @{} = {1}> {}",

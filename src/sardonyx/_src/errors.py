@@ -38,9 +38,9 @@ from typing import Literal
 InferenceCategory = Literal["", "axis", "broadcast", "declaration", "element type"]
 
 
-def prefix(place: str) -> str:
+def prefix(location: str) -> str:
     """A location or name as the beginning of a message; "" for an empty one."""
-    return f"{text}: " if (text := str(place)) else ""
+    return f"{text}: " if (text := str(location)) else ""
 
 
 class SardonyxError(Exception):
@@ -62,8 +62,8 @@ class DecodeError(SardonyxError):
     def __init__(self, why: str, *, offset: int, path: str = "", source: str = "") -> None:
         """offset: in bytes from the start of the data.  path: the field, as `graph.node[3].name`."""
         self.why, self.offset, self.path, self.source = why, offset, path, source
-        place = f"byte {offset}" + (f" ({path})" if str(path) else "")
-        super().__init__(f"{prefix(source)}{place}: {why}")
+        location = f"byte {offset}" + (f" ({path})" if str(path) else "")
+        super().__init__(f"{prefix(source)}{location}: {why}")
 
 
 class TextError(SardonyxError):

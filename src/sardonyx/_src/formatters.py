@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 T = TypeVar("T")
-FORMATTER_MODULE = (
-    "sardonyx._src.view.static"  # registers the formatters; imported late, since few processes need it
-)
+# Registers the formatters; imported late, since few processes need it.
+FORMATTER_MODULE = "sardonyx._src.view.static"
 HTML_FORMATTERS: dict[type, Callable[[object], str]] = {}
 
 

@@ -121,7 +121,7 @@ def convert_domains(
     unknown operators are used, since nothing else is known about them.
 
     errors: see `convert_model`.
-    origins: for each node of the copy, the node of the original model, whose location messages name.
+    origins: for each node of the copy, the node of the original model, which messages name.
     replaced: the operators to replace by their bodies.
     """
     errors_found: list[InferenceError] = []

@@ -50,7 +50,7 @@ CONVERSION_ERRORS = (ConversionError, InferenceError, EvaluationError)
 
 @dataclass(frozen=True, slots=True)
 class ImportScope:
-    """Graphs that share one import table: those of the model, or one function's body."""
+    """Graphs that share one import table: the model's own graphs, or the graphs of one function."""
 
     roots: Sequence[Graph]
     imports: dict[str, int]
@@ -152,9 +152,7 @@ class Converter:
             )
         schema = schema_of(node, {node.domain: current})
         if schema.since_version > current:
-            return [
-                node
-            ]  # the imported opset predates the operator, so that the node uses the first version already
+            return [node]  # the imported opset predates the operator: the node uses its first version already
         step = VersionStep(
             node.domain,
             node.op_type,

@@ -210,7 +210,7 @@ def place_result(
     results = [result] if isinstance(result, Value) else list(result)
     if needs_copies(adapter.node, results):
         refuse_shadowed(adapter, "", "Identity", functions)
-    # Nodes in subgraphs of the old node are converted by themselves; only those of new subgraphs are returned.
+    # Nodes in subgraphs of the old node are converted on their own; only nodes in new subgraphs are returned.
     old_nodes = {
         n for detached in adapter.detached.values() for graph in detached.graphs for n in nodes(graph)
     }

@@ -77,6 +77,7 @@ def leave_out_stars(model: Model) -> None:
 
 
 def leave_out_star(type: Type | None) -> Type | None:
+    """The type without the dims that the file has for a shape of unknown rank, in elements of sequences and maps, too."""
     match type:
         case TensorType() | SparseTensorType() if type.shape is None:
             return replace(type, dim_placeholders=())

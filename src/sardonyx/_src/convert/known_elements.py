@@ -17,7 +17,7 @@ from sardonyx._src.ops.registry import signature
 def resolve_elements(inference_state: InferenceState) -> None:
     """Compute all known elements now, since conversion changes the nodes from which they would be computed later.
 
-    In functions, only elements that are the same in every call are kept: inference has left those of the last call.
+    In functions, only elements that are the same in every call are kept; inference has left the elements of the last call.
     """
     elements = inference_state.elements
     for value in list(elements.entries):

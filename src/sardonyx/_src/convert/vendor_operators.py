@@ -67,5 +67,5 @@ def is_foreign(node: Node, imports: Mapping[str, int]) -> bool:
 
 
 def replaced_domains(versions_by_domain: Iterable[tuple[str, int]]) -> set[str]:
-    """The domains of vendors and callers whose operators a conversion replaces: those with version 0 as target."""
+    """The domains of vendors and callers for which 0 is requested, so that the conversion replaces their operators."""
     return {domain for domain, version in versions_by_domain if domain not in domains() and version == 0}

@@ -38,6 +38,7 @@ def is_selected(node: Node, selected: Collection[OperatorName], converter: Conve
 
 
 def replace_node(converter: Converter, node: Node, target: int) -> None:
+    """Replace a node by its operator's body, or refuse it.  target: the version of ai.onnx that the body may use."""
     schema = schema_of(node, converter.scope.imports)
     op = find(node.domain, node.op_type)
     adapter = converter.adapter_of(node, schema, target)

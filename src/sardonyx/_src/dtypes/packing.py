@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from sardonyx._src.dtypes.types import DataType
 
-Array: TypeAlias = NDArray[Any]  # of an element type that is known only at run time
+Array: TypeAlias = NDArray[Any]  # the element type is known only at run time
 Buffer: TypeAlias = bytes | bytearray | memoryview | mmap.mmap  # for an array, pass its `.data`
 
 BIG_ENDIAN = sys.byteorder == "big"

@@ -18,7 +18,7 @@ def strings(values: Sequence[bytes | memoryview], shape: Sequence[int]) -> NDArr
     """The array of `str` that UTF-8 byte strings hold; it is read-only.
 
     Bytes that are not UTF-8 become surrogate escapes, which `string_data` turns back into the same bytes.
-    Raises ValueError if the number of strings is not that of the elements of `shape`.
+    Raises ValueError if the number of strings differs from the number of elements of `shape`.
     """
     expected = element_count(shape)
     if len(values) != expected:

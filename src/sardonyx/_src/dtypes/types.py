@@ -51,9 +51,8 @@ class DataType(enum.IntEnum):
     FLOAT6E2M3 = 27, 6, "float6_e2m3fn", "float", 14
     FLOAT6E3M2 = 28, 6, "float6_e3m2fn", "float", 14
 
-    __hash__ = (
-        int.__hash__
-    )  # consistent with ==, and faster than Enum's, since element types are keys of many dicts
+    # Consistent with ==, and faster than Enum's, since element types are keys of many dicts.
+    __hash__ = int.__hash__
 
     text: str
     """The name in ONNX textual syntax, as `float8e4m3fn`; "undefined", which UNDEFINED has, is not in it."""

@@ -71,8 +71,7 @@ class IncrementalInference:
             self.state.finalize()
 
     def infer_node(self, node: Node, imports: Mapping[str, int]) -> None:
-        """Types the outputs of a node whose inputs are typed, and its subgraphs; `imports` select its
-        operator set."""
+        """Types the outputs of a node and its subgraphs; its inputs must be typed.  imports: the operator-set imports."""
         run_walk(InferenceScope(self.state, imports).node(node, None))
 
     def is_rejected(self, node: Node) -> bool:

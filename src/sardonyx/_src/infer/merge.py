@@ -19,7 +19,7 @@ from sardonyx._src.ir.types import (
     open_element_dims,
 )
 
-Shaped = TensorType | SparseTensorType
+Shaped = TensorType | SparseTensorType  # the types with a shape
 
 
 def merge_types(declared: Type | None, inferred: Type | None) -> Type | None:
@@ -33,9 +33,8 @@ def merge_types(declared: Type | None, inferred: Type | None) -> Type | None:
     if declared == inferred:
         return inferred
     if isinstance(declared, TensorType) and isinstance(inferred, SparseTensorType):
-        inferred = TensorType(
-            inferred.dtype, inferred.shape
-        )  # a sparse tensor may be declared as the tensor it stores
+        # A sparse tensor may be declared as the tensor it stores.
+        inferred = TensorType(inferred.dtype, inferred.shape)
     if isinstance(declared, Shaped) and isinstance(inferred, Shaped) and type(declared) is type(inferred):
         return merge_tensor_types(declared, inferred)
     match declared, inferred:

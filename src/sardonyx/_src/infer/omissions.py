@@ -20,9 +20,8 @@ from sardonyx._src.ir.walk import location, roots
 from sardonyx._src.ops.bind import schema_of
 
 OMITTED: Final = -1  # the source of a value that is absent in every call
-Source: TypeAlias = (
-    int  # why a value is absent: the index of the function's parameter that is omitted, or OMITTED
-)
+# Why a value is absent: the index of the function's parameter that is omitted, or OMITTED.
+Source: TypeAlias = int
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +107,7 @@ class OmissionScan:
     sources: dict[Value, Source] = field(default_factory=dict)
 
     def graph(self, graph: Graph, *, is_certain: bool) -> Iterator[Omission]:
+        """The omissions in a graph and its subgraphs.  is_certain: whether every run executes the graph."""
         for node in graph.nodes:
             function = callee_of(node, self.model)
             if function is not None:
@@ -157,6 +157,7 @@ class OmissionScan:
                 yield from self.require(node, value, f"output {value.name!r} of the graph", is_certain)
 
     def require(self, node: Node, value: Value | None, what: str, is_certain: bool) -> Iterator[Omission]:
+        """The omission, if any, of a value that a node requires.  what: the value, for messages."""
         source = None if value is None else self.sources.get(value)
         if source is not None:
             yield from self.note(node, source, what, is_certain)

@@ -183,6 +183,7 @@ class InferenceScope:
         return plan
 
     def new_plan(self, node: Node) -> InferencePlan | None:
+        """The plan of the node's operator; None if the operator is unknown, or its types cannot be inferred."""
         try:
             schema = schema_of(node, self.imports)
         except UnsupportedOperator:
@@ -233,7 +234,7 @@ class InferenceScope:
             return ()
         assert function is not None, f"{plan.op.name} has neither an infer facet nor a body"
         function = state.own_copy(function)
-        if not state.may_enter(function.body):
+        if not state.try_enter(function.body):
             return ()
         inner = InferenceScope(
             state,
@@ -301,7 +302,7 @@ class InferenceScope:
             if plan.maps_elements and inputs and inputs[0] is not None and self.is_opaque(inputs[0]):
                 return
             self.state.elements.put_lazy(node.outputs, inputs, compute, needs_all=plan.value is None)
-        except InvalidModel as error:  # a tensor whose data are invalid for its element type
+        except InvalidModel as error:  # the data of a tensor are invalid for its element type
             self.state.report(InferenceError(error.why, location=error.location))
 
     def is_opaque(self, value: Value) -> bool:
@@ -327,7 +328,7 @@ class InferenceScope:
         state, graph, purpose = self.state, request.graph, request.purpose
         if purpose == "iteration":
             state.begin_iteration(graph)
-        elif not state.may_enter(graph):
+        elif not state.try_enter(graph):
             return [None] * len(graph.outputs)
         if purpose == "types":
             yield from self.subgraph(request)
@@ -338,6 +339,7 @@ class InferenceScope:
         return None if errors else Iteration([v.type for v in graph.outputs], known)
 
     def subgraph(self, request: NeedsSubgraph) -> Walk:
+        """Walks a subgraph after binding its inputs, in the scope in which the subgraph is defined."""
         types, known = request.inputs, request.known
         for i, value in enumerate(request.graph.inputs):
             self.bind_formal(
@@ -388,12 +390,13 @@ class InferenceScope:
         return (function, *inputs)
 
     def error_count(self) -> int:
+        """A number that grows when a walk reports an error or gives up a graph."""
         return len(self.state.errors or ()) + len(self.state.given_up) + self.state.uncertain_errors
 
     def walk_call(self, node: Node, function: Function) -> Generator[Walk, None, CallResult | None]:
         """The result of walking the body of a function for a call; None if the budget for walks is exhausted."""
         state, body = self.state, function.body
-        if not state.may_enter(body):
+        if not state.try_enter(body):
             return None
         arguments = bound_attributes(node, self.bindings)
         bindings = bind_parameters(function, arguments)

@@ -147,10 +147,10 @@ class InferenceState:
         types = {v.type for root in roots(self.model) for graph in graphs(root) for v in values(graph)}
         return frozenset(name for type in types.union(self.declared.values()) for name in symbols_of(type))
 
-    def may_enter(self, graph: Graph) -> bool:
-        """Whether a subgraph or function body may be walked, possibly again; counts the walk, and resets the graph.
+    def try_enter(self, graph: Graph) -> bool:
+        """Prepares the walk of a subgraph or function body, and returns whether it may be walked.
 
-        This bounds the cost of nested loops and calls.
+        A repeated walk is counted, and refused above a limit, which bounds the cost of nested loops and calls.
         """
         if graph in self.walked:
             self.repeated_nodes += 1 + len(graph.nodes)

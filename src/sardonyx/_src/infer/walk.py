@@ -76,6 +76,7 @@ def infer_types(
 
 
 def model_walk(model: Model, state: InferenceState) -> Walk:
+    """The walk over the main graph and the training graphs; functions are walked when they are called."""
     for omission in find_omissions(model):
         if omission.is_certain:
             state.report(InferenceError(omission.why, location=location(omission.node)))

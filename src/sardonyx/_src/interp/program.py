@@ -224,6 +224,7 @@ def step_of(node: Node, program: InterpreterProgram) -> NodeStep:
 
 
 def bind_kernel(step: NodeStep, program: InterpreterProgram) -> None:
+    """Makes the step execute the kernel of its operator, or the operator's body if it has no kernel."""
     node = step.node
     schema = step.schema = schema_of(node, program.imports)
     step.types = (None,) * len(step.reads)  # equal to no type, so that the first inputs are checked

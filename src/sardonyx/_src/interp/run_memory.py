@@ -12,9 +12,8 @@ from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import ARRAY_OVERHEAD, RuntimeValue
 from sardonyx._src.ops.persistent_sequence import PersistentSequence
 
-MIN_TRACKED_BYTES = (
-    1 << 10
-)  # smallest array that is counted; smaller ones count only by the length of their container
+# Smallest array that is counted; smaller ones count only by the length of their container.
+MIN_TRACKED_BYTES = 1 << 10
 CONTAINERS = (list, dict)  # no sparse tensors: these belong to the model, since no kernel returns one
 UNLIMITED = 1 << 62
 

@@ -50,7 +50,7 @@ class RandomSource:
 
 
 def seeded_state(seed: int | float) -> np.random.RandomState:
-    """NumPy's legacy generator, whose streams do not change between its versions, as the official cases seed it.
+    """NumPy's legacy generator, seeded as in the official cases; its streams do not change between versions of NumPy.
 
     An integer from 0 to 2**32 - 1 seeds it as `np.random.seed` does.  Any other seed has a stream of its own: it becomes
     an array of 32-bit words, an integer its two's complement, another number the bits of its float32.
@@ -123,7 +123,7 @@ class RunState:
 class Frame:
     """The values of one graph while it runs.
 
-    outer: the frame of the enclosing graph, whose values a subgraph can read, or None.
+    outer: the frame of the enclosing graph, from which a subgraph can read values, or None.
     scopes: in a function, the defining frame of each subgraph that was passed as an attribute.
     """
 

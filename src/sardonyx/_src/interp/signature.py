@@ -60,9 +60,8 @@ def find_mismatch(schema: OpSchema, inputs: Sequence[RuntimeValue]) -> str:
 
     A type is wrong if the operator does not accept it, or if another input with the same type variable has another one.
     """
-    bound: dict[
-        str, tuple[int, str]
-    ] = {}  # by type variable, the position and type of the first input that has it
+    # By type variable, the position and type of the first input that has it.
+    bound: dict[str, tuple[int, str]] = {}
     for i, value in enumerate(inputs):
         parameter = schema.input(i)
         if parameter is None:

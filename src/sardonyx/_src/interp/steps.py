@@ -29,9 +29,8 @@ from sardonyx._src.schema import OpSchema
 INTERNAL_ERRORS = (AttributeError, AssertionError)
 TRANSLATED_ERRORS = (Located, MemoryError, *OPERAND_ERRORS, *INTERNAL_ERRORS)
 
-IDENTITY_OF_ANY_VALUE = (
-    16  # the operator-set version from which Identity also accepts sequences and optionals
-)
+# The operator-set version from which Identity also accepts sequences and optionals.
+IDENTITY_OF_ANY_VALUE = 16
 
 StepCall: TypeAlias = Callable[[Frame, list[RuntimeValue]], Evaluated]
 
@@ -128,7 +127,7 @@ class NodeStep:
         return inputs
 
     def store_results(self, frame: Frame, inputs: Sequence[RuntimeValue], result: Evaluated) -> None:
-        """Stores what the kernel or body returned, and drops the values whose last use was this step."""
+        """Stores what the kernel or body returned, and drops the values that are not used after this step."""
         run, values = frame.run, frame.values
         results: list[RuntimeValue]
         if type(result) is np.ndarray:

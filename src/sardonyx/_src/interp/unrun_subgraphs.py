@@ -23,9 +23,8 @@ from sardonyx._src.ir.walk import captures
 from sardonyx._src.ops.api import RuntimeValue, tensor_type
 from sardonyx._src.ops.tensor.elements import MAX_KNOWN_ELEMENTS
 
-FIRST_IR_WITH_GLOBAL_NAMES = (
-    4  # before, the dimension variables of an inner value are independent of the inputs'
-)
+# Before, the dimension variables of an inner value are independent of the inputs'.
+FIRST_IR_WITH_GLOBAL_NAMES = 4
 MAX_BODIES = 64  # combinations of argument types for which the inferred types of one graph are kept
 
 

@@ -96,7 +96,7 @@ class MappedFile(mmap.mmap):
 
 
 def mapped_file_behind(data: Payload) -> MappedFile | None:
-    """The mapped file of which a payload is a contiguous view."""
+    """The mapped file that a payload views, if it is a contiguous view of one."""
     if isinstance(data, memoryview) and isinstance(data.obj, MappedFile) and data.c_contiguous:
         return data.obj
     return None

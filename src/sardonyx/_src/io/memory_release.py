@@ -56,7 +56,7 @@ def mapped_file_of(array: Array) -> mmap.mmap | None:
 
 
 def is_releasable(owner: mmap.mmap) -> bool:
-    """Whether a map is read-only, so that its pages are those of the file; modified pages would be lost."""
+    """Whether a map is read-only, so that its pages can be read from the file again; modified pages would be lost."""
     return hasattr(mmap, "MADV_DONTNEED") and memoryview(owner).readonly
 
 
@@ -75,6 +75,6 @@ def map_large_blocks(nbytes: int) -> None:
 def trim_heap() -> None:
     """Returns freed heap memory from the C library to the system; after compilation this may be a lot."""
     if sys.platform == "linux":
-        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # of glibc
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # a function of glibc
         if trim is not None:
             trim(ctypes.c_size_t(0))

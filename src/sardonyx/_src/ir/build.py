@@ -120,7 +120,7 @@ class GraphBuilder:
     def model(
         self, *, ir_version: int = DEFAULT_IR_VERSION, producer: str = "sardonyx", **outputs: Value
     ) -> Model:
-        """The model; the values given by keyword become outputs, in addition to those of `output`."""
+        """The model; the values given by keyword become outputs, after the outputs that `output` has added."""
         for name, value in outputs.items():
             self.output(value, name)
         model = Model(self.graph, ir_version=ir_version, opset_imports=dict(self.imports))
@@ -161,6 +161,7 @@ def dim_of(text: str) -> Dim:
 
 
 def scalar(name: str, value: object) -> tuple[AttributeScalar, AttributeType]:
+    """A value that is not a list, as attributes store it, and its type."""
     match value:
         case bool() | int() | np.integer():
             return int(value), AttributeType.INT

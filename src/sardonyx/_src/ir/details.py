@@ -61,7 +61,7 @@ class Restatement(NamedTuple):
     value's type was changed, it is written with that type.
     """
 
-    name: str  # of the value
+    name: str  # the name of the value
     stated: Value  # detached: it belongs to no graph
     read_type: Type | None
 

@@ -16,7 +16,7 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InvalidModel, LimitError
 from sardonyx._src.ir.details import SourceDetails
 
-Array: TypeAlias = NDArray[Any]  # of an element type that is known only at run time
+Array: TypeAlias = NDArray[Any]  # the element type is known only at run time
 
 
 class Storage(Protocol):

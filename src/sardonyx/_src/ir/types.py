@@ -51,7 +51,7 @@ class TensorType:
 
 @dataclass(frozen=True, slots=True)
 class SparseTensorType:
-    """A sparse tensor; `shape` is that of the equivalent dense tensor."""
+    """A sparse tensor; `shape` is the shape of the equivalent dense tensor."""
 
     dtype: DataType
     shape: Shape | None = None
@@ -99,7 +99,7 @@ class MapType:
 
 @dataclass(frozen=True, slots=True)
 class OpaqueType:
-    """A type identified only by its domain, "" for that of the model, and its name."""
+    """A type identified only by its domain and its name; the domain "" is the domain of the model."""
 
     domain: str
     name: str

@@ -19,7 +19,7 @@ class Value(WithMetadata):
     """An edge: the result of a node, an input of a graph or an initializer, and its uses.
 
     initializer: the tensor of an initializer; for an input of a graph, the tensor is its default.
-    graph: the graph of which the value is an input or initializer; None for the result of a node.
+    graph: the graph with the value as an input or initializer; None for the result of a node.
     index: the position among the outputs of the producer.
     name: unique in the graph; "" for an output that the node leaves out.
     """

@@ -114,7 +114,7 @@ def encode(record: Record) -> bytes:
 
 
 def chunks(record: Record) -> Iterator[Payload]:
-    """The pieces whose concatenation is `encode(record)`; payloads are not copied."""
+    """The encoded record in pieces, which concatenated are `encode(record)`; payloads are not copied."""
     out: list[Payload] = []
     try:
         write_message(record, out)

@@ -74,6 +74,7 @@ def tag_of(field: Field) -> bytes:
 
 @cache
 def make_writer(field: Field) -> FieldWriter | None:
+    """The writer of a field, which writes tag and value; None for a message field."""
     if field.message:
         return None
     tag = tag_of(field)

@@ -35,9 +35,8 @@ MAX_TEMPLATES = 1 << 12  # attributes that are kept as templates
 MAX_TEMPLATE_BYTES = 128  # encoded size of a template
 NODES_OF_GRAPH, VALUE_INFO_OF_GRAPH = 10, 106  # tags of the fields that can be skipped
 NAMES = {NODES_OF_GRAPH: "nodes", VALUE_INFO_OF_GRAPH: "entries of value_info"}
-IMMUTABLE_TYPES = frozenset(
-    (str, int, float, bytes)
-)  # types of the values that copies of an attribute may share
+# Types of the values that copies of an attribute may share.
+IMMUTABLE_TYPES = frozenset((str, int, float, bytes))
 
 new = object.__new__
 

@@ -22,9 +22,8 @@ Kind = Literal["string", "bytes", "float", "double", "int32", "int64", "uint64",
 Number = TypeVar("Number", int, float)
 Numbers: TypeAlias = list[Number] | NDArray[np.generic]  # long packed fields are arrays
 Payload: TypeAlias = bytes | memoryview
-FieldSet: TypeAlias = (
-    "tuple[type[Record], tuple[str, ...]]"  # the class of a record and the names of its set fields
-)
+# The class of a record and the names of its set fields.
+FieldSet: TypeAlias = "tuple[type[Record], tuple[str, ...]]"
 RecordT = TypeVar("RecordT", bound="Record")
 FieldValue = TypeVar("FieldValue")
 

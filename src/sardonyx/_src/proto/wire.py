@@ -147,9 +147,7 @@ def chunk(
     context.base += p
     try:
         record = decode(b[p:q], 0, q - p, context)
-    except (
-        IndexError
-    ):  # a field runs past q: decode again from b, in which the decoder can report the position
+    except IndexError:  # a field runs past q: decode again from b, where the decoder can report the position
         context.base -= p
         context.depth = depth
         return decode(b, p, q, context)

@@ -34,6 +34,8 @@ Scalar = int | float | str
 
 
 class ParameterRecord(TypedDict):
+    """An input or output of an operator version; see `Parameter`."""
+
     name: str
     type: str
     option: NotRequired[Option]
@@ -43,6 +45,8 @@ class ParameterRecord(TypedDict):
 
 
 class AttributeRecord(TypedDict):
+    """An attribute of an operator version; see `AttributeSchema`."""
+
     name: str
     type: AttributeTypeName
     required: NotRequired[Literal[True]]
@@ -50,6 +54,8 @@ class AttributeRecord(TypedDict):
 
 
 class VersionRecord(TypedDict):
+    """One version of an operator; see `OpSchema`."""
+
     since_version: int
     status: Status
     deprecated: NotRequired[Literal[True]]

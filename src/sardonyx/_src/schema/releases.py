@@ -22,12 +22,16 @@ class Release:
 
 
 class ReleaseRecord(TypedDict):
+    """A release as `releases.json` lists it."""
+
     release: str
     ir_version: int
     opsets: dict[str, int]
 
 
 class ReleasesFile(TypedDict):
+    """The content of `releases.json`; domains: the oldest and the newest opset version of each domain."""
+
     domains: dict[str, tuple[int, int]]
     releases: list[ReleaseRecord]
 

@@ -84,9 +84,8 @@ class OpSchema:
     max_outputs: int | None = None
     bodies: tuple[int, ...] = ()
 
-    def __hash__(
-        self,
-    ) -> int:  # not of all fields: these three identify a schema, and caches hash one for every node
+    def __hash__(self) -> int:
+        """The hash of the fields that identify a schema only, since caches hash a schema for every node."""
         return hash((self.domain, self.name, self.since_version))
 
     @property

@@ -15,7 +15,7 @@ NEWEST_VERSIONS = {"com.microsoft": 1}
 
 
 def vendor_domains() -> tuple[str, ...]:
-    """The vendor domains whose operators are known."""
+    """The vendor domains for which there are signatures."""
     return tuple(NEWEST_VERSIONS)
 
 

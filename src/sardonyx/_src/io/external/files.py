@@ -47,7 +47,7 @@ class ExternalFiles:
         verify_checksums: bool = True,
     ) -> None:
         """`model_path`: the model file, whose directory contains the data; None for a model not loaded from a file."""
-        # Absolute, so that it does not depend on the later working directory; not normalised, because `link/..`
+        # Absolute, so that it does not depend on the later working directory; not normalized, because `link/..`
         # is not the directory that contains `link`.
         self.model = None if model_path is None else os.path.join(os.getcwd(), os.fspath(model_path))
         self.policy = Policy(policy)
@@ -55,9 +55,8 @@ class ExternalFiles:
         self.verify_checksums = verify_checksums
         self.notes: list[str] = []
         self._open: dict[str, Contents] = {}
-        self._read_up_to = (
-            mapped_files.READ_UP_TO_BYTES
-        )  # bytes that further files may have in memory instead of a map
+        # Bytes that further files may have in memory instead of a map.
+        self._read_up_to = mapped_files.READ_UP_TO_BYTES
         self._lock = threading.Lock()
 
     def storage(

@@ -26,7 +26,7 @@ class Policy(enum.StrEnum):
     contains the resolved model file.  This is the layout of the Hugging Face Hub cache, where `model.onnx` and
     `model.onnx_data` both link into `blobs`.  A model gains access to no file that it could not name directly when
     loaded by its resolved path.  Hard links are still rejected: a link count does not reveal where the other names
-    are, and comparing it with that of the model proves nothing, because an attacker who can create one hard link
+    are, and comparing it with the model's proves nothing, because an attacker who can create one hard link
     can create two.  Files that were installed as hard links (uv, `cp -l`) require `TRUSTED`, or a copy.
 
     `TRUSTED`: the caller trusts the model.  Symbolic and hard links, absolute locations and `..` are allowed.

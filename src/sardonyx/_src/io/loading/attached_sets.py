@@ -92,7 +92,7 @@ def missing_sets(model: Model) -> set[SetKey]:
 
 
 def scopes(model: Model) -> Iterator[tuple[Mapping[str, int], Sequence[Graph]]]:
-    """The imports of the model with its graphs, and those of each function with its body."""
+    """The imports and graphs of the model, then the imports and body of each function."""
     training = [g for step in model.training for g in (step.initialization, step.algorithm) if g is not None]
     yield model.opset_imports, [model.graph, *training]
     for function in model.functions.values():

@@ -39,7 +39,7 @@ class Serializable(Protocol):
     def SerializeToString(self) -> bytes: ...
 
 
-TEXT_SUFFIXES = (".json", ".onnxtxt", ".txt")  # of files in text formats
+TEXT_SUFFIXES = (".json", ".onnxtxt", ".txt")  # suffixes of files in text formats
 PathSource: TypeAlias = str | os.PathLike[str]
 ModelSource: TypeAlias = (
     "PathSource | bytes | bytearray | memoryview | BinaryIO | Serializable | ModelProto | Model"
@@ -195,6 +195,7 @@ def serialize_onnx_ir(model: object) -> bytes:
 
 
 def read_stream(source: BinaryIO) -> tuple[FileData, str | None]:
+    """The bytes of a file object, and the path of its file if it has one."""
     name = getattr(source, "name", None)
     path = name if isinstance(name, str) else None
     data: object = source.read()

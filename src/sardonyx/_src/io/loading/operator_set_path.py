@@ -42,7 +42,7 @@ def sources_of(sources: object) -> tuple[OperatorSetSource, ...]:
 def split_sources(
     sources: Iterable[OperatorSetSource],
 ) -> tuple[list[OperatorSetSource], list[Path]]:
-    """The documents among sources of operator sets, and the folders, those of the environment last."""
+    """The documents among sources of operator sets, and the folders among them, followed by the environment's."""
     documents: list[OperatorSetSource] = []
     folders: list[Path] = []
     for source in sources_of(sources):
@@ -82,7 +82,7 @@ def versions_beside(requested: Iterable[SetKey], folders: Sequence[Path]) -> lis
 
 
 def operator_sets_in(folder: Path) -> dict[SetKey, OperatorSet]:
-    """The operator sets whose documents are in a folder."""
+    """The operator sets that have a document in a folder."""
     result: dict[SetKey, OperatorSet] = {}
     paths: dict[SetKey, Path] = {}
     for path in documents_in(folder):

@@ -15,7 +15,8 @@ from sardonyx._src.io.mapped_files import MappedFile, mapped_file_behind
 from sardonyx._src.io.memory_release import iter_releasing
 from sardonyx._src.proto.record import Payload
 
-COPY_FROM_BYTES = 1 << 16  # shorter payloads are written from the map
+# Bytes from which a payload is copied from its file; shorter ones are written from the map.
+COPY_FROM_BYTES = 1 << 16
 WRITEBACK_BYTES = 16 << 20  # written between two requests for writeback
 WRITE_BLOCK_BYTES = 4 << 20  # written from memory at a time
 READ_BLOCK_BYTES = 1 << 18  # read at a time where the system does not copy; stays in the processor's cache
@@ -46,7 +47,7 @@ class FileWriter:
 
     def __init__(self, file: io.FileIO) -> None:
         self._file = file
-        self._sources: dict[int, CopySource] = {}  # by the id of the map
+        self._sources: dict[int, CopySource] = {}  # by the id of the mapped file
         self._flushed = 0  # the position up to which writeback was requested
 
     def write(self, data: Payload) -> None:
@@ -95,7 +96,7 @@ class FileWriter:
 
 
 class CopySource:
-    """A mapped file, open at `fd`, of which ranges are copied."""
+    """A mapped file, open at `fd`, from which ranges are copied to another file."""
 
     def __init__(self, owner: MappedFile, fd: int) -> None:
         self.owner = owner

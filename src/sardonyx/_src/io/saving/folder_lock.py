@@ -1,4 +1,4 @@
-"""Locks on folders, which tell temporary files of running saves from those of a process that was killed.
+"""Locks on folders, by which temporary files of running saves are distinguished from files that a killed process left.
 
 A save holds a shared lock (flock) on each folder in which it has temporary files.  A process that obtains the exclusive
 lock knows that no save is under way there, so that all temporary files are stale.  The system releases the locks of a

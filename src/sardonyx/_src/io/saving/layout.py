@@ -77,6 +77,7 @@ class ExternalDataLayout:
         return entries
 
     def assign(self, tensor: Tensor) -> tuple[int, int]:
+        """Appends a tensor to the last data file or to a new one; returns the index of the file, and the offset."""
         size = tensor.nbytes
         align = self.align if size >= self.align else min(SMALL_TENSOR_ALIGN, self.align)
         if not self.files:

@@ -35,7 +35,11 @@ from sardonyx._src.proto.messages import ModelProto
 from sardonyx._src.proto.record import Payload, Record, without_unknown
 
 Format: TypeAlias = Literal["binary", "text", "json"]
-SUFFIXES: dict[str, Format] = {".onnxtxt": "text", ".txt": "text", ".json": "json"}  # as for `load`
+SUFFIXES: dict[str, Format] = {
+    ".onnxtxt": "text",
+    ".txt": "text",
+    ".json": "json",
+}  # the same suffixes as in `load`
 PROTOBUF_TEXT = (".textproto", ".prototxt", ".pbtxt")
 WRITE_BLOCK_BYTES = 1 << 16  # shorter pieces are concatenated before they are written
 RELEASE_BLOCK_BYTES = 4 << 20  # written to file objects between two releases of pages
@@ -65,8 +69,8 @@ def save(
     `align`: tensors of at least that many bytes start at a multiple of it, smaller ones at a multiple of 64; 1 means
     no gaps.  Windows maps at multiples of 65536, other systems at 4096 or 16384.
     `format`: by default .onnxtxt and .txt are text, .json is JSON, all others binary.
-    `checksum`: whether external tensors record the SHA-1 of their new file; None means those of files that hold data
-    from a file with a stated checksum.
+    `checksum`: whether external tensors record the SHA-1 of their new file; None means that they do if the new file
+    contains data of an old file with a checksum.
     `drop_unknown`: whether unknown fields are omitted; JSON cannot represent them, and text only for Sardonyx.
     Unknown fields of types whose shape or kind has changed since loading are omitted, with a note in `Model.notes`.
 
@@ -151,6 +155,7 @@ def save_to_path(
     *,
     checksum: bool | None,
 ) -> None:
+    """Writes the data files and the model under temporary names, and then renames all of them."""
     folder, name = os.path.split(path)
     if not name:
         raise IsADirectoryError(errno.EISDIR, "the target must be a file; got a directory", path)
@@ -187,7 +192,7 @@ def format_of(path: str, format: Format | None) -> Format:
         return format
     suffix = os.path.splitext(path)[1]
     if suffix in PROTOBUF_TEXT:
-        what = f"the suffix must be that of a supported format; got {suffix}, protobuf's text format"
+        what = f"the suffix must belong to a supported format; got {suffix}, protobuf's text format"
         raise InputError(f"{what}; use .onnxtxt, .json or .onnx, or pass `format`", name="target")
     return SUFFIXES.get(suffix, "binary")
 
@@ -294,7 +299,7 @@ def write_blocks(file: BinaryWriter, pieces: Iterable[Payload]) -> None:
 
 
 def write_long(file: BinaryWriter | StagedFile, piece: Payload) -> None:
-    """Writes a long piece, of which no pages stay in memory if it is mapped."""
+    """Writes a long piece; if it is mapped, its pages are released after they were written."""
     if isinstance(file, StagedFile):
         file.write(piece)
         return

@@ -118,6 +118,7 @@ class Staging:
 
 
 def refuse_special(folder: Folder, name: str) -> None:
+    """Raises FileExistsError if the target exists and is neither a regular file nor a link."""
     try:
         status = folder.status(name)
     except FileNotFoundError:

@@ -42,7 +42,7 @@ FIELD_OF = {
 }
 TYPE_OF = {name: type for type, name in FIELD_OF.items()}
 SINGLE = ("f", "i", "s")  # the value fields that may be left out if they are zero or empty
-# For types whose values need no context: by type code, the type, the field with the value, and how it is read.
+# By type code, for values that can be read without context: the type, the field with the value, and its conversion.
 PLAIN_FIELDS = {
     int(type): (type, FIELD_OF[type], read)
     for type, read in (
@@ -102,15 +102,17 @@ def attribute_details(
     record: m.AttributeProto, type: AttributeType, context: ReadContext, where: str
 ) -> SourceDetails | None:
     """The details of an attribute; notes values that are ignored: of other types, and beside a reference."""
-    own = "" if record.ref_attr_name else FIELD_OF[type]
-    stated = [f.name for f, v in record.present() if f.name in TYPE_OF and f.name != own and not is_zero(v)]
+    value_field = "" if record.ref_attr_name else FIELD_OF[type]
+    stated = [
+        f.name for f, v in record.present() if f.name in TYPE_OF and f.name != value_field and not is_zero(v)
+    ]
     if stated:
         kind = "a reference" if record.ref_attr_name else f"of type {type.name}"
         what = f"attribute {record.name!r} is {kind}: its value in {' and '.join(stated)} is ignored"
         context.notes.append(Note(where, what))
     if type and not record.type and context.ir_version >= 2:
         context.notes.append(Note(where, f"attribute {record.name!r} has no type: it is of type {type.name}"))
-    always = ["name", *(["type"] if type else []), *([own] if own in SINGLE else [])]
+    always = ["name", *(["type"] if type else []), *([value_field] if value_field in SINGLE else [])]
     return own_details(record, always, type_parts(record))
 
 

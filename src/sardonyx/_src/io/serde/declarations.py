@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from sardonyx._src.errors import InvalidModel
-from sardonyx._src.io.serde.details import has_lost_fields, own_details, restore, whole
+from sardonyx._src.io.serde.details import as_stated, has_lost_fields, own_details, restore
 from sardonyx._src.io.serde.metadata import metadata_details, metadata_from, metadata_to
 from sardonyx._src.io.serde.types import FIRST_IR_WITHOUT_STARS, is_plain, type_details, type_from, type_to
 from sardonyx._src.ir.details import Declarations, PartKey, Restatement, SourceDetails, Stated
@@ -56,13 +56,14 @@ def describe(value: Value, info: ValueInfo, notes: list[Note], where: str, ir_ve
 
 
 def value_details(info: m.ValueInfoProto, stated: Type | None) -> SourceDetails | None:
+    """The details of an entry.  stated: its type; None if it states none, or one that the IR cannot represent."""
     fields = info.__dict__
     if len(fields) == 2 and info.type is not None and is_plain(info.type):
         return None
     parts = list(metadata_details(info))
     others: list[tuple[str, Stated]] = []
     if info.type is not None and stated is None:
-        others.append(("type", whole(info.type)))
+        others.append(("type", as_stated(info.type)))
     elif part := type_details(info.type):
         parts.append((PartKey("type"), part))
     return own_details(info, ("name",), parts, others)
@@ -162,6 +163,7 @@ def value_info(value: Value) -> m.ValueInfoProto:
 
 
 def entry_of(value: Value, name: str, type: Type | None) -> m.ValueInfoProto:
+    """An entry with documentation, metadata and details of a value, under this name and with this type."""
     record = m.ValueInfoProto(name=name)
     if type is not None:
         record.type = type_to(type)
@@ -174,6 +176,7 @@ def entry_of(value: Value, name: str, type: Type | None) -> m.ValueInfoProto:
 
 
 def restated_info(value: Value, other: Restatement) -> m.ValueInfoProto:
+    """The entry of a restatement, with its own type unless the type of the value was changed after reading."""
     return entry_of(
         other.stated, value.name, other.stated.type if value.type == other.read_type else value.type
     )

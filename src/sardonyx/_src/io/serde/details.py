@@ -1,6 +1,7 @@
 """Details of records that the IR does not represent: collected on reading, restored on writing.
 
 Examples are unknown fields, fields that are present with their default value, and fields that are left out.
+`SourceDetails` explains the words: stated and omitted fields, and parts, which are inner messages.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ def own_details(
     parts: Iterable[tuple[PartKey, SourceDetails]] = (),
     stated: Sequence[tuple[str, Stated]] = (),
 ) -> SourceDetails | None:
-    """The details of a record that becomes one IR object, as its inner messages do; None if there are none.
+    """The details of the fields of a record itself, without inner messages that are IR objects; None if there are none.
 
-    Writing the object sets scalar fields that do not have their default value, and those in `always`.
+    Writing an object sets each scalar field that does not have its default value.
     always: scalar fields that are written even with their default value.
-    parts: the details of inner messages.
+    parts: the details of inner messages that are no IR objects.
     stated: other fields of the record that writing the object would not set, with their values.
     """
     fields = record.__dict__
@@ -75,12 +76,12 @@ def difference(record: Record, written: Record) -> SourceDetails | None:
         elif record.has(name):
             value = getattr(record, name)
             if not written.has(name):
-                stated.append((name, whole(value)))
+                stated.append((name, as_stated(value)))
             elif isinstance(value, Record):
                 if part := difference(value, getattr(written, name)):
                     parts.append((PartKey(name), part))
             elif not getattr(written, name) and not equal(value, getattr(written, name)):
-                stated.append((name, value))
+                stated.append((name, value))  # only for a default value, which is all that `restore` replaces
         elif written.has(name):
             omitted.append(name)
     if not (stated or omitted or parts or record.unknown):
@@ -95,11 +96,11 @@ def entries_of(record: Record, name: str) -> list[Record]:
 def entry_differences(
     name: str, records: Sequence[Record], written: Sequence[Record]
 ) -> Iterator[tuple[PartKey, SourceDetails]]:
-    """The details of each entry of a repeated field."""
-    own_entries = dict(zip(entry_keys(name, written), written, strict=True))
+    """The details of each entry of a repeated field; written: the entries that writing the object would produce."""
+    written_entries = dict(zip(entry_keys(name, written), written, strict=True))
     for key, record in zip(entry_keys(name, records), records, strict=True):
-        own = own_entries.get(key)
-        if own is not None and record.__dict__ != own.__dict__ and (part := difference(record, own)):
+        entry = written_entries.get(key)
+        if entry is not None and record.__dict__ != entry.__dict__ and (part := difference(record, entry)):
             yield key, part
 
 
@@ -117,16 +118,16 @@ def entry_keys(name: str, records: Sequence[Record]) -> list[PartKey]:
     return result[::-1]
 
 
-def whole(value: Scalar | Record) -> Stated:
+def as_stated(value: Scalar | Record) -> Stated:
     """The value of a field, with messages as details, for a field that the written record leaves out completely."""
     if not isinstance(value, Record):
         return value
     stated: list[tuple[str, Stated]] = []
     for field, part in value.present():
         if isinstance(part, list):
-            stated.append((field.name, tuple(cast(SourceDetails, whole(entry)) for entry in part)))
+            stated.append((field.name, tuple(cast(SourceDetails, as_stated(entry)) for entry in part)))
         else:
-            stated.append((field.name, whole(cast("Scalar | Record", part))))
+            stated.append((field.name, as_stated(cast("Scalar | Record", part))))
     return SourceDetails(tuple(value.unknown), tuple(stated))
 
 
@@ -152,6 +153,7 @@ def restore(record: Record, details: SourceDetails | None) -> None:
 
 
 def build(field: Field, value: Stated) -> object:
+    """The value of a field from its stated form, in which details stand for messages."""
     if isinstance(value, tuple):
         return [build(field, part) for part in value]
     if not isinstance(value, SourceDetails):

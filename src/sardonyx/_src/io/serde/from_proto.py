@@ -156,7 +156,7 @@ def add_functions(model: Model, records: Iterable[m.FunctionProto], external: Ex
 
 
 def function(record: m.FunctionProto, external: ExternalData, notes: list[Note], where: str) -> Function:
-    """The function of a record; its body is a graph whose inputs are the formal parameters."""
+    """The function of a record; its body is a graph with the function's inputs and outputs."""
     reader = GraphReader(external, notes, in_function=True)
     inputs = [m.ValueInfoProto(name=name) for name in record.input]
     outputs = [m.ValueInfoProto(name=name) for name in record.output]

@@ -29,7 +29,7 @@ from sardonyx._src.suggestions import did_you_mean
 
 
 class NameScope:
-    """The values in scope of a node: those defined so far in its graph, and those of the enclosing graphs."""
+    """The values in scope of a node, by name: the values defined so far in its graph and in the enclosing graphs."""
 
     __slots__ = ("names", "outer")
 
@@ -184,7 +184,7 @@ class GraphReader:
         return record.value_info
 
     def describe_initializers(self, graph: Graph, types: dict[str, ValueInfo], where: str) -> None:
-        """Applies value_info to initializers; if the types differ, that of the tensor takes precedence."""
+        """Applies value_info to initializers; if the declared type differs from the tensor's, the tensor's is kept."""
         inputs = set(graph.inputs)
         for name, value in graph.initializers.items():
             if (info := types.get(name)) is None or value in inputs:
@@ -220,7 +220,7 @@ class GraphReader:
         run = self.undecoded.get(NODES_OF_GRAPH)
         if run is not None and run.records is records:
             NodeRunReader(
-                graph, run, scope.names, types, NodeReader(self, graph, scope, types, location)
+                graph, run, scope.names, types, NodeRecordReader(self, graph, scope, types, location)
             ).read()
             return
         before, noted, started = dict(scope.names), len(self.notes), len(self.started)
@@ -387,7 +387,7 @@ class GraphReader:
         return InvalidModel(what, location=f"{where}[{index}]{quoted(record.name)} ({record.op_type})")
 
 
-class NodeReader:
+class NodeRecordReader:
     """What `NodeRunReader` calls for the nodes, attributes and declarations that it does not read from bytes itself.
 
     types: the value_info of the graph, by name.

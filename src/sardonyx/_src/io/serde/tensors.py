@@ -97,6 +97,7 @@ def storage_from(
     notes: list[Note],
     where: str,
 ) -> Storage:
+    """The storage of a tensor's elements: external data, raw data or the only typed field that is not empty."""
     count = math.prod(shape)
     if record.data_location == m.TensorProtoDataLocation.EXTERNAL:
         entries = [(e.key, e.value) for e in record.external_data]
@@ -200,6 +201,7 @@ def tensor_to(tensor: Tensor, placement: Placement, name: str = "") -> m.TensorP
 
 
 def set_data(record: m.TensorProto, tensor: Tensor) -> None:
+    """Stores the elements of a tensor in its record, in the field in which they are stored already or as raw data."""
     storage = tensor.storage
     if isinstance(storage, RawStorage):
         record.raw_data = storage.data

@@ -149,6 +149,7 @@ def type_to(type: Type | None) -> m.TypeProto:
 def set_shape(
     record: m.TypeProtoTensor | m.TypeProtoSparseTensor, type: TensorType | SparseTensorType
 ) -> None:
+    """Sets the shape of a type's record; an unknown dim is written as the placeholder that the file had, if any."""
     if type.shape is None and not type.dim_placeholders:
         return
     written = type.dim_placeholders

@@ -14,9 +14,8 @@ from sardonyx._src.ir.dims.expr import Dim, Expr, Known
 from sardonyx._src.ir.dims.intervals import Bound, interval, is_nonnegative
 from sardonyx._src.ir.dims.printing import atom_key
 
-MAX_RELAXATIONS = (
-    3  # calls relaxed one after the other; each max and min multiplies the work by its arguments
-)
+# Calls relaxed one after the other; each max and min multiplies the work by its arguments.
+MAX_RELAXATIONS = 3
 
 
 def bounds(dim: Dim) -> tuple[int | None, int | None]:

@@ -38,7 +38,7 @@ def exact_div(a: Known, b: Known) -> Known: ...
 @overload
 def exact_div(a: Dim, b: Dim) -> Dim: ...
 def exact_div(a: Dim, b: Dim) -> Dim:
-    """a / b, where the caller knows that b is not zero and divides a: factors of both are cancelled.
+    """a / b; the caller guarantees that b is not zero and divides a, so that common factors are canceled.
 
     What does not cancel remains as a // b.  Raises ZeroDivisionError when b is the int 0, and ValueError when
     both are ints and b does not divide a.

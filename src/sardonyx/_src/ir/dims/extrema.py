@@ -35,6 +35,7 @@ def dim_min(first: Dim, /, *rest: Dim) -> Dim:
 
 
 def extreme(op: Literal["max", "min"], dims: list[Known]) -> Known:
+    """The maximum or minimum of dims, in canonical form."""
     flat = [arg for dim in dims for arg in arguments(op, dim)]
     numbers = [arg for arg in flat if isinstance(arg, int)]
     exprs = {arg for arg in flat if not isinstance(arg, int)}

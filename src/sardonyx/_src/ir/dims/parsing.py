@@ -22,16 +22,15 @@ if TYPE_CHECKING:  # expr imports this module
     from sardonyx._src.ir.dims.expr import Expr, Known
 
 MAX_TEXT = 1 << 14  # longest text, in characters
-MAX_NESTING = (
-    40  # nested parentheses: at least two for each of the nested calls that `polynomials.MAX_DEPTH` allows
-)
+# Nested parentheses: at least two for each of the nested calls that `polynomials.MAX_DEPTH` allows.
+MAX_NESTING = 40
 
 DIM_TOKEN = re.compile(r"[0-9]+|[A-Za-z_][A-Za-z0-9_]*|'(?:[^'\\]|\\['\\])*'|//|[-+*%(),]")
 OPAQUE_DIGEST = re.compile(r"'[0-9a-f]{32}'")
 
 
 class DimParser:
-    """Recursive-descent parser of one text."""
+    """Recursive-descent parser of one text; each rule of the grammar is a method, and `whole` parses the text."""
 
     def __init__(self, text: str, new_atom: Callable[[Atom], Expr]) -> None:
         """new_atom: returns an atom as an expression.  Raises ValueError for more than MAX_TEXT characters."""
@@ -123,6 +122,7 @@ class DimParser:
         self.take()
 
     def take(self) -> str:
+        """Consumes the current token, which is returned."""
         token = self.token
         self.advance(self.position + len(token))
         return token

@@ -37,6 +37,7 @@ def substitute(expr: Expr, mapping: Mapping[str, Dim]) -> Dim:
 
 
 def replace_symbols(dim: Known, mapping: Mapping[str, Known]) -> Known:
+    """The dim with symbols replaced; raises ZeroDivisionError for a divisor that becomes 0."""
     if isinstance(dim, int):
         return dim
     total: Known = 0

@@ -20,9 +20,8 @@ from sardonyx._src.proto.wire import Limits
 
 RecordT = TypeVar("RecordT", bound=Record)
 JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
-MAX_INTEGER_CHARACTERS = (
-    24  # longer integers fit in no integer field and are parsed as floats, which is faster
-)
+# Longer integers fit in no integer field and are parsed as floats, which is faster.
+MAX_INTEGER_CHARACTERS = 24
 LONG_INTEGER = 10 ** (MAX_INTEGER_CHARACTERS - 1)
 MAX_PARSED_DIGITS = 4300  # Python's default limit; the time to parse an integer is quadratic in its digits
 INTEGER_STRINGS = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:,-?(?:0|[1-9][0-9]*+))*+")

@@ -32,7 +32,7 @@ class UnrepresentableValue(Exception):
         self.why, self.path = why, path
 
     def inside(self, step: str) -> UnrepresentableValue:
-        """The error, seen from the record whose field `step` holds the value."""
+        """The error with the path from the enclosing record.  step: the enclosing record's field that has the value."""
         return UnrepresentableValue(self.why, f"{step}.{self.path}" if self.path else step)
 
 
@@ -118,7 +118,7 @@ def doubles_of(values: Scalars) -> np.ndarray[Any, np.dtype[np.float64]] | None:
     if len(values) < FEW_FLOATS:
         return None
     if isinstance(values, np.ndarray):
-        with np.errstate(invalid="ignore"):  # signalling NaNs
+        with np.errstate(invalid="ignore"):  # NumPy warns of signaling NaNs
             return values.astype(np.float64) if values.dtype.kind == "f" and values.ndim == 1 else None
     return np.array(values, np.float64) if set(map(type, values)) == {float} else None
 

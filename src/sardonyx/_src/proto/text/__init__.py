@@ -29,7 +29,7 @@ The extensions:
   16-bit floats as their bit patterns.
 - Bytes are a string, `base64 "…"` or `hex "…"`.  The escapes of a string are `\\"` and `\\\\`; a string `b"…"` also has
   `\\x9f`, a byte of its UTF-8.
-- `.Op` is an operator whose domain is set to `""`, as in the onnx package; without the dot, its domain is absent.
+- `.Op` is an operator with a domain that is set to `""`, as in the onnx package; without the dot, the domain is absent.
   Likewise `18` is an opset without domain.  Any name may be quoted; reserved words must be.
 - `?` is an empty type, `undefined` the element type 0; enums are names from onnx.proto or numbers.
 - `nan(0x7fc00001)` is a NaN with that bit pattern.

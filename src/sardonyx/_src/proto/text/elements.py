@@ -78,6 +78,7 @@ def elements(literals: Sequence[str], dtype: DataType) -> Array:
 
 
 def floats(literals: Sequence[str], dtype: DataType) -> Array:
+    """The elements of a float type; raises NumberOutOfRange for a number that the type cannot represent."""
     if dtype in (DataType.FLOAT, DataType.DOUBLE):
         return float_values(literals, dtype.text)
     for index, text in enumerate(literals):
@@ -90,13 +91,13 @@ def floats(literals: Sequence[str], dtype: DataType) -> Array:
     with np.errstate(over="ignore", invalid="ignore"):
         narrow = wide.astype(dtype.numpy)
     # float() maps `1e400` to infinity; 8-bit types map out-of-range numbers to NaN, narrower ones saturate.
-    named = np.array(["n" in text.lower() for text in literals], bool)
+    is_not_finite = np.array(["n" in text.lower() for text in literals], bool)  # "inf" or "nan"
     widened = narrow.astype(np.float64)
-    number = np.isfinite(widened) & (
+    is_in_range = np.isfinite(widened) & (
         (dtype.bits >= 8) | (np.abs(wide) <= float(ml_dtypes.finfo(dtype.numpy).max))
     )
-    good = np.where(named, equal_or_nan(wide, widened), number)
-    for index in np.flatnonzero(~good).tolist():
+    is_valid = np.where(is_not_finite, equal_or_nan(wide, widened), is_in_range)
+    for index in np.flatnonzero(~is_valid).tolist():
         raise NumberOutOfRange(
             f"an element must fit in {dtype.text}; got {literals[index].strip()[:40]}", index
         )

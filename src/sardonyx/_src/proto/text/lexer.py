@@ -109,6 +109,7 @@ class Lexer:
         return self.value == sign and self.kind == "sign"
 
     def take(self, sign: str) -> bool:
+        """Consumes the sign if it is the current token; returns whether it was."""
         if self.value == sign and self.kind == "sign":
             self.advance()
             return True

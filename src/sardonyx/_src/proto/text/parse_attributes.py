@@ -1,4 +1,4 @@
-"""Parsers of attributes, whose type may be implied by the value."""
+"""Parsers of attributes; the type of an attribute may be omitted if the value implies it."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def read_input(lexer: Lexer, graph: GraphProto) -> None:
     graph.input.append(info)
     if lexer.take("="):
         if info.type is None:
-            raise lexer.error("a value with data must have a type; got a name alone", start)
+            raise lexer.error("a value with data must have a type; got only a name", start)
         tensor = typed_tensor(lexer, info.type, start)
         tensor.name = info.name
         read_data(lexer, tensor)

@@ -14,9 +14,8 @@ from sardonyx._src.proto.text.words import ENUMS, unquote_bytes
 
 RecordT = TypeVar("RecordT", bound=Record)
 RecordReader: TypeAlias = Callable[[Lexer], RecordT]
-RECORD_READERS: dict[
-    type[Record], RecordReader[Record]
-] = {}  # by message, for messages with their own notation
+# By message, for messages with their own notation.
+RECORD_READERS: dict[type[Record], RecordReader[Record]] = {}
 # Messages that can contain messages of their own kind, which the nesting limit counts.
 RECURSIVE = (GraphProto, TypeProto, SequenceProto, MapProto, OptionalProto)
 
@@ -96,6 +95,7 @@ def read_list(lexer: Lexer, field: Field, message: type[Record]) -> object:
 
 
 def read_value(lexer: Lexer, field: Field, message: type[Record]) -> object:
+    """One value of a field of a message."""
     if field.message is not None:
         return read(lexer, field.message)
     what = f"a value of `{field.name}`"

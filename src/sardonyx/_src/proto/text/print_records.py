@@ -27,9 +27,8 @@ class Style:
 RecordT = TypeVar("RecordT", bound=Record)
 Item = TypeVar("Item")
 RecordWriter: TypeAlias = Callable[[RecordT, Style], str | None]
-RECORD_WRITERS: dict[
-    type[Record], RecordWriter[Record]
-] = {}  # by message, for messages with their own notation
+# By message, for messages with their own notation.
+RECORD_WRITERS: dict[type[Record], RecordWriter[Record]] = {}
 
 
 def register_writer(message: type[RecordT]) -> Callable[[RecordWriter[RecordT]], RecordWriter[RecordT]]:
@@ -91,6 +90,7 @@ def format_fields(record: Record, style: Style, printed_fields: Collection[str] 
 
 
 def format_value(field: Field, value: object, message: type[Record], style: Style) -> str:
+    """The text of a field of a message: one value, or a list in brackets."""
     if not field.repeated:
         return format_scalar(field, value, message, style)
     if field.kind == "message":

@@ -31,6 +31,7 @@ def write_type(type_: TypeProto, style: Style) -> str | None:
 
 
 def write_kind(kind: object, style: Style) -> str | None:
+    """The text of a type's kind, the message in its oneof `value`."""
     match kind:
         case TypeProtoTensor():
             return write_tensor_type(kind, style)

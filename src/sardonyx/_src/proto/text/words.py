@@ -30,8 +30,10 @@ IDENTIFIER_PATTERN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 ELEMENT_TYPE_CODES: dict[str, int] = {dtype.text: int(dtype) for dtype in DataType}
 DATA_TYPES: dict[int, DataType] = {int(dtype): dtype for dtype in DataType}
+# The types other than dense tensors.
 CONTAINERS = frozenset({"seq", "map", "optional", "sparse_tensor", "opaque"})
 NOT_FINITE = frozenset({"nan", "inf", "infinity"})
+# Words with a meaning of their own where a name may occur, so that names equal to them are quoted.
 RESERVED_WORDS = CONTAINERS | NOT_FINITE | {"base64", "hex", "raw_data"} | ELEMENT_TYPE_CODES.keys()
 
 TYPES_OF_ATTRIBUTES: dict[str, int] = {kind.name.lower(): kind.value for kind in AttributeProtoAttributeType}
@@ -57,7 +59,7 @@ ATTRIBUTE_FIELDS: dict[int, str] = {  # the field with the value of each attribu
 GRAPH_FIELDS = ("name", "input", "output", "value_info", "node")
 FUNCTION_FIELDS = ("name", "input", "output", "attribute", "attribute_proto", "value_info", "node")
 
-# onnx.proto declares most of these fields as int32; their values are those of its enums.
+# Fields with values of an enum of onnx.proto, which declares most of them as int32.
 DATA_TYPE = {member.name: member.value for member in TensorProtoDataType}
 ENUMS: Mapping[tuple[type[Record], str], Mapping[str, int]] = {
     (AttributeProto, "type"): {member.name: member.value for member in AttributeProtoAttributeType},
@@ -73,6 +75,7 @@ ENUMS: Mapping[tuple[type[Record], str], Mapping[str, int]] = {
 }
 ENUM_NAMES = {field: {number: name for name, number in names.items()} for field, names in ENUMS.items()}
 
+# Characters that a string literal must escape: control characters, except tab and line feed, and surrogates.
 CONTROL_PATTERN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 ESCAPE_PATTERN = re.compile(r'\\(?:(["\\])|x([0-9A-Fa-f]{2}))?')
 

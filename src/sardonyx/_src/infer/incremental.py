@@ -1,4 +1,4 @@
-"""Incremental type inference of a model that is being edited."""
+"""Incremental type inference of a model that is being edited; to "type" a value is to infer and set its type."""
 
 from __future__ import annotations
 

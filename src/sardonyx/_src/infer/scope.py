@@ -3,6 +3,7 @@
 A walk (`Walk`) is a traversal of a graph as a generator.  It yields the walks of subgraphs and called functions, and
 continues when they are done, so that nesting does not use Python's stack (`run_walk`).  A facet is a function of an
 operator, such as the one that infers output types; elements are known if inference can tell them (`infer.elements`).
+To "type" a value is to infer and set its type.
 """
 
 from __future__ import annotations

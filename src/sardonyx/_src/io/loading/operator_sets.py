@@ -1,4 +1,7 @@
-"""Loading operator-set documents: declarations of the operators of a domain, and the functions that define some."""
+"""Loading operator-set documents: files with an OperatorSetProto, which declares the operators of a domain.
+
+A document may also have functions that define some of the operators.
+"""
 
 from __future__ import annotations
 

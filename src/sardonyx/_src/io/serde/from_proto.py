@@ -1,4 +1,4 @@
-"""Models and functions from records to IR.
+"""Models and functions from records, which are objects in the shape of protobuf messages, to IR.
 
 A defect that leaves the meaning unambiguous (unsorted nodes, duplicate metadata keys, a branch that returns an outer
 value, unused imports) is repaired and noted in `Model.notes`; any other raises InvalidModel.

@@ -1,4 +1,4 @@
-"""Graphs from records to IR: names are resolved to values."""
+"""Graphs from records, objects in the shape of protobuf messages, to IR: names are resolved to values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models, graphs and functions from IR to records: values become names."""
+"""Models, graphs and functions from IR to records, objects in the shape of protobuf messages: values become names."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from sardonyx._src.ops.registry import find
 
 # Operators whose kernels take sizes of one operand only, or of their bodies.
 WITHOUT_SIGNATURE = {
-    "Col2Im", "Constant", "ConstantOfShape", "Expand", "If", "Loop", "NonZero", "OneHot", "Pad", "Range", "Resize", "Scan", "Slice", "Tile",
+    "Col2Im", "Constant", "ConstantOfShape", "Expand", "If", "Loop", "NonZero", "OneHot", "Pad", "Range", "Resize", "Scan", "Slice", "TfIdfVectorizer", "Tile", "Unique",
 }  # fmt: skip
 
 

@@ -70,7 +70,14 @@ def test_the_tables_name_kernels_and_nodes(path: str, capsys: Streams) -> None:
     out = capsys.readouterr().out
     assert all(
         word in out
-        for word in ("by step", "by kernel", "product", "soft", "fallback RandomNormalLike", "GFLOP/s")
+        for word in (
+            "by step",
+            "by kernel",
+            "product",
+            "soft",
+            "fallback RandomNormalLike",
+            "peak of one thread",
+        )
     )
     assert "timed separately" in out.splitlines()[-2]
     assert out.splitlines()[-1] == "1 fallback node; no bailouts"

@@ -317,13 +317,28 @@ def test_a_loop_around_a_node_without_a_lowering_falls_back() -> None:
     text = """g (float[3] x, int64 m) => (float[3] y) {
       w = Neg(x)
       y = Loop <body = each (int64 i, bool on, float[3] s) => (bool goes, float[3] t) {
-        goes = Identity(on)  u = Unique(s)  n = ReduceMax(u)  a = Add(n, w)  t = Add(a, s)
+        goes = Identity(on)  top = ReduceMax <keepdims = 0> (s)
+        zero = Constant <value_float = 0.0> ()  one = Constant <value_float = 1.0> ()
+        r = Range(zero, top, one)  n = ReduceSum(r)  a = Add(n, w)  t = Add(a, s)
       }> (m, , x)
       z = Abs(w)
     }"""
     compiled = engine(text)
     assert_engine_matches_reference(compiled, text, *({"x": X, "m": int64(m)} for m in (0, 1, 3)))
     assert fallback_op_types(compiled.native.program) == ["Loop"]
+
+
+def test_a_loop_counts_distinct_elements() -> None:
+    text = """g (float[3] x, int64 m) => (float[3] y) {
+      y = Loop <body = each (int64 i, bool on, float[3] s) => (bool goes, float[3] t) {
+        goes = Identity(on)  u, first, inverse, counts = Unique(s)  n = ReduceMax(counts)
+        f = Cast <to = 1> (n)  t = Add(f, s)
+      }> (m, , x)
+    }"""
+    feeds = ({"x": np.array([1, 2, 2], np.float32), "m": int64(m)} for m in (0, 1, 3))
+    compiled = assert_native(text, *feeds)
+    run = compiled.run({"x": np.array([1, 2, 2], np.float32), "m": int64(1)})
+    np.testing.assert_array_equal(run["y"], [3, 4, 4])  # two of the elements are equal
 
 
 # --- Scan ------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """Unique of numbers and bools: distinct elements or slices, numbered by a hash table, and sorted if that is asked for.
 
-Falls back for strings, and in subgraphs, where no sizes are bound.
+Falls back to the reference kernel for strings.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def lower_unique(region: LaidOutRegion[Unique], lowering: Lowering) -> Sequence[
     ]
     if config.counted is not None:
         tensor = next(results[i] for i in config.used if i != INVERSE)
-        actions.append(bind_count(config.counted, tensor.rank, buffers.total))
+        actions.append(bind_count(config.counted, tensor.rank, buffers.total, rows))
     for i, source in ((FIRST, buffers.first), (COUNTS, buffers.counts)):
         if i in results:
             actions.append(copy_step(replace(source, shape=results[i].shape), results[i]))

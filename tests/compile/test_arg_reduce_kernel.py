@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from compile import guarded
+from compile.lane_widths import with_lanes
 from sardonyx._src.compile.kernels.reductions.arg_reducer import ArgReduction
 from sardonyx._src.compile.kernels.reductions.reduce import arg_reduce_step
 from sardonyx._src.compile.program.tensor import TensorView
@@ -69,6 +70,24 @@ def test_integer_bounds_are_ordinary_elements(reduction: ArgReduction) -> None:
     for extreme in (np.iinfo(np.int64).min, np.iinfo(np.int64).max):
         array = np.full((3, 20), extreme, np.int64)
         np.testing.assert_array_equal(run(array, 1, reduction), compute_expected(array, 1, reduction))
+
+
+@pytest.mark.parametrize("lanes", [1, 4, 8, 16])
+@pytest.mark.parametrize("reduction", REDUCTIONS, ids=str)
+def test_accumulators_of_long_rows_are_merged_by_rank_and_index(reduction: ArgReduction, lanes: int) -> None:
+    """Rows with several accumulators and a remainder: of the worst value only, of NaN, of ties in different lanes."""
+    array = random_array((9, 333))
+    array[1], array[2], array[3] = -np.inf, np.inf, np.nan
+    array[4, [5, 100, 331]], array[5, [17, 80, 81, 332]], array[6, :300] = np.nan, 9, -np.inf
+    array[7, [0, 64, 332]], array[8, 332] = -9, np.inf
+    integers = random_array((4, 333), np.int64)
+    integers[1], integers[2] = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+    for values in (array, integers):
+        indices = np.full((len(values), 1), -1, np.int64)
+        (x, x_buffer), (y, y_buffer) = guarded.tensor(values), guarded.tensor(indices)
+        step = with_lanes(arg_reduce_step(x, y, 1, reduction), lanes)
+        guarded.run(step, {x_buffer: values, y_buffer: indices})
+        np.testing.assert_array_equal(indices[:, 0], compute_expected(values, 1, reduction))
 
 
 def test_strided_input_without_keepdims() -> None:

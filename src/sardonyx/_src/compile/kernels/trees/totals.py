@@ -53,7 +53,8 @@ def add_sparse_votes(b: TreeKernelBuilder, leaf: LLVMValue, totals: str, step: i
     """Adds the votes of one leaf."""
     weights, targets, starts = b.pointers("weights", "targets", "vote_starts")
     number = leaf.convert("sext", "i64")
-    start, end = (load_at(b, starts, i, "i64") for i in (number, number + 1))
+    start = load_at(b, starts, number, "i64")
+    end = load_at(b, starts, number + 1, "i64")
     with b.loop(start, end, name="vote") as i:
         target = load_at(b, targets, i, "i32").convert("sext", "i64")
         total = b.gep(totals, target * step, "double")

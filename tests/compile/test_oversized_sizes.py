@@ -95,10 +95,17 @@ OVERSIZED = {
     "copies": sum_of_sizes(
         9, 2, "d = Mul(a, b)  e = Concat <axis = 1> (d, d)  f = Tile(e, twos)  y = Neg(f)"
     ),
-    "a convolution": sum_of_sizes(
+    "a convolution to one channel": sum_of_sizes(
         63,
         1,
         """k = Constant <value = float[1,1,3,3] {1, 2, 3, 4, 5, 6, 7, 8, 9}> ()  axes = Constant <value_ints = [0, 1]> ()
+           u = Unsqueeze(b, axes)  v = Conv <pads = [1, 1, 1, 1]> (u, k)  y = Neg(v)""",
+    ),
+    "a convolution": sum_of_sizes(
+        63,
+        1,
+        """dims = Constant <value_ints = [8, 1, 3, 3]> ()  k = ConstantOfShape <value = float[1] {2}> (dims)
+           axes = Constant <value_ints = [0, 1]> ()
            u = Unsqueeze(b, axes)  v = Conv <pads = [1, 1, 1, 1]> (u, k)  y = Neg(v)""",
     ),
     "a branch": sum_of_sizes(

@@ -1,4 +1,4 @@
-"""Active values: those through which a gradient flows from a target to its sources."""
+"""Active values: the values through which a gradient flows from a target to its sources."""
 
 from __future__ import annotations
 
@@ -43,7 +43,10 @@ def active_values(path: Iterable[Node], sources: Collection[Value]) -> set[Value
 
 
 def differentiable_reads(node: Node) -> Iterator[Value]:
-    """The values that a node reads and may have a gradient for; those of quantized integers flow through dequantization alone."""
+    """The values that a node reads and may have a gradient for.
+
+    A gradient reaches quantized integers only through DequantizeLinear; other readers of them have no slope.
+    """
     is_dequantization = node.op_type == "DequantizeLinear" and not node.domain
     for value in read_values(node):
         if carries_gradient(value.type) or (is_dequantization and is_quantized(value)):
@@ -51,7 +54,7 @@ def differentiable_reads(node: Node) -> Iterator[Value]:
 
 
 def is_differentiable(value: Value) -> bool:
-    """Whether a value can have a gradient: one of floats, or a quantized one, through which gradients go straight."""
+    """Whether a value can have a gradient: floats, or the result of QuantizeLinear, through which gradients pass unchanged."""
     return carries_gradient(value.type) or is_quantized(value)
 
 

@@ -1,4 +1,4 @@
-"""Decomposition: nodes replaced by others that are easier to differentiate, by the facets of `grad/operators`."""
+"""Decomposition: nodes are replaced by others that have gradients, by the decomposition facets of `grad/operators`."""
 
 from __future__ import annotations
 

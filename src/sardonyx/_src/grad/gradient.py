@@ -21,7 +21,7 @@ from sardonyx._src.suggestions import suggest
 
 
 def gradient(model: ModelSource, of: str, wrt: str | Sequence[str]) -> Model:
-    """A copy of a model whose further outputs are the gradients of the value `of` with respect to the values `wrt`.
+    """A copy of a model with more outputs: the gradients of the value `of` with respect to the values `wrt`.
 
     The gradient of a tensor is the derivative of the sum of the elements of `of` with respect to each element, and has
     the tensor's shape and element type; it is called `x_gradient` for a value `x`, and is 0 where `of` does not depend

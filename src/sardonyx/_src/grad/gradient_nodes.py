@@ -24,7 +24,7 @@ from sardonyx._src.ops.backward_step import fill_like
 
 
 def expand_gradients(model: Model) -> Model:
-    """A copy of a model in which standard operators compute what its Gradient nodes do; without any, the model itself.
+    """A copy of a model with its Gradient nodes replaced by standard operators; the model itself if it has none.
 
     The copy uses the newest operator sets, and its calls are inlined.  Raises what `gradient` raises.
     """
@@ -48,7 +48,10 @@ def prepare(model: Model) -> Model:
 
 
 def link_named_values(model: Model) -> None:
-    """Makes the values that Gradient nodes name their last inputs, which inlining of calls keeps up to date."""
+    """Appends the values that Gradient nodes name in attributes to their inputs.
+
+    Inlining of calls renames values and updates inputs, but not names in attributes.
+    """
     for root in roots(model):
         for node in filter(is_gradient, nodes(root)):
             variables = [*strings(node, "xs"), *strings(node, "zs")]
@@ -93,7 +96,7 @@ def strings(node: Node, name: str) -> list[str]:
 
 
 def visible_value(node: Node, name: str) -> Value:
-    """The value that a name means at a node: of its own graph or, if there is none, of the next one around it."""
+    """The value that a name means at a node: of the node's graph or, if that has none, of the next enclosing graph."""
     graph: Graph | None = node.graph
     while graph is not None:
         for value in values(graph):

@@ -24,7 +24,7 @@ from sardonyx._src.ops.bind import schema_of
 from sardonyx._src.ops.registry import find
 from sardonyx._src.schema import domains, latest
 
-MAX_NODES = 1_000_000  # of a model with its calls inlined
+MAX_NODES = 1_000_000  # nodes of a model with its calls inlined
 
 
 def update(model: Model) -> Model:
@@ -66,9 +66,9 @@ def inline_calls(model: Model) -> None:
 def expand_path(
     model: Model, sources: Sequence[Value], target: Value, constants: Collection[Value] = ()
 ) -> list[Node]:
-    """The nodes on paths from the sources to the target, once operators without gradient are replaced.
+    """The nodes on paths from the sources to the target.
 
-    Their decompositions or bodies take their place.
+    Before, operators without gradient on these paths are replaced by their decompositions or bodies.
     """
     graph = target.owner
     assert graph is not None, f"{target!r} is in no graph"
@@ -85,7 +85,7 @@ def expand_path(
 
 
 def expand_bodies(model: Model, pending: Sequence[Node]) -> None:
-    """Replaces nodes by the bodies of their operators; raises DifferentiationError for one that has none in its use."""
+    """Replaces nodes by the bodies of their operators; raises DifferentiationError for a node whose operator has none for it."""
     for node in pending:
         try:
             expand(model, [node])
@@ -110,9 +110,9 @@ def must_expand(node: Node, model: Model) -> bool:
 
 
 def infer_sizes_anew(model: Model) -> None:
-    """Types computed values by inference, and by their declarations only where it does not know a type or dim.
+    """Types computed values by inference; declarations only add types and dims that inference does not know.
 
-    Exporters declare sizes of the export, and backward nodes rely on sizes.
+    Exporters declare the sizes of the example that they traced, and backward nodes rely on sizes.
     """
     results = [value for root in roots(model) for node in nodes(root) for value in node.outputs]
     declared = {value: value.type for value in results}
@@ -124,7 +124,7 @@ def infer_sizes_anew(model: Model) -> None:
 
 
 def complete(inferred: Type | None, declared: Type | None) -> Type | None:
-    """The inferred type, with what only the declaration knows."""
+    """The inferred type, completed by dims and types that only the declaration has."""
     if inferred is None:
         return declared
     if not isinstance(inferred, TensorType) or not isinstance(declared, TensorType) or declared.shape is None:

@@ -1,4 +1,8 @@
-"""Look-up of gradient and decomposition facets; the modules that concern an operator are imported at its first look-up."""
+"""Look-up of gradient and decomposition facets of operators.
+
+A decomposition facet replaces a node by others that have gradients.  The modules with the facets of an operator are imported
+at its first look-up.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from sardonyx._src.ops.registry import find
 
 INDEX = Index(f"{__package__}.operators", Path(__file__).parent / "operators")
 
-# The outputs of a node, computed by new nodes before it; None for a node that its gradient facet differentiates.
+# Returns the outputs of a node, computed by new nodes before it; None for a node that its gradient facet differentiates.
 DecompositionFacet: TypeAlias = Callable[[BackwardStep], "Sequence[Value | None] | None"]
 DECOMPOSITIONS: dict[tuple[str, str, int], DecompositionFacet] = {}
 
@@ -33,7 +37,7 @@ def find_decomposition(domain: str, op_type: str, version: int) -> Decomposition
 
 def import_facets(domain: str, op_type: str) -> None:
     """Imports the modules that concern an operator."""
-    find(domain, op_type)  # a caller's operator brings its own
+    find(domain, op_type)  # imports a plugin that defines the operator, which registers its gradient, too
     INDEX.import_for(qualified_name(domain, op_type))
 
 

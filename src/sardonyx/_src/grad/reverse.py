@@ -31,15 +31,19 @@ from sardonyx._src.ops.backward_step import (
 from sardonyx._src.ops.bind import schema_of
 from sardonyx._src.schema import OpSchema
 
-MAX_SHARED_ELEMENTS = 64  # of a constant that is written once
+MAX_SHARED_ELEMENTS = 64  # elements of a constant that is written once for all its uses
 CURE = "choose values after it as sources, or give the operator a gradient facet"
 
 
 @dataclass(slots=True)
 class BackwardNodes:
-    """New nodes at the end of a graph, or before one of its nodes.
+    """Adds backward nodes at the end of a graph, or before one of its nodes.
 
-    imports: the newest operator sets.  elements: known elements of values of the model.
+    names: the names in use.
+    imports: the newest operator sets.
+    elements: known elements of values of the model.
+    place: the node before which new nodes are inserted; None for the end of the graph.
+    shared: the small constants so far, by content.
     """
 
     graph: Graph
@@ -78,7 +82,7 @@ class BackwardNodes:
         return node.outputs[0]
 
     def copy_body(self, body: Graph) -> Graph:
-        """A copy of a subgraph for a new node, in which everything has new names."""
+        """A copy of a subgraph for a new node, with new names for all its values and nodes."""
         copier = Copier()
         result = copier.graph(body)
         for graph in graphs(result):
@@ -91,7 +95,7 @@ class BackwardNodes:
         return result
 
     def inline_body(self, body: Graph, arguments: Sequence[Value]) -> list[Value]:
-        """Adds copies of the nodes of a subgraph, with arguments in the place of its inputs; returns its outputs."""
+        """Adds copies of the nodes of a subgraph, with arguments for its inputs; returns its outputs."""
         copier = Copier(dict(zip(body.inputs, arguments, strict=True)))
         for value in body.initializers.values():
             assert isinstance(value.initializer, Tensor), f"{value!r} has no dense tensor"
@@ -106,7 +110,7 @@ class BackwardNodes:
         return [copier.resolve(value) for value in body.outputs]
 
     def inside(self, body: Graph) -> BackwardNodes:
-        """The same for new nodes at the end of a subgraph."""
+        """`BackwardNodes` that adds nodes at the end of a subgraph."""
         return BackwardNodes(body, self.names, self.imports, self.elements)
 
     def differentiate(self, sources: Sequence[Value], seeds: Mapping[Value, Value]) -> list[Value | None]:
@@ -115,7 +119,7 @@ class BackwardNodes:
         return ReverseSweep(self).run(path, sources, seeds)
 
     def gradient_terms(self, sources: Sequence[Value], seeds: Mapping[Value, Value]) -> list[Sequence[Value]]:
-        """The same, as the terms of which each gradient is the sum."""
+        """As `differentiate`, but returns the terms of each gradient instead of their sum."""
         path = active_nodes(self.graph.nodes, sources, seeds.keys())
         sweep = ReverseSweep(self)
         sweep.visit_path(path, sources, seeds)
@@ -126,7 +130,8 @@ class BackwardNodes:
 class ReverseSweep:
     """Visits a path of nodes in reverse order and sums the gradients that reach each value.
 
-    finds_functions: whether elementwise functions of several nodes are differentiated as one.
+    finds_functions: whether elementwise functions of several nodes are differentiated as one (`univariate`).
+    contributions: the gradients that have reached each value, as terms of a sum.
     """
 
     backward: BackwardNodes
@@ -161,7 +166,7 @@ class ReverseSweep:
                 self.visit(node, gradients, active)
 
     def visit(self, node: Node, gradients: Sequence[Value | None], active: Collection[Value]) -> None:
-        """Adds the gradients of what a node reads to their contributions."""
+        """Adds the gradients of the values that a node reads to their contributions."""
         backward = self.backward
         schema = schema_of(node, backward.imports)
         facet = facet_of(node, schema)
@@ -174,7 +179,7 @@ class ReverseSweep:
                 self.contributions.setdefault(value, []).append(gradient)
 
     def visit_function(self, function: UnivariateFunction) -> None:
-        """Adds the gradient of the argument of a function, whose derivative depends on this argument alone."""
+        """Adds the gradient of the argument of a function; the derivative of the function depends only on this argument."""
         gradient, x, y = self.total(function.y), function.x, function.y
         if gradient is None:
             return

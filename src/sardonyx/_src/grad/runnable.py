@@ -7,7 +7,7 @@ from sardonyx._src.ir.model import Model
 
 
 def without_gradient_nodes(model: Model) -> Model:
-    """The model that an engine runs: itself or, if it has Gradient nodes, a copy that computes what they mean."""
+    """The model itself or, if it has Gradient nodes, a copy with standard operators instead of them."""
     if not has_gradient_nodes(model):
         return model
     from sardonyx._src.grad.gradient_nodes import expand_gradients  # lazy: few models have Gradient nodes

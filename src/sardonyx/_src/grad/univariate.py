@@ -1,8 +1,9 @@
 """Elementwise functions of one tensor that are written as several nodes, as GELU and SiLU are.
 
-The gradient of y = f(x) is dy * f'(x).  Node by node, the reverse sweep multiplies dy by the derivatives along each of the paths from y
-to x, which keeps a tensor for most nodes until then.  If f' is computed first, by a sweep that starts with 1, all of it
-depends on x alone: one tensor is kept, which the kernel that computes f(x) can write, and one multiplication is left.
+The gradient of y = f(x) is dy * f'(x).  Node by node, the reverse sweep would multiply dy by the derivatives along each path
+from y to x, and most nodes would keep a tensor for the backward pass.  Here a sweep that starts with 1 instead of dy computes
+f', which depends only on x: the kernel that computes f(x) can compute f'(x), too.  One tensor is kept, and one multiplication
+is left for the backward pass.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from sardonyx._src.grad.operators.elementary_functions import SMOOTH_FUNCTIONS
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ops.backward_step import shape_of
 
-MAX_NODES = 32  # of a function
+MAX_NODES = 32  # nodes of a function: a limit of the search, which visits all of them for each last node
 
 
 @dataclass(frozen=True, slots=True)
 class UnivariateFunction:
-    """Nodes in order that compute y from x, both of one shape, and scalars that no gradient flows through."""
+    """Nodes in topological order that compute y from x and from scalars without gradient; x and y have one shape."""
 
     x: Value
     y: Value
@@ -32,7 +33,7 @@ def find_functions(
 ) -> Mapping[Node, UnivariateFunction]:
     """The functions among the nodes of a path of active values, by their last node; no node is in two of them.
 
-    kept: values whose gradients are needed, or come from elsewhere.
+    kept: values that must not be inside a function, since their gradients are needed, or come from elsewhere, too.
     """
     positions = {node: i for i, node in enumerate(path)}
     result: dict[Node, UnivariateFunction] = {}
@@ -50,7 +51,10 @@ def find_functions(
 
 @dataclass(frozen=True, slots=True)
 class ChainSearch:
-    """positions: of the nodes of a path; active and kept: as of `find_functions`."""
+    """Searches for the function that ends with a node.
+
+    positions: the position of each node of the path.  active, kept: as in `find_functions`.
+    """
 
     positions: Mapping[Node, int]
     active: Collection[Value]
@@ -59,8 +63,8 @@ class ChainSearch:
     def find(self, last: Node) -> UnivariateFunction | None:
         """The longest function that ends with a node and has more than one path from x to y; None if there is none.
 
-        The nodes grow from the last one towards the first, in the reverse order of the path; whenever they read
-        only one active value from outside, they are a function of it.
+        The set of nodes grows from the last one towards the first, in the reverse order of the path.  Whenever the nodes read
+        only one active value from outside, they are a function of that value.
         """
         nodes, best = {last}, None
         while len(nodes) <= MAX_NODES:
@@ -85,7 +89,7 @@ class ChainSearch:
         return {value for value in inputs if value.producer not in nodes}
 
     def extensions(self, reads: Collection[Value], nodes: Collection[Node]) -> Iterator[Node]:
-        """The nodes that compute these values, are elementwise, and whose gradients come from the nodes so far alone."""
+        """The elementwise nodes that compute these values and receive gradients only from the nodes found so far."""
         for value in reads:
             node = value.producer
             if (
@@ -110,7 +114,7 @@ class ChainSearch:
 
 
 def has_several_paths(function: UnivariateFunction, active: Collection[Value]) -> bool:
-    """Whether a function is transcendental, with operations on two values that depend on x, and changes no shape."""
+    """Whether a function has more than one path from x to y, keeps the shape, and is not only arithmetic."""
     shape = shape_of(function.y)
     if shape is None or None in shape or shape_of(function.x) != shape:
         return False

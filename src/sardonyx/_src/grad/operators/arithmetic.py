@@ -6,7 +6,7 @@ from sardonyx._src.grad.registry import operator
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ops.backward_step import BackwardStep, Gradients
 
-# Operators whose facets also accept the gradient of a result as a number, which holds for all of its elements.
+# Operators whose gradient facets also accept a scalar as the gradient of the result: it holds for all elements.
 SMOOTH_ARITHMETIC = frozenset({"Add", "Sub", "Mul", "Div", "Neg", "Pow"})
 
 
@@ -59,7 +59,7 @@ def pow_(step: BackwardStep) -> Gradients:
 
 @operator("Mod").gradient(28)
 def mod(step: BackwardStep) -> Gradients:
-    """C = A - n * B with n = trunc(A / B), as fmod has it; dB = -n * dC."""
+    """C = A - n * B with n = trunc(A / B), as in fmod; dA = dC and dB = -n * dC."""
     A, B, dC = step.input(0), step.input(1), step.gradient()
     multiples = step.Round(step.Div(step.Sub(A, step.output()), B))
     return [step.reduce_to_input(dC, 0), step.reduce_to_input(step.Neg(step.Mul(dC, multiples)), 1)]
@@ -72,7 +72,7 @@ def neg(step: BackwardStep) -> Gradients:
 
 @operator("Abs").gradient(13)
 def abs_(step: BackwardStep) -> Gradients:
-    """0 at 0."""
+    """dX = sign(X) * dY, which is 0 where X is 0."""
     return step.Mul(step.gradient(), step.Sign(step.input(0)))
 
 
@@ -91,7 +91,7 @@ def mean(step: BackwardStep) -> Gradients:
 @operator("Max").gradient(13)
 @operator("Min").gradient(13)
 def extremum(step: BackwardStep) -> Gradients:
-    """Inputs that are equal to the result share its gradient, as the subgradient of least norm has it."""
+    """Inputs that are equal to the result share its gradient evenly: the subgradient of least norm."""
     inputs = [step.input(i) for i in range(len(step.node.inputs))]
     if len(inputs) == 1:
         return step.gradient()
@@ -116,13 +116,13 @@ def identity(step: BackwardStep) -> Gradients:
 @operator("Cast").gradient(28)
 @operator("CastLike").gradient(25)
 def cast(step: BackwardStep) -> Gradients:
-    """Rounding has the slope of what it rounds; to integers and back nothing flows."""
+    """Rounding to another float type counts as the identity; no gradient flows through a cast from or to integers."""
     return step.op("Cast", step.gradient(), to=step.dtype(0))
 
 
 @operator("Range").gradient(27)
 def range_(step: BackwardStep) -> Gradients:
-    """Elements are start + i * delta; the limit decides about their number alone."""
+    """Elements are start + i * delta; the limit, which decides only about their number, has no gradient."""
     dy = step.gradient()
     number = step.CastLike(step.Range(step.integers(0), step.Size(dy), step.integers(1)), dy)
     total = step.op("ReduceSum", dy, keepdims=0)
@@ -145,6 +145,6 @@ def range_(step: BackwardStep) -> Gradients:
 @operator("TreeEnsembleRegressor", "ai.onnx.ml").gradient(5)
 @operator("Binarizer", "ai.onnx.ml").gradient(1)
 def without_slope(step: BackwardStep) -> Gradients:
-    """Constant wherever there is a derivative, or dependent on the shape alone: no gradient flows."""
+    """Functions whose derivative is 0 wherever it exists, and functions of shapes only: no gradient flows."""
     none: list[Value | None] = [None]
     return none

@@ -1,4 +1,7 @@
-"""The Scan that runs a loop backwards, for the gradients of its states, of what it scans and of what its body captures."""
+"""The Scan that runs a Loop or Scan backwards and computes its gradients.
+
+It computes the gradients of the initial states, of the scanned tensors and of the values that the body captures.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +30,11 @@ from sardonyx._src.ops.backward_step import (
 class Iterations:
     """A loop to be run backwards.
 
-    states, scanned: the initial values of states and the scanned tensors, by the input of the body.  first_result: the position of
-    the first state among the outputs of the body.  scan_gradients: those of the outputs after the states, where they flow.
+    residuals: the values of the iterations that the loop collects for its gradient.
+    states: the initial value of each state, by the input of the body that carries the state.
+    first_result: the position of the first state among the outputs of the body.
+    scanned: the scanned tensors, by the input of the body that receives their slices.
+    scan_gradients: the gradient of each scan output, None for one without.
     """
 
     residuals: Residuals
@@ -40,7 +46,12 @@ class Iterations:
 
 @dataclass(frozen=True, slots=True)
 class RowProduct:
-    """The gradient of a captured matrix: the sum of the products of two values of each iteration, of residuals or scan outputs."""
+    """A gradient of a captured matrix that is a sum over the iterations of products A' B.
+
+    One product after the Scan computes the sum, from the rows of all iterations.
+    source: the captured matrix.
+    factors: A and B, each a residual with all its slices or a value of the body, which becomes a scan output.
+    """
 
     source: Value
     factors: Sequence[Slices | Value]
@@ -62,9 +73,14 @@ def run_backwards(step: BackwardStep, loop: Iterations) -> Gradients:
 class BackwardScan:
     """The Scan over the iterations of a loop in reverse, under construction.
 
-    body: a copy of the loop's, whose values have `originals`; backward nodes follow its own.  carried: initial values by input of the
-    body.  sliced: what its other inputs read.  finals: the targets of gradients by output of the body.  written: the scan outputs by the
-    value that is written, with its place.  scan_targets: the targets among these.
+    body: a copy of the loop's body, followed by the backward nodes.
+    originals: the values of the loop's body, by their copies in `body`.
+    carried: the initial value of each input of the body that is a state, a gradient that is carried.
+    sliced: the tensor of which each other input of the body reads slices.
+    finals: pairs of a value outside and the output of the body that carries its gradient.
+    written: the scan outputs, by the value that they collect and the axis and direction in which they do.
+    scan_targets: pairs of a scanned tensor and the scan output that collects its gradient.
+    products: gradients of captured matrices that are computed after the Scan.
     """
 
     step: BackwardStep
@@ -103,7 +119,10 @@ class BackwardScan:
         self.body.outputs = [*(value for _, value in self.finals), *self.written.values()]
 
     def seeds(self, carried: Sequence[Value]) -> dict[Value, Value]:
-        """The gradients of the outputs of the body: inputs that carry those of states, and slices of those of scan outputs."""
+        """The gradients of the outputs of the body, as new inputs of the body.
+
+        The gradient of a state is carried from iteration to iteration; that of a scan output is a slice of a tensor.
+        """
         step, loop, seeds = self.step, self.loop, dict[Value, Value]()
         results = self.body.outputs[loop.first_result :]
         for i, value in enumerate(loop.states):
@@ -117,7 +136,7 @@ class BackwardScan:
         return seeds
 
     def carry(self, value: Value, initial: Value) -> Value:
-        """A further state, of the type of a value whose gradient it is."""
+        """Adds a state that carries the gradient of a value; the state has the type of the value."""
         state = self.body.add_input(Value(self.step.graph.fresh(f"{value.name}_gradient"), value.type))
         self.carried[state] = initial
         return state
@@ -139,7 +158,10 @@ class BackwardScan:
         return self.written[key]
 
     def accumulate(self, source: Value, parts: Sequence[Value], varying: set[Value]) -> None:
-        """Adds the gradient of a captured value: products of matrices to those after the Scan, the rest to a sum that is carried."""
+        """Adds the gradient of a captured value.
+
+        Parts that are products of matrices are computed after the Scan, for all iterations at once; a state sums the other parts.
+        """
         rest = []
         for part in parts:
             product = self.row_product(source, part, varying)
@@ -152,7 +174,10 @@ class BackwardScan:
             self.finals.append((source, copy_inside(self.inner, self.total(source, [state, *rest]))))
 
     def row_product(self, source: Value, part: Value, varying: set[Value]) -> RowProduct | None:
-        """A part of the gradient of a matrix as a product of rows; None for another part, or for a factor that all iterations share."""
+        """A part of the gradient of a matrix as a product of rows.
+
+        None if the part is no product of matrices, if all iterations share a factor, or if no factor can be a residual.
+        """
         factors = matrix_factors(part) if is_matrix(source) else None
         if factors is None or not varying.issuperset(factors):
             return None
@@ -162,7 +187,7 @@ class BackwardScan:
         return RowProduct(source, [self.locate(factor, uniform) for factor in factors])
 
     def locate(self, value: Value, uniform: set[Value]) -> Slices | Value:
-        """Where all slices of a value are, in the order of the residuals: there, or in a scan output."""
+        """The tensor with all slices of a value, in the order of the residuals: a residual, or a new scan output."""
         residuals, original = self.loop.residuals, self.originals.get(value)
         if original in uniform and original is not None:
             slices = residuals.collect(original)
@@ -210,7 +235,10 @@ class BackwardScan:
         return ValueGradients(pairs)
 
     def choose_inputs(self) -> None:
-        """Makes the inputs of the body states, then slices of what it reads: of at least one tensor, which tells the number of iterations."""
+        """Sets the inputs of the body: the states, then slices of the tensors that it reads.
+
+        At least one tensor is sliced, since its length is the number of iterations of the Scan.
+        """
         residuals, body = self.loop.residuals, self.body
         for argument, value in reduce_body(self.step, body, residuals.body, self.originals).items():
             self.sliced[argument] = residuals.collect(value)

@@ -1,4 +1,4 @@
-"""Gradients of If, and what facets of operators with subgraphs share.
+"""Gradients of If, and functions that the gradients of all operators with subgraphs share.
 
 The gradient of If is an If whose branches repeat the forward computation and continue with the backward one.
 """
@@ -23,7 +23,7 @@ from sardonyx._src.ops.backward_step import (
 
 @operator("If").gradient(25)
 def if_(step: BackwardStep) -> Gradients:
-    """Captured values that one branch alone reads have the gradient 0 in the other."""
+    """A captured value that only one branch reads has the gradient 0 in the other branch."""
     sources = captured_values(step, step.node.subgraphs)
     branches = {name: backward_branch(step, branch, sources) for name, branch in step.node.attributes.items()}
     gradients = step.add("If", step.node.inputs, branches, len(sources))
@@ -58,7 +58,7 @@ def body_of(graph: Attribute) -> Graph:
 
 
 def add_seed(graph: BackwardGraph, seeds: dict[Value, Value], value: Value, gradient: Value) -> None:
-    """Adds a gradient of a value, which may be several outputs of its graph at once."""
+    """Adds a gradient of a value; a value that is several outputs of its graph has several, which are summed."""
     seeds[value] = add_gradients(graph, seeds[value], gradient, value.type) if value in seeds else gradient
 
 
@@ -68,7 +68,7 @@ def fill_inside(graph: BackwardGraph, source: Value) -> Value:
 
 
 def copy_inside(graph: BackwardGraph, value: Value) -> Value:
-    """A copy of a value that an output of a subgraph can be: of a node of that graph."""
+    """A copy of a value, by a node of the subgraph: an output of a subgraph must be computed inside it."""
     return add_nodes(graph, "Identity", value)
 
 

@@ -1,4 +1,8 @@
-"""Gradients of Conv and ConvTranspose: each is the other's, and that of weights is a convolution of input and gradient."""
+"""Gradients of Conv and ConvTranspose.
+
+The gradient of the input of Conv is a ConvTranspose, and the other way around; the gradient of the weights is a
+convolution of the input and the gradient of the result.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +31,7 @@ def conv(step: BackwardStep) -> Gradients:
 
 @operator("ConvTranspose").gradient(22)
 def conv_transpose(step: BackwardStep) -> Gradients:
-    """The gradient is cropped to what the input reaches, since output_padding adds elements that nothing reaches."""
+    """The gradient is cropped to the elements that the input reaches: no input reaches those that output_padding adds."""
     x, w, dy = step.input(0), step.input(1), step.gradient()
     windows, group = window_attributes(step, 1), step.inference.integer("group")
     dx = dw = None
@@ -49,7 +53,7 @@ def conv_transpose(step: BackwardStep) -> Gradients:
 
 @decomposition("ConvTranspose", 22)
 def spell_padding(step: BackwardStep) -> Sequence[Value | None] | None:
-    """A node whose padding follows from sizes gets it as pads."""
+    """Replaces auto_pad by the pads that follow from the sizes."""
     sizes = step.inference.integers("output_shape")
     auto_pad = step.inference.attributes.get("auto_pad") or "NOTSET"
     if sizes is None and auto_pad in ("NOTSET", "VALID"):
@@ -83,9 +87,10 @@ def bias_gradient(step: BackwardStep) -> Value:
 def weight_gradient(
     step: BackwardStep, wide: Value, narrow: Value, w: Value, windows: WindowAttributes
 ) -> Value:
-    """The gradient of weights [M, C / group, *kernel]: products of `wide` [N, C, *size], as windows read it, and `narrow` [N, M, *out].
+    """The gradient of weights [M, C / group, *kernel].
 
-    It is a convolution in which batch and channels change places, strides are dilations, and dilations strides.
+    It sums products of `wide` [N, C, *size], as windows read it, and `narrow` [N, M, *out]: a convolution in which batch and
+    channels are exchanged, strides are dilations, and dilations strides.
     """
     group = step.inference.integer("group")
     images, kernels = (
@@ -121,6 +126,6 @@ def channels_first(step: BackwardStep, x: Value, group: int, *, by_group: bool) 
 
 
 def first_sizes(step: BackwardStep, x: Value, like: Value, rank: int) -> Value:
-    """The leading part of a tensor in the spatial sizes of another."""
+    """The leading part of x, with the spatial sizes of `like`."""
     axes = step.integers(range(2, rank + 2))
     return step.Slice(x, step.integers([0] * rank), step.op("Shape", like, start=2), axes)

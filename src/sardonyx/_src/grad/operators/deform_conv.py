@@ -16,7 +16,7 @@ from sardonyx._src.ops.backward_step import BackwardStep
 
 @decomposition("DeformConv", 22)
 def deform_conv(step: BackwardStep) -> Sequence[Value | None] | None:
-    """The columns of a convolution, [N, C * taps, P], whose elements are samples at shifted positions."""
+    """A product of the weights with the columns [N, C * taps, P], whose elements are samples at shifted positions."""
     x, w, offset = (step.input(i) for i in range(3))
     sampler = Sampler.of(step, 0)
     kernel, windows = step.shape(1)[2:], window_attributes(step, 1)

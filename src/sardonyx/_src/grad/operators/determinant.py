@@ -6,12 +6,12 @@ from sardonyx._src.grad.registry import operator
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ops.backward_step import BackwardStep, Gradients, shape_of
 
-MAX_SIZE = 16  # of a matrix: a cofactor is a determinant of its own
+MAX_SIZE = 16  # rows of a matrix: each of its n * n cofactors is a determinant, with nodes of its own
 
 
 @operator("Det").gradient(22)
 def det(step: BackwardStep) -> Gradients:
-    """Jacobi's formula; cofactors, unlike the inverse, exist for singular matrices, too."""
+    """Jacobi's formula with cofactors, which, unlike the inverse, exist for singular matrices, too."""
     shape = shape_of(step.input(0))
     size = shape[-1] if shape is not None else None
     if not isinstance(size, int) or size > MAX_SIZE:
@@ -31,7 +31,7 @@ def det(step: BackwardStep) -> Gradients:
 
 
 def cofactor(step: BackwardStep, size: int, i: int, j: int) -> Value:
-    """The determinants without row i and column j, with their sign: of the shape of the result."""
+    """The determinants of the matrices without row i and column j, with their sign, in the shape of the result."""
     sign = step.scalar((-1) ** (i + j))
     if size == 1:
         return step.Expand(sign, step.Shape(step.output()))

@@ -14,7 +14,7 @@ CUBIC = -0.75  # the coefficient of cubic interpolation
 
 @decomposition("GridSample", 22)
 def grid_sample(step: BackwardStep) -> Sequence[Value | None] | None:
-    """Pixels and weights as the reference kernel computes them; nearest pixels do not depend on the grid."""
+    """Pixels and weights as the reference kernel computes them; mode "nearest" has no gradient with respect to the grid."""
     x, grid, rank = step.input(0), step.input(1), step.rank(0) - 2
     if not step.dtype(0).is_float:
         step.refuse("its images must have floating-point elements")
@@ -72,7 +72,7 @@ def pad(sampler: Sampler, position: Value, size: Value, padding: str, aligned: b
 
 
 def cubic_taps(sampler: Sampler, position: Value, size: Value, padding: str, aligned: bool) -> AxisTaps:
-    """The four pixels around each position, each padded by itself, weighted by the cubic convolution kernel."""
+    """The four pixels around each position, weighted by the cubic convolution kernel; padding applies to each pixel."""
     step = sampler.step
     first = step.Floor(position)
     share = step.Sub(position, first)

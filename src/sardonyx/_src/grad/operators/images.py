@@ -20,7 +20,10 @@ DOUBLE = DataType.DOUBLE
 
 @operator("Resize").gradient(19)
 def resize(step: BackwardStep) -> Gradients:
-    """Resize is linear and works axis by axis: it resizes the unit matrix to its matrix along an axis, which is transposed."""
+    """Resize is linear along each axis; the gradient multiplies by the transposed matrix of each axis.
+
+    The matrix of an axis is what Resize makes of the unit matrix.
+    """
     crops = step.inference.attributes["coordinate_transformation_mode"] == "tf_crop_and_resize"
     rank, gradient = step.rank(0), step.gradient()
     axes = step.inference.integers("axes") or tuple(range(rank))
@@ -63,12 +66,12 @@ def resized_unit_matrix(step: BackwardStep, axis: int, position: int) -> Value:
 
 
 def has_elements(step: BackwardStep, i: int) -> bool:
-    """Whether an input is given, and not as an empty tensor, which means the same as none."""
+    """Whether an input is given and not empty: an empty tensor means the same as an omitted input."""
     return step.inference.has(i) and step.inference.shape(i) != (0,)
 
 
 def axis_attributes(step: BackwardStep, axes: list[int]) -> dict[str, Attribute]:
-    """The attributes of the node for other axes; what lies outside of a region is 0."""
+    """The attributes of the node for other axes; the extrapolated elements outside of a region are 0, as they are constant."""
     dropped = {"axes", "extrapolation_value"}
     attributes = {name: value for name, value in step.node.attributes.items() if name not in dropped}
     return {**attributes, "axes": attribute("axes", axes)}
@@ -83,7 +86,10 @@ def region_of_axis(step: BackwardStep, position: int) -> Value | None:
 
 
 def fitted_unit_matrix(step: BackwardStep, unit: Value, position: int) -> Value:
-    """The same where the aspect ratio is preserved: the axis that decides about the scale is resized, too, and then dropped."""
+    """`resized_unit_matrix` where the aspect ratio is preserved.
+
+    The axis with the smallest or largest ratio of sizes decides about the scale: it is resized, too, and then dropped.
+    """
     rank = step.rank(0)
     axes = step.integers([a % rank for a in step.inference.integers("axes") or range(rank)])
     own = step.op("Gather", step.op("Shape", step.input(0)), axes, axis=0)
@@ -112,7 +118,7 @@ def contract_axis(step: BackwardStep, x: Value, matrix: Value, axis: int) -> Val
 
 @decomposition("Upsample", 10)
 def upsample(step: BackwardStep) -> Sequence[Value | None] | None:
-    """A Resize whose positions are those of the input times the scale."""
+    """A Resize with the coordinates of Upsample: positions of the input times the scale."""
     mode = step.inference.attributes["mode"]
     return [
         step.op(

@@ -14,7 +14,10 @@ from sardonyx._src.ops.backward_step import BackwardStep, Gradients, shape_of
 @operator("GatherElements").gradient(13)
 @operator("GatherND").gradient(13)
 def gather(step: BackwardStep) -> Gradients:
-    """The operator itself, applied to the numbers of the elements, tells where each one came from; one known entry of an axis is padded."""
+    """The gradient is scattered to the elements that were gathered; one known entry of an axis is padded with zeros instead.
+
+    The operator itself, applied to the numbers of the elements of its input, returns where each element came from.
+    """
     x = step.input(0)
     margins = entry_margins(step) if step.node.op_type == "Gather" else None
     if margins is not None:
@@ -27,7 +30,10 @@ def gather(step: BackwardStep) -> Gradients:
 
 
 def entry_margins(step: BackwardStep) -> dict[int, tuple[int, int]] | None:
-    """The numbers of entries before and after the one of an axis that a Gather takes; None if it takes others, or none that are known."""
+    """The numbers of entries before and after the single entry of an axis that a Gather takes, by axis.
+
+    None if it takes several entries, or one at an index that is not known.
+    """
     index, shape, axis = step.inference.constant(1), step.inference.shape(0), step.axis()
     size = shape[axis] if shape else None
     if index is None or index.size != 1 or index.ndim > 1 or not isinstance(size, int) or not size:
@@ -68,7 +74,7 @@ def scattered(step: BackwardStep, x: Value, updates: Value, reduction: str = "no
 
 
 def product_gradients(step: BackwardStep) -> Gradients:
-    """The product of all other factors of an element, without a division by an update that is 0."""
+    """The gradient of a factor is the product of all other factors of its element, without a division by an update of 0."""
     x, updates, dy = step.input(0), step.input(2), step.gradient()
     zero, unit = step.scalar(0), step.scalar(1)
     ones = step.Expand(unit, step.Shape(x))
@@ -95,7 +101,7 @@ def extremum_gradients(step: BackwardStep) -> Gradients:
 
 @operator("Unique").gradient(28)
 def unique(step: BackwardStep) -> Gradients:
-    """The gradient goes to the first of equal elements, or slices, which the second output names."""
+    """The gradient goes to the first of equal elements, or slices; the second output, `indices`, has their positions."""
     x = step.input(0)
     _, first, _, _ = step.add("Unique", [x], step.node.attributes, 4)
     numbers, axis = element_numbers(step, x), step.inference.attributes.get("axis")
@@ -106,7 +112,10 @@ def unique(step: BackwardStep) -> Gradients:
 
 @operator("TensorScatter").gradient(24)
 def tensor_scatter(step: BackwardStep) -> Gradients:
-    """The numbers of elements, past those of the cache for the update, tell where each element came from."""
+    """The operator itself, applied to the numbers of the elements, returns where each element of the result came from.
+
+    The elements of the update are numbered after those of the cache.
+    """
     cache, update = step.input(0), step.input(1)
     own = element_numbers(step, cache)
     count = step.Size(cache)
@@ -138,7 +147,10 @@ def part(step: BackwardStep, sources: Value, is_other: Value, x: Value, offset: 
 
 @operator("OneHot").gradient(28)
 def one_hot(step: BackwardStep) -> Gradients:
-    """dvalues: the sums where the result is the off and where it is the on value; OneHot of 0 and 1 tells them apart."""
+    """dvalues: the sum of the gradient where the result is the off value, and where it is the on value.
+
+    A OneHot with the values 0 and 1 distinguishes the two.
+    """
     dy = step.gradient()
     bits = step.constant([0, 1], step.dtype(2))
     (hits,) = step.add("OneHot", [step.input(0), step.input(1), bits], step.node.attributes, 1)

@@ -1,8 +1,9 @@
 """Gradients of LayerNormalization and RMSNormalization.
 
-With n the normalized x, f the factor that normalized it, and g = dy * scale, means over the normalized axes:
-LayerNormalization has dx = f * (g - mean(g) - n * mean(g * n)), and RMSNormalization, which subtracts no mean, dx = f * (g - n * mean(g * n)).
-The statistics are computed again: they are cheap, and no node of the forward pass gets further outputs.
+Let n be the normalized x, f the factor that normalized it, and g = dy * scale; means are over the normalized axes.
+LayerNormalization has dx = f * (g - mean(g) - n * mean(g * n)).
+RMSNormalization, which subtracts no mean, has dx = f * (g - n * mean(g * n)).
+The statistics are computed again: they are cheap, and no node of the forward pass gets more outputs.
 """
 
 from __future__ import annotations
@@ -17,12 +18,15 @@ from sardonyx._src.ops.backward_step import BackwardStep, Gradients
 
 @operator("LayerNormalization").gradient(17)
 def layer_normalization(step: BackwardStep) -> Gradients:
-    """The gradients of x, scale and bias; those of the mean and the inverse deviation, which are results too, add to that of x."""
+    """The gradients of x, scale and bias.
+
+    The mean and the inverse deviation are outputs, too, and their gradients add to that of x.
+    """
     axes = normalized_axes(step)
     x = cast(step, step.input(0), step.dtype(0), stash_type(step))
-    centred = step.Sub(x, step.ReduceMean(x, axes))
-    factor = inverse_root(step, step.Mul(centred, centred), axes)
-    normal = step.Mul(centred, factor)
+    centered = step.Sub(x, step.ReduceMean(x, axes))
+    factor = inverse_root(step, step.Mul(centered, centered), axes)
+    normal = step.Mul(centered, factor)
     gradients = scale_gradients(step, normal)
     d_normal = scaled_gradient(step)
     projection = step.Mul(normal, step.ReduceMean(step.Mul(d_normal, normal), axes))
@@ -84,7 +88,7 @@ def scale_gradients(step: BackwardStep, normal: Value) -> Sequence[Value | None]
 
 
 def add_statistics(step: BackwardStep, d_x: Value, normal: Value, factor: Value) -> Value:
-    """The gradient of x with what the results mean and f contribute: d_mean / count - d_f * f^2 * n / count."""
+    """The gradient of x, plus the contributions of the outputs mean and f: d_mean / count - d_f * f^2 * n / count."""
     count = step.Div(step.Size(normal), step.Max(step.Size(factor), step.integers(1)))
     if step.has_gradient(1):
         d_x = step.Add(d_x, step.Div(step.gradient(1), step.CastLike(count, normal)))

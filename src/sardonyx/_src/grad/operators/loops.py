@@ -1,8 +1,8 @@
 """Gradients of Loop and Scan.
 
-The gradient of a loop runs backwards over its iterations: a Scan visits what they computed in reverse order, carries the
-gradients of the state, and adds up those of the values that the body captures.  States that no scan output can collect, as
-sequences, are computed anew before each iteration.
+The gradient of a loop is a Scan over its iterations in reverse order.  The Scan reads the values that each iteration
+computed, carries the gradients of the states, and sums the gradients of the values that the body captures.  Sequences,
+which no scan output can collect, are computed again for each iteration.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def scan(step: BackwardStep) -> Gradients:
 def repeated_loop(step: BackwardStep, body: Graph) -> Gradients:
     """The gradient of a Loop that carries sequences, which no scan output can collect.
 
-    Before each iteration backwards, a loop over those before it repeats them; time grows with the square of their number.
+    For each iteration, a loop repeats all earlier ones to recover the states; the time grows with the square of their number.
     """
     count = len(body.inputs) - 2
     results = step.add("Loop", step.node.inputs, {"body": collecting_body(step, body, 1)}, len(body.outputs))
@@ -90,7 +90,7 @@ def repeated_loop(step: BackwardStep, body: Graph) -> Gradients:
 def repeating_body(
     step: BackwardStep, body: Graph, total: Value, carried: Sequence[int], sources: Sequence[Value]
 ) -> Graph:
-    """The body of the backward Loop: the iterations before one, that one forwards, then backwards."""
+    """The body of the backward Loop: it repeats the iterations before one, then runs that one forwards and backwards."""
     backward, count = Graph(step.graph.fresh("backward")), len(body.inputs) - 2
     inner = step.graph.inside(backward)
 

@@ -23,7 +23,7 @@ def log_softmax(step: BackwardStep) -> Gradients:
 
 @operator("BatchNormalization").gradient(15)
 def batch_normalization(step: BackwardStep) -> Gradients:
-    """The training mode normalizes with the statistics of x, through which gradients flow, too (Ioffe and Szegedy, 2015)."""
+    """In training mode the statistics are those of x, and gradients flow through them, too (Ioffe and Szegedy, 2015)."""
     training = step.inference.integer("training_mode")
     x, scale, dy = step.input(0), step.input(1), step.gradient()
     axes = step.integers([0, *range(2, step.rank(0))])
@@ -34,18 +34,18 @@ def batch_normalization(step: BackwardStep) -> Gradients:
         if training
         else (per_channel(step, 3, column), per_channel(step, 4, column))
     )
-    centred = step.Sub(x, mean)
+    centered = step.Sub(x, mean)
     if variance is None:
-        variance = step.ReduceMean(step.Mul(centred, centred), axes)
+        variance = step.ReduceMean(step.Mul(centered, centered), axes)
     epsilon = step.scalar(float(str(step.inference.attributes["epsilon"])))
     factor = step.Reciprocal(step.Sqrt(step.Add(variance, epsilon)))
-    normal = step.Mul(centred, factor)
+    normal = step.Mul(centered, factor)
     d_scale = step.reshape_like(step.ReduceSum(step.Mul(dy, normal), axes, keepdims=0), scale)
     d_bias = step.reshape_like(step.ReduceSum(dy, axes, keepdims=0), scale)
     d_normal = step.Mul(dy, step.Reshape(wide(scale, x), column))
     if training:
         of_batch = normalized_gradient(step, d_normal, normal, factor, axes)
-        total, *statistics = running_statistics(step, of_batch, centred, axes, column)
+        total, *statistics = running_statistics(step, of_batch, centered, axes, column)
         return [total, d_scale, d_bias, *statistics]
     d_x = step.Mul(d_normal, factor)
     d_mean = None
@@ -60,14 +60,14 @@ def batch_normalization(step: BackwardStep) -> Gradients:
 
 
 def running_statistics(
-    step: BackwardStep, d_x: Value, centred: Value, axes: Value, column: Value
+    step: BackwardStep, d_x: Value, centered: Value, axes: Value, column: Value
 ) -> list[Value | None]:
-    """The gradients of x, with what its mean and variance contribute, and of the old running statistics."""
+    """The gradients of x, plus the contributions of its mean and variance, and of the old running statistics."""
     x, old = step.input(0), float(str(step.inference.attributes["momentum"]))
     count = step.Div(step.Size(x), step.Max(step.Size(step.input(3)), step.integers(1)))
     share = step.Div(step.scalar(1 - old), step.CastLike(count, x))
     gradients: list[Value | None] = []
-    for i, values in ((1, None), (2, centred)):
+    for i, values in ((1, None), (2, centered)):
         if not step.has_gradient(i):
             gradients.append(None)
             continue
@@ -91,7 +91,7 @@ def per_channel(step: BackwardStep, i: int, column: Value) -> Value:
 def normalized_gradient(
     step: BackwardStep, d_normal: Value, normal: Value, factor: Value, axes: Value
 ) -> Value:
-    """The gradient of x of `normal = (x - mean(x)) * factor`, with the factor from the variance over the same axes."""
+    """The gradient of x where `normal = (x - mean(x)) * factor`, and factor depends on the variance over the same axes."""
     mean = step.ReduceMean(d_normal, axes)
     projection = step.Mul(normal, step.ReduceMean(step.Mul(d_normal, normal), axes))
     return step.Mul(factor, step.Sub(step.Sub(d_normal, mean), projection))
@@ -102,11 +102,11 @@ def instance_normalization(step: BackwardStep) -> Gradients:
     x, dy, rank = step.input(0), step.gradient(), step.rank(0)
     spatial, others = step.integers(range(2, rank)), step.integers([0, *range(2, rank)])
     column = step.integers([-1, *[1] * (rank - 2)])
-    centred = step.Sub(x, step.ReduceMean(x, spatial))
-    variance = step.ReduceMean(step.Mul(centred, centred), spatial)
+    centered = step.Sub(x, step.ReduceMean(x, spatial))
+    variance = step.ReduceMean(step.Mul(centered, centered), spatial)
     epsilon = step.scalar(float(str(step.inference.attributes["epsilon"])))
     factor = step.Reciprocal(step.Sqrt(step.Add(variance, epsilon)))
-    normal = step.Mul(centred, factor)
+    normal = step.Mul(centered, factor)
     d_normal = step.Mul(dy, step.Reshape(step.input(1), column))
     return [
         normalized_gradient(step, d_normal, normal, factor, spatial),
@@ -130,7 +130,10 @@ def lp_normalization(step: BackwardStep) -> Gradients:
 
 @operator("LRN").gradient(13)
 def lrn(step: BackwardStep) -> Gradients:
-    """With s = bias + alpha / size * sum of x^2 over a window of channels: the window of a channel reads it in all of its neighbours'."""
+    """y = x / s^beta, with s = bias + alpha / size * the sum of x^2 over a window of channels.
+
+    A channel contributes to the s of every channel whose window contains it.
+    """
     x, dy = step.input(0), step.gradient()
     size = step.inference.integer("size")
     alpha, beta, bias = (float(str(step.inference.attributes[name])) for name in ("alpha", "beta", "bias"))

@@ -15,7 +15,7 @@ from sardonyx._src.ops.backward_step import BackwardStep, Gradients
 
 @operator("MaxPool").gradient(22)
 def max_pool(step: BackwardStep) -> Gradients:
-    """The gradient goes to the element that Indices names: the first of the greatest."""
+    """The gradient goes to the element whose position the output Indices has: the first maximum of the window."""
     x, attributes = step.input(0), dict(step.node.attributes)
     attributes.pop("storage_order", None)
     _, indices = step.add("MaxPool", [x], attributes, 2)
@@ -24,7 +24,10 @@ def max_pool(step: BackwardStep) -> Gradients:
 
 @operator("AveragePool").gradient(22)
 def average_pool(step: BackwardStep) -> Gradients:
-    """Each window shares its gradient among the elements that it averages: average of ones over number of ones is the share."""
+    """Each window divides its gradient evenly among the elements that it averages.
+
+    The pool of a tensor of ones, divided by the number of ones in each window, is the share of an element.
+    """
     ones = one_channel_of_ones(step)
     shared = {name: value for name, value in step.node.attributes.items() if name != "count_include_pad"}
     (count,) = step.add("LpPool", [ones], {**shared, "p": attribute("p", 1)}, 1)
@@ -79,9 +82,10 @@ def global_max_pool(step: BackwardStep) -> Gradients:
 
 @operator("MaxUnpool").gradient(22)
 def max_unpool(step: BackwardStep) -> Gradients:
-    """The gradients of the elements that Indices names, which count in the shape that the attributes give.
+    """Each element has the gradient of the result at the position to which it was copied.
 
-    The node itself, applied to the numbers of its elements, tells where each of them goes; 0 stands for the padding.
+    The node itself, applied to the numbers of its elements from 1 on, returns which element each position holds; 0 means
+    none.
     """
     x, flat = step.input(0), step.integers([-1])
     numbers = step.Add(element_numbers(step, x), step.integers(1))
@@ -100,7 +104,7 @@ def max_unpool(step: BackwardStep) -> Gradients:
 
 
 def one_channel_of_ones(step: BackwardStep) -> Value:
-    """Ones of the sizes of input 0, for one image of one channel."""
+    """Ones with the spatial sizes of input 0, for one image with one channel: [1, 1, *size]."""
     plane = step.integers([1, 1])
     return step.Expand(
         step.scalar(1), step.op("Concat", plane, step.op("Shape", step.input(0), start=2), axis=0)

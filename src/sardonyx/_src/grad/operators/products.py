@@ -10,7 +10,8 @@ from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.types import Shape
 from sardonyx._src.ops.backward_step import BackwardStep, Gradients, shape_of
 
-MIN_COLUMNS = 8  # of a product for each term of its sums, from which on factors are applied to its gradients
+# A product with at least this many columns for each term of its sums is thin: scaling its gradients is cheaper than its result.
+MIN_COLUMNS = 8
 
 
 @operator("MatMul").gradient(13)
@@ -40,9 +41,10 @@ def matmul(step: BackwardStep) -> Gradients:
 
 
 def split_factor(step: BackwardStep) -> tuple[Value, Value | None]:
-    """The gradient of a product, and a number that it is a multiple of; None for the number unless that saves work.
+    """The gradient of the result without a scalar factor, and that factor; the whole gradient and None unless that saves work.
 
-    The gradients of a product of few terms, as of an adapter, have far fewer elements than that of its result.
+    For a product with sums of few terms, as in a low-rank adapter, the gradients of the operands have far fewer elements
+    than that of the result, so that the factor is applied to them.
     """
     gradient, left, result = step.gradient(), shape_of(step.input(0)), shape_of(step.output())
     node = gradient.producer
@@ -94,9 +96,10 @@ def sum_vector(step: BackwardStep, product: Value, operand: Value) -> Value:
 
 @operator("GroupedMatMul").gradient(29)
 def grouped_matmul(step: BackwardStep) -> Gradients:
-    """dX: a grouped product with the transposed matrices, summed over selections; dW: a product for each group, of its rows.
+    """dX: a grouped product with the transposed matrices, summed over selections; dW: a product for each group.
 
-    The rows of other groups are zeros there, so that no matrix is needed for each row; an infinite gradient makes all of them NaN.
+    The product of a group has all rows, with those of other groups set to zero, so that no matrix is needed for each row.
+    An infinite gradient therefore makes the gradients of all groups NaN.
     """
     x, weights, indices = step.input(0), step.input(1), step.input(2)
     rows = flatten_rows(step, step.gradient(), 3)
@@ -152,7 +155,10 @@ def gemm(step: BackwardStep) -> Gradients:
 
 @operator("Einsum").gradient(28)
 def einsum(step: BackwardStep) -> Gradients:
-    """The same contraction with the result in the place of each operand, which is expanded along summed axes of its own."""
+    """The gradient of an operand is the same contraction, with the gradient of the result instead of that operand.
+
+    Along indices that only this operand has, the gradient is expanded.
+    """
     equation = str(step.inference.attributes["equation"]).replace(" ", "")
     operands, arrow, result = equation.partition("->")
     terms = operands.split(",")
@@ -187,7 +193,11 @@ def implicit_result(terms: list[str]) -> str:
 
 @decomposition("Einsum", 28)
 def spell_indices(step: BackwardStep) -> Sequence[Value | None] | None:
-    """An equation with an ellipsis or repeated indices: letters for the ellipsis, operands expanded along its axes, and diagonals."""
+    """Replaces an equation with an ellipsis or repeated indices by one without.
+
+    The ellipsis becomes letters, with the operands expanded along its axes; an operand with a repeated index becomes its
+    diagonal.
+    """
     equation = str(step.inference.attributes["equation"]).replace(" ", "")
     operands, arrow, result = equation.partition("->")
     terms = operands.split(",")
@@ -228,7 +238,7 @@ def with_diagonals(step: BackwardStep, term: str, x: Value) -> tuple[str, Value]
 
 
 def expand_together(step: BackwardStep, terms: list[str], values: list[Value], letters: str) -> list[Value]:
-    """Operands whose axes of the ellipsis have the same sizes, to which those of size 1 are expanded."""
+    """The operands with equal sizes along the axes of the ellipsis; axes of size 1 are expanded."""
     sizes: dict[str, Value] = {}
     for letter in letters:
         own = [

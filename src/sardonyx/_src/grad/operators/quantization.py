@@ -1,9 +1,10 @@
 """Gradients of QuantizeLinear and DequantizeLinear.
 
-Rounding has no slope, or none that could train anything: gradients go straight through it, as if it were the identity,
-where the result is not saturated (Bengio et al., "Estimating or propagating gradients through stochastic neurons",
-2013).  With one scale on both sides that of the scale is the rounding error, and the quantized value where it is saturated (Esser
-et al., "Learned step size quantization", 2020).  The gradient of a quantized tensor has the type of the scale.
+The slope of rounding is 0 almost everywhere, which trains nothing.  Where the result is not saturated, gradients pass
+rounding as if it were the identity (Bengio et al., "Estimating or propagating gradients through stochastic neurons",
+2013).  If QuantizeLinear and DequantizeLinear share a scale, the gradient of the scale is the rounding error, and the
+quantized value where the result is saturated (Esser et al., "Learned step size quantization", 2020).  The gradient of a
+quantized tensor has the type of the scale.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from sardonyx._src.ir.graph import Value
 from sardonyx._src.ir.tensors import Tensor
 from sardonyx._src.ops.backward_step import BackwardStep, Gradients, fill_like, shape_of
 
-# What rounding to a float8 can change, relative to the result and to the scale; larger changes are saturation.
+# The largest change by rounding to a float8, relative to the result and to the scale; a larger change is saturation.
 RELATIVE_ERROR, ABSOLUTE_ERROR = 0.125, 0.01
-HALF = 0.5 + 1e-4  # of a step between integers, with rounding
+HALF = 0.5 + 1e-4  # the largest change by rounding to an integer, with a margin for the rounding of x / scale
 
 
 @operator("DequantizeLinear").gradient(28)

@@ -11,7 +11,7 @@ from sardonyx._src.ops.backward_step import BackwardStep, Gradients
 
 
 def keep_dims(step: BackwardStep, reduced: Value) -> Value:
-    """A value of the reduced shape, with a size of 1 in the place of each axis that was reduced."""
+    """A value of the reduced shape, with each reduced axis restored with size 1."""
     if step.inference.integer("keepdims", 1) or reduces_nothing(step):
         return reduced
     if not step.inference.has(1):
@@ -71,7 +71,10 @@ def reduce_extremum(step: BackwardStep) -> Gradients:
 
 @operator("ReduceProd").gradient(18)
 def reduce_prod(step: BackwardStep) -> Gradients:
-    """The product of all other elements, from products of those before and after each, so that zeros are no exception."""
+    """The gradient of an element is the product of all others: of those before it and those after it.
+
+    It is not computed by dividing the result by the element, which fails for zeros.
+    """
     x = step.input(0)
     if reduces_nothing(step):
         return step.gradient()
@@ -118,7 +121,10 @@ def cumsum(step: BackwardStep) -> Gradients:
 
 @operator("CumProd").gradient(26)
 def cumprod(step: BackwardStep) -> Gradients:
-    """Sum over k of dy[k] * y[k] / x[i] for the k that x[i] takes part in; for the first 0 of a line, of the products without it."""
+    """dx[i] is the sum of dy[k] * y[k] / x[i] over the results k that x[i] is a factor of.
+
+    For the first 0 of a line, y[k] / x[i] is the product without it.
+    """
     x, zero = step.input(0), step.scalar(0)
     is_zero = step.Equal(x, zero)
     zeros = step.CastLike(is_zero, x)
@@ -137,14 +143,14 @@ def exclusive_of(step: BackwardStep) -> int:
 
 
 def later_sums(step: BackwardStep, x: Value) -> Value:
-    """For each element of the input, the sum of x over the results that it takes part in."""
+    """For each element of the input, the sum of x over the results that the element contributes to."""
     reverse = 1 - step.inference.integer("reverse")
     return step.op("CumSum", x, step.input(1), reverse=reverse, exclusive=exclusive_of(step))
 
 
 @operator("TopK").gradient(24)
 def top_k(step: BackwardStep) -> Gradients:
-    """The gradients of the values, at the positions that the indices name."""
+    """The gradients of the values, scattered to the positions in the output `Indices`; 0 elsewhere."""
     zeros = step.zeros_like(step.input(0))
     indices = (
         step.output(1)

@@ -1,4 +1,4 @@
-"""RoiAlign and MaxRoiPool, decomposed into sampled points and maxima of bins."""
+"""RoiAlign and MaxRoiPool, decomposed into sampled points of bins, and maxima over bins."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from sardonyx._src.ops.backward_step import BackwardStep
 class RegionPoints:
     """Sampling points along one axis of each of R regions: B bins with K points each.
 
-    positions: [R, B * K].  is_used: [R, 1, K], since the number of points may differ between regions.  count: [R, 1].
+    positions: [R, B * K], in pixels.
+    is_used: [R, 1, K], which of the K points a region uses, since the number of points may differ between regions.
+    count: [R, 1], the number of points in a bin of each region.
+    bins: B.
     """
 
     positions: Value
@@ -142,7 +145,7 @@ def greatest(
 
 @decomposition("MaxRoiPool", 22)
 def max_roi_pool(step: BackwardStep) -> Sequence[Value | None] | None:
-    """Maxima over rows and then over columns; bins have whole pixels, so that regions have no slope."""
+    """Maxima over rows and then over columns; the edges of bins are rounded to pixels, so that regions have no gradient."""
     sampler = Sampler.of(step, 0)
     x, rois = sampler.widen(step.input(0)), sampler.widen(step.input(1))
     image = step.op("Cast", step.op("Gather", rois, step.integers(0), axis=1), to=DataType.INT64)

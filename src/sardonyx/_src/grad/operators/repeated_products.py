@@ -1,4 +1,4 @@
-"""Sums over the iterations of a loop of products of two matrices, as one product of all their rows."""
+"""Sums of matrix products A' B over the iterations of a loop, computed as one product of the rows of all iterations."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from sardonyx._src.ops.backward_step import BackwardStep
 
 
 def matrix_factors(product: Value) -> tuple[Value, Value] | None:
-    """The tensors of which rows are the factors A and B of a product A' B; None for another value.
+    """The factors A and B of a value that is a product A' B; None for any other value.
 
-    These are the gradients of the matrix of MatMul and Gemm.  A tensor of more than two axes is flattened to its rows.
+    The gradients of the matrix of MatMul and Gemm are such products.  A factor may have more than two axes: its rows are
+    those of the flattened tensor.
     """
     node = product.producer
     if node is None or node.domain:
@@ -44,7 +45,7 @@ def row_source(left: Value | None, right: Value | None) -> tuple[Value, Value] |
 
 
 def unflattened(rows: Value) -> Value:
-    """The tensor that was flattened to rows, or the rows."""
+    """The tensor that was flattened to these rows; the rows themselves if there is none."""
     node = rows.producer
     if node is None or node.op_type != "Flatten" or node.domain or node.inputs[0] is None:
         return rows
@@ -52,7 +53,7 @@ def unflattened(rows: Value) -> Value:
 
 
 def multiply_rows(step: BackwardStep, like: Value, left: Value, right: Value) -> Value:
-    """The sum of the products A' B of the matrices that tensors hold, in the shape of a matrix."""
+    """The sum of the products A' B over the iterations, whose matrices two tensors hold; it has the shape of `like`."""
     count = step.integers([-1])
     rows = [
         step.Reshape(x, step.op("Concat", count, step.op("Shape", like, start=i, end=i + 1), axis=0))

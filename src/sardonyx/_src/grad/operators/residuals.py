@@ -1,7 +1,8 @@
-"""Residuals: values of the iterations of a loop that its gradient reads, which the loop collects as scan outputs.
+"""Residuals: values of a loop's iterations that its gradient reads, and that the loop collects as additional scan outputs.
 
-A value that the gradient reads is stored for each iteration if its sizes are the same in all of them, and otherwise computed
-anew from those that are.  What only rearranges elements, or is the same in every iteration, is computed anew, too.
+A scan output stacks the values of all iterations, so that their sizes must be equal.  Values of other sizes are not stored:
+the gradient computes them again from stored ones.  It also computes again the results of nodes that only rearrange elements,
+and values that are the same in every iteration.
 """
 
 from __future__ import annotations
@@ -34,8 +35,10 @@ class Slices:
 class Residuals:
     """The values that the node of a step, a Loop or Scan, collects for its gradient, each once.
 
-    body: of the node.  slices: by value of the body; those of scan inputs from the start.  places: the axis and direction of each
-    scan output of a Scan.  direction: that of further ones.
+    body: the body of the node.
+    slices: the collected slices, by value of the body; at first those of the scan inputs.
+    places: the axis and direction of each scan output of a Scan.
+    direction: the direction of the scan outputs that are added.
     """
 
     step: BackwardStep
@@ -72,7 +75,7 @@ def uniform_values(step: BackwardStep, body: Graph) -> set[Value]:
 
 
 def storable_values(step: BackwardStep, body: Graph) -> set[Value]:
-    """The values of the body of a step's node to store rather than to compute anew in the gradient."""
+    """The values of the body of a step's node that are stored, rather than computed again in the gradient."""
     uniform = uniform_values(step, body)
     exported = {value for node in body.nodes for inner in node.subgraphs for value in outputs_within(inner)}
     varying, result = set(body.inputs), set[Value]()
@@ -115,9 +118,10 @@ def is_fixed(dim: Dim, symbols: Collection[str]) -> bool:
 def reduce_body(
     step: BackwardStep, body: Graph, own: Graph, originals: Mapping[Value, Value]
 ) -> dict[Value, Value]:
-    """Removes the nodes and inputs that the outputs of a backward body do not need; returns new inputs with what they stand for.
+    """Removes the nodes of a backward body that its outputs do not need, and makes stored values inputs of it.
 
-    own: the body of the loop.  originals: its values by their copies in `body`, of which those to store become inputs.
+    own: the body of the loop.  originals: the values of `own`, by their copies in `body`.
+    Returns the new inputs, each with the stored value of `own` that it receives.
     """
     storable = storable_values(step, own)
     needed, stored, dead = set(body.outputs), list[Value](), list[Node]()

@@ -18,7 +18,7 @@ from sardonyx._src.ops.backward_step import BackwardStep
 
 @dataclass(frozen=True, slots=True)
 class AxisTaps:
-    """The taps of points along an axis of `size` pixels; count: of each point."""
+    """The taps of points along an axis of `size` pixels; count: T, the number of taps of each point."""
 
     index: Value
     weight: Value
@@ -35,7 +35,7 @@ class Sampler:
 
     @classmethod
     def of(cls, step: BackwardStep, *inputs: int) -> Sampler:
-        """One that computes in double if one of these inputs is double, else in float."""
+        """A sampler that computes in double if one of these inputs is double, else in float."""
         dtypes = {step.dtype(i) for i in inputs}
         return cls(step, DataType.DOUBLE if DataType.DOUBLE in dtypes else DataType.FLOAT)
 
@@ -54,7 +54,7 @@ class Sampler:
         return self.step.Mul(x, self.number(factor))
 
     def clamp(self, x: Value, low: float, high: Value) -> Value:
-        """x held to low to high."""
+        """x limited to the range from low to high."""
         return self.step.Min(self.step.Max(x, self.number(low)), high)
 
     def linear_taps(self, positions: Value, size: Value) -> AxisTaps:
@@ -66,12 +66,12 @@ class Sampler:
         return AxisTaps(index, self.stack(step.Sub(self.number(1), share), share), size, 2)
 
     def stack(self, *parts: Value) -> Value:
-        """Tensors [B, P], as many taps: [B, T, P]."""
+        """T tensors [B, P], one for each tap, as one tensor [B, T, P]."""
         axis = self.step.integers([1])
         return self.step.op("Concat", *(self.step.Unsqueeze(part, axis) for part in parts), axis=1)
 
     def pixels(self, taps: AxisTaps) -> tuple[Value, Value]:
-        """Indices as integers inside of the axis, and weights, which are 0 for those outside."""
+        """The indices as integers, clamped to the axis, and the weights, set to 0 for taps outside of the axis."""
         step = self.step
         last = step.Sub(taps.size, self.number(1))
         place = step.Where(step.IsNaN(taps.index), self.number(-1), taps.index)

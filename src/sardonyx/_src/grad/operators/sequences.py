@@ -1,7 +1,7 @@
 """Gradients of operators on sequences and optionals.
 
-The gradient of a sequence is the sequence of the gradients of its elements; that of an optional is the gradient of its
-element, since a gradient flows only from one that has an element.
+The gradient of a sequence is the sequence of the gradients of its elements.  The gradient of an optional is the gradient of
+its element: no gradient flows from an empty optional.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def sequence_construct(step: BackwardStep) -> Gradients:
 
 @operator("SequenceAt").gradient(11)
 def sequence_at(step: BackwardStep) -> Gradients:
-    """Zeros for all other elements."""
+    """The gradient at the position of the element, and zeros for all other elements."""
     position = position_of(step, 1, step.input(0))
     others = step.SequenceErase(step.zeros_like(step.input(0)), position)
     return step.SequenceInsert(others, step.gradient(), position)
@@ -61,7 +61,7 @@ def sequence_erase(step: BackwardStep) -> Gradients:
 
 @operator("SplitToSequence").gradient(24)
 def split_to_sequence(step: BackwardStep) -> Gradients:
-    """Parts without the axis are stacked, others are concatenated."""
+    """The gradients of the parts are concatenated, or stacked if the parts lack the axis (keepdims 0)."""
     x, axis = step.input(0), step.axis()
     if not step.inference.has(1) and not step.inference.integer("keepdims"):
         return step.op("ConcatFromSequence", step.gradient(), axis=axis, new_axis=1)
@@ -126,7 +126,10 @@ def sequence_map(step: BackwardStep) -> Gradients:
 
 
 def over_elements(step: BackwardStep, value: Value, row: Value) -> Value:
-    """The gradient of a value from those for each element: itself for a sequence, the sum for one that they share."""
+    """The gradient of an input from the sequence `row` of its gradients for each element.
+
+    That is `row` itself for a sequence, and the sum of its elements for a value that all elements share.
+    """
     if isinstance(value.type, SequenceType):
         return row
     stacked = step.op("ConcatFromSequence", row, axis=0, new_axis=1)

@@ -48,7 +48,7 @@ def split(step: BackwardStep) -> Gradients:
 
 @operator("Slice").gradient(13)
 def slice_(step: BackwardStep) -> Gradients:
-    """The gradient between zeros, or scattered to the positions of its elements where these are not adjacent, or known to the run alone."""
+    """The gradient padded with zeros; scattered if the elements of the slice are not adjacent, or only known at run time."""
     x, margins = step.input(0), slice_margins(step)
     if margins is not None:
         return pad_with_zeros(step, step.gradient(), margins)
@@ -57,7 +57,7 @@ def slice_(step: BackwardStep) -> Gradients:
 
 
 def slice_margins(step: BackwardStep) -> dict[int, tuple[int, int]] | None:
-    """How much of each axis the slice of a node leaves out, before and after; None if it is not known, or has gaps."""
+    """The lengths before and after a slice, for each axis that it shortens; None if they are not known or its step is not 1."""
     shape, starts, ends = step.inference.shape(0), step.inference.constant(1), step.inference.constant(2)
     axes, steps = (step.inference.constant(i) if step.inference.has(i) else None for i in (3, 4))
     is_known = all(step.inference.has(i) <= (x is not None) for i, x in ((3, axes), (4, steps)))
@@ -78,7 +78,7 @@ def slice_margins(step: BackwardStep) -> dict[int, tuple[int, int]] | None:
 
 
 def pad_with_zeros(step: BackwardStep, x: Value, margins: Mapping[int, tuple[int, int]]) -> Value:
-    """x between zeros: the number of those before and after it, by axis."""
+    """x padded with zeros; margins: the numbers of zeros before and after x, by axis."""
     axes = sorted(margins)
     pads = [margins[axis][side] for side in (0, 1) for axis in axes]
     return step.op("Pad", x, step.integers(pads), None, step.integers(axes)) if any(pads) else x
@@ -102,7 +102,7 @@ def scatter_elements(step: BackwardStep, gradient: Value, positions: Value, x: V
 
 @operator("Pad").gradient(25)
 def pad(step: BackwardStep) -> Gradients:
-    """Elements of the gradient, added at the positions that they were copied from; dconstant_value is the sum of the rest."""
+    """dx: the gradient of each element, added at the position that it was copied from; dconstant_value: the sum of the rest."""
     x, dy = step.input(0), step.gradient()
     positions = element_numbers(step, x)
     mode = step.inference.attributes["mode"]
@@ -142,7 +142,7 @@ def trilu(step: BackwardStep) -> Gradients:
 @operator("DepthToSpace").gradient(28)
 @operator("SpaceToDepth").gradient(28)
 def permutation(step: BackwardStep) -> Gradients:
-    """The operator itself, applied to the numbers of the elements, tells where each one went."""
+    """Operators that permute elements; applied to the numbers of the elements, they return where each element came from."""
     x = step.input(0)
     (moved,) = step.add(step.node.op_type, [element_numbers(step, x)], step.node.attributes, 1)
     return scatter_elements(step, step.gradient(), moved, x)
@@ -157,7 +157,7 @@ def reverse_sequence(step: BackwardStep) -> Gradients:
 
 @operator("Dropout").gradient(22)
 def dropout(step: BackwardStep) -> Gradients:
-    """The gradient where elements were kept, scaled as they were; that of the ratio r is dy * y / (1 - r)."""
+    """dx: the gradient where elements were kept, scaled as they were; the gradient of the ratio r is dy * y / (1 - r)."""
     training = step.inference.constant(2) if step.inference.has(2) else np.False_
     if training is not None and not bool(training):
         return step.gradient()
@@ -177,7 +177,7 @@ def dropout(step: BackwardStep) -> Gradients:
 
 @decomposition("Dropout", 22)
 def name_mask(step: BackwardStep) -> Sequence[Value | None] | None:
-    """A node that drops gets the output mask, on which the gradient depends."""
+    """Gives a Dropout in training mode the output `mask`, which its gradient reads."""
     training = step.inference.constant(2) if step.inference.has(2) else np.False_
     if step.has_output(1) or (training is not None and not bool(training)):
         return None

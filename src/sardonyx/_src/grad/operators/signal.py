@@ -13,7 +13,7 @@ AXIS = 2  # input of DFT
 
 @operator("DFT").gradient(20)
 def dft(step: BackwardStep) -> Gradients:
-    """The transform is linear; its adjoint is the transform in the other direction times the length, or divided by it."""
+    """The adjoint of DFT is the inverse transform times the length; that of the inverse is DFT divided by the length."""
     x, dy = step.input(0), step.gradient()
     rank, axis = step.rank(0), known_axis(step)
     inverse, onesided = bool(step.inference.integer("inverse")), bool(step.inference.integer("onesided"))
@@ -59,7 +59,7 @@ def multiplicity(step: BackwardStep, length: Value, rank: int, axis: int) -> Val
 
 
 def padded(step: BackwardStep, half: Value, length: Value, axis: int, rank: int) -> Value:
-    """A half spectrum with zeros in the place of the other half."""
+    """A half spectrum, with zeros for the other half."""
     size = step.op("Shape", half, start=axis, end=axis + 1)
     missing = step.Sub(step.Reshape(length, step.integers([1])), size)
     amounts = step.op("Concat", step.integers([0]), missing, axis=0)
@@ -67,13 +67,13 @@ def padded(step: BackwardStep, half: Value, length: Value, axis: int, rank: int)
 
 
 def real_part(step: BackwardStep, z: Value, x: Value, rank: int) -> Value:
-    """The parts of complex numbers that x has: both, or the real one."""
+    """The parts of complex numbers that x has: both, or only the real one."""
     parts = step.op("Shape", x, start=rank - 1, end=rank)
     return step.Slice(z, step.integers([0]), parts, step.integers([rank - 1]))
 
 
 def resized(step: BackwardStep, gradient: Value, x: Value, axis: int) -> Value:
-    """The gradient of a signal that was cropped or padded with zeros along an axis before."""
+    """The gradient of x, from that of x cropped or padded with zeros to the length of the transform."""
     ends = [step.op("Shape", value, start=axis, end=axis + 1) for value in (x, gradient)]
     amounts = step.op("Concat", step.integers([0]), step.Sub(*ends), axis=0)
     return step.Pad(gradient, amounts, None, step.integers([axis]))
@@ -81,7 +81,7 @@ def resized(step: BackwardStep, gradient: Value, x: Value, axis: int) -> Value:
 
 @decomposition("STFT", 17)
 def stft(step: BackwardStep) -> Sequence[Value | None] | None:
-    """The frames, gathered from the signal and multiplied by the window, and their DFT."""
+    """The frames are gathered from the signal and multiplied by the window; the result is their DFT."""
     signal, hop = step.input(0), step.Reshape(step.input(1), step.integers([]))
     if step.rank(0) == 2:
         signal = step.Unsqueeze(signal, step.integers([-1]))
@@ -109,6 +109,6 @@ def frame_length(step: BackwardStep, size: Value) -> Value:
 
 @operator("MelWeightMatrix").gradient(17)
 def without_slope(step: BackwardStep) -> Gradients:
-    """The edges of bands are rounded to whole bins: no gradient flows."""
+    """MelWeightMatrix rounds the edges of bands to whole bins: no gradient flows."""
     none: list[Value | None] = [None]
     return none

@@ -1,8 +1,8 @@
-"""Windows of convolutions and pooling: their attributes, and sums over windows transposed.
+"""Windows of convolutions and pooling: their attributes, and their transposition for gradients.
 
-What a window reads contributes to one element of the result; backwards, the gradient of that element is added to all of
-what the window has read.  That is a transposed convolution.  Where sizes that its attributes depend on are known only
-during the run, its result is cropped or padded to the size of the input.
+All elements that a window reads contribute to one element of the result; backwards, the gradient of that element is added
+to the gradients of all elements that the window has read.  That is a transposed convolution.  If the sizes that its
+attributes depend on are known only during the run, its result is cropped or padded to the size of the input.
 """
 
 from __future__ import annotations
@@ -65,9 +65,10 @@ def transposed_windows(
     taps: Sequence[Dim],
     group: int = 1,
 ) -> Value:
-    """The gradient of the input `like` of windows that multiply it by weights: [M, C / group, *taps].
+    """The gradient of the input `like` of windows that multiply the input by weights [M, C / group, *taps].
 
-    Input 0 has the spatial sizes of `like`, and the output those of the gradient.
+    gradient: that of the result of the windows.  Input 0 of the node must have the spatial sizes of `like`, and its output
+    those of the gradient.
     """
     transpose = partial(
         step.op,
@@ -88,9 +89,10 @@ def transposed_windows(
 
 
 def unread_sizes(step: BackwardStep, windows: WindowAttributes, taps: Sequence[Dim]) -> list[int] | None:
-    """For each spatial axis, the elements at the end of input 0 that no window reads, or minus the padding that windows read there.
+    """For each spatial axis, the number of elements at the end of input 0 that no window reads.
 
-    None where only sizes of the run decide that.
+    It is negative where windows read padding there: minus the number of padding elements that they read.  None if the
+    sizes that decide about it are only known during the run.
     """
     unknown = (None,) * windows.rank
     size, out = (
@@ -107,7 +109,7 @@ def unread_sizes(step: BackwardStep, windows: WindowAttributes, taps: Sequence[D
 
 
 def unread_size(size: Dim, windows: WindowAttributes, axis: int, taps: Dim, out: Dim) -> int | None:
-    """`unread_sizes` of an axis with `out` windows of `taps` taps."""
+    """`unread_sizes` of one axis, of `size` elements and `out` windows of `taps` taps."""
     if not isinstance(size, int) or not isinstance(taps, int) or not isinstance(out, int):
         return None
     reach = (out - 1) * windows.strides[axis] + (taps - 1) * windows.dilations[axis] + 1

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from sardonyx._src.train.fit.curves import COLOURS, HEIGHT, WIDTH, draw_curves, save_png, svg_of
+from sardonyx._src.train.fit.curves import COLORS, HEIGHT, WIDTH, draw_curves, save_png, svg_of
 from sardonyx._src.train.fit.progress import EpochRecord
 
 
@@ -25,7 +25,7 @@ HISTORY = [record(1, 2.0, 2.1), record(2, 1.0, math.nan), record(3, 0.5, 1.2)]
 def test_svg_is_well_formed_and_has_a_line_for_each_series() -> None:
     root = ElementTree.fromstring(svg_of(draw_curves(HISTORY)))
     strokes = [element.get("stroke") for element in root.iter() if element.tag.endswith("polyline")]
-    assert [strokes.count(COLOURS[name]) for name in ("training", "validation")] == [2, 1]
+    assert [strokes.count(COLORS[name]) for name in ("training", "validation")] == [2, 1]
     assert "a<b" in {element.text for element in root.iter()}
 
 
@@ -34,8 +34,8 @@ def test_png_shows_the_lines(tmp_path: Path) -> None:
     with Image.open(tmp_path / "curves.png") as image:
         pixels = np.asarray(image.convert("RGB"))
     assert pixels.shape == (4 * HEIGHT, 2 * WIDTH, 3)
-    for colour in COLOURS.values():
-        expected = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+    for color in COLORS.values():
+        expected = [int(color[i : i + 2], 16) for i in (1, 3, 5)]
         assert (pixels == expected).all(-1)[: 2 * HEIGHT, 128:].sum() > 200
     assert (pixels == 255).all(-1).mean() > 0.8
 

@@ -1,6 +1,7 @@
-"""Low-rank adapters (Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models", 2021): added as calls of a function, and merged.
+"""Low-rank adapters (Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models", 2021): adding and merging them.
 
-The product `x W` of a layer becomes `x W + alpha / rank (x A) B`, with A [in, rank] drawn and B [rank, out] zero at first.
+The product `x W` of a layer becomes `x W + alpha / rank (x A) B`.  A [in, rank] is drawn and B [rank, out] is zero at first,
+so that the result does not change until the adapter is trained.  An adapter is a call of a model-local function.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from sardonyx._src.train.prepare.selection import Patterns, match_names, pattern
 
 ADAPTER_DOMAIN, ADAPTER = "sardonyx.adapters", "LowRankAdapter"
 ADAPTED = ("MatMul", "Gemm")
-ADAPTER_WEIGHTS = "*_adapter_?"  # the pattern of the names of their matrices
-MIN_IR_VERSION = 8  # the first with functions
+ADAPTER_WEIGHTS = "*_adapter_?"  # the pattern that the names of adapter matrices match
+MIN_IR_VERSION = 8  # the first IR version with model-local functions
 FUNCTION = """<ir_version: 8, opset_import: ["": %d, "sardonyx.adapters": 1]>
 none () => () {}
 <domain: "sardonyx.adapters", opset_import: ["": %d]>
@@ -42,7 +43,7 @@ LowRankAdapter <scale> (x, y, a, b) => (z) {
   z = Add(y, r)
 }"""
 
-MAX_RANK = 1 << 20  # columns of A: more than any layer has
+MAX_RANK = 1 << 20  # columns of A: a bound against mistakes, far above the width of any layer
 
 
 def add_adapters(
@@ -50,9 +51,12 @@ def add_adapters(
 ) -> Model:
     """A copy of a model with adapters of its layers, which computes the same until the adapters are trained.
 
-    targets: names of weights, or patterns; by default the weights of all MatMul and Gemm nodes of the main graph.  rank: the
-    number of columns of A.  alpha: by default the rank.  The new initializers are called like the weights, with
-    `_adapter_a` and `_adapter_b`; `prepare(model, trainable="*_adapter_?")` trains them alone.
+    rank: the number of columns of A.
+    alpha: the factor of the scale `alpha / rank`; by default the rank.
+    targets: names of weights, or patterns; by default the weights of all MatMul and Gemm nodes of the main graph.
+    seed: seeds the draw of A.
+    The new initializers have the names of the weights, followed by `_adapter_a` and `_adapter_b`;
+    `prepare(model, trainable="*_adapter_?")` trains only them.
 
     Raises InputError for a pattern that matches no such weight, and for numbers out of range; TypeError.
     """
@@ -108,7 +112,7 @@ def adapt(
     names: FreshNames,
     draw: np.random.RandomState,
 ) -> None:
-    """Adds an adapter after a layer; the layer's readers read its result."""
+    """Adds an adapter after a layer; the readers of the layer then read the result of the adapter."""
     tensor = weight.initializer
     assert isinstance(tensor, Tensor), f"{weight!r} has no tensor"
     rows, columns = tensor.shape[::-1] if flag(node, "transB") else tensor.shape
@@ -167,7 +171,7 @@ def is_adapter(node: Node) -> bool:
 
 
 def merge(graph: Graph, call: Node, names: FreshNames) -> None:
-    """Replaces a layer and its adapter by the layer with another weight."""
+    """Replaces a layer and its adapter by the layer with the merged weight."""
     _, base, a, b = [*call.inputs, None, None, None, None][:4]
     layer = None if base is None else base.producer
     weight = None if layer is None else weight_of(layer)
@@ -182,7 +186,7 @@ def merge(graph: Graph, call: Node, names: FreshNames) -> None:
     name = weight.name
     slots = [slot for slot, value in enumerate(layer.inputs) if value is weight]
     if len(weight.uses) > len(slots):
-        name = names.fresh(name)  # others read the weight as it was
+        name = names.fresh(name)  # other nodes still read the original weight
     else:
         graph.remove_initializer(weight)
     new = initializer(graph, name, merged, tensor.dtype)

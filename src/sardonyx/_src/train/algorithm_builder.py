@@ -18,7 +18,7 @@ class AlgorithmBuilder(GraphBuilder):
     """A builder whose names are free in the whole model, and which shares equal scalar constants."""
 
     def __init__(self, graph: Graph, opset: int, names: FreshNames) -> None:
-        """opset: of the default domain.  names: in which the names of all graphs of the model are taken."""
+        """opset: the version of ai.onnx.  names: the names in use, those of all graphs of the model."""
         super().__init__(opset, graph=graph)
         self.fresh_names = names
         self._shared: dict[tuple[object, ...], Value] = {}

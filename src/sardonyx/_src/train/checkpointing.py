@@ -1,4 +1,7 @@
-"""The goal for the memory of activations: what `checkpointing` says, in the metadata of a model."""
+"""The goal for the memory of activations, as `checkpointing` states it, in the metadata of a model.
+
+The native engine meets the goal by recomputation (docs/glossary.md): it keeps fewer results for the backward pass.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from sardonyx._src.ir.model import Model
 
 
 def check_goal(goal: MemoryGoal | None) -> None:
-    """Raises InputError or TypeError unless it is "auto", a number of bytes or None."""
+    """Raises InputError or TypeError unless the goal is "auto", a number of bytes or None."""
     if isinstance(goal, str):
         if goal != "auto":
             raise InputError(
@@ -20,7 +23,7 @@ def check_goal(goal: MemoryGoal | None) -> None:
 
 
 def write_goal(model: Model, goal: MemoryGoal | None) -> None:
-    """Adds a goal to the metadata of a model; None leaves them."""
+    """Adds a goal to the metadata of a model; None leaves the metadata unchanged."""
     if goal is not None:
         model.metadata[METADATA_KEY] = goal if isinstance(goal, str) else str(int(goal))
 

@@ -31,7 +31,7 @@ def metric_outputs(step: TrainingInfo) -> list[Value]:
 
 
 def evaluation_model(model: Model, step: TrainingInfo, states: Collection[Value]) -> Model:
-    """The metrics of a step as a model of their own, with the state as inputs; raises InputError if it has none."""
+    """A model that computes the metrics of a step, with the state as inputs; raises InputError if the step has no metrics."""
     names = [v.name for v in metric_outputs(step)]
     if not names:
         raise InputError(

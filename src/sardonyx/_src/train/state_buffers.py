@@ -1,4 +1,4 @@
-"""Memory of earlier states of a training session, which later ones reuse."""
+"""Buffers for the state of a training session, which alternate between two sets of arrays."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from sardonyx._src.compile.program.lazy_constants import aligned_empty
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RuntimeValue
 
-FIRST_STEPS = (
-    2  # whose results a session allocates and checks: arrays for them would be a third copy of the state
-)
-UNSHARED = 2  # references to an array that a local variable and a parameter have, or to its memory the array and a parameter
+FIRST_STEPS = 2  # in the first steps the session allocates the results: buffers for them would be a third copy of the state
+# References to an array that only one local variable of a caller holds, as `sys.getrefcount` counts them: the variable and the
+# parameter of `getrefcount`.  Likewise for its memory: the array and the parameter.
+UNSHARED = 2
 
 
 class StateBuffers:
-    """The arrays of the last two states by the output that computes them.
+    """The arrays of the last two states, by the output that computes each.
 
-    The present state is read while the next one is written, so that a step that fails changes nothing; what it is written to is
-    the memory of the state before, unless someone else refers to it.  All arrays begin at a cache line: an update reads and
-    writes each element once, and takes twice as long if its vectors lie in two lines.
+    A step reads the present state and writes the next one into the arrays of the previous state, so that a step that fails
+    changes nothing.  An array that the caller still refers to is not reused.  All arrays begin at a cache line: an update
+    reads and writes each element once, and needs twice the time if its vectors straddle two lines.
     """
 
     def __init__(self) -> None:
@@ -31,7 +31,10 @@ class StateBuffers:
         self._steps = 0
 
     def take(self, values: Mapping[str, Array]) -> dict[str, Array]:
-        """Arrays for these outputs of a step, each like its present value; none in the first steps, nor for strings."""
+        """Arrays for the results of a step, by output name; none in the first steps, and none for strings.
+
+        values: the present values of the states, whose shapes and types the arrays have.
+        """
         taken: dict[str, Array] = {}
         if self._steps < FIRST_STEPS:
             return taken
@@ -46,7 +49,10 @@ class StateBuffers:
     def keep(
         self, names: Iterable[str], taken: Mapping[str, Array], results: Mapping[str, RuntimeValue]
     ) -> None:
-        """Records the outputs of a step, which have the types of the states, as the present state."""
+        """Records the results of a step as the present state.
+
+        taken: the arrays that `take` returned for the step.  Results have the types of the states.
+        """
         self._steps += 1
         for name in names:
             old, own = self._present.get(name), taken.get(name)
@@ -56,7 +62,7 @@ class StateBuffers:
 
 
 def is_unshared(array: Array) -> bool:
-    """Whether only the caller's variable refers to an array of `aligned_empty`, and no view to its memory."""
+    """Whether only the caller's variable refers to an array of `aligned_empty`, and no other view to its memory."""
     return sys.getrefcount(array) == UNSHARED + 1 and sys.getrefcount(array.base) == UNSHARED
 
 

@@ -1,7 +1,7 @@
 """Models that a training session runs: the graphs of a training model, with its state as inputs.
 
-The state of a training model consists of the initializers that bindings assign to.  They are no constants: each run is
-fed with their present values, and returns the values that bindings assign.
+The state of a training model consists of the initializers that bindings assign to.  These are not constants of the models
+here: each run is fed with their present values, and returns the values that bindings assign to them.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ def inference_model(model: Model, states: Collection[Value]) -> Model:
 def algorithm_model(
     model: Model, step: TrainingInfo, states: Collection[Value], *, inference_outputs: bool = True
 ) -> Model:
-    """Inference graph and algorithm joined list by list, with the values that update bindings assign as further outputs.
+    """The inference graph followed by the algorithm as one model, with the values that update bindings assign as outputs, too.
 
-    inference_outputs: whether the outputs of the inference graph are outputs.
+    inference_outputs: whether the outputs of the inference graph are outputs of the model.
     """
     graphs = [model.graph] if step.algorithm is None else [model.graph, step.algorithm]
     outputs = [
@@ -49,7 +49,7 @@ def algorithm_model(
 
 
 def initialization_model(model: Model, step: TrainingInfo) -> Model | None:
-    """The initialization graph, which stands alone; None if the step has none."""
+    """The initialization graph as a model; None if the step has none.  It reads no values of the inference graph."""
     graph = step.initialization
     return None if graph is None else build_model(model, [graph], (), graph.outputs)
 
@@ -73,7 +73,7 @@ def build_model(
 
 
 def add_definition(graph: Graph, value: Value, *, is_state: bool, is_input: bool) -> None:
-    """Adds an input or an initializer to a graph; a state becomes an input without default."""
+    """Adds an input or an initializer to a graph; a state variable becomes an input without default."""
     if is_state:
         assert isinstance(value.initializer, Tensor), f"{value!r} has no tensor"
         value.type = TensorType(value.initializer.dtype, value.initializer.shape)

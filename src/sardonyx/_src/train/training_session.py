@@ -47,12 +47,14 @@ class TrainingSession:
     """Trains a model as its training information says: IR specification, "Training Related Information".
 
     The state variables are the initializers that bindings of the model name.  They start with their stored values, are
-    shared by the inference graph and all training steps, and change in `initialize` and `step` alone.  A model has one
-    training step for each entry of its training information; the caller decides about their order.
+    shared by the inference graph and all training steps, and change only in `initialize` and `step`.  A model has one
+    training step for each entry of its training information; the caller decides about their order.  A session must not be
+    used by several threads at once.
 
-    `engine`, `threads`, `seed` and `limits` are those of `sx.Session`.  A session is not meant for several threads at
-    once.  `checkpointing`: "auto", or the bytes that the results of nodes should need at most; by default what the model was prepared
-    with.  The native engine then keeps fewer of them for the gradients, and computes the others again, to the same bits.
+    `engine`, `threads`, `seed` and `limits`: as for `sx.Session`.
+    `checkpointing`: "auto", or the bytes that the results of nodes should need at most; by default the goal that the model
+    was prepared with.  The native engine then keeps fewer results for the gradients and computes the others again, to the
+    same bits.
 
     Raises what `load` and `sx.Session` raise; InputError for a model without training information, or with a state that
     is not a dense tensor.
@@ -101,7 +103,9 @@ class TrainingSession:
             if initialization is not None:
                 results = self._open(initialization).run()
                 self._assign(step.initialization_binding, results)
-        gc.collect()  # graphs and their nodes refer to each other, and folded constants are as large as the state
+        # The models of the runs are cyclic garbage, since graphs and nodes refer to each other, and their folded constants are
+        # as large as the state.
+        gc.collect()
 
     def step(
         self,
@@ -113,11 +117,13 @@ class TrainingSession:
     ) -> dict[str, RunResult]:
         """Performs training step `index`: evaluates inference graph and algorithm, then assigns all updates at once.
 
-        `feeds`: the inputs of both graphs by name, as `sx.Session.run` takes them.  `seed`: of the random operators of this
-        step that have no seed; without one they continue from the step before.  Returns the outputs of both graphs
-        by name, without those of the inference graph if `inference_outputs` is False, so that nothing is computed for them
-        alone, and the values that updates assign; the state is unchanged if an error is raised.  Raises InputError
-        for an index that the model does not have, and what `sx.Session.run` raises.
+        `feeds`: the inputs of both graphs by name, as for `sx.Session.run`.
+        `seed`: seeds the random operators of this step that have no seed of their own; by default they continue from the
+        step before.
+        `inference_outputs`: whether the outputs of the inference graph are returned; if not, nodes that only they depend on
+        are not executed.
+        Returns the outputs of both graphs by name, and the values that updates assign.  If an error is raised, the state is
+        unchanged.  Raises InputError for an index that the model does not have, and what `sx.Session.run` raises.
         """
         step, key = self._training_step(index), (index, inference_outputs)
         require_flag("inference_outputs", inference_outputs)
@@ -153,7 +159,7 @@ class TrainingSession:
     def infer(
         self, feeds: Mapping[str, object] | None = None, outputs: Sequence[str] | None = None
     ) -> dict[str, RunResult]:
-        """The outputs of the inference graph with the present state, which does not change; as `sx.Session.run`."""
+        """Runs the inference graph with the present state, which does not change; arguments and results as `sx.Session.run`."""
         if self._inference is None:
             self._inference = self._open(inference_model(self.model, self._states))
         return self._run(self._inference, feeds, outputs)
@@ -161,7 +167,7 @@ class TrainingSession:
     def save(self, target: str | os.PathLike[str]) -> None:
         """Writes the model with the present state as its initializers.
 
-        A training session of that file continues with equal bits, but for draws of random operators without a seed.
+        A training session of that file continues with equal bits, except for draws of random operators without a seed.
         """
         require_path("target", target)
         save(self.checkpoint(), target)
@@ -203,7 +209,7 @@ class TrainingSession:
         return session.run(given, outputs, out=out)
 
     def _assign(self, bindings: Sequence[Binding], results: Mapping[str, RuntimeValue]) -> None:
-        """Assigns results to the state, all or none."""
+        """Assigns results to the state variables: to all, or to none if an error is raised."""
         updates = {
             state: checked_update(state, self._values[state], results[source.name])
             for state, source in bindings
@@ -212,7 +218,7 @@ class TrainingSession:
 
 
 def integers_of(values: object) -> Array | None:
-    """Values as an array; None if they are none, which a run reports."""
+    """Values as an array; None if they are no array, which the run itself reports."""
     try:
         return np.asarray(values)
     except (TypeError, ValueError):
@@ -220,9 +226,9 @@ def integers_of(values: object) -> Array | None:
 
 
 def initial_value(state: Value) -> Array:
-    """A copy of the stored value of a state variable, whose pages of a mapped file are released.
+    """A copy of the stored value of a state variable; the pages of the mapped file are released.
 
-    Each run would copy a value that is not aligned, as few in a file are.
+    The copy is aligned.  Few values in a file are, and each run would copy one that is not.
     """
     assert isinstance(state.initializer, Tensor), f"{state!r} has no tensor"
     stored = state.initializer.numpy()

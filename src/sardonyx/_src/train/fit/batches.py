@@ -9,13 +9,13 @@ import numpy as np
 
 from sardonyx._src.ir.tensors import Array
 
-HELD_OUT = (1 << 32) - 1  # in the place of an epoch: the draw that separates the validation data
+HELD_OUT = (1 << 32) - 1  # passed as the epoch for the draw of the validation data: no epoch has this number
 
 
 def order_of(seed: int, epoch: int, examples: int, *, shuffle: bool = True) -> Array:
     """The examples in the order of an epoch: int64 [examples].
 
-    NumPy's legacy generator draws it, whose streams do not change between versions.
+    NumPy's legacy generator draws the order: its streams do not change between versions of NumPy.
     """
     if not shuffle:
         return np.arange(examples)

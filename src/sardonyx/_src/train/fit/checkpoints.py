@@ -1,4 +1,4 @@
-"""Checkpoints of a run: one file each, which is replaced at once."""
+"""Checkpoints of a run: each is one file, which a complete new one replaces atomically."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sardonyx._src.ir.tensors import Array
 from sardonyx._src.train.fit.progress import RunProgress
 
 LAST, BEST = "last.onnx", "best.onnx"
-PROGRESS_KEY = "sardonyx.train.progress"  # metadata of a checkpoint: a RunProgress as JSON
+PROGRESS_KEY = "sardonyx.train.progress"  # metadata key of a checkpoint, whose value is a RunProgress as JSON
 
 
 def write_checkpoint(model: Model, progress: RunProgress, path: Path) -> None:
@@ -38,7 +38,7 @@ def read_checkpoint(path: Path) -> tuple[Model, RunProgress]:
 
 
 def require_finite(state: Mapping[str, Array], progress: RunProgress) -> None:
-    """Raises TrainingDiverged for a state with an infinity or NaN, which is not worth a checkpoint."""
+    """Raises TrainingDiverged for a state with an infinity or NaN: it must not replace the last good checkpoint."""
     for name, array in state.items():
         if DataType.of(array.dtype).is_float and not np.isfinite(array).all():
             raise TrainingDiverged(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-POLYNOMIAL = 0x82F63B78  # Castagnoli's, with reflected bits
+POLYNOMIAL = 0x82F63B78  # Castagnoli's polynomial, with reflected bits
 MASK_DELTA = 0xA282EAD8
 
 
@@ -27,6 +27,9 @@ def crc32c(data: bytes) -> int:
 
 
 def masked_crc32c(data: bytes) -> int:
-    """The checksum rotated right by 15 bits, plus a constant, so that a checksum of data with checksums differs."""
+    """The checksum rotated right by 15 bits, plus a constant, as TFRecord requires.
+
+    The mask avoids checksums of data that contain their own checksums.
+    """
     crc = crc32c(data)
     return ((crc >> 15 | crc << 17) + MASK_DELTA) & 0xFFFFFFFF

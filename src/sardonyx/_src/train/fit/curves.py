@@ -12,11 +12,11 @@ from typing import Literal
 from sardonyx._src.train.fit.progress import EpochRecord
 
 CURVES, CURVES_PNG = "curves.svg", "curves.png"
-WIDTH, HEIGHT = 560, 240  # of a chart, in pixels
-LEFT, RIGHT, TOP, BOTTOM = 64, 16, 32, 36  # margins
+WIDTH, HEIGHT = 560, 240  # size of a chart in pixels
+LEFT, RIGHT, TOP, BOTTOM = 64, 16, 32, 36  # margins of a chart in pixels
 FONT_SIZE, PNG_SCALE = 12, 2
 GRID = "#dddddd"
-COLOURS = {"training": "#3465a4", "validation": "#cc0000"}
+COLORS = {"training": "#3465a4", "validation": "#cc0000"}
 Series = Mapping[str, Sequence[tuple[float, float]]]  # points (epoch, number) by the name of the line
 Anchor = Literal["start", "middle", "end"]
 PILLOW_ANCHORS: dict[Anchor, str] = {"start": "ls", "middle": "ms", "end": "rs"}
@@ -27,31 +27,31 @@ class Line:
     """A line through points, in pixels."""
 
     points: Sequence[tuple[float, float]]
-    colour: str
+    color: str
     width: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A text with its anchor on the baseline at a point, in pixels."""
+    """Text with its anchor at a point on the baseline, in pixels."""
 
     x: float
     y: float
     content: str
     anchor: Anchor
-    colour: str = "#333333"
+    color: str = "#333333"
 
 
 @dataclass(frozen=True, slots=True)
 class CurvesPicture:
-    """Lines and labels on a white ground."""
+    """Lines and labels on a white background; height in pixels."""
 
     height: int
     shapes: Sequence[Line | Label]
 
 
 def draw_curves(history: Sequence[EpochRecord]) -> CurvesPicture:
-    """The metrics of all epochs."""
+    """A picture of the metrics of all epochs, one chart for each metric."""
     names = list(dict.fromkeys(name for record in history for name in record.metrics))
     shapes = [
         moved
@@ -90,8 +90,8 @@ def draw_chart(title: str, series: Series) -> list[Line | Label]:
         places = [
             (place(x, x_range, LEFT, WIDTH - RIGHT), place(y, y_range, HEIGHT - BOTTOM, TOP)) for x, y in line
         ]
-        shapes.append(Line(places, COLOURS[name], 1.5))
-        shapes.append(Label(WIDTH - RIGHT - 90 * i, TOP - 14, name, "end", COLOURS[name]))
+        shapes.append(Line(places, COLORS[name], 1.5))
+        shapes.append(Label(WIDTH - RIGHT - 90 * i, TOP - 14, name, "end", COLORS[name]))
     return shapes
 
 
@@ -120,13 +120,13 @@ def svg_of(picture: CurvesPicture) -> str:
 
 def svg_element(shape: Line | Label) -> str:
     if isinstance(shape, Label):
-        style = f'text-anchor="{shape.anchor}" fill="{shape.colour}"'
+        style = f'text-anchor="{shape.anchor}" fill="{shape.color}"'
         return f'<text x="{shape.x:.1f}" y="{shape.y:.1f}" {style}>{escape(shape.content)}</text>'
-    if shape.colour == GRID:
+    if shape.color == GRID:
         (left, row), (right, _) = shape.points
         return f'<line x1="{left}" x2="{right}" y1="{row:.1f}" y2="{row:.1f}" stroke="{GRID}"/>'
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in shape.points)
-    return f'<polyline points="{path}" fill="none" stroke="{shape.colour}" stroke-width="{shape.width}"/>'
+    return f'<polyline points="{path}" fill="none" stroke="{shape.color}" stroke-width="{shape.width}"/>'
 
 
 def save_png(picture: CurvesPicture, path: Path) -> bool:
@@ -142,10 +142,10 @@ def save_png(picture: CurvesPicture, path: Path) -> bool:
             position = (shape.x * PNG_SCALE, shape.y * PNG_SCALE)
             is_vector_font = isinstance(font, ImageFont.FreeTypeFont)
             anchor = PILLOW_ANCHORS[shape.anchor] if is_vector_font else None
-            draw.text(position, shape.content, shape.colour, font, anchor=anchor)
+            draw.text(position, shape.content, shape.color, font, anchor=anchor)
         else:
             points = [(x * PNG_SCALE, y * PNG_SCALE) for x, y in shape.points]
-            draw.line(points, shape.colour, round(shape.width * PNG_SCALE), joint="curve")
+            draw.line(points, shape.color, round(shape.width * PNG_SCALE), joint="curve")
     image.save(path, optimize=True)
     return True
 
@@ -159,7 +159,7 @@ def span(numbers: Sequence[float]) -> tuple[float, float]:
 
 
 def place(number: float, span: tuple[float, float], start: float, end: float) -> float:
-    """Where a number of a range is between two pixels."""
+    """The position in pixels of a number: the ends of the span are at the pixels `start` and `end`."""
     low, high = span
     return start if high == low else start + (number - low) / (high - low) * (end - start)
 

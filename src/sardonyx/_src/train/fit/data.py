@@ -26,14 +26,17 @@ DataSource = Mapping[str, object] | str | os.PathLike[str]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """The values of one input for all examples: [examples, ...], of a type that converts to `dtype`."""
+    """The values of one input for all examples: [examples, ...], of a type that converts to `dtype`.
+
+    shape: the shape of one example as the input receives it.
+    """
 
     values: Array
     dtype: DataType
-    shape: tuple[int, ...]  # of one example
+    shape: tuple[int, ...]
 
     def take(self, rows: Array) -> Array:
-        """The values of these examples: [len(rows), ...] of the input's element type."""
+        """The values of the examples at `rows`: [len(rows), ...] of the input's element type."""
         chosen = np.asarray(self.values[rows]).reshape(len(rows), *self.shape)
         return chosen.astype(self.dtype.numpy, copy=False)
 
@@ -48,16 +51,16 @@ class Dataset:
         return len(next(iter(self.columns.values())).values)
 
     def take(self, rows: Array) -> dict[str, Array]:
-        """The feeds of these examples."""
+        """The feeds of the examples at `rows`, by input name."""
         return {name: column.take(rows) for name, column in self.columns.items()}
 
     def select(self, rows: Array) -> Dataset:
-        """A dataset of these examples alone."""
+        """A dataset of only the examples at `rows`."""
         chosen = {n: Column(c.values[rows], c.dtype, c.shape) for n, c in self.columns.items()}
         return Dataset(chosen)
 
     def non_finite(self, rows: Array) -> str:
-        """Which input and which of these examples have an infinity or NaN, the first of them; empty if none has one."""
+        """A phrase that names the first input and example with an infinity or NaN; empty if there is none."""
         for name, column in self.columns.items():
             values = column.take(rows)
             if column.dtype.is_float and not (is_finite := np.isfinite(values)).all():
@@ -78,9 +81,11 @@ def open_dataset(
 ) -> Dataset:
     """The examples of a source for the inputs of a training step.
 
-    source: arrays by input name, or a path as `read_columns` takes it; columns of other names are not used.  labels: what
-    integers targets allow.  Raises InputError for a missing column, one of another length, type or size than its input, a
-    label out of range, and for data without examples.
+    source: arrays by input name, or a path as for `read_columns`; columns of other names are not used.
+    labels: the integers that targets allow, by input name.
+    what: the name of the source in messages.
+    Raises InputError for a missing column, for one of another length, type or size than its input, for a label out of
+    range, and for data without examples.
     """
     if isinstance(source, str | os.PathLike):
         require_path(what, source)
@@ -162,7 +167,10 @@ def check_range(name: str, array: Array, dtype: DataType, what: str) -> None:
 
 
 def converts(source: np.dtype[np.generic], target: DataType) -> bool:
-    """Whether values convert: floats and integers to floats, integers to integers, texts to strings, and what is equal."""
+    """Whether values of a NumPy type convert to an element type.
+
+    Equal types do, floats and integers to floats, integers to integers, and NumPy's strings to strings.
+    """
     if source == target.numpy:
         return True
     if target is DataType.STRING:
@@ -173,7 +181,7 @@ def converts(source: np.dtype[np.generic], target: DataType) -> bool:
 
 
 def example_shape(actual: tuple[int, ...], declared: tuple[Dim, ...] | None) -> tuple[int, ...] | None:
-    """The shape of an example in the column: its own, or the declared one if it has as many elements; None if they differ."""
+    """The shape that an example gets: its own, or the declared one if that has as many elements; None if neither fits."""
     if declared is None:
         return actual
     if len(actual) == len(declared):

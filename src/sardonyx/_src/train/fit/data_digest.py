@@ -6,19 +6,19 @@ import hashlib
 
 from sardonyx._src.ir.tensors import Array
 
-MAX_BYTES = 1 << 30  # of an array that is read whole: about a second
-CHUNK_BYTES = 1 << 20  # read at a time, so that mapped files need no more memory
+MAX_BYTES = 1 << 30  # bytes read of an array: about a second; of a larger one a sample is read
+CHUNK_BYTES = 1 << 20  # bytes read at a time, so that mapped files need no more memory
 DIGEST_BYTES = 16
 
 
 def digest_of_rows(values: Array) -> str:
     """BLAKE2b of the elements [n, ...], in hexadecimal digits.
 
-    Of an array of more than 1 GiB, chunks at equal distances are read, the first and the last row among them, 1 GiB in all.
+    Of an array of more than 1 GiB, 1 GiB is read in chunks at equal distances, which include the first and the last row.
     """
     digest, count = hashlib.blake2b(digest_size=DIGEST_BYTES), len(values)
     row_bytes = max(1, values.nbytes // max(count, 1))
-    rows = max(1, CHUNK_BYTES // row_bytes)  # of a chunk
+    rows = max(1, CHUNK_BYTES // row_bytes)  # rows of a chunk
     chunks = -(-count // rows)
     read = min(chunks, max(1, MAX_BYTES // (rows * row_bytes)))
     for i in range(read):
@@ -28,5 +28,5 @@ def digest_of_rows(values: Array) -> str:
 
 
 def content_of(rows: Array) -> bytes:
-    """The elements as bytes; arrays of objects have addresses instead of their strings."""
+    """The elements as bytes; strings are encoded, since an array of objects only holds their addresses."""
     return repr(rows.tolist()).encode() if rows.dtype.hasobject else rows.tobytes()

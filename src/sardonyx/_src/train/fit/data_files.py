@@ -151,7 +151,7 @@ def image_paths(folder: Path) -> Iterator[Path]:
 
 
 def read_image(path: Path) -> Array:
-    """An array file as it is; a picture as [height, width] or, with colours, [3, height, width] of uint8."""
+    """An array file as it is; a picture as [height, width] or, with colors, [3, height, width] of uint8."""
     if path.suffix.lower() == ".npy":
         return map_array(path)
     try:

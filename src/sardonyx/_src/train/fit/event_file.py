@@ -10,7 +10,7 @@ from sardonyx._src.train.fit.crc32c import masked_crc32c
 from sardonyx._src.train.losses.base import MAX_FLOAT32
 
 FILE_VERSION = "brain.Event:2"
-VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5  # wire types
+VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5  # wire types of protobuf
 EVENT_TIME, EVENT_STEP, EVENT_VERSION, EVENT_SUMMARY = 1, 2, 3, 5
 SUMMARY_VALUE, VALUE_TAG, VALUE_NUMBER = 1, 1, 2
 
@@ -58,7 +58,7 @@ def version_record(time: float) -> bytes:
 
 
 def scalars_record(time: float, step: int, scalars: Mapping[str, float]) -> bytes:
-    """A record with numbers of a step by tag."""
+    """A record with the numbers of a step, by tag; time: seconds since 1970."""
     summary = b"".join(scalar_value(tag, number) for tag, number in scalars.items())
     head = key(EVENT_TIME, FIXED64) + struct.pack("<d", time) + key(EVENT_STEP, VARINT) + varint(step)
     return record(head + delimited(EVENT_SUMMARY, summary))

@@ -56,21 +56,21 @@ def fit(
     """Trains a model with its first training step, epoch by epoch, and returns the best model.
 
     data: arrays with one entry for each example, by the names of the inputs; or the path of a `.npz` or `.parquet` file, or of
-    a folder (`.npy` files by input, several `.npz` or `.parquet` files, or images in one folder for each class).
+        a folder (`.npy` files by input, several `.npz` or `.parquet` files, or images in one folder for each class).
     validation: data of the same kind that is evaluated after each epoch, or the share of the examples to hold out, in (0, 1).
     patience: the number of epochs without a better `monitor`, a metric of the validation data, after which the run ends.
-    initialize: whether the run begins with the initialization graph.  seed: of the order of the examples and of random
-    operators; runs with equal arguments have equal bits, on one engine.
-
-    folder: where the run keeps `last.onnx`, a checkpoint written after each epoch and every `checkpoint_seconds`; `best.onnx`;
-    `metrics.jsonl`; a TensorBoard event file; and at the end `curves.svg`, and `curves.png` where Pillow is installed.  Files are replaced at once, and with `resume` a run
-    that ended at any moment continues from its last checkpoint to the bits that it would have had.
-
+    initialize: whether the run begins with the initialization graph.
+    seed: seeds the order of the examples and random operators; runs with equal arguments have equal bits, on one engine.
+    folder: where the run keeps `last.onnx`, a checkpoint written after each epoch and every `checkpoint_seconds`;
+        `best.onnx`; `metrics.jsonl`; a TensorBoard event file; and at the end `curves.svg`, and `curves.png` if Pillow is
+        installed.  Files are replaced atomically.
+    resume: whether a run that was interrupted at any moment continues from the last checkpoint in `folder`, to the same bits
+        as without the interruption.
     report: called after each step and each epoch.
 
     Raises InputError for data that do not fit the model, labels out of range, and a folder with another run;
-    TrainingDiverged if the loss or the state is no longer finite, with the last good checkpoint kept; OSError; and what
-    `sx.TrainingSession` raises.
+    TrainingDiverged if the loss or the state is no longer finite, in which case the last good checkpoint is kept; OSError;
+    and what `sx.TrainingSession` raises.
     """
     for name, flag in (("shuffle", shuffle), ("initialize", initialize), ("resume", resume)):
         require_flag(name, flag)
@@ -119,7 +119,7 @@ def check_options(
 
 
 def check_batches(model: Model, datasets: tuple[Dataset, Dataset | None], batch_size: int) -> None:
-    """Raises InputError for batches of other sizes than an input declares."""
+    """Raises InputError if an input declares a fixed batch size that a batch would not have."""
     algorithm = model.training[0].algorithm
     for value in (*model.graph.inputs, *(() if algorithm is None else algorithm.inputs)):
         shape = value.type.shape if isinstance(value.type, TensorType) else None

@@ -14,7 +14,7 @@ from typing import BinaryIO
 from sardonyx._src.train.fit.event_file import scalars_record, version_record
 
 JSON_LINES = "metrics.jsonl"
-# TensorBoard reads files with this part in their names.
+# TensorBoard reads files whose names contain "tfevents".
 EVENTS = "events.out.tfevents.0.sardonyx"
 
 
@@ -22,7 +22,7 @@ class MetricsLog:
     """Appends the metrics of steps and epochs to the files of a run."""
 
     def __init__(self, folder: Path, sizes: Mapping[str, int]) -> None:
-        """sizes: of the files at the checkpoint that the run continues from; what was written after it is cut off."""
+        """sizes: bytes of the files at the checkpoint from which the run continues; what was written later is cut off."""
         self.files: dict[str, BinaryIO] = {}
         for name in (JSON_LINES, EVENTS):
             path = folder / name
@@ -35,7 +35,7 @@ class MetricsLog:
             self.files[EVENTS].write(version_record(time.time()))
 
     def write(self, kind: str, step: int, scalars: Mapping[str, float], **more: float) -> None:
-        """Adds one entry; scalars: written to both files, those of `more` to the JSON lines alone."""
+        """Adds one entry.  scalars: written to both files.  more: written only to the JSON lines."""
         entry = {"kind": kind, "step": step, **finite(scalars), **finite(more)}
         self.files[JSON_LINES].write(json.dumps(entry).encode() + b"\n")
         tags = {f"{kind}/{name}": number for name, number in scalars.items()}
@@ -65,5 +65,5 @@ class MetricsLog:
 
 
 def finite(scalars: Mapping[str, float]) -> dict[str, float | None]:
-    """The numbers, with None for those that JSON lacks."""
+    """The numbers, with None for NaN and infinities, which JSON lacks."""
     return {name: number if math.isfinite(number) else None for name, number in scalars.items()}

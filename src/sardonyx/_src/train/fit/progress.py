@@ -1,4 +1,4 @@
-"""The position of a run, which its checkpoints contain besides the state of the model."""
+"""The position of a run of `fit`; a checkpoint contains it besides the state of the model."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from sardonyx._src.errors import InputError
 class EpochRecord:
     """The result of an epoch.
 
-    metrics: means over the examples of the epoch, as the steps computed them.  validation: means over the validation data
-    after it; empty without any.  seconds: the duration of the steps.
+    epoch: its number, from 1.
+    step: the number of steps of the run so far.
+    metrics: means over the examples of the epoch, as the training steps computed them.
+    validation: means over the validation data after the epoch; empty without validation data.
+    seconds: the duration of the steps.
     """
 
     epoch: int
@@ -26,11 +29,17 @@ class EpochRecord:
 
 @dataclass(slots=True)
 class RunProgress:
-    """Where a run is.
+    """The position of a run.
 
-    epoch, batch: the next batch to train on.  step: steps so far.  sums: of the metrics over the examples of this epoch.
-    best: the monitored metric of the best epoch, and its number.  log_sizes: bytes of the metrics files.  run: what makes
-    the run this one: its data, seed and batch size.
+    run: what identifies the run: its model, data, seed, batch size and other arguments that decide its results.
+    epoch, batch: the number of the next batch to train on, and of its epoch, both from 0.
+    step: the number of steps so far.
+    examples: the number of examples of this epoch so far.
+    sums: sums of the metrics over the examples of this epoch.
+    seconds: the duration of the steps of this epoch.
+    best, best_epoch: the monitored metric of the best epoch, and the number of that epoch; None and -1 before the first.
+    history: the records of the epochs that are complete.
+    log_sizes: bytes of the metrics files, by name.
     """
 
     run: dict[str, object]
@@ -68,7 +77,7 @@ class RunProgress:
 
     @classmethod
     def from_json(cls, text: str, source: str) -> RunProgress:
-        """Raises InputError for a text that `as_json` did not write."""
+        """The progress in JSON; raises InputError for text that `as_json` did not write.  source: its file, for messages."""
         try:
             fields = json.loads(text)
             history = [EpochRecord(**entry) for entry in fields.pop("history")]

@@ -1,4 +1,4 @@
-"""What a run of `fit` reports and returns."""
+"""The status that a run of `fit` reports, and the result that it returns."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ from sardonyx._src.train.fit.progress import EpochRecord
 
 @dataclass(frozen=True, slots=True)
 class TrainingStatus:
-    """Where a run is, for those who watch it.
+    """The progress of a run, for its `report` function.
 
-    epoch: from 1.  batch: batches of the epoch so far.  metrics: means of the epoch so far.  seconds_left: an estimate from the
-    steps of this process; None before the first.  record: of the epoch, when it ends.
+    epoch, epochs: the number of the epoch, from 1, and the number of all epochs.
+    batch, batches: the number of batches of the epoch so far, and of all its batches.
+    step: the number of steps of the run so far.
+    metrics: means of the epoch so far.
+    seconds_left: an estimate from the steps of this process; None before the first step.
+    record: the result of the epoch if it has just ended, else None.
     """
 
     epoch: int
@@ -32,8 +36,10 @@ class TrainingStatus:
 class FitResult:
     """The result of a run.
 
-    model: the inference model with the weights of the best epoch, or of the last one without validation data.  checkpoint:
-    the training model with the last state.  best_epoch: from 1; the last epoch without validation data.
+    model: the inference model with the weights of the best epoch; of the last epoch without validation data.
+    checkpoint: the training model with the last state.
+    history: the records of all epochs.
+    best_epoch: the number of the best epoch, from 1; of the last epoch without validation data.
     stopped_early: whether `patience` ended the run.
     """
 

@@ -39,12 +39,14 @@ from sardonyx._src.train.prepare.inference_only import without_training
 from sardonyx._src.train.training_models import state_values
 from sardonyx._src.train.training_session import TrainingSession
 
-ACCURACY = "accuracy"  # part of the names of metrics that are better when they are larger
-STEPS_BETWEEN_ENTRIES = 10  # of the metrics files
+ACCURACY = (
+    "accuracy"  # a metric with this in its name is better when it is larger, all others when they are smaller
+)
+STEPS_BETWEEN_ENTRIES = 10  # steps between two entries in the metrics files
 
 
 class Run:
-    """A run of `fit`."""
+    """A run of `fit`: `open` opens its session and files, `train` performs the epochs."""
 
     def __init__(
         self,
@@ -88,7 +90,7 @@ class Run:
         return -(-len(self.data) // self.batch_size)
 
     def identity(self) -> dict[str, object]:
-        """What the checkpoints of this run and of no other have."""
+        """The facts that identify the run: only a checkpoint with equal facts can be resumed."""
         return {
             "model": digest_of(self.model),
             "data": self.data.description(),
@@ -148,13 +150,13 @@ class Run:
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether the last `patience` epochs were not better than the best before them."""
+        """Whether `patience` ends the run: none of the last `patience` epochs was better than the best before them."""
         if self.patience is None or self.progress.best_epoch < 0:
             return False
         return self.progress.epoch - 1 - self.progress.best_epoch >= self.patience
 
     def run_epoch(self) -> None:
-        """Trains on the batches that are left of an epoch, and evaluates."""
+        """Trains on the remaining batches of an epoch, and evaluates on the validation data."""
         progress = self.progress
         order = order_of(self.seed, progress.epoch, len(self.data), shuffle=self.shuffle)
         while progress.batch < self.batches:
@@ -187,7 +189,10 @@ class Run:
     def require_finite_loss(
         self, losses: Mapping[str, float], where: Callable[[], str], what: str, step: int
     ) -> None:
-        """Raises TrainingDiverged for a loss that is not finite; where: what of the data is not, either."""
+        """Raises TrainingDiverged for a loss that is not finite.
+
+        where: describes the data that are not finite, either; an empty string if all are.  what: names the loss.
+        """
         loss = losses[self.metrics[0]]
         if not math.isfinite(loss):
             cause = where()
@@ -225,7 +230,8 @@ class Run:
     def keep_best(self) -> None:
         """Keeps the present state as the best one: in a file if the run has a folder, else in memory.
 
-        The file is written before the checkpoint that says so; a run that ends between the two repeats it.
+        The file is written before the checkpoint that records it as the best; a run that is interrupted between the two
+        repeats the epoch.
         """
         if self.folder is not None:
             save(self.session.checkpoint(), self.folder / BEST, external=False)

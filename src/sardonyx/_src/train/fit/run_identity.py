@@ -1,4 +1,4 @@
-"""What tells the checkpoints of one run from those of another."""
+"""The identity of a run: a checkpoint is resumed only by a run with the same model, data and arguments."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ def require_same_run(actual: Mapping[str, object], expected: Mapping[str, object
 
 
 def different_data(name: str, actual: object, expected: object) -> tuple[str, str]:
-    """What differs between two descriptions of datasets, each None or by input; and what the run of the folder has."""
+    """The difference between two descriptions of datasets, for a message: the dataset or input, and what the folder's run has.
+
+    actual, expected: descriptions by input name, None for a dataset that a run does not have.
+    """
     if not isinstance(actual, Mapping) or not isinstance(expected, Mapping):
         return name, "none" if actual is None else "some" if expected is None else f"{actual!r}"
     differing = next(key for key in (*expected, *actual) if actual.get(key) != expected.get(key))

@@ -1,4 +1,4 @@
-"""What a loss function is, and what it sees of the model."""
+"""The interface of loss functions: `Loss`, the context that it reads and the values that it returns."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAX_FLOAT32 = float(np.finfo(np.float32).max)
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """What the integers of a target may be: 0 to `classes - 1`, and `ignored`.  classes: None if it is not known."""
+    """The integers that a target may have: 0 to `classes - 1`, and `ignored`.  classes: None if the number is not known."""
 
     classes: int | None
     ignored: int | None = None
@@ -36,10 +36,14 @@ class Labels:
 class LossContext:
     """A prediction, and the builder of the nodes that compute its loss.
 
-    prediction: float32 or float64; half precision is converted before.  type: its type.  model: the training model, to
-    which a loss may add functions.  values, types: the values of the main graph by name, as they are in training, and their
-    types in the main graph.
-    labels: filled by `target`, by the name of the input.
+    b: the builder of the training step.
+    prediction: float32 or float64; half precision is converted before.
+    type: the type of the prediction.
+    model: the training model, to which a loss may add functions.
+    values: the values of the main graph by name, as they are in training.
+    types: the types of these values in the main graph, by name.
+    target_name: the name of the target, with which the names of all inputs for targets begin.
+    labels: the integers that targets allow, by input name; filled by `target`.
     """
 
     b: AlgorithmBuilder
@@ -72,7 +76,10 @@ class LossContext:
     def target(
         self, dtype: DataType, shape: Shape, *, suffix: str = "", labels: Labels | None = None
     ) -> Value:
-        """A further input of the training step, called as `target` of `prepare` says."""
+        """Adds an input for a target to the training step; its name is `target_name` and the suffix.
+
+        labels: the integers that the target may have, None for other targets.
+        """
         name = f"{self.target_name}{suffix}"
         if name in self.b.fresh_names.taken:
             raise InputError(
@@ -112,10 +119,10 @@ class LossContext:
 
 @dataclass(frozen=True, slots=True)
 class LossValues:
-    """What a loss function computes.
+    """The values that a loss function computes.
 
-    loss: a scalar of the prediction's element type.  accuracy: the share of right predictions, a float32 scalar; None if
-    the loss has no such notion.
+    loss: a scalar of the prediction's element type.
+    accuracy: the share of correct predictions, a float32 scalar; None for losses other than those of classifications.
     """
 
     loss: Value
@@ -125,7 +132,8 @@ class LossValues:
 class Loss(ABC):
     """A loss function: how far the prediction of a model is from its target.
 
-    links: operators whose input, not whose result, the loss takes, as cross entropy takes the logits before a Softmax.
+    links: operators that the loss contains.  If the prediction is the result of one, the loss reads the input of that node
+        instead, as cross entropy reads the logits before a Softmax.
     """
 
     links: ClassVar[tuple[str, ...]] = ()
@@ -139,7 +147,7 @@ def check_reduction(reduction: str) -> None:
     require_choice("reduction", reduction, REDUCTIONS)
 
 
-INT64_RANGE = (-(1 << 63), (1 << 63) - 1)  # of labels
+INT64_RANGE = (-(1 << 63), (1 << 63) - 1)  # the range of labels
 
 
 def check_weights(name: str, weights: object) -> None:

@@ -14,8 +14,8 @@ from sardonyx._src.train.losses.base import Loss, LossContext, LossValues, Reduc
 class BCEWithLogits(Loss):
     """The mean, or the sum, of `-(p t log s(x) + (1 - t) log(1 - s(x)))` with the logistic function s.
 
-    The target has the type and shape of the prediction, with values in 0 to 1.  positive_weights: p, one number for each
-    index of the last axis.  If the prediction is the result of a Sigmoid, the loss takes what that node reads.
+    The target t has the type and shape of the prediction x, with values in 0 to 1.  positive_weights: p, one number for each
+    index of the last axis; 1 by default.  If the prediction is the result of a Sigmoid, the loss reads the input of that node.
     """
 
     positive_weights: Sequence[float] | None = None

@@ -1,4 +1,4 @@
-"""Scores of classes and their labels, which several losses share."""
+"""Class scores and their labels, in the layout that the losses of classifications share."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ClassScores:
 def class_scores(context: LossContext, axis: int, ignored: int | None) -> ClassScores:
     """The prediction as class scores; adds the labels, which have the prediction's shape without `axis`, as an input.
 
-    Classes on the last axis of many are moved to axis 1 by flattening the others: [N..., C] becomes [M, C].
+    Classes on the last of several axes are moved to axis 1 by flattening the others: [N..., C] becomes [M, C].
     """
     b, shape = context.b, context.shape
     position = context.axis(axis)
@@ -48,7 +48,7 @@ def class_scores(context: LossContext, axis: int, ignored: int | None) -> ClassS
 
 
 def mask_of(context: LossContext, labels: Value, ignored: int | None) -> Value | None:
-    """Which labels count: bool, of their shape; None if all do."""
+    """Which labels count, those other than `ignored`: bool, in the shape of the labels; None if all do."""
     if ignored is None:
         return None
     return context.b.Not(context.b.Equal(labels, context.b.scalar(ignored, DataType.INT64)))

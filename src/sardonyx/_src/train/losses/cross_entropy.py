@@ -1,7 +1,7 @@
 """Cross entropy of class scores, with class weights, an ignored label and label smoothing.
 
 Spec: ai.onnx SoftmaxCrossEntropyLoss-13.  Label smoothing: Szegedy et al., "Rethinking the Inception Architecture for
-Computer Vision", 2016, section 7, with class weights as PyTorch's CrossEntropyLoss has them.
+Computer Vision", 2016, section 7; class weights apply to it as in PyTorch's CrossEntropyLoss.
 """
 
 from __future__ import annotations
@@ -37,9 +37,11 @@ class CrossEntropy(Loss):
     """The negative logarithm of the softmax of logits at the label: `-w[t] log softmax(x)[t]`.
 
     The target has the shape of the prediction without `axis`, int64.  The mean divides by the sum of the weights of the
-    labels.  weights: one number for each class.  ignore_index: a label whose examples do not count.  smoothing: the share
-    of the label that is spread evenly over all classes, in 0 to 1.  If the prediction is the result of a Softmax or
-    LogSoftmax, the loss takes what that node reads.
+    labels.  If the prediction is the result of a Softmax or LogSoftmax, the loss reads the input of that node.
+    weights: one number for each class.
+    ignore_index: a label whose examples do not count.
+    smoothing: the share of the label that is spread evenly over all classes, in 0 to 1.
+    axis: the axis of the classes.
 
     Raises InputError for parameters out of range.
     """

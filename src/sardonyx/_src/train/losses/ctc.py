@@ -20,7 +20,7 @@ from sardonyx._src.train.losses.base import (
     check_reduction,
 )
 
-IMPOSSIBLE = -1e30  # in the place of log 0, whose gradient would be NaN
+IMPOSSIBLE = -1e30  # stands for log 0: the gradients of -inf would be NaN
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,11 @@ class CTC(Loss):
     """Minus the log probability of a sequence of labels, summed over all alignments with the steps of the prediction.
 
     The prediction is [steps, batch, classes], or [batch, steps, classes] with `batch_first`: logits or log probabilities.
-    Targets, all int64: the labels [batch, length], `_input_lengths` [batch], the steps of each example, and `_lengths`
-    [batch], its labels; the two names begin with that of the target.  blank: the class that separates labels.  The mean is over
-    examples, each divided by its number of labels.  zero_infinity: examples without any alignment count as 0, not as
-    infinity.
+    The training step gets three inputs, all int64: `target` [batch, length], the labels; `target_input_lengths` [batch], the
+    number of steps of each example; and `target_lengths` [batch], the number of its labels (`target` is the target's name).
+    The mean is over examples, each divided by its number of labels.
+    blank: the class that separates labels.
+    zero_infinity: whether examples without any alignment count as 0 instead of infinity.
     """
 
     blank: int = 0
@@ -80,7 +81,11 @@ class CTC(Loss):
         return b.op("Scan", start, log_p, times, body=body, num_scan_inputs=2)
 
     def step_graph(self, context: LossContext, states: Value, may_skip: Value, steps: Value) -> Graph:
-        """One step: a prefix is reached from itself, from the one before, or from the one before a blank between other labels."""
+        """The body of the Scan: one step of the recursion.
+
+        A prefix is reached from itself, from the prefix before it, or, if a blank lies between two different labels, from the
+        prefix before that blank.
+        """
         outer = context.b
         body = Graph(outer.fresh_names.fresh("train_ctc_step"))
         b = AlgorithmBuilder(body, outer.imports[""], outer.fresh_names)
@@ -102,7 +107,7 @@ class CTC(Loss):
         return body
 
     def losses(self, context: LossContext, forward: Value, lengths: Value) -> Value:
-        """Minus the log probability of each example, which ends in its last label or in a blank after it: [batch]."""
+        """Minus the log probability of each example, [batch]: alignments end in the last label or in the blank after it."""
         b = context.b
         zero, unit = b.scalar(0, DataType.INT64), b.scalar(1, DataType.INT64)
         last = b.Unsqueeze(b.Add(lengths, lengths), b.integers([1]))
@@ -134,7 +139,7 @@ def shift(b: AlgorithmBuilder, rows: Value, count: int, fill: Value) -> Value:
 
 
 def log_sum(b: AlgorithmBuilder, terms: list[Value]) -> Value:
-    """The logarithm of the sum of exponentials, by the largest term."""
+    """The logarithm of the sum of exponentials of the terms; the largest term is subtracted first to avoid overflow."""
     largest = b.Max(*terms)
     parts = [b.Exp(b.Sub(term, largest)) for term in terms]
     return b.Add(largest, b.Log(b.Sum(*parts)))

@@ -19,8 +19,8 @@ from sardonyx._src.train.losses.base import Loss, LossContext, LossValues
 class GraphLoss(Loss):
     """The loss that a model computes as its first output, a floating-point scalar.
 
-    Inputs that have the name of a value of the main graph are that value as it is in training; the others become inputs of
-    the training step.  Functions of the model are added to the training model.
+    An input that has the name of a value of the main graph reads that value as it is in training; the other inputs become
+    inputs of the training step.  Functions of the loss model are added to the training model.
     """
 
     source: Model
@@ -77,7 +77,7 @@ class GraphLoss(Loss):
 
 
 def add_inputs(graph: Graph, copier: Copier, context: LossContext) -> None:
-    """Makes the inputs of the loss that are no values of the main graph inputs of the training step."""
+    """Adds those inputs of the loss to the training step that are not values of the main graph."""
     for value in graph.inputs:
         known = context.values.get(value.name)
         if known is not None:

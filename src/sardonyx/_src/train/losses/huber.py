@@ -1,4 +1,4 @@
-"""Huber loss: quadratic near the target, linear far from it (Huber, "Robust Estimation of a Location TrainedTensor", 1964)."""
+"""Huber loss: quadratic near the target, linear far from it (Huber, "Robust Estimation of a Location Parameter", 1964)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from sardonyx._src.train.losses.base import (
 
 @dataclass(frozen=True)
 class Huber(Loss):
-    """The mean, or the sum, of `e^2 / 2` where `|e| <= delta` and `delta (|e| - delta / 2)` elsewhere, with e = x - t."""
+    """The mean, or the sum, of `e^2 / 2` where `|e| <= delta` and `delta (|e| - delta / 2)` elsewhere.
+
+    e = x - t is the prediction minus the target, which has the type and shape of the prediction.
+    """
 
     delta: float = 1.0
     reduction: Reduction = "mean"

@@ -9,7 +9,7 @@ from sardonyx._src.train.losses.base import Loss, LossContext, LossValues, Reduc
 
 @dataclass(frozen=True)
 class MAE(Loss):
-    """The mean, or the sum, of `|x - t|` over all elements; the target has the type and shape of the prediction."""
+    """The mean, or the sum, of `|x - t|` over all elements; the target t has the type and shape of the prediction x."""
 
     reduction: Reduction = "mean"
 

@@ -1,4 +1,4 @@
-"""Negative log likelihood of logarithms of class probabilities.
+"""Negative log likelihood, for predictions that are logarithms of class probabilities.
 
 Spec: ai.onnx NegativeLogLikelihoodLoss-13.
 """

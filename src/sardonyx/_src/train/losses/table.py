@@ -1,4 +1,4 @@
-"""The losses by the names that `prepare` and the command line take."""
+"""The losses by the names that `prepare` and the command line accept."""
 
 from __future__ import annotations
 

@@ -20,9 +20,10 @@ from sardonyx._src.train.optimizers.schedules import Schedule
 
 @dataclass(frozen=True, kw_only=True)
 class Adagrad(Optimizer):
-    """`h' = h + g^2`, then `p - rate / (1 + t rate_decay) g / (sqrt(h') + epsilon)`, with t updates before.
+    """`h' = h + g^2`, then `p' = p - rate / (1 + t rate_decay) g / (sqrt(h') + epsilon)`.
 
-    Weight decay is added to g.  as_operator: one Adagrad node of ai.onnx.preview.training.
+    p is a parameter, g its gradient with weight decay added, and t the number of updates before this one.
+    as_operator: whether the update is one Adagrad node of ai.onnx.preview.training instead of standard operators.
     """
 
     rate: float | Schedule = 1e-2

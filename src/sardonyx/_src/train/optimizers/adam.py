@@ -20,11 +20,12 @@ from sardonyx._src.train.optimizers.preview_operators import preview_update
 
 @dataclass(frozen=True, kw_only=True)
 class Adam(Optimizer):
-    """Moving averages m of the gradient and v of its square; `p - rate m^ / (sqrt(v^) + epsilon)`, both bias-corrected.
+    """`p' = p - rate m^ / (sqrt(v^) + epsilon)`, with bias-corrected moving averages m^ and v^.
 
-    betas: the shares of the averages that are kept.  Weight decay is added to the gradient.
-    as_operator: one Adam node of ai.onnx.preview.training, which adds epsilon to sqrt(v) before the bias correction, as the
-    paper's second form does.
+    m is the average of the gradient, to which weight decay is added, and v the average of its square.
+    betas: the shares of m and v that an update keeps.
+    as_operator: whether the update is one Adam node of ai.onnx.preview.training, which adds epsilon to sqrt(v) before the
+        bias correction, as the second form in the paper does.
     """
 
     betas: tuple[float, float] = (0.9, 0.999)
@@ -62,9 +63,9 @@ class Adam(Optimizer):
 
 
 class BiasCorrections:
-    """What the averages of a step are divided by, `1 - beta^t`, computed once for each element type.
+    """The divisors `1 - beta^t` of both averages after t updates, computed once for each element type.
 
-    Both are states with the recurrence of the averages themselves, so that they have the rounding errors of the averages.
+    They are states with the recurrence of the averages themselves, so that they have the same rounding errors.
     """
 
     def __init__(self, step: OptimizerStep, betas: tuple[float, float]) -> None:

@@ -14,7 +14,7 @@ from sardonyx._src.train.optimizers.base import Optimizer, OptimizerStep, Traine
 
 @dataclass(frozen=True, kw_only=True)
 class AdamW(Optimizer):
-    """`p (1 - rate decay) - rate m^ / (sqrt(v^) + epsilon)`, with the averages of `Adam`."""
+    """`p' = p (1 - rate decay) - rate m^ / (sqrt(v^) + epsilon)`, with the averages of `Adam`."""
 
     weight_decay: float = 1e-2
     betas: tuple[float, float] = (0.9, 0.999)

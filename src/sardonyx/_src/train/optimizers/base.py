@@ -1,4 +1,4 @@
-"""What an optimizer is, and what it sees of the training step."""
+"""The interface of optimizers: `Optimizer`, and the training step as it sees it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from sardonyx._src.train.optimizers.schedules import Schedule, schedule_of
 class TrainedTensor:
     """A trained tensor and its gradient, both float32 or float64, of one shape.
 
-    name: of the initializer of the inference graph.  value: the initializer, or its float32 master copy.
+    name: the name of the initializer of the inference graph.
+    value: the initializer, or its float32 master copy if the initializer has half precision.
     """
 
     name: str
@@ -34,8 +35,11 @@ class TrainedTensor:
 class OptimizerStep:
     """One update of a group of parameters: rates, state, and the builder of its nodes.
 
-    rate: of the group, a float32 scalar.  updates: the number of updates before this one, an int64 scalar.  weight_decay: of
-    the group.  states: the state variables and their new values, in the order in which they were added.
+    b: the builder of the training step.
+    updates: the number of updates before this one, an int64 scalar.
+    rate: the learning rate of the group, a float32 scalar.
+    weight_decay: the weight decay of the group.
+    states: the state variables with their new values, in the order in which they were added.
     """
 
     b: AlgorithmBuilder
@@ -46,7 +50,7 @@ class OptimizerStep:
     _rates: dict[DataType, Value] = field(default_factory=dict)
 
     def rate_as(self, dtype: DataType) -> Value:
-        """The rate in an element type."""
+        """The learning rate, converted to an element type."""
         if dtype not in self._rates:
             self._rates[dtype] = self.b.cast(self.rate, DataType.FLOAT, dtype)
         return self._rates[dtype]
@@ -57,11 +61,11 @@ class OptimizerStep:
         return self.b.new_constant(f"{parameter.name}_{name}", zeros)
 
     def scalar_state(self, name: str, initial: float = 0, dtype: DataType = DataType.FLOAT) -> Value:
-        """A new state variable of rank 0."""
+        """A new state variable that is a scalar."""
         return self.b.new_constant(f"train_{name}", Tensor.of(np.asarray(initial), dtype))
 
     def assign(self, state: Value, new: Value) -> Value:
-        """Makes a value the next one of a state variable; returns that value."""
+        """Makes `new` the next value of a state variable, and returns it."""
         self.states[state] = new
         return new
 
@@ -83,14 +87,14 @@ class OptimizerStep:
     def average(self, old: Value, new: Value, share: float, dtype: DataType) -> Value:
         """The exponential moving average `share * old + (1 - share) * new`.
 
-        The second factor is the exact difference in the element type, so that the factors add up to 1.
+        Both factors are rounded to the element type such that they add up to exactly 1.
         """
         b = self.b
         return b.Add(b.Mul(old, b.scalar(share, dtype)), b.Mul(new, b.scalar(rest_of(share, dtype), dtype)))
 
 
 def rest_of(share: float, dtype: DataType) -> float:
-    """1 - share, with the share rounded to an element type."""
+    """1 - share, computed with the share as it is after rounding to an element type."""
     return 1.0 - float(np.asarray(share).astype(dtype.numpy))
 
 
@@ -98,7 +102,8 @@ def rest_of(share: float, dtype: DataType) -> float:
 class Optimizer(ABC):
     """A rule that computes new values of parameters from their gradients.
 
-    rate: the learning rate, a number or a schedule.  weight_decay: of all parameters whose group does not say otherwise.
+    rate: the learning rate, a number or a schedule.
+    weight_decay: the weight decay of all parameters whose group states no other one.
     """
 
     rate: float | Schedule = 1e-3

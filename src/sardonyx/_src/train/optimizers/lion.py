@@ -13,7 +13,7 @@ from sardonyx._src.train.optimizers.schedules import Schedule
 
 @dataclass(frozen=True, kw_only=True)
 class Lion(Optimizer):
-    """`p - rate (sign(b1 m + (1 - b1) g) + decay p)`, then `m' = b2 m + (1 - b2) g`."""
+    """`p' = p - rate (sign(b1 m + (1 - b1) g) + decay p)`, then `m' = b2 m + (1 - b2) g`; betas: b1 and b2."""
 
     rate: float | Schedule = 1e-4
     betas: tuple[float, float] = (0.9, 0.99)

@@ -19,9 +19,10 @@ from sardonyx._src.train.optimizers.schedules import Schedule
 
 @dataclass(frozen=True, kw_only=True)
 class Momentum(Optimizer):
-    """`v' = m v + g + decay p`, then `p - rate v'`.
+    """`v' = m v + g + decay p`, then `p' = p - rate v'`.
 
-    momentum: m.  as_operator: one Momentum node of ai.onnx.preview.training instead of standard operators.
+    momentum: m.
+    as_operator: whether the update is one Momentum node of ai.onnx.preview.training instead of standard operators.
     """
 
     rate: float | Schedule = 1e-2
@@ -61,6 +62,6 @@ class Momentum(Optimizer):
 
 @dataclass(frozen=True, kw_only=True)
 class Nesterov(Momentum):
-    """`v' = m v + g + decay p`, then `p - rate (g + decay p + m v')`; parameters as `Momentum`."""
+    """`v' = m v + g + decay p`, then `p' = p - rate (g + decay p + m v')`; parameters as `Momentum`."""
 
     mode: ClassVar[str] = "nesterov"

@@ -21,7 +21,7 @@ def preview_update(
 ) -> Mapping[TrainedTensor, Value]:
     """One node for all parameters: inputs rate, update count, parameters, gradients, and each kind of state.
 
-    updates: the count of updates; by default that before this one.
+    updates: the update count; by default the number of updates before this one.
     """
     if len({p.dtype for p in parameters}) > 1:
         raise InputError(

@@ -1,4 +1,4 @@
-"""RMSProp (Tieleman and Hinton, lecture 6.5 of "Neural Networks for Machine Learning", 2012; centred: Graves, 2013)."""
+"""RMSProp (Tieleman and Hinton, lecture 6.5 of "Neural Networks for Machine Learning", 2012; centered: Graves, 2013)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from sardonyx._src.train.optimizers.schedules import Schedule
 
 @dataclass(frozen=True, kw_only=True)
 class RMSProp(Optimizer):
-    """`v' = a v + (1 - a) g^2`, then `p - rate g / (sqrt(v') + epsilon)`.
+    """`v' = a v + (1 - a) g^2`, then `p' = p - rate g / (sqrt(v') + epsilon)`.
 
-    smoothing: a.  momentum: m of `u' = m u + g / (sqrt(v') + epsilon)`, then `p - rate u'`.  centred: the divisor is the
-    root of `v' - w'^2` with the moving average w of g.  Weight decay is added to g.
+    g is the gradient with weight decay added.
+    smoothing: a.
+    momentum: m; if it is not 0, `u' = m u + g / (sqrt(v') + epsilon)`, then `p' = p - rate u'`.
+    centred: whether v' is replaced by the variance `v' - w'^2`, where w is the moving average of g.
     """
 
     rate: float | Schedule = 1e-2

@@ -17,7 +17,7 @@ class Schedule(ABC):
 
     @abstractmethod
     def build(self, b: AlgorithmBuilder, updates: Value) -> Value:
-        """Adds nodes that compute the rate; updates: number of updates before this one.  Both are float32 scalars."""
+        """Adds nodes that compute the rate; updates: the number of updates before this one.  Both are float32 scalars."""
 
 
 MAX_STEPS = (1 << 63) - 1
@@ -75,7 +75,10 @@ class StepSchedule(Schedule):
 
 @dataclass(frozen=True)
 class WarmUp(Schedule):
-    """A linear rise in `steps` updates, `(t + 1) / steps` of the schedule's first rate, and then the schedule `after`."""
+    """A linear rise for `steps` updates, then the schedule `after`.
+
+    In update t < steps, counted from 0, the rate is `(t + 1) / steps` of the first rate of `after`.
+    """
 
     steps: int
     after: Schedule | float

@@ -12,7 +12,7 @@ from sardonyx._src.train.optimizers.schedules import Schedule
 
 @dataclass(frozen=True, kw_only=True)
 class SGD(Optimizer):
-    """`p - rate (g + decay p)`."""
+    """`p' = p - rate (g + decay p)`."""
 
     rate: float | Schedule = 1e-2
 

@@ -1,4 +1,4 @@
-"""The optimizers by the names that `prepare` and the command line take."""
+"""The optimizers by the names that `prepare` and the command line accept."""
 
 from __future__ import annotations
 

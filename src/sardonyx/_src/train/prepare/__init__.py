@@ -1,1 +1,1 @@
-"""Making of training models from inference models."""
+"""Training models made from inference models."""

@@ -9,13 +9,14 @@ from sardonyx._src.ir.model import Model, Note
 from sardonyx._src.ir.walk import nodes
 from sardonyx._src.ops.registry import find
 
-# PyTorch's first exporter gives weights a name of this kind when it has folded a norm into them; others keep the module's name.
-# That through torch.export calls the new bias like the weight, with `_bias`.
+# Names of weights into which an exporter has folded a norm.  PyTorch's TorchScript exporter gives such weights these names,
+# and other weights the name of the module.  The exporter through torch.export names the new bias after the weight, with
+# `_bias` appended.
 FOLDED_NAME = re.compile(r"onnx::Conv(Transpose)?_\d+")
 
 
 def note_folded_norms(model: Model) -> None:
-    """Adds a note to a model whose convolutions contain folded norms, since training adapts those otherwise."""
+    """Adds a note to a model whose convolutions contain folded norms, since they train differently than with the norms."""
     folded = [node for node in nodes(model.graph) if is_folded(node)]
     if folded:
         text = (

@@ -23,8 +23,8 @@ NORM_EPSILON = 1e-6  # as in PyTorch's clip_grad_norm_
 class LossScale:
     """A factor of the loss that keeps gradients in half precision from underflowing (Micikevicius et al., 2018).
 
-    Steps with a gradient that is not finite change no parameter and multiply the factor by `backoff`; after `interval`
-    updates in a row it is multiplied by `growth`.
+    A step with a gradient that is not finite changes no parameter and multiplies the factor by `backoff`.  After `interval`
+    updates in a row without such a step, the factor is multiplied by `growth`.
     """
 
     initial: float = 65536.0
@@ -41,9 +41,10 @@ class LossScale:
 
 @dataclass(slots=True)
 class StepControl:
-    """The parts of a training step that decide whether it updates parameters.
+    """Decides whether a training step updates parameters.
 
-    states: state variables and their new values.  apply: whether this step updates, a bool scalar; None if always.
+    states: state variables with their new values.
+    apply: whether this step updates, a bool scalar; None if every step does.
     """
 
     b: AlgorithmBuilder
@@ -58,7 +59,7 @@ class StepControl:
         return new if self.apply is None else self.b.Where(self.apply, new, old)
 
     def require(self, condition: Value) -> None:
-        """A further condition for an update."""
+        """Adds a condition for an update."""
         self.apply = condition if self.apply is None else self.b.And(self.apply, condition)
 
 
@@ -67,7 +68,7 @@ def add_gradients(
 ) -> list[Value]:
     """The gradients of a loss with respect to parameters, by one Gradient node.
 
-    others: further inputs that the loss depends on, the `zs` of the node.
+    others: the other values that the loss depends on, the `zs` of the node.
     """
     variables = [*parameters, *others]
     node = b.node(
@@ -120,7 +121,7 @@ def adapt_scale(
         for g, dtype in zip(gradients, dtypes, strict=True)
     ]
     is_finite = b.Less(b.Sum(*sums), b.scalar(math.inf))
-    ends = control.apply  # whether minibatches are complete; the scale changes only then
+    ends = control.apply  # whether all minibatches of an update are accumulated; the scale changes only then
     streak = control.new_state("train_finite_updates", 0, DataType.INT64)
     longer = b.Add(streak, b.scalar(1, DataType.INT64))
     is_long = b.Equal(longer, b.scalar(rule.interval, DataType.INT64))
@@ -151,7 +152,7 @@ def clip_by_norm(
 def clip_by_value(
     b: AlgorithmBuilder, gradients: Sequence[Value], dtypes: Sequence[DataType], limit: float
 ) -> list[Value]:
-    """The gradients with each element held to -limit to limit."""
+    """The gradients with each element clamped to the range from -limit to limit."""
     return [
         b.Clip(g, b.scalar(-limit, dtype), b.scalar(limit, dtype))
         for g, dtype in zip(gradients, dtypes, strict=True)

@@ -11,7 +11,7 @@ METADATA_PREFIX = "sardonyx.train."
 
 
 def without_training(model: Model) -> Model:
-    """A copy of a model without training information, metadata of training, and the operator set that only it needed."""
+    """A copy of a model without training information, metadata of training, and the import that only training needed."""
     require_type("model", model, Model, "a Model")
     result = clone(model)
     for step in result.training:

@@ -26,14 +26,16 @@ from sardonyx._src.train.prepare.selection import match_names
 Initialization = str | float | Mapping[str, "str | float"]
 Draw = str | float
 DISTRIBUTIONS = ("he_normal", "he_uniform", "glorot_normal", "glorot_uniform", "zeros", "ones", "stored")
-MAX_CONSTANT_ELEMENTS = 64  # of a tensor of one value that is written as a Constant
+MAX_CONSTANT_ELEMENTS = 64  # elements of a uniform tensor that is written as a Constant
 
 
 @dataclass(slots=True)
 class InitializationGraph:
     """The graph that computes initial values, and the bindings of its outputs.
 
-    seed: of the first random operator; the others have the numbers after it.
+    seed: the seed of the first random operator; each later one has the next number.
+    bindings: pairs of a state and the output that initializes it.
+    draws: the number of random operators so far.
     """
 
     opset: int
@@ -45,7 +47,10 @@ class InitializationGraph:
 
     @classmethod
     def new(cls, opset: int, names: FreshNames, seed: int) -> InitializationGraph:
-        """Raises InputError for a seed that is not in 0 to 2**24: float32 holds these exactly."""
+        """An empty initialization graph.
+
+        Raises InputError for a seed that is not in 0 to 2**24: seeds are float attributes, which hold these integers exactly.
+        """
         require_integer("seed", seed, 0, 1 << 24)
         return cls(opset, names, int(seed), Graph(names.fresh("initialization")), [])
 
@@ -121,9 +126,10 @@ class InitializationGraph:
 
 
 def draw_of(initialization: Initialization | None, value: Value) -> Draw | None:
-    """How a weight is drawn; None if the initialization says nothing of it.
+    """The distribution or standard deviation of a weight; None if the initialization does not name the weight.
 
-    One name or number for all means the stored values for biases and the parameters of norms, which are vectors.
+    A single name or number for all weights does not apply to vectors, that is to biases and parameters of norms: these
+    keep their stored values.
     """
     if initialization is None:
         return None
@@ -156,7 +162,10 @@ def check_patterns(initialization: Initialization | None, model: Model) -> None:
 
 
 def fans(weight: Value, shape: Sequence[int]) -> tuple[int, int]:
-    """How many numbers each output is a sum of, and how many outputs each input reaches (Glorot and Bengio, 2010)."""
+    """The fan-in and fan-out of a weight: how many inputs each output sums, and how many outputs each input reaches.
+
+    Glorot and Bengio, "Understanding the difficulty of training deep feedforward neural networks", 2010.
+    """
     if len(shape) < 2:
         size = math.prod(shape) or 1
         return size, size

@@ -1,7 +1,8 @@
 """Which initializers of an inference model are weights, and which are constants that an exporter wrote as initializers.
 
-PyTorch's exporter through torch.export says which were parameters of the module.  Other files do not; in them the operator that a tensor meets
-decides, after operators that only rearrange it or combine it with constants.
+PyTorch's exporter through torch.export records which tensors were parameters of the module.  Other files do not.  There the
+operator decides that combines the tensor with variable data, after operators that only rearrange the tensor or combine it
+with constants.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from sardonyx._src.train.prepare.weight_positions import (
 
 KIND = "pkg.torch.export.graph_signature.InputSpec.kind"
 FOLDED = "pkg.onnxscript.optimizer.folded_from"
-GENERATED_NAME = re.compile(r"val_\d+")  # those of constants of the exporter itself
-MASK_LIMIT = -1e4  # what is added to hide an element is below this, and weights are not
+GENERATED_NAME = re.compile(r"val_\d+")  # names that the exporter gives to constants of its own
+MASK_LIMIT = -1e4  # a mask adds smaller numbers than this to the scores that it hides; weights are larger
 Use = tuple[Node, int]
 
 
@@ -54,7 +55,7 @@ class ParameterFinder:
         return any(self.is_weight(use, elements) for use in self.destinations(value))
 
     def is_weight(self, use: Use, elements: Array) -> bool:
-        """Whether elements that meet others in an input of a node are those of a weight."""
+        """Whether a tensor that a node combines with variable data is a weight; use: the node and the input."""
         node, slot = use
         if elements.ndim == 0 or feeds_only_waves(node) or is_part_of_group_norm(node, slot):
             return False
@@ -65,7 +66,7 @@ class ParameterFinder:
         return not (is_mask(elements, node) or (node.op_type in JOINS and not elements.any()))
 
     def destinations(self, value: Value) -> Iterator[Use]:
-        """The inputs in which what is computed from a value and constants alone meets other tensors."""
+        """The uses at which a value, or what is computed only from it and from constants, is combined with other tensors."""
         pending, seen = [value], {value}
         while pending:
             for node, slot in pending.pop().uses:
@@ -77,7 +78,7 @@ class ParameterFinder:
                     seen.update(following)
 
     def following(self, node: Node, slot: int, sources: set[Value]) -> Sequence[Value] | None:
-        """The values that hold what a node receives; None if other tensors are combined with it."""
+        """The values through which an input of a node passes on; None if the node combines it with other tensors."""
         function = self.functions.get((node.domain, node.op_type, node.overload))
         if function is not None:
             return function.body.inputs[slot : slot + 1]
@@ -91,7 +92,10 @@ class ParameterFinder:
 
 
 def declared_kind(value: Value) -> str | None:
-    """What a file says that an initializer was in the module: PARAMETER, BUFFER, CONSTANT_TENSOR; None if it does not."""
+    """The kind of tensor that an initializer was in the module, as the file states it; None if the file does not.
+
+    PARAMETER, BUFFER or CONSTANT_TENSOR.
+    """
     kind = value.metadata.get(KIND) if value.has_metadata else None
     folded = value.metadata.get(FOLDED) if value.has_metadata else None
     if kind is None and folded is not None:
@@ -102,7 +106,7 @@ def declared_kind(value: Value) -> str | None:
 
 
 def constants_of(root: Graph) -> set[Value]:
-    """The initializers of a graph and of those inside it, and what is computed from them alone."""
+    """The initializers of a graph and its subgraphs, and the values that are computed only from them."""
     result = {value for graph in graphs(root) for value in graph.initializers.values()}
     for node in nodes(root):
         inputs = [value for value in node.inputs if value is not None]
@@ -112,7 +116,7 @@ def constants_of(root: Graph) -> set[Value]:
 
 
 def is_mask(elements: Array, node: Node) -> bool:
-    """Whether elements hide others: zeros and ones of a matrix, or large negative terms."""
+    """Whether a tensor is a mask: a matrix of zeros and ones, or a summand with very negative elements."""
     if node.op_type in SUMS and bool((elements < MASK_LIMIT).any()):
         return True
     return elements.ndim > 1 and set(np.unique(elements).tolist()) == {0.0, 1.0}

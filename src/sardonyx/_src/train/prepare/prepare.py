@@ -55,8 +55,8 @@ from sardonyx._src.train.prepare.targets import write_targets
 from sardonyx._src.train.prepare.training_mode import TrainingForward, build_training_forward
 from sardonyx._src.train.prepare.weight_notes import note_weights
 
-MIN_OPSET = 15  # BatchNormalization has separate types for its statistics from there on
-MIN_IR_VERSION = 7  # the first with training information
+MIN_OPSET = 15  # the first in which the statistics of BatchNormalization may have another type than its data
+MIN_IR_VERSION = 7  # the first IR version with training information
 HALF = (DataType.FLOAT16, DataType.BFLOAT16)
 LOSS, ACCURACY = "loss", "accuracy"
 
@@ -82,29 +82,34 @@ def prepare(
 ) -> Model:
     """A copy of a model with training information: a step that computes a loss, its gradients and an update.
 
-    The inference graph is that of the model.  The step has the further inputs of the loss, called `target`, and the outputs
-    `loss` and, for classifications, `accuracy`, a float32 scalar each, besides the new values of its state variables.
+    The inference graph stays as it is.  The step has an input called `target`, or several if the loss needs more.  Its outputs
+    are `loss` and, for classifications, `accuracy`, both float32 scalars, and the new values of its state variables.
 
     loss: a `Loss`, the name of one, or a model whose first output is the loss; its inputs are values of the main graph by
-    name, and targets.  output: the value of the main graph that is compared with the target; by default the only
-    floating-point output.
-    trainable, frozen: names of initializers, or patterns with `*` and `?`, which match weights alone; by default all weights
-    that the output depends on, but no constants that an exporter wrote as initializers, no masks and no running statistics;
-    docs/training.md has the rule.  groups: rates and weight decays of some of them.
-    clip_norm: the largest norm of all gradients together; clip_value: of each element.
+        name, and targets.
+    output: the value of the main graph that is compared with the target; by default the only floating-point output.
+    trainable, frozen: names of initializers, or patterns with `*` and `?`, which match only weights.  By default all weights
+        that the output depends on are trained, but no constants that an exporter wrote as initializers, no masks and no
+        running statistics; docs/training.md has the rule.
+    groups: parameters with other learning rates and weight decays.
+    clip_norm: the largest norm of all gradients together.
+    clip_value: the largest magnitude of an element of a gradient.
     accumulate: the number of steps whose mean gradient makes one update.
     training_mode: whether Dropout drops, and BatchNormalization uses the statistics of the batch and updates the running
-    ones; the step then has copies of the nodes concerned.
-    loss_scale: for trained half-precision weights, which have float32 master copies as state; by default dynamic for
-    float16 and 1 for bfloat16.
+        statistics; the step then has copies of the nodes that compute something else in training.
+    loss_scale: the factor of the loss for trained half-precision weights, which have float32 master copies as state; by
+        default dynamic for float16 and 1 for bfloat16.
     initialization: how `initialize` sets the weights: a distribution ("he_normal", "he_uniform", "glorot_normal",
-    "glorot_uniform", "zeros", "ones", "stored") or a standard deviation, for all weight matrices, or a mapping of patterns to
-    these; None leaves them.  seed: of the first draw.
-    checkpointing: "auto", or the bytes that the results of nodes should need at most: the native engine keeps fewer of them for the
-    gradients, and computes the others again; None keeps all.  It is written to the metadata of the model.
+        "glorot_uniform", "zeros", "ones", "stored") or a standard deviation, for all weight matrices, or a mapping of
+        patterns to these; None leaves them.
+    seed: the seed of the first draw of the initialization.
+    checkpointing: the goal for the memory of activations, written to the metadata of the model: "auto", or the bytes that the
+        results of nodes should need at most.  The native engine then keeps fewer results for the gradients and computes
+        the others again; None keeps all.
 
     Models below operator set 15 are converted to it, which `Model.notes` says.  Raises InputError for arguments that do not
-    fit the model, TypeError for arguments of other types, ConversionError, and InferenceError for a model whose types contradict each other.
+    fit the model, TypeError for arguments of other types, ConversionError, and InferenceError for a model whose types
+    contradict each other.
     """
     options = Options.checked(
         optimizer, groups, clip_norm, clip_value, accumulate, loss_scale, initialization, seed
@@ -160,7 +165,7 @@ class Options:
         initialization: Initialization | None,
         seed: int,
     ) -> Options:
-        """Raises InputError for an argument that is out of range."""
+        """The checked options; raises InputError for an argument that is out of range."""
         for name, limit in (("clip_norm", clip_norm), ("clip_value", clip_value)):
             if limit is not None:
                 check_number(name, limit, 0, math.inf, open_low=True)
@@ -234,7 +239,7 @@ class StepBuilder:
         write_targets(self.model, context.labels)
 
     def loss_context(self, target: str, forward: TrainingForward) -> LossContext:
-        """What the loss sees: the prediction in training, in float32 or float64."""
+        """The context of the loss, with the prediction as it is in training, in float32 or float64."""
         type = self.types.get(self.prediction.name)
         if not isinstance(type, TensorType):
             raise InputError(
@@ -337,7 +342,7 @@ class StepBuilder:
         return TrainedTensor(weight.name, self.masters.get(weight, weight), gradient, dtype, shape)
 
     def assign(self, weight: Value, new: Value) -> None:
-        """Makes a value the next one of a weight, and of its master copy."""
+        """Makes `new` the next value of a weight, and of its master copy."""
         master = self.masters.get(weight)
         if master is None:
             self.control.states[weight] = self.control.only_if_applied(new, weight)

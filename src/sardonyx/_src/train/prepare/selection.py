@@ -25,8 +25,10 @@ Patterns = str | Sequence[str]
 class ParameterGroup:
     """Parameters that an optimizer treats differently.
 
-    names: of initializers; patterns with `*` and `?` as in file names.  rate_factor: multiplies the learning rate.
-    weight_decay: replaces the optimizer's.  A parameter belongs to the first group with a matching pattern.
+    names: names of initializers, or patterns with `*` and `?` as in file names.
+    rate_factor: a factor of the learning rate.
+    weight_decay: replaces the weight decay of the optimizer; None keeps it.
+    A parameter belongs to the first group with a matching pattern.
     """
 
     names: Patterns
@@ -43,7 +45,7 @@ class ParameterGroup:
 def find_prediction(model: Model, types: Mapping[str, Type | None], output: str | None) -> Value:
     """The value of the main graph that the loss compares with its target.
 
-    Without a name, the only output that is a floating-point tensor; raises InputError if there is another number of them.
+    output: its name; None for the only output that is a floating-point tensor, InputError if there are none or several.
     """
     if output is not None:
         value = find_value(model.graph, output)
@@ -64,7 +66,10 @@ def find_prediction(model: Model, types: Mapping[str, Type | None], output: str 
 
 
 def unwrap_link(prediction: Value, loss: Loss) -> Value:
-    """What the last node reads, if it is one that the loss contains, as the Softmax of a cross entropy; else the prediction."""
+    """The value that the loss reads: the prediction, or the input of its node if the loss contains the operator of that node.
+
+    Cross entropy contains a Softmax, for example (`Loss.links`).
+    """
     node = prediction.producer
     if node is None or node.domain or node.op_type not in loss.links or node.inputs[0] is None:
         return prediction
@@ -80,8 +85,9 @@ def select_trainable(
 ) -> list[Value]:
     """The initializers to train, in the model's order.
 
-    trainable: patterns; by default every weight that the prediction depends on.  A pattern with a wildcard matches weights, as
-    `ParameterFinder` recognizes them, and a name any float initializer.  frozen: patterns of those to leave out.
+    trainable: names and patterns; by default every weight that the prediction depends on.  A pattern with a wildcard matches
+        only weights, as `ParameterFinder` recognizes them; a name matches any float initializer.
+    frozen: names and patterns of initializers to leave out.
     Raises InputError for a pattern that matches nothing, and if nothing remains.
     """
     needed = BackwardSlice(())
@@ -112,7 +118,10 @@ def select_trainable(
 
 
 def match_weights(patterns: Sequence[str], floats: Mapping[str, Value], finder: ParameterFinder) -> set[str]:
-    """The names that patterns match: weights, and what they name without a wildcard; raises InputError for a pattern without any."""
+    """The names of the initializers that patterns match; raises InputError for a pattern that matches none.
+
+    A pattern with a wildcard matches only weights, a name any float initializer.
+    """
     result: set[str] = set()
     for pattern in patterns:
         matches = match_names([pattern], floats, "trainable")
@@ -125,12 +134,12 @@ def match_weights(patterns: Sequence[str], floats: Mapping[str, Value], finder: 
 
 
 def patterns_of(patterns: object, name: str) -> list[str]:
-    """Patterns as a list; raises TypeError unless they are texts."""
+    """Patterns as a list; raises TypeError unless they are strings."""
     return [patterns] if isinstance(patterns, str) else list(texts_of(name, patterns))
 
 
 def match_names(patterns: Sequence[str], names: Mapping[str, object], what: str) -> set[str]:
-    """The names that match a pattern; raises InputError for a pattern without any."""
+    """The names that match a pattern; raises InputError for a pattern that matches none.  what: the argument, for messages."""
     result: set[str] = set()
     for pattern in patterns:
         matches = {name for name in names if fnmatchcase(name, pattern)}
@@ -144,7 +153,7 @@ def match_names(patterns: Sequence[str], names: Mapping[str, object], what: str)
 def group_parameters(
     values: Sequence[Value], groups: Sequence[ParameterGroup], weight_decay: float
 ) -> list[tuple[ParameterGroup, list[Value]]]:
-    """The parameters by group; those of no group come last, with the optimizer's weight decay."""
+    """The parameters by group; parameters without a group come last, with the weight decay of the optimizer."""
     names = {value.name: value for value in values}
     result: list[tuple[ParameterGroup, list[Value]]] = []
     for group in groups:

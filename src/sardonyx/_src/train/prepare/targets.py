@@ -1,4 +1,4 @@
-"""What integers the targets of a training model allow, in its metadata, and the check of them."""
+"""The integers that the targets of a training model allow: in the metadata of the model, and their check in a run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def write_targets(model: Model, labels: Mapping[str, Labels]) -> None:
 
 
 def read_targets(model: Model) -> dict[str, Labels]:
-    """The targets that the metadata of a model have; none if they are not what `write_targets` writes."""
+    """The targets in the metadata of a model; empty unless `write_targets` wrote them."""
     try:
         entries = json.loads(model.metadata.get(TARGETS_KEY, "{}"))
         return {name: Labels(*entry) for name, entry in entries.items()}
@@ -34,7 +34,7 @@ def read_targets(model: Model) -> dict[str, Labels]:
 
 
 def check_labels(name: str, values: Array, known: Labels, what: str) -> None:
-    """Raises InputError for a label that is no class."""
+    """Raises InputError for a label that is neither a class nor the ignored label; what: the name of the data."""
     if known.classes is None or values.dtype.kind not in "iub":
         return
     wrong = (values < 0) | (values >= known.classes)

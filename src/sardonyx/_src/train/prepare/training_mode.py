@@ -1,7 +1,7 @@
 """The forward computation in training mode: Dropout that drops, and BatchNormalization with the statistics of the batch.
 
-The inference graph stays as it is.  What depends on a node whose mode differs is copied into the training step; the rest is
-shared.
+The inference graph stays as it is.  Nodes that compute something else in training, and all nodes that depend on them, are
+copied into the training step; the step shares the rest with the inference graph.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ DROPOUT, BATCH_NORM = "Dropout", "BatchNormalization"
 class TrainingForward:
     """The values of the main graph as they are in training.
 
-    copier: has the copies.  statistics: running statistics and their new values.
+    copier: maps values of the main graph to their copies in the training step.
+    statistics: the new value of each running statistic.
     """
 
     copier: Copier = field(default_factory=Copier)
@@ -39,9 +40,9 @@ class TrainingForward:
 def build_training_forward(
     model: Model, b: AlgorithmBuilder, prediction: Value, trainable: Collection[Value]
 ) -> TrainingForward:
-    """Copies into the builder's graph what computes the prediction otherwise in training; adds notes to the model.
+    """Copies the nodes that compute the prediction in another way in training into the builder's graph; adds notes to the model.
 
-    A BatchNormalization of which neither scale nor bias is trained stays in inference mode, as frozen parts do.
+    A BatchNormalization stays in inference mode if neither its scale nor its bias is trained: it belongs to a frozen part.
     """
     result = TrainingForward()
     switched = [n for n in model.graph.nodes if changes_mode(n, model, trainable)]
@@ -55,7 +56,7 @@ def build_training_forward(
 
 
 def affected_nodes(graph: Graph, switched: Collection[Node], prediction: Value) -> list[Node]:
-    """The nodes that compute the prediction from results of the switched nodes, and these themselves."""
+    """The switched nodes, and the nodes that compute the prediction from their results."""
     needed = BackwardSlice(())
     needed.add([prediction])
     changed: set[Value] = set()
@@ -111,7 +112,7 @@ def note_nested(model: Model, switched: Collection[Node]) -> None:
 
 
 def inline_switched(copy: Node, model: Model, b: AlgorithmBuilder) -> Sequence[Node]:
-    """The copy, or the nodes of the function that it calls, inlined as far as they contain nodes to switch."""
+    """The copy itself or, if it calls a function with nodes to switch, the inlined nodes of that function."""
     function = called_function(copy, model)
     if function is None or not changes_mode(copy, model, ()):
         return [copy]
@@ -126,13 +127,13 @@ def switch_mode(
     if is_idle_dropout(node):
         ratio = node.inputs[1] if len(node.inputs) > 1 else None
         inputs = [node.inputs[0], ratio, b.scalar(1, DataType.BOOL)]
-        extend_node(node, b, inputs, node.attributes, ["mask"])  # which its gradient reads
+        extend_node(node, b, inputs, node.attributes, ["mask"])  # the gradient of Dropout reads the mask
     elif is_trained_norm(node, trainable):
         use_batch_statistics(node, b, forward)
 
 
 def use_batch_statistics(node: Node, b: AlgorithmBuilder, forward: TrainingForward) -> None:
-    """Makes a BatchNormalization use the statistics of the batch, and return new running ones."""
+    """Makes a BatchNormalization use the statistics of the batch, and return new running statistics."""
     mode = Attribute("training_mode", AttributeType.INT, 1)
     attributes, statistics = {**node.attributes, mode.name: mode}, node.inputs[3:5]
     new_values = extend_node(node, b, node.inputs, attributes, ["mean", "variance"])
@@ -150,7 +151,10 @@ def extend_node(
     attributes: Mapping[str, Attribute],
     extra: Sequence[str],
 ) -> Sequence[Value]:
-    """Replaces a node of one output by one with these inputs and attributes, and with further outputs, which are returned."""
+    """Replaces a node of one output by one with these inputs and attributes and with extra outputs, which are returned.
+
+    extra: the names of the extra outputs.
+    """
     graph, stem = node.graph, node.outputs[0].name
     assert graph is not None, f"{node!r} is in no graph"
     added = [Value(b.fresh_names.fresh(f"{stem}_{name}")) for name in extra]

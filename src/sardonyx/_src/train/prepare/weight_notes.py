@@ -1,4 +1,4 @@
-"""Notes on what an export did to the weights: constants that are not trained, and equal weights that became one initializer."""
+"""Notes on how an exporter changed the weights: constants that are not trained, and equal weights merged to one initializer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sardonyx._src.tools.reachability import BackwardSlice
 from sardonyx._src.train.prepare.parameters import ParameterFinder
 from sardonyx._src.train.prepare.weight_positions import is_running_statistic
 
-MAX_NAMES = 3  # of the initializers in a note
+MAX_NAMES = 3  # initializers that a note names
 
 
 def note_weights(model: Model, prediction: Value, weights: Collection[Value]) -> None:
@@ -44,7 +44,7 @@ def is_large_float(value: Value) -> bool:
 
 
 def is_merged(value: Value) -> bool:
-    """Whether several nodes read a weight with equal elements, as norms have at first."""
+    """Whether an exporter may have merged weights: several nodes read one whose elements are equal, as new norms have them."""
     tensor = value.initializer
     if not isinstance(tensor, Tensor) or tensor.size < 2 or len(value.uses) < 2:
         return False
@@ -53,7 +53,7 @@ def is_merged(value: Value) -> bool:
 
 
 def names_of(values: Sequence[Value]) -> str:
-    """The number of values with the first names, as the subject of a sentence."""
+    """The number of values and the names of the first ones, as the subject of a sentence."""
     names = ", ".join(repr(value.name) for value in values[:MAX_NAMES])
     more = ", ..." if len(values) > MAX_NAMES else ""
     return f"{len(values)} initializers ({names}{more}) are" if len(values) > 1 else f"initializer {names} is"

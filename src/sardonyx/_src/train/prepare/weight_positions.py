@@ -1,4 +1,4 @@
-"""The inputs of operators that are weights of a layer, and those in which a tensor may be a weight or a constant."""
+"""The inputs of operators that are always weights of a layer, and those in which a tensor may be a weight or a constant."""
 
 from __future__ import annotations
 
@@ -25,25 +25,27 @@ WEIGHT_INPUTS: dict[str, tuple[int, ...]] = {
     "Gather": (0,),  # a table of embeddings
     "Attention": (0, 1, 2),  # learned queries, or learned keys and values
 }
-# Positions, scales and tokens are weights there; offsets, factors and padding are not.
+# Operators whose constant operand may be a weight (a table of positions, a scale, a learned token) or a constant (an offset,
+# a factor, padding).
 SUMS, FACTORS, JOINS = ("Add", "Sum"), ("Mul",), ("Concat",)
 TRANSPARENT = (
     *("Identity", "Cast", "CastLike", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose"),
     *("Expand", "Tile", "Slice", "Split", "Pad"),
 )  # the operators whose results have the elements of their first input
 
+# Sin and Cos, and the operators that may lie between the frequencies of rotary positions and them.
 WAVES, BEFORE_WAVES = ("Sin", "Cos"), ("Transpose", "Concat", "Reshape", "Unsqueeze", "Cast", "Mul")
 
 
 def is_weight_input(node: Node, slot: int) -> bool:
-    """Whether an input is a weight by its place: that of an operator of a vendor always is, since it is not known."""
+    """Whether an input of an operator is a weight by its position; every input of an operator of a vendor counts as one."""
     if node.domain:
         return not node.domain.startswith("ai.onnx")
     return slot in WEIGHT_INPUTS.get(node.op_type, ()) or node.op_type == "Einsum" or is_bias(node, slot)
 
 
 def is_bias(node: Node, slot: int) -> bool:
-    """Whether an input is added to a product as a row."""
+    """Whether an input is a bias: a vector that is added to a product."""
     if node.domain or node.op_type != "Add":
         return False
     row, product = node.inputs[slot], node.inputs[1 - slot]
@@ -61,7 +63,7 @@ def is_running_statistic(node: Node, slot: int) -> bool:
 
 
 def feeds_only_waves(node: Node) -> bool:
-    """Whether all that reads the results of a node is Sin and Cos: its constant has frequencies, as those of rotary positions."""
+    """Whether the results of a node only reach Sin and Cos: its constant then has frequencies, as for rotary positions."""
     pending, seen, has_waves = [node], {node}, False
     while pending:
         readers = {reader for output in pending.pop().outputs for reader, _ in output.uses}
@@ -76,9 +78,10 @@ def feeds_only_waves(node: Node) -> bool:
 
 
 def is_part_of_group_norm(node: Node, slot: int) -> bool:
-    """Whether an input is the scale or bias, 1 and 0, of an InstanceNormalization that an exporter wrote for a group normalization.
+    """Whether an input is a constant of an InstanceNormalization that an exporter wrote for a group normalization.
 
-    Its data are groups of channels, made by a Reshape; the scale and the bias of the channels follow.
+    Such a node normalizes groups of channels, made by a Reshape, with scale 1 and bias 0; the trained scale and bias of the
+    channels are applied by later nodes.
     """
     if node.op_type != "InstanceNormalization" or node.domain or slot == 0:
         return False

@@ -1,1 +1,1 @@
-"""Model optimisation: a rewriting engine and its passes."""
+"""Model optimization: a rewriting engine and its passes."""

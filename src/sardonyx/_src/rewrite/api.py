@@ -1,4 +1,4 @@
-"""Declaration of passes.  A pass is a file in `passes`; its docstring is its documentation and holds its pattern.
+"""Declaration of passes.  A pass is a file in `passes`; the file's docstring is its documentation and holds its pattern.
 
 A pass is one of three kinds:
 
@@ -8,7 +8,7 @@ A pass is one of three kinds:
     @rewrite(root="Cast", phase="simplify")   called with every node of that operator (all nodes without `root`)
     def drop_casts(node: Node, edit: Edit) -> bool: ...
 
-    @sweep(phase="simplify")         walks the whole model and yields after each edit
+    @sweep(phase="simplify")         traverses the whole model and yields after each edit
     def merge_initializers(edit: Edit) -> Iterator[str]: ...
 """
 
@@ -28,8 +28,8 @@ from sardonyx._src.rewrite.engine.match import Match
 Phase = Literal["expand", "simplify", "fuse"]
 PHASES: tuple[Phase, ...] = ("expand", "simplify", "fuse")
 
-# The bindings that a pattern's function adds to a match: attributes for `@name` in the After text, and arrays for
-# names of values that nothing defines.
+# A binding that a pattern's function adds to a match: an attribute for `@name` in the After text, or an array for the name
+# of a value that nothing in the After text defines.
 Binding: TypeAlias = (
     "Array | np.generic | AttributeScalar | Attribute | tuple[int, ...] | tuple[float, ...] | str | None"
 )
@@ -45,9 +45,13 @@ Versions: TypeAlias = Mapping[tuple[str, str], frozenset[int]]
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """A registered pass; its name and page are those of its module, or its own if a caller registered it.
+    """A registered pass.
 
-    `roots`: the operators of the default domain to whose nodes it applies; empty for all nodes.
+    kind: how it is declared; exactly one of `on_match`, `on_node` and `on_model` is set, in this order of the kinds.
+    phase: when it runs: the driver runs phase after phase.
+    roots: the operators of the default domain to whose nodes it applies; empty for all nodes.
+    module: the module with its docstring.
+    own_name: its name if a caller registered it; else the name is that of the module's file.
     """
 
     kind: Literal["pattern", "rewrite", "sweep"]
@@ -61,7 +65,7 @@ class Pass:
 
     @property
     def name(self) -> str:
-        """The pass's name, which is that of its file unless a caller registered it."""
+        """The name of the pass: the name of its file, or the one that a caller registered it under."""
         return self.own_name or self.module.rpartition(".")[2].replace("_", "-")
 
 
@@ -83,8 +87,7 @@ REGISTERED_PASSES: list[Pass] = []
 def pattern(*, phase: Phase) -> Callable[[MatchCallback], MatchCallback]:
     """Register a pass that replaces its Before text by its After text.
 
-    The function is called with every match; it returns further bindings for the After text, or None to reject the
-    match.
+    The function is called with every match; it returns more bindings for the After text, or None to reject the match.
     """
 
     def register(function: MatchCallback) -> MatchCallback:

@@ -1,4 +1,4 @@
-"""Passes of callers that are functions of a model, with edits that are written by a builder."""
+"""Passes of callers that are functions of a model; a builder writes the nodes that they insert."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Expression = Callable[..., object]
 class GraphEdit:
     """A model that a pass rewrites: queries, and edits that keep it consistent and typed.
 
-    The nodes and values are those of `sardonyx.ir`; a pass reads them, and changes the model through the methods here alone.
+    The nodes and values are those of `sardonyx.ir`; a pass reads them, and changes the model only through the methods here.
     """
 
     def __init__(self, edit: Edit) -> None:
@@ -38,7 +38,7 @@ class GraphEdit:
         return self._edit.model
 
     def nodes(self, op_type: str = "", domain: str = "") -> Iterator[Node]:
-        """The nodes with this operator, or all, of all graphs and functions; those that an edit removes are left out."""
+        """The nodes with this operator, or all nodes, in all graphs and functions; nodes that an edit removes are left out."""
         require_text("op_type", op_type)
         require_text("domain", domain)
         listed = [node for root in roots(self._edit.model) for node in nodes(root)]
@@ -48,7 +48,7 @@ class GraphEdit:
                 yield node
 
     def attributes(self, node: Node) -> dict[str, object]:
-        """The attributes of a node as numbers, texts and lists, with the defaults of its operator."""
+        """The attributes of a node as numbers, strings and lists, with the defaults of its operator."""
         self.require_node(node)
         if self._edit.operator_of(node) is not None:
             return self._edit.attributes(node)
@@ -64,10 +64,11 @@ class GraphEdit:
         return self._edit.constant(value)
 
     def replace(self, node: Node, expression: Expression) -> bool:
-        """Replaces a node by what `expression(b, *inputs)` appends, a function of a builder and the node's inputs.
+        """Replaces a node by the nodes that `expression(b, *inputs)` appends to a builder `b`.
 
-        It returns an operand for each output, which takes the output's name.  Returns False, and changes nothing, where a
-        result has another type than the output.  Raises InputError and InferenceError for mistakes in the expression.
+        The function returns an operand for each output of the node, and each operand gets the name of its output.  `replace`
+        returns False, and changes nothing, if a result has another type than the output.  Raises InputError and
+        InferenceError for mistakes in the expression.
         """
         self.require_node(node)
         if not callable(expression):
@@ -110,7 +111,7 @@ class GraphEdit:
     def replace_uses(self, value: Value, other: Value) -> bool:
         """Makes the readers of a value read another one; returns whether that was possible.
 
-        An output of the model keeps its name.  Nodes whose results nothing reads are removed.
+        An output of the model keeps its name.  Nodes are removed if nothing reads their results any longer.
         """
         for name, item in (("value", value), ("other", other)):
             require_type(name, item, Value, "a Value")
@@ -131,7 +132,7 @@ GraphFunction = Callable[[GraphEdit], Iterable[str]]
 
 
 def graph_pass(*, name: str = "", phase: Phase = "simplify") -> Callable[[GraphFunction], GraphFunction]:
-    """A decorator that makes a pass of a function of a model, which `sx.optimize` calls until it changes nothing.
+    """A decorator that makes a pass of a function of a model; `sx.optimize` calls the function until it changes nothing.
 
         @graph_pass()
         def expand_gelu(graph):
@@ -139,9 +140,9 @@ def graph_pass(*, name: str = "", phase: Phase = "simplify") -> Callable[[GraphF
                 if graph.replace(node, lambda b, x: x * b.Sigmoid(x * 1.702)):
                     yield f"Gelu {node.name}"
 
-    The function is called with a `GraphEdit`, and yields a text for the report after each edit.
-
-    name: of the pass, by default that of the function with dashes.  phase: "expand", "simplify" or "fuse".
+    The function is called with a `GraphEdit`, and yields a string for the report after each edit.
+    name: the name of the pass; by default the name of the function with dashes.
+    phase: "expand", "simplify" or "fuse".
 
     The native engine does not apply the pass when it compiles a model.  Raises InputError for the name of a pass of this
     package.  A second definition replaces the first.
@@ -161,7 +162,7 @@ def graph_pass(*, name: str = "", phase: Phase = "simplify") -> Callable[[GraphF
 
 
 def checked_edits(function: GraphFunction, name: str, edit: Edit) -> Iterator[str]:
-    """The texts that a function yields; raises TypeError for anything else."""
+    """The strings that a function yields; raises TypeError for anything else."""
     edits = function(GraphEdit(edit))
     if not isinstance(edits, Iterable) or isinstance(edits, str):
         raise TypeError(f"{name} must yield a text after each edit; it returned {shown(edits)}")

@@ -44,8 +44,8 @@ def optimize(
     Runs all passes, or those in `passes`, minus those in `skip`, to a fixpoint or until `stop_after` edits or `seconds`
     are spent.  Folded constants may add `growth` bytes, one of them `result_growth` (by default a 64th of that).
     Names of inputs and outputs, declared types, docs, metadata, functions and training graphs are kept; floats may round
-    differently where operators are fused.  Gradient nodes, whose meaning depends on the graph, are replaced by the
-    operators that compute them, in the newest operator sets.
+    differently where operators are fused.  The meaning of Gradient nodes depends on the graph, so that they are replaced by
+    the operators that compute them, in the newest operator sets.
 
     `verify` runs both models on generated inputs (`dims` fixes dimension variables) and raises OptimizationError,
     naming the first wrong edit, if results differ.  `debug` verifies the model's invariants after every edit.
@@ -82,7 +82,7 @@ def optimize_with_report(
     dims: Mapping[str, int] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Optimization:
-    """`sx.optimize`, with the edits of each pass, their times and the extent of the verification."""
+    """As `sx.optimize`, but also returns the edits of each pass, their times and the extent of the verification."""
     model = resolve_model(model)
     check_options(verify, stop_after, seconds, growth, result_growth, debug, dims, progress)
     model = expand_gradients(model)
@@ -110,7 +110,7 @@ def check_options(
     dims: Mapping[str, int] | None,
     progress: Callable[[int], None] | None,
 ) -> None:
-    """Raises TypeError or InputError for an argument of `optimize` that is none."""
+    """Raises TypeError or InputError for an invalid argument of `optimize`."""
     require_flag("verify", verify)
     require_integer("stop_after", stop_after, optional=True)
     require_number("seconds", seconds, optional=True)

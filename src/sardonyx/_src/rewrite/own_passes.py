@@ -58,16 +58,17 @@ def pattern(
         def drop_double_negation(match):
             return {}
 
-    before, after: nodes in ONNX's textual syntax; several texts are alternatives.  The last node of `before` is the root, whose
-    outputs `after` must define; the other nodes are removed if nothing else uses their results.  `@name` as the value of an
-    attribute binds it.  The function is called with each match (`sardonyx.plugins.Match`), and returns more
-    bindings, attributes for `@name` and arrays for names that nothing defines in `after`, or None to reject the match.
+    before, after: nodes in ONNX's textual syntax; a list of strings for `before` has alternatives.  The last node of `before`
+        is the root, whose outputs `after` must define; the other nodes are removed if nothing else uses their results.
+        `@name` as the value of an attribute binds the name to that value.
+    name: the name of the pass; by default the name of the function with dashes.
+    phase: "expand", "simplify" or "fuse".
 
-    name: of the pass, by default that of the function with dashes.  phase: "expand", "simplify" or "fuse".
-
-    All versions of the operators match.  The native engine does not apply the pass when it compiles a model.  Raises TextError
-    for text that is none, InputError for texts that do not fit together, and for the name of a pass of this package.  A second
-    definition replaces the first.
+    The function is called with each match (`sardonyx.plugins.Match`).  It returns more bindings for `after`: attributes for
+    `@name`, and arrays for names that nothing in `after` defines; or None to reject the match.
+    All versions of the operators match.  The native engine does not apply the pass when it compiles a model.  A second
+    definition replaces the first.  Raises TextError for a string that does not parse, InputError for patterns that do not fit
+    together, and for the name of a pass of this package.
     """
     require_text("after", after)
     require_text("name", name)
@@ -88,7 +89,7 @@ def pattern(
 
 
 def check_pattern(before: Pattern, after: Pattern) -> None:
-    """Raises InputError unless `after` defines what the root of `before` does."""
+    """Raises InputError unless `after` defines the outputs of the root of `before`."""
     if not before.nodes or not after.nodes:
         raise InputError("before and after must have a node each", name="before")
     defined = {name for node in after.nodes for name in node.outputs}
@@ -102,7 +103,7 @@ def check_pattern(before: Pattern, after: Pattern) -> None:
 def register_pass(
     name: str, function: MatchCallback, phase: Phase, before: tuple[str, ...], after: str
 ) -> None:
-    """Registers the pass, in the place of an earlier one of a caller."""
+    """Registers the pass; it replaces an earlier one of a caller with the same name."""
     if name in shipped_names():
         raise InputError(f"{name!r} is a pass of this package", name="name")
     operators = {key for text in (*before, after) for key in parse_pattern(text).operators()}
@@ -113,7 +114,7 @@ def register_pass(
 
 
 def register_graph_pass(name: str, function: ModelCallback, phase: Phase, title: str) -> None:
-    """Registers a pass over a whole model, in the place of an earlier one of a caller."""
+    """Registers a pass over a whole model; it replaces an earlier one of a caller with the same name."""
     if name in shipped_names():
         raise InputError(f"{name!r} is a pass of this package", name="name")
     declaration = Pass("sweep", phase, (), function.__module__, on_model=function, own_name=name)
@@ -125,7 +126,7 @@ def import_domains(model: Model, passes: Collection[str]) -> set[str]:
     added: set[str] = set()
     for name in OWN_PASSES.keys() & set(passes):
         if OWN_PASSES[name].declaration.kind != "pattern":
-            continue  # its edits import what they use
+            continue  # a graph pass: its edits import the domains that they use
         for domain, op_type in parse_pattern(OWN_PASSES[name].page.after).operators():
             signature = registered_signature(domain, op_type, LAST_VERSION)
             version = latest(domain) if signature is None else signature.since_version

@@ -63,7 +63,7 @@ def root_operators(name: str) -> frozenset[str]:
 
 
 def roots_of(declaration: Pass) -> frozenset[str]:
-    """The same, from the declaration: the decorator's roots, or the last operator of each pattern."""
+    """The operators at whose nodes a pass starts: the roots of its declaration, or the last operator of each pattern."""
     if declaration.kind != "pattern":
         return frozenset(declaration.roots)
     last = (parse_pattern(text).root for text in page(declaration.name).before)

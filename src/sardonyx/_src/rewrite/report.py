@@ -1,4 +1,4 @@
-"""The report of an optimisation."""
+"""The report of an optimization."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ from sardonyx._src.ir.walk import nodes, roots
 
 @dataclass(frozen=True, slots=True)
 class AppliedEdit:
-    """One edit: its number, the pass, and the node or value changed."""
+    """One edit.
+
+    number: its number, from 1.
+    name: the name of the pass.
+    place: the node or value that was changed.
+    """
 
     number: int
     name: str
@@ -31,10 +36,15 @@ class PassReport:
 
 @dataclass(slots=True)
 class OptimizationReport:
-    """Counts and times of one optimisation; nodes of subgraphs and functions are counted too.
+    """Counts and times of one optimization; nodes of subgraphs and functions are counted too.
 
-    `proved`: the number of generated inputs on which results were compared, None without verification; `unproved`: why
-    there were none.
+    seconds: the duration of the optimization.
+    passes: the edits and times by the name of the pass.
+    edits: all edits in order.
+    stopped: why the passes did not reach a fixpoint; empty if they did.
+    running: the pass that is running, or that has failed.
+    proved: the number of generated inputs on which results were compared; None without verification.
+    unproved: why there were no such inputs.
     """
 
     nodes_before: int = 0
@@ -42,8 +52,8 @@ class OptimizationReport:
     seconds: float = 0.0
     passes: dict[str, PassReport] = field(default_factory=dict)
     edits: list[AppliedEdit] = field(default_factory=list)
-    stopped: str = ""  # why no fixpoint was reached
-    running: str = ""  # the pass under way, or that has failed
+    stopped: str = ""
+    running: str = ""
     proved: int | None = None
     unproved: str = ""
 
@@ -88,7 +98,7 @@ class OptimizationReport:
 
 @dataclass(frozen=True, slots=True)
 class Optimization:
-    """An optimised model with the report of its passes."""
+    """An optimized model with the report of its passes."""
 
     model: Model
     report: OptimizationReport

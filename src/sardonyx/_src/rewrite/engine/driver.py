@@ -21,17 +21,22 @@ from sardonyx._src.rewrite.engine.view import Versions
 from sardonyx._src.rewrite.pages import find, page, root_operators
 from sardonyx._src.rewrite.report import AppliedEdit, OptimizationReport
 
-MAX_ROUNDS = 16  # of all phases; passes that need more undo each other
-MAX_EDITS_PER_NODE = 100  # likewise
+MAX_ROUNDS = 16  # rounds over all phases; if more are needed, passes undo each other
+MAX_EDITS_PER_NODE = 100  # edits for each original node; if more are needed, passes undo each other
 
 
 class BudgetExhausted(Exception):
-    """The budget is spent.  The model is consistent, and keeps the edits made so far."""
+    """Raised when the budget is spent.  The model is consistent, and keeps the edits made so far."""
 
 
 @dataclass(slots=True)
 class Budget:
-    """Limits of a run: edits, seconds, bytes that all constants, and that one of them, may add to the file."""
+    """Limits of a run.
+
+    edits, seconds: None for no limit.
+    growth: the bytes that all new constants together may add to the file.
+    result_growth: the bytes that one new constant may add; None for a share of `growth`.
+    """
 
     edits: int | None = None
     seconds: float | None = None
@@ -43,8 +48,10 @@ class Budget:
 class LoadedPass:
     """A pass with its parsed page.
 
-    rooted: whether it applies to nodes of certain operators only.  before: the alternatives of its pattern.  sources: of each
-    of them, the operators that must compute inputs of the root.
+    rooted: whether it applies only to nodes of certain operators.
+    before: the alternatives of its pattern; empty for a pass that is no pattern.
+    after: the replacement of its pattern.
+    sources: for each alternative, the operators that must compute inputs of the root.
     """
 
     declaration: Pass
@@ -64,7 +71,9 @@ class LoadedPass:
         ]
 
 
-Candidate: TypeAlias = tuple[LoadedPass, Sequence[Pattern]]  # a pass, and the patterns of it that may match
+Candidate: TypeAlias = tuple[
+    LoadedPass, Sequence[Pattern]
+]  # a pass, and those of its patterns that may match
 
 
 def load_pass(name: str) -> LoadedPass:
@@ -139,7 +148,10 @@ class Driver:
         start = time.perf_counter()
         self.report.running = loaded.name
         self.edit.supported_versions = loaded.versions
-        name, outputs = node.name, node.outputs  # may belong to another node afterwards
+        name, outputs = (
+            node.name,
+            node.outputs,
+        )  # saved for the report: the pass may give them to another node
         done = apply_pass(loaded, node, alternatives, self.edit)
         self.report.of(loaded.name).seconds += time.perf_counter() - start
         if done:
@@ -214,7 +226,7 @@ class PassTable:
         return [loaded for loaded in map(load_pass, names) if loaded.declaration.phase == self.phase]
 
     def candidates(self, node: Node) -> Sequence[Candidate]:
-        """The passes that may apply to a node, judged by its operator and those that compute its inputs."""
+        """The passes that may apply to a node, judged by its operator and by the operators that compute its inputs."""
         producers = frozenset(
             v.producer.op_type for v in node.inputs if v is not None and v.producer is not None
         )

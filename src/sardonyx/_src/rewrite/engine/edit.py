@@ -18,27 +18,28 @@ from sardonyx._src.rewrite.engine.facts import outermost_graph
 from sardonyx._src.rewrite.engine.view import View
 
 DEFAULT_GROWTH_BYTES = 1 << 20
-GROWTH_SHARE = 64  # one folded result may use 1/64 of the growth, unless stated otherwise
+GROWTH_SHARE = 64  # one folded result may use 1/64 of the permitted growth, unless the caller states a limit
 
 
 class Edit(View):
-    """Changes of a model that keep edges consistent, public names in place and new values typed.
+    """Changes a model: edges stay consistent, public values keep their names, and new values are typed.
 
-    `touched` collects the nodes to revisit after a change.
+    A value is public if anything outside the nodes refers to it by name, such as an output.  `touched` collects the nodes
+    that passes have to visit again after a change.
     """
 
     def __init__(
         self, model: Model, growth: int = DEFAULT_GROWTH_BYTES, result_growth: int | None = None
     ) -> None:
-        """`growth`: the total number of bytes that new constants may add to the file; `result_growth`: the number that
-        one of them may add, by default a share of `growth`."""
+        """`growth`: the bytes that all new constants together may add to the file; `result_growth`: the bytes that one of
+        them may add, by default a share of `growth`."""
         super().__init__(model)
         self.growth = growth
         self.result_growth = growth // GROWTH_SHARE if result_growth is None else result_growth
         self.touched: dict[Node, None] = {}
         self.erased: set[Node] = set()
-        self.bytes_added = 0  # by new constants
-        self.inlined_nodes = 0  # added by inlining calls
+        self.bytes_added = 0  # bytes of new constants
+        self.inlined_nodes = 0  # nodes added by inlining calls
         self.nodes_of_calls = count_inlined_nodes(model)
         self._names: dict[Graph, FreshNames] = {}
 
@@ -59,7 +60,7 @@ class Edit(View):
         return True
 
     def forward(self, node: Node, value: Value) -> bool:
-        """Replace a node whose first output equals `value`, by an Identity where both have to keep their names."""
+        """Replace a node whose first output equals `value`; by an Identity if both values have to keep their names."""
         if self.replace_uses(node.outputs[0], value):
             self.prune(node)
             return True
@@ -67,7 +68,7 @@ class Edit(View):
         return is_insertable and self.replace(node, "Identity", [value])
 
     def transfer_output(self, value: Value, other: Value) -> bool:
-        """Make a public value the output of the node that produces `other`, in place of `other`."""
+        """Make a public value the output of the node that produces `other`; it replaces `other` there and in all uses."""
         source_node, target_node = value.producer, other.producer
         if (
             source_node is None
@@ -99,7 +100,7 @@ class Edit(View):
         name: str = "",
         value_names: Sequence[str] = (),
     ) -> Node:
-        """Insert a new node directly before another one and infer its output types; attributes of None are omitted.
+        """Insert a new node directly before another one and infer its output types; attributes that are None are omitted.
 
         `name` and `value_names` are the preferred names of the node and its outputs.
         """
@@ -237,7 +238,7 @@ class Edit(View):
         self.remove(node)
 
     def inline(self, node: Node, function: Function) -> None:
-        """Replace a call by the function's body; both must resolve the body's operators alike."""
+        """Replace a call by the function's body; the operators of the body must be the same under the caller's imports."""
         assert node.graph is not None, f"{node!r} is in no graph"
         producers = [v for v in node.inputs if v is not None]
         for value in omitted_outputs(node, function):
@@ -262,7 +263,7 @@ class Edit(View):
     def make_constant(self, data: Array | Tensor, name: str, *, before: Node) -> Value:
         """Create a constant visible at `before`: an initializer of the outermost graph, or a Constant node in a function.
 
-        Up to IR version 3, where every initializer is an input, it becomes an input too.
+        Up to IR version 3 every initializer must be an input, and the constant becomes one, too.
         """
         tensor = data if isinstance(data, Tensor) else Tensor.of(data)
         graph = before.graph
@@ -280,7 +281,10 @@ class Edit(View):
         return value
 
     def replace_with_constants(self, node: Node, constants: Mapping[Value, Tensor]) -> bool:
-        """Replace outputs of a node by constants; returns whether any was.  The node goes once nothing needs it."""
+        """Replace outputs of a node by constants; returns whether any was replaced.
+
+        The node is removed if nothing needs it any longer.
+        """
         replaced = [self.replace_output(node, value, tensor) for value, tensor in constants.items()]
         self.prune(node)
         return any(replaced)
@@ -295,7 +299,7 @@ class Edit(View):
         return self.replace_uses(value, constant.outputs[0])
 
     def remove_initializer(self, value: Value) -> None:
-        """Remove an unused initializer, and up to IR version 3 the input of that name."""
+        """Remove an unused initializer, and up to IR version 3 the input of the same name."""
         assert value.graph is not None and not value._uses, f"{value!r} still has uses"
         graph = value.graph
         graph.remove_initializer(value)
@@ -357,7 +361,7 @@ def with_name(tensor: Tensor, name: str) -> Tensor:
 
 
 def is_compatible(new: Type | None, old: Type | None) -> bool:
-    """Whether a type may replace another one: they do not contradict, and a known rank stays known."""
+    """Whether a type may replace another one: the two do not contradict each other, and a known rank stays known."""
     if new is None or old is None:
         return True
     if not (isinstance(new, TensorType) and isinstance(old, TensorType)):

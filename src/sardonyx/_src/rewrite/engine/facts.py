@@ -17,12 +17,12 @@ from sardonyx._src.ops.inference import Known
 
 
 class Facts:
-    """What inference knows about a model's values.
+    """The types and elements that inference knows of a model's values.
 
-    While a model is rewritten its values carry inferred types; `restore` puts the declared ones back.  Types that a
-    file declares for inner values are ignored, since files declare stale sizes; of the outputs of unknown operators, the
-    element types count.
-    Function bodies are typed without assumptions about inputs and attributes, which differ from call to call.
+    While a model is rewritten, its values carry inferred types; `restore` sets the declared types again.  Declared types of
+    inner values are ignored, since files may declare stale sizes; only the declared element types of the outputs of unknown
+    operators are used.  Function bodies are typed without assumptions about inputs and attributes, which differ from call to
+    call.
     """
 
     def __init__(self, model: Model) -> None:
@@ -37,7 +37,7 @@ class Facts:
         self.infer_model()
 
     def reinfer(self) -> None:
-        """Infer the whole model again: edits together may determine more than incremental inference has found."""
+        """Infer the whole model again: several edits together may determine types that inference after each did not find."""
         self.restore()
         self.inference = IncrementalInference(self.model)
         self.infer_model()
@@ -64,7 +64,7 @@ class Facts:
                 value.initializer = tensor
 
     def infer_body(self, function: Function) -> None:
-        """Infer the types in a function's body that hold for every call."""
+        """Infer those types in a function's body that are the same for every call."""
         for graph in graphs(function.body):
             for value in values(graph):
                 self.inference.forget(value)
@@ -77,7 +77,7 @@ class Facts:
             self.inference.infer_node(node, imports)
 
     def depends_on_call(self, node: Node) -> bool:
-        """Whether the types of a node in a function body differ by call: it uses attribute references or calls."""
+        """Whether the types of a node in a function body may differ by call: it refers to attributes or calls functions."""
         inner = (n for graph in node.subgraphs for n in nodes(graph))
         return any(has_attribute_references(n) or self.is_call(n) for n in (node, *inner))
 
@@ -95,7 +95,7 @@ class Facts:
         self.inference.put(value, tensor)
 
     def restore(self) -> None:
-        """Put the declared types back; new inner values have none."""
+        """Set the declared types again; new inner values get none."""
         for value in all_values(self.model):
             if value in self.declared:
                 value.type = self.declared[value]

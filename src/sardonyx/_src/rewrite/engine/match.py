@@ -14,7 +14,7 @@ from sardonyx._src.rewrite.engine.pattern import Pattern, PatternNode
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """One match of a pattern: the values, nodes and attributes that its names are bound to."""
+    """One match of a pattern: the values, nodes and attributes to which the names of the pattern are bound."""
 
     edit: Edit
     pattern: Pattern
@@ -29,7 +29,7 @@ class Match:
         return bound
 
     def attribute(self, name: str) -> object:
-        """The value bound to `@name`; None for an attribute without value and default."""
+        """The attribute value bound to `@name`; None for an attribute that is omitted and has no default."""
         return self.attributes[name]
 
     def integers(self, name: str) -> tuple[int, ...] | None:

@@ -14,7 +14,7 @@ from sardonyx._src.rewrite.engine.view import ResolvedOperator
 
 
 class GraphQueries(Protocol):
-    """What the matcher queries about a graph: of a pass its `Edit`, of the compiler the scope of its partition."""
+    """The queries of the matcher about a graph; for passes `Edit` answers them, in the compiler a scope of the partition."""
 
     def operator_of(self, node: Node) -> ResolvedOperator | None:
         """The node's operator; None if it is unknown or the node does not match its schema."""
@@ -26,7 +26,7 @@ class GraphQueries(Protocol):
         """The attributes of a node with a known operator, with defaults filled in."""
 
     def is_internal(self, value: Value) -> bool:
-        """Whether a value that only the nodes of a match read may disappear with them."""
+        """Whether a value may disappear with the nodes of a match, if only they read it."""
 
     def scalar(self, value: Value | None) -> float | None:
         """The number in a constant of one real element."""
@@ -37,7 +37,7 @@ class GraphQueries(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PatternMatch:
-    """The values, nodes and attributes that the names of a pattern are bound to; immutable, so that the search backtracks."""
+    """The values, nodes and attributes to which the names of a pattern are bound; immutable, so that the search can backtrack."""
 
     values: Mapping[str, Value | None]
     nodes: Mapping[PatternNode, Node]
@@ -97,7 +97,7 @@ class PatternMatcher:
             yield from self.match_inputs(part.inputs, order, extended)
 
     def may_match(self, part: PatternNode, node: Node) -> bool:
-        """Cheap filter: whether each producer that the pattern requires is the operator of some input's producer."""
+        """A cheap filter: whether every operator that the pattern requires for inputs of a node computes one of its inputs."""
         operand_types = {v.producer.op_type for v in node.inputs if v is not None and v.producer is not None}
         sources = (self.pattern.producers.get(name) for name in part.inputs)
         return all(
@@ -149,7 +149,10 @@ class PatternMatcher:
             yield from self.match_node(part, value.producer, extended)
 
     def may_broadcast(self, constant: Value) -> bool:
-        """Whether a constant is a scalar, or the rank of the result is known, which a lost broadcast would change."""
+        """Whether replacing a constant cannot lose a broadcast unnoticed.
+
+        That is so for a scalar, and if the rank of the result is known: a lost broadcast would change it.
+        """
         return self.graph.rank(constant) == 0 or self.graph.rank(self.root.outputs[0]) is not None
 
     def match_attributes(

@@ -44,7 +44,10 @@ class PatternNode:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pattern:
-    """Nodes in topological order; the last is the root, whose outputs are the pattern's outputs."""
+    """Nodes in topological order; the last is the root, whose outputs are the pattern's outputs.
+
+    producers: for each value that a node computes, the node and the position of the output.
+    """
 
     nodes: tuple[PatternNode, ...]
     producers: Mapping[str, tuple[PatternNode, int]]
@@ -55,7 +58,7 @@ class Pattern:
 
     @property
     def sources(self) -> frozenset[str]:
-        """The operators that must compute inputs of the root, numbers left out."""
+        """The operators that must compute inputs of the root; Constants that match numbers are left out."""
         return frozenset(
             self.producers[name][0].op_type
             for name in self.root.inputs

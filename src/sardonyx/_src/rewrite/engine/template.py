@@ -53,7 +53,7 @@ def instantiate(after: Pattern, match: Match, bindings: Mapping[str, object]) ->
 def operand(
     name: str, values: dict[str, Value | None], bindings: Mapping[str, object], match: Match
 ) -> Value | None:
-    """The value of a name in the After text: matched, produced by a new node, or a new constant."""
+    """The value of a name in the After text: a matched value, the result of a new node, or a new constant."""
     if not name:
         return None
     if name not in values:

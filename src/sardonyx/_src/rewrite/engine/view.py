@@ -26,7 +26,7 @@ from sardonyx._src.rewrite.engine.facts import Facts, outermost_graph
 from sardonyx._src.schema import OpSchema
 
 Versions = Mapping[tuple[str, str], frozenset[int]]
-MAX_UNIFORM_ELEMENTS = 1 << 16  # of a constant that is searched for different elements
+MAX_UNIFORM_ELEMENTS = 1 << 16  # elements of a constant that are compared with each other
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class View:
     def __init__(self, model: Model) -> None:
         self.model = model
         self.facts = Facts(model)
-        self.supported_versions: Versions = {}  # those of the running pass
+        self.supported_versions: Versions = {}  # the versions that the running pass supports
         self.mutable = mutable_values(model) | self.facts.training_states
         self.public = public_values(model)
         self._uniform_numbers: dict[Tensor, float | None] = {}
@@ -65,8 +65,11 @@ class View:
         return self.imports(node.graph)
 
     def operator_of(self, node: Node) -> ResolvedOperator | None:
-        """The node's operator; None for a function call, an unknown operator, an erased node, or one that does not match
-        its schema or refers to attributes of a function."""
+        """The node's operator; None if no pass may rewrite the node.
+
+        That is a function call, a node of an unknown operator, an erased node, and a node that does not match its schema or
+        refers to attributes of a function.
+        """
         if node.graph is None or self.facts.is_call(node) or self.facts.inference.is_rejected(node):
             return None
         operator = self.operator(node.domain, node.op_type, self.imports(node.graph).get(node.domain))
@@ -92,7 +95,7 @@ class View:
     def can_insert(self, op_type: str, graph: Graph, domain: str = "", dtype: DataType | None = None) -> bool:
         """Whether the graph can hold new nodes of an operator, in a version that the pass supports.
 
-        dtype: an element type that its first input must be allowed to have.
+        dtype: an element type that the operator must accept for its first input.
         """
         operator = self.operator(domain, op_type, self.imports(graph).get(domain))
         if operator is None or (domain, op_type, "") in self.model.functions:
@@ -108,7 +111,7 @@ class View:
         return operator.version
 
     def attributes(self, node: Node) -> dict[str, object]:
-        """The node's attributes as kernels take them, with defaults filled in."""
+        """The node's attributes as kernels receive them, with defaults filled in."""
         operator = self.operator_of(node)
         assert operator is not None, f"{node!r} has no known operator"
         return plan_of(operator.schema).bind(node, {})
@@ -145,12 +148,18 @@ class View:
         return self.facts.elements(value)
 
     def are_known(self, values: Iterable[Value | None]) -> bool:
-        """Whether all elements of operands are known, such as those of a shape: a run may state invalid ones in place of others."""
+        """Whether all elements of operands such as shapes are known.
+
+        A run may supply invalid elements for unknown ones, and must then fail.
+        """
         return all(is_fully_known(self.elements(value)) for value in values if value is not None)
 
     def requires_only_input_sizes(self, node: Node) -> bool:
-        """Whether what a node requires of sizes is proved, or concerns the sizes of the model's inputs, which guards check: not
-        sizes that a run decides, or those of a subgraph, which it may not execute."""
+        """Whether all equalities of sizes that a node requires are proved, or follow from the sizes of the model's inputs.
+
+        Guards check the latter.  They check neither sizes that only a run decides, nor those in a subgraph, which a run may
+        not execute.
+        """
         pairs = self.facts.inference.equal_dims(node)
         unproved = [dim for a, b in pairs if known_equal(a, b) is not True for dim in (a, b)]
         if unproved and node.graph is not self.model.graph:
@@ -200,7 +209,7 @@ class View:
         return float(data.reshape(()).astype(np.float64))
 
     def uniform_number(self, value: Value | None) -> float | None:
-        """The number, with its sign, that every element of a constant of at most 65,536 elements is."""
+        """The number that all elements of a constant equal, sign of zero included; None above `MAX_UNIFORM_ELEMENTS`."""
         tensor = self.tensor(value)
         if tensor is None or not 0 < tensor.size <= MAX_UNIFORM_ELEMENTS:
             return None
@@ -210,7 +219,7 @@ class View:
 
 
 def uniform_number_of(data: Array | None) -> float | None:
-    """The number that every element is, all of one sign; None if they differ, or are no real numbers."""
+    """The number that all elements equal, sign of zero included; None if they differ, or are no real numbers."""
     if data is None or data.dtype.kind in "cO":
         return None
     numbers = data.reshape(-1).astype(np.float64)
@@ -257,9 +266,9 @@ def decode_string(value: bytes) -> str:
 
 
 def public_values(model: Model) -> set[Value]:
-    """Values that are referenced from outside the nodes, and so must keep existing under their names.
+    """Values that are referenced from outside the nodes, and must therefore keep existing under their names.
 
-    Up to IR version 3 weights are also listed as inputs; those do not count.
+    Weights that are also inputs, as IR versions up to 3 require, are not public for that reason.
     """
     is_old = model.ir_version < 4
     public = {v for v in model.graph.inputs if not (is_old and v.initializer is not None)}
@@ -279,8 +288,10 @@ def public_values(model: Model) -> set[Value]:
 
 
 def mutable_values(model: Model) -> set[Value]:
-    """Inputs, whose initializers are only defaults.  Up to IR version 3, where weights had to be inputs, those of the
-    main graph count as constants."""
+    """The inputs of all graphs: their values are not constant, since initializers of inputs are only defaults.
+
+    Inputs of the main graph are left out up to IR version 3, where weights had to be inputs.
+    """
     mutable: set[Value] = set()
     for root in roots(model):
         for graph in graphs(root):

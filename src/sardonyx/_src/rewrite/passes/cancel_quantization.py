@@ -45,7 +45,7 @@ def cancel_quantization(node: Node, edit: Edit) -> bool:
 
 
 def is_exact(node: Node, edit: Edit) -> bool:
-    """Whether every quantised value round-trips: it does with at most 8 bits and moderate float32 scales."""
+    """Whether every quantized value is unchanged by the pair: true for at most 8 bits and moderate float32 scales."""
     result_type, scale = edit.type(node.outputs[0]), edit.constant(node.inputs[1])
     if result_type is None or scale is None or not result_type.dtype.is_integer or result_type.dtype.bits > 8:
         return False

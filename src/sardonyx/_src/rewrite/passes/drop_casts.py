@@ -13,7 +13,12 @@ from sardonyx._src.ir.graph import Node
 from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit
 
-SIGNIFICAND_BITS = {"FLOAT": 24, "DOUBLE": 53, "FLOAT16": 11, "BFLOAT16": 8}  # width of the significand
+SIGNIFICAND_BITS = {
+    "FLOAT": 24,
+    "DOUBLE": 53,
+    "FLOAT16": 11,
+    "BFLOAT16": 8,
+}  # including the implicit leading bit
 WIDER_FLOATS = {
     "FLOAT16": ("FLOAT", "DOUBLE"),
     "BFLOAT16": ("FLOAT", "DOUBLE"),

@@ -34,7 +34,7 @@ def has_same_shape(node: Node, edit: Edit) -> bool:
 
 
 def has_same_known_shape(node: Node, edit: Edit) -> bool:
-    """Whether the shape stays, and the operands that state it are known: of others, a run may have invalid ones."""
+    """Whether the shape stays the same and the operands that state it are known; unknown ones may be invalid in a run."""
     return (
         edit.are_known(node.inputs[1:])
         and edit.requires_only_input_sizes(node)

@@ -1,9 +1,9 @@
-"""drop-relu-before-quantization: remove Relu, if the quantisation after it saturates at zero anyway.
+"""drop-relu-before-quantization: remove Relu, if the quantization after it saturates at zero anyway.
 
 Spec:    Relu-6 -13 -14, QuantizeLinear-10 -13 -19 -21 -23 -24 -25 -28
 Before:  g (float[2] x) => (uint8[] y) <float s = {0.5}, uint8 z = {0}> { a = Relu(x)  y = QuantizeLinear(a, s, z) }
 After:   g (float[2] x) => (uint8[] y) <float s = {0.5}, uint8 z = {0}> { y = QuantizeLinear(x, s, z) }
-Keeps:   zero points above the lowest value of their type; scales that are not positive.  How NaN is quantised is undefined.
+Keeps:   zero points above the lowest value of their type; scales that are not positive.  How NaN is quantized is undefined.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def drop_relu_before_quantization(node: Node, edit: Edit) -> bool:
 
 
 def saturates_at_zero(node: Node, edit: Edit) -> bool:
-    """Whether zero is quantised to the lowest value of the type, which is 0 for uint8, the default."""
+    """Whether zero is quantized to the lowest value of the type; without a zero point the type is uint8, whose lowest is 0."""
     scale, result_type = edit.constant(node.inputs[1]), edit.type(node.outputs[0])
     if (
         scale is None

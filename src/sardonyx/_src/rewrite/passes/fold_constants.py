@@ -2,7 +2,7 @@
 
 Before:  g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { a = Neg(w)  y = Add(x, a) }
 After:   g (float[2] x) => (float[2] y) <float[2] a = {-1, -2}> { y = Add(x, a) }
-Keeps:   random operators; quantised weights; results that would enlarge the file much; nodes that raise an error;
+Keeps:   random operators; quantized weights; results that would enlarge the file much; nodes that raise an error;
          large Expands that only elementwise operators read, which broadcast faster than they would read the result.
 """
 
@@ -21,8 +21,8 @@ from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.support.evaluate import evaluate_node
 
 STRING_BYTES = 16  # estimated size of a string
-MAX_REPEATED_BYTES = 1 << 24  # of an Expand that elementwise operators read
-DEQUANTIZE = "DequantizeLinear"  # quantised weights are kept small on purpose; engines match it
+MAX_REPEATED_BYTES = 1 << 24  # bytes of the folded result of an Expand that only elementwise operators read
+DEQUANTIZE = "DequantizeLinear"  # quantized weights are kept small on purpose; engines match it
 
 
 @rewrite(phase="simplify")
@@ -75,7 +75,7 @@ def is_elementwise_reader(reader: Node, value: Value, edit: Edit) -> bool:
 def growth_of(
     node: Node, outputs: Sequence[Value], tensors: Sequence[Tensor | None], edit: Edit
 ) -> int | None:
-    """The bytes of the results minus those of constants freed; None if the result types are unknown."""
+    """The bytes of the results minus those of the constants that become unused; None if the result types are unknown."""
     total = 0
     for value in outputs:
         type = edit.type(value)

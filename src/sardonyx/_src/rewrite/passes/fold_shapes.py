@@ -15,7 +15,7 @@ from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.passes.fold_constants import DEQUANTIZE
 
-MAX_FOLDED_ELEMENTS = 512  # shapes are shorter, and larger results would enlarge the file
+MAX_FOLDED_ELEMENTS = 512  # more than any shape has; larger tensors would enlarge the file
 
 
 @rewrite(phase="simplify")

@@ -24,7 +24,7 @@ from sardonyx._src.rewrite.support.attention import AttentionMatch, find_attenti
 KEY_PERMUTATIONS = {
     (0, 1, 3, 2): None,
     (0, 2, 3, 1): [0, 2, 1, 3],
-}  # permutation of the keys -> permutation still needed
+}  # permutation of the Transpose that produces the keys -> permutation of its input for Attention; None: none is needed
 
 
 @rewrite(root="MatMul", phase="fuse")
@@ -40,7 +40,10 @@ def fuse_attention(node: Node, edit: Edit) -> bool:
 
 
 def replace_by_attention(node: Node, attention: AttentionMatch, edit: Edit) -> bool:
-    """Replaces attention that ends with a node; returns whether its keys are transposed as they must be."""
+    """Replaces attention that ends with a node by an Attention node.
+
+    Returns False, and changes nothing, if the keys are not transposed as the fusion requires.
+    """
     transpose = edit.producer(attention.keys, "Transpose")
     if transpose is None or not edit.has_one_use(attention.keys):
         return False

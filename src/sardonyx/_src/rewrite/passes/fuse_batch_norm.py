@@ -6,7 +6,7 @@ Before:  g (float[1,1,2] x) => (float[] y)
            a = Conv(x, w)  y = BatchNormalization<epsilon = 0.0>(a, s, b, m, v)
          }
 After:   g (float[1,1,2] x) => (float[] y) <float[1,1,1] w = {6}, float[1] b = {1}> { y = Conv(x, w, b) }
-Keeps:   layers whose result has other uses; normalisation in training mode; results up to rounding.
+Keeps:   layers whose result has other uses; normalization in training mode; results up to rounding.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""fuse-instance-norm: fuse normalisation over the spatial axes, scale and bias into InstanceNormalization.
+"""fuse-instance-norm: fuse normalization over the spatial axes, scale and bias into InstanceNormalization.
 
 Spec:    ReduceMean-1 -11 -13 -18, Sub-7 -13 -14, Pow-7 -12 -13 -15, Mul-7 -13 -14, Add-7 -13 -14, Sqrt-6 -13,
          Div-7 -13 -14, InstanceNormalization-6 -22

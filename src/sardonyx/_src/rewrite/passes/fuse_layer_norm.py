@@ -1,4 +1,4 @@
-"""fuse-layer-norm: fuse normalisation by mean and deviation, with scale and bias, into LayerNormalization.
+"""fuse-layer-norm: fuse normalization by mean and deviation, with scale and bias, into LayerNormalization.
 
 Spec:    ReduceMean-11 -13 -18, Sub-7 -13 -14, Pow-7 -12 -13 -15, Mul-7 -13 -14, Add-7 -13 -14, Sqrt-6 -13,
          Div-7 -13 -14, LayerNormalization-17

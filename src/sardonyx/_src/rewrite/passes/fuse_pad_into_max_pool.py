@@ -41,7 +41,7 @@ def fuse_pad_into_max_pool(node: Node, edit: Edit) -> bool:
 
 
 def add_pads(node: Node, more: tuple[int, ...], edit: Edit) -> list[int] | None:
-    """The pool's pads plus more padding; None if a window could hold only padding, or lengths are rounded up."""
+    """The pool's pads plus `more`; None if a window could contain only padding, or output lengths are rounded up."""
     attributes = edit.attributes(node)
     kernel, dilations = attributes["kernel_shape"], attributes.get("dilations")
     own = attributes.get("pads") or (0,) * len(more)
@@ -64,7 +64,7 @@ def is_lower_bound(number: float, value: Value | None, edit: Edit) -> bool:
 
 
 def is_nonnegative(value: Value | None, edit: Edit, depth: int) -> bool:
-    """Whether no element is provably negative."""
+    """Whether it is proved that no element is negative."""
     node = None if value is None else value.producer
     if node is None or depth == 0:
         return False

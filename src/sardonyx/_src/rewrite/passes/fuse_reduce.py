@@ -88,7 +88,7 @@ def pool_reduction(head: Node, shape: Sequence[Dim], edit: Edit) -> ReducedAxes 
 
 
 def has_global_window(pool: Node, shape: Sequence[Dim], edit: Edit) -> bool:
-    """Whether an AveragePool has one window, which covers the whole image and counts no padding."""
+    """Whether an AveragePool has one window that covers the whole image, and whose mean does not count padding."""
     attributes, result_shape = edit.attributes(pool), edit.shape(pool.outputs[0]) or ()
     kernel = attributes["kernel_shape"]
     if (

@@ -50,9 +50,9 @@ def fuse_rms_norm(match: Match) -> Bindings | None:
 
 
 def is_layer_norm(match: Match) -> bool:
-    """Whether x is centred and the result shifted, which fuse-layer-norm covers."""
-    centred, (result,) = match.value("x").producer, match.root.outputs[:1]
-    if centred is None or centred.op_type != "Sub" or [node.op_type for node, _ in result.uses] != ["Add"]:
+    """Whether x is centered and the result shifted: fuse-layer-norm fuses that."""
+    centered, (result,) = match.value("x").producer, match.root.outputs[:1]
+    if centered is None or centered.op_type != "Sub" or [node.op_type for node, _ in result.uses] != ["Add"]:
         return False
-    mean = centred.inputs[1]
+    mean = centered.inputs[1]
     return mean is not None and mean.producer is not None and mean.producer.op_type == "ReduceMean"

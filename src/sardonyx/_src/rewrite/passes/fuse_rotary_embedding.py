@@ -30,7 +30,7 @@ def fuse_rotary_embedding(node: Node, edit: Edit) -> bool:
 
 
 def picker(value: Value | None, edit: Edit) -> Node | None:
-    """The Gather that selects rows of angles by position, if only embeddings use it."""
+    """The Gather that selects rows of angles by position, if only RotaryEmbedding nodes read its result."""
     node = edit.producer(value, "Gather")
     if (
         node is None

@@ -17,7 +17,7 @@ def fuse_transposes(match: Match) -> Bindings | None:
     first, second = match.integers("p"), match.integers("q")
     known = first or second
     if not known:
-        return None  # both reverse all axes; without a rank, or any axis, the identity permutation cannot be written
+        return None  # both reverse all axes: the result is the identity, which cannot be written for an unknown rank or rank 0
     backwards = tuple(reversed(range(len(known))))
     first, second = first or backwards, second or backwards
     return {"r": tuple(first[axis] for axis in second)} if len(first) == len(second) else None

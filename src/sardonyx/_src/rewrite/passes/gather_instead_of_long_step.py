@@ -8,7 +8,7 @@ After:   g (float[5,3] x, int32[1] s) => (float[] y) <int32 low = {-5}, int64[1]
            i = Max(s, low)  b = Gather<axis = 0>(x, i)  y = Squeeze(b, a)
          }
 Keeps:   slices whose axis is not removed, since they may be empty; ends that may be within the axis; slices with other uses.
-         A start past the end of its axis, which leaves nothing to remove, stays an error.
+         A start past the end of its axis stays an error: there is no entry that could be read.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def sliced_axis(slice_node: Node, edit: Edit) -> int | None:
 
 
 def passes_end(slice_node: Node, size: int, edit: Edit) -> bool:
-    """Whether a slice ends at the end of its axis, or later, and steps past it from any start."""
+    """Whether a slice ends at the end of its axis or later, and its step from any start leads past that end."""
     steps, end = edit.constant(slice_node.inputs[4]), lower_bound(slice_node.inputs[2], edit)
     return (
         steps is not None and steps.size == 1 and int(steps.reshape(-1)[0]) >= size and (end or 0) >= size > 0
@@ -80,7 +80,7 @@ def passes_end(slice_node: Node, size: int, edit: Edit) -> bool:
 def lower_bound(value: Value | None, edit: Edit, depth: int = MAX_BOUND_DEPTH) -> int | None:
     """A number that no element of an integer tensor is less than; None if none is known.
 
-    Casts of floats out of the range of their type are undefined, and not considered.
+    Casts of floats that are out of the range of the integer type have no defined result, and are not considered.
     """
     data = edit.constant(value)
     if data is not None:

@@ -16,7 +16,7 @@ from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.support.axes import axes_of
 from sardonyx._src.rewrite.support.slices import slices_of
 
-UNBOUNDED_END = 1 << 31  # an end this large means the last entry
+UNBOUNDED_END = 1 << 31  # an end at least this large means the end of the axis
 
 
 @rewrite(root=("Squeeze", "Reshape"), phase="fuse")
@@ -39,7 +39,7 @@ def gather_instead_of_slice(node: Node, edit: Edit) -> bool:
 
 
 def entry(slice_node: Node, edit: Edit) -> tuple[int, int] | None:
-    """The axis and index of a Slice of one entry; None if it takes others, or possibly none."""
+    """The axis and index of a Slice of one entry; None for a Slice of more entries, or possibly of none."""
     shape, slices = edit.shape(slice_node.inputs[0]), slices_of(slice_node, edit)
     if shape is None or slices is None or len(slices) != 1:
         return None
@@ -54,7 +54,7 @@ def entry(slice_node: Node, edit: Edit) -> tuple[int, int] | None:
 
 
 def drops_axis(node: Node, slice_node: Node, axis: int, edit: Edit) -> bool:
-    """Whether a node only removes the axis, or fails if its length is not 1."""
+    """Whether a node removes only this axis; it may be one that fails if the length of the axis is not 1."""
     shape = edit.shape(slice_node.inputs[0])
     assert shape is not None, "the slice has a known input shape"
     if node.op_type == "Squeeze":

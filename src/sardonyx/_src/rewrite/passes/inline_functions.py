@@ -16,10 +16,10 @@ from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.engine.facts import has_attribute_references
 
-MAX_INLINED_NODES = 10_000  # in total per model
+MAX_INLINED_NODES = 10_000  # nodes inlined in one model, in total
 MAX_NODES_OF_CALL = (
     1 << 17
-)  # with the calls inside it; more are functions that double at each level, not layers
+)  # nodes of one call with all calls inside it; only functions that call others twice at every level reach so many
 
 
 @rewrite(phase="expand")
@@ -40,10 +40,10 @@ def inline_functions(node: Node, edit: Edit) -> bool:
 
 
 def resolves_alike(function: Function, call: Node, edit: Edit) -> bool:
-    """Whether the operators of a function body resolve alike under the caller's imports."""
+    """Whether the operators of a function body are the same under the caller's imports as under the function's own."""
     caller_imports, own_imports = edit.imports_of(call), function.opset_imports
     if any(a.type.name.startswith("GRAPH") for a in call.attributes.values()):
-        return False  # a graph argument resolves under the caller's imports already
+        return False  # operators in a graph that the caller passes already resolve under the caller's imports
     for node in nodes(function.body):
         if (node.domain, node.op_type, node.overload) in edit.model.functions:
             continue

@@ -57,7 +57,7 @@ def can_replace(first: Node, node: Node, edit: Edit) -> bool:
 
 
 def key_of(node: Node, edit: Edit) -> Hashable:
-    """A key equal for nodes that compute the same; None for nodes that cannot be compared."""
+    """A key that is equal for nodes that compute the same; None for nodes that cannot be compared."""
     kind, operator = computation_key(node, edit), edit.operator_of(node)
     if kind is None or operator is None:
         return None

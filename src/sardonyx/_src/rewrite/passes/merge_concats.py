@@ -30,7 +30,7 @@ def merge_concats(node: Node, edit: Edit) -> bool:
 
 
 def is_part(inner: Node, node: Node, axis: int, rank: int, edit: Edit) -> bool:
-    """Whether a Concat has the same axis, and the outer one as its only reader."""
+    """Whether a Concat has the same axis as the outer one, and the outer one is its only reader."""
     is_near = inner.graph is node.graph and edit.has_one_use(inner.outputs[0])
     return is_near and axis_of(inner, rank, edit) == axis
 

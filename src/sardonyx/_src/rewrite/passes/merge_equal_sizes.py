@@ -20,7 +20,7 @@ from sardonyx._src.ir.walk import roots
 from sardonyx._src.rewrite.api import sweep
 from sardonyx._src.rewrite.engine.edit import Edit
 
-MAX_MERGED_SIZES = 64  # of one tensor
+MAX_MERGED_SIZES = 64  # elements of a tensor that is compared
 
 
 @sweep(phase="simplify")
@@ -50,7 +50,7 @@ def merge(graph: Graph, outer: Mapping[Hashable, Value], edit: Edit) -> Iterator
 
 
 def key_of(value: Value, edit: Edit) -> Hashable:
-    """A key equal for values with equal known elements, if some are symbolic; None for others."""
+    """A key that is equal for values with equal known elements, some of them symbolic; None for other values."""
     type = edit.type(value)
     if type is None or type.dtype is not DataType.INT64 or type.shape is None:
         return None

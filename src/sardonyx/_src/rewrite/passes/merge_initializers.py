@@ -21,7 +21,10 @@ from sardonyx._src.ir.walk import roots
 from sardonyx._src.rewrite.api import sweep
 from sardonyx._src.rewrite.engine.edit import Edit
 
-LARGE_ELEMENTS, SAMPLES = 1 << 12, 16  # elements
+LARGE_ELEMENTS = (
+    1 << 12
+)  # elements from which a tensor is compared directly, without a digest of all its elements
+SAMPLES = 16  # elements that are compared first
 
 
 @sweep(phase="simplify")
@@ -73,13 +76,13 @@ def sample(tensor: Tensor) -> Hashable:
 
 
 def content_key(value: Value) -> Hashable:
-    """A key equal for equal tensors: a digest of small ones; None for large ones, which are compared directly."""
+    """A key that is equal for equal tensors: a digest of small ones; None for large ones, which are compared directly."""
     tensor = value.initializer
     assert isinstance(tensor, Tensor), f"{value!r} has no dense tensor"
     try:
         data = tensor.numpy()
     except ExternalDataError:
-        return value  # its data are unavailable: equal to itself only
+        return value  # its data are unavailable, so that it equals only itself
     if tensor.dtype is DataType.STRING:
         return tuple(data.reshape(-1).tolist())
     return None if tensor.size >= LARGE_ELEMENTS else hashlib.blake2b(as_bytes(data).data).digest()

@@ -13,7 +13,7 @@ from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit
 
 DATA_INPUTS = {"Gather": 0, "OneHot": 2}  # the input that the operator selects from
-MAX_GROWING_BYTES = 256  # of constants that the cast enlarges
+MAX_GROWING_BYTES = 256  # bytes of a constant that is cast although that enlarges it
 
 
 @rewrite(root="Cast", phase="simplify")

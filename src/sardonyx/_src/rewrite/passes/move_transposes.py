@@ -32,7 +32,7 @@ from sardonyx._src.rewrite.support.transposes import (
     push_transpose,
 )
 
-MAX_MOVED_NODES = 64  # of one region
+MAX_MOVED_NODES = 64  # nodes of one region
 
 
 @rewrite(root="Transpose", phase="simplify")
@@ -50,14 +50,21 @@ def move_transposes(node: Node, edit: Edit) -> bool:
 
 @dataclass(slots=True)
 class TransposeRegion:
-    """The nodes between Transposes that can compute on untransposed tensors instead."""
+    """A region: the nodes between Transposes that can compute on untransposed tensors instead.
+
+    first: the Transpose from which the region grows.
+    perms: the permutation of each transposed value of the region, in order.
+    work: how each node of the region computes from untransposed tensors.
+    sources: the Transposes at which the region begins.
+    untransposed: the untransposed tensor of each transposed value.
+    """
 
     edit: Edit
     first: Node
-    perms: dict[Value, Perm] = field(default_factory=dict)  # of the transposed values of the region, in order
+    perms: dict[Value, Perm] = field(default_factory=dict)
     work: dict[Node, TransposedNode] = field(default_factory=dict)
     sources: list[Node] = field(default_factory=list)
-    untransposed: dict[Value, Value] = field(default_factory=dict)  # untransposed tensors by transposed value
+    untransposed: dict[Value, Value] = field(default_factory=dict)
 
     def grow(self, first: Node, perm: Perm) -> None:
         """Grow the region from a Transpose, through all nodes whose inputs are transposed alike."""
@@ -169,7 +176,7 @@ class TransposeRegion:
         assert replaced, f"{transpose!r} is new and internal"
 
     def replace_value(self, value: Value, other: Value) -> bool:
-        """Replace the uses of a value; if it is public, the other value takes its name, which `untransposed` follows."""
+        """Replace the uses of a value by another one; a public value is kept instead of the other, also in `untransposed`."""
         producer = other.producer
         replaced = self.edit.replace_uses(value, other)
         if replaced and producer is not None and value.producer is producer:

@@ -52,7 +52,7 @@ def push_reshapes(node: Node, edit: Edit) -> bool:
 
 
 def may_be_reshape(value: Value | None, edit: Edit) -> bool:
-    """Whether the producer of a value is an operator that can keep the order of elements, by name."""
+    """Whether the operator that produces a value can keep the order of elements; only its name is checked."""
     node = None if value is None else value.producer
     return node is not None and (node.domain, node.op_type) in edit.supported_versions
 

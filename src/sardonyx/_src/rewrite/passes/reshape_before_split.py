@@ -54,7 +54,7 @@ def reshape_before_split(node: Node, edit: Edit) -> bool:
 def joined_shape(
     source: Sequence[Dim], axis: int, parts: Sequence[Sequence[Dim] | None]
 ) -> tuple[Sequence[Dim], int] | None:
-    """The shape of all parts joined, and the axis along which they are joined."""
+    """The shape of the concatenation of all reshaped parts, and the axis along which it is one."""
     first, shapes = parts[0], [size for shape in parts if shape is not None for size in shape]
     sizes = [size for size in source[:axis] if size is not None]
     if first is None or None in shapes or len(sizes) != axis:

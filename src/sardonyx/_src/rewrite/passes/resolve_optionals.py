@@ -1,4 +1,4 @@
-"""resolve-optionals: read a value where an optional that certainly holds it is asked for it.
+"""resolve-optionals: read a value directly instead of from an optional that certainly contains it.
 
 Spec:    OptionalGetElement-15 -18 -28, OptionalHasElement-15 -18 -28, Optional-15 -28,
          Identity-1 -13 -14 -16 -19 -21 -23 -24 -25
@@ -30,7 +30,7 @@ def resolve_optionals(node: Node, edit: Edit) -> bool:
 
 
 def held_value(value: Value | None, edit: Edit) -> Value | None:
-    """The value of an optional; the value itself where it is a tensor or a sequence, which some versions accept."""
+    """The value that an optional contains; a tensor or sequence itself, which some versions accept instead of an optional."""
     if value is None or value.type is None:
         return None
     if not isinstance(value.type, OptionalType):

@@ -6,7 +6,7 @@ Before:  g (float[N,6] x) => (float[] y) <int64[2] k = {3, 2}, int64[1] o = {0}>
          }
 After:   g (float[N,6] x) => (float[] y) <int64[3] t = {0, 3, 2}> { y = Reshape(x, t) }
 Keeps:   shapes with two symbolic dims that are not copied from the same axis, and those whose number of elements is not
-         proved to be that of the input, since their runs may have to be refused; results exactly.
+         proved to be that of the input, since runs with other sizes must fail; results exactly.
 """
 
 from __future__ import annotations
@@ -56,19 +56,19 @@ def resolve_reshape(node: Node, shape: Sequence[Dim], edit: Edit) -> list[int] |
         if isinstance(size, int):
             result.append(size)
         elif source is not None and i < len(source) and size is not None and source[i] == size:
-            result.append(0)  # copied from the input
+            result.append(0)  # 0 copies the dim of the input
         else:
             result.append(-1)
     return result if is_determined(result, shape, source) else None
 
 
 def is_determined(result: Sequence[int], shape: Sequence[Dim], source: Sequence[Dim] | None) -> bool:
-    """Whether -1, of which there is at most one, can only be the size that the computed shape has there."""
+    """Whether the -1 in a shape, if there is one, can only stand for the size that the computed shape has there."""
     if result.count(-1) > 1:
         return False
     if -1 not in result or shape[result.index(-1)] == -1:
         return True
-    # With a zero among the other dims, -1 cannot be resolved, while the computed shape states the dim.
+    # If another dim is zero, -1 has no unique value, although the computed shape states one.
     others_are_positive = all(
         isinstance(size, int) and size > 0 for i, size in enumerate(shape) if result[i] != -1
     )
@@ -80,7 +80,7 @@ def is_determined(result: Sequence[int], shape: Sequence[Dim], source: Sequence[
 
 
 def resolve_expand(node: Node, shape: Sequence[Dim], edit: Edit) -> list[int] | None:
-    """A dim equal to the input's becomes 1, which keeps the input's."""
+    """The constant shape of an Expand: a dim that equals that of the input becomes 1, which keeps the dim of the input."""
     source = edit.shape(node.inputs[0])
     if source is None:
         return None

@@ -1,4 +1,4 @@
-"""split-instead-of-sequence: split a tensor into parts of known number by Split, and put the sequence together of them.
+"""split-instead-of-sequence: split a tensor into a known number of parts by Split, and construct the sequence from them.
 
 Spec:    SplitToSequence-11 -24, Split-2 -11 -13 -18, Squeeze-1 -11 -13 -21 -23 -24 -25, SequenceConstruct-11
 Before:  g (float[4] x) => (float[] y) <int64 n = {2}> { s = SplitToSequence<axis = 0>(x, n)  y = ConcatFromSequence<axis = 0>(s) }

@@ -13,8 +13,8 @@ After:   g (float[2] x, int64 n) => (float[] y) <int64[1] o = {0}, int64[1] f = 
            s = Loop<body = b (int64 i, bool c) => (bool d, float[2] r) { d = Identity(c)  r = Neg(x) }>(n, )
            h = Gather<axis = 0>(s, o)  t = Slice(s, f, l, a)  y = Concat<axis = 0>(h, t)
          }
-Keeps:   results whose shape is not known, or empty; sequences that have other readers; the error of a Loop of no iteration,
-         whose sequence has nothing to concatenate, which is why the first row is read apart; results exactly.
+Keeps:   results of unknown or empty shape; sequences with other readers; results exactly.  A Loop without iterations still
+         fails, as there is nothing to concatenate: that is why the first row is read by a Gather of its own.
 """
 
 from __future__ import annotations
@@ -34,7 +34,11 @@ INSERTED = ("Gather", "Slice", "Concat", "Transpose", "Reshape")
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """A Loop that appends a tensor of one shape to a sequence, its carried value of this number, in each iteration."""
+    """A Loop that appends a tensor to a sequence in each iteration.
+
+    number: the position of the sequence among the carried values.
+    shape: the shape of the tensor, which is the same in all iterations.
+    """
 
     loop: Node
     body: Graph
@@ -90,9 +94,10 @@ def find_collection(node: Node, edit: Edit) -> Collection | None:
 
 
 def appended_shape(body: Graph, number: int, edit: Edit) -> tuple[int, ...] | None:
-    """The shape of the tensor that a body appends to its carried sequence of this number; None if it does more with it.
+    """The shape of the tensor that a body appends to the carried sequence at this position.
 
-    A dim of 0 would leave no room for the -1 of Reshape.
+    None if the body does anything else with the sequence, and for shapes with a dim of 0: the number of rows is the -1 of a
+    Reshape, which has no unique value then.
     """
     formal, result = body.inputs[number + 2], body.outputs[number + 1]
     insert = edit.producer(result, "SequenceInsert")
@@ -112,7 +117,7 @@ def appended_shape(body: Graph, number: int, edit: Edit) -> tuple[int, ...] | No
 
 
 def emit_loop(collection: Collection, edit: Edit) -> Node:
-    """Emits the Loop with a further scan output, the last one, in place of the sequence."""
+    """Emits the Loop with a scan output, the last one, instead of the sequence."""
     loop, number = collection.loop, collection.number
     body = Copier().graph(collection.body)
     insert = body.outputs[number + 1].producer
@@ -138,7 +143,7 @@ def outer(loop: Node) -> Graph:
 
 
 def read_rows(scanned: Value, node: Node, edit: Edit) -> Value:
-    """Emits a copy of a scan output, of which the first row must exist."""
+    """Emits a copy of a scan output that fails if there is no first row."""
     first = edit.make("Gather", [scanned, constant(np.array([0]), node, edit)], {"axis": 0}, before=node)
     ends = [constant(np.array([n], np.int64), node, edit) for n in (1, np.iinfo(np.int64).max, 0)]
     others = edit.make("Slice", [scanned, *ends], before=node)

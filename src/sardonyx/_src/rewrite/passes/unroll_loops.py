@@ -21,7 +21,7 @@ from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.support.stacking import emit_stack
 from sardonyx._src.schema import lookup
 
-MAX_UNROLLED_NODES = 32  # in all iterations together
+MAX_UNROLLED_NODES = 32  # nodes of all iterations together
 
 
 @rewrite(root="Loop", phase="expand")
@@ -79,7 +79,7 @@ def can_stack_outputs(node: Node, body: Graph, edit: Edit) -> bool:
 
 
 def is_concatenable(value: Value, node: Node, edit: Edit) -> bool:
-    """Whether a value is a tensor of an element type that Concat accepts, which not all narrow types are."""
+    """Whether a value is a tensor of an element type that Concat accepts; Concat lacks some narrow types."""
     assert node.graph is not None, "the node is in a graph"
     concat = lookup("", "Concat", edit.imports(node.graph)[""])
     if concat is None or not isinstance(value.type, TensorType):

@@ -83,7 +83,10 @@ def can_unroll(node: Node, body: Graph, edit: Edit) -> bool:
 
 
 def keeps_shape(state: Value | None, result: Value, edit: Edit) -> bool:
-    """Whether a state has one shape in all iterations, as it must: the copies of the body would not refuse another one."""
+    """Whether a state has the same shape in all iterations.
+
+    Scan refuses a state that changes its shape, which the copies of the body would accept.
+    """
     shape = edit.shape(state)
     return shape is not None and None not in shape and shape == edit.shape(result)
 

@@ -21,7 +21,7 @@ from sardonyx._src.rewrite.api import rewrite
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.support.sequences import elements_of
 
-MAX_UNROLLED_NODES = 64  # for all elements together
+MAX_UNROLLED_NODES = 64  # nodes for all elements together
 
 
 @rewrite(root="SequenceMap", phase="expand")
@@ -45,7 +45,7 @@ def unroll_sequence_maps(node: Node, edit: Edit) -> bool:
 
 
 def can_construct(body: Graph, graph: Graph, edit: Edit) -> bool:
-    """Whether sequences of the results of a body can be constructed in a graph; bfloat16 can only be mapped."""
+    """Whether sequences of the results of a body can be constructed: SequenceConstruct lacks types of SequenceMap (bfloat16)."""
     types = [edit.type(value) for value in body.outputs]
     return all(
         type_ is not None and edit.can_insert("SequenceConstruct", graph, dtype=type_.dtype)

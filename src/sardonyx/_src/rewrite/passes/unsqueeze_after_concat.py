@@ -47,7 +47,7 @@ def unsqueeze_after_concat(node: Node, edit: Edit) -> bool:
 
 
 def unsqueeze_source(value: Value | None, axis: int, node: Node, edit: Edit) -> Value | None:
-    """The tensor of which a value is an unsqueezed form, with a unit axis inserted before an existing one."""
+    """The tensor from which a value was unsqueezed, with a unit axis inserted before an existing axis; None if there is none."""
     producer = None if value is None else value.producer
     if value is None or producer is None or producer.graph is not node.graph or not edit.has_one_use(value):
         return None

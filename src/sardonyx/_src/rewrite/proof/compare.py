@@ -10,15 +10,14 @@ from sardonyx._src.ops.api import RuntimeValue
 # Permitted differences of floats, relative to the largest magnitude in their tensor: some hundred units in the last
 # place, since rounding errors accumulate in deep graphs.  A wrong operand differs by orders of magnitude more.
 RELATIVE_TOLERANCES = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2, "bfloat16": 1e-1}
-MIN_MAGNITUDE = (
-    1e-3  # smaller tensors hold cancellation residue, and are compared as if they had this magnitude
-)
+MIN_MAGNITUDE = 1e-3  # tensors with smaller elements may consist of rounding errors only: they are compared as if they had this magnitude
 
 
 def difference(actual: RuntimeValue, expected: RuntimeValue, tolerance: float | None = None) -> str:
     """How two run-time values differ; empty if they are equal, floats up to rounding.
 
-    tolerance: of floats, relative to the largest magnitude in their tensor; None for that of their type.
+    tolerance: the permitted difference of floats, relative to the largest magnitude in their tensor; None for the tolerance
+        of their type.
     """
     if isinstance(expected, SparseTensor) and isinstance(actual, SparseTensor):
         return difference(actual.numpy(), expected.numpy(), tolerance)

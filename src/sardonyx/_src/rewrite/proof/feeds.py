@@ -19,7 +19,7 @@ from sardonyx._src.ops.api import RuntimeValue
 
 VARIABLE_LENGTHS = (2, 3, 1, 7)  # tried for dimension variables, the most discriminating first
 LONG_LENGTHS = (64, 512)  # for models that process their input in windows
-MAX_INPUT_ELEMENTS = 1 << 26  # of one input
+MAX_INPUT_ELEMENTS = 1 << 26  # elements of one input
 SAMPLE_STRINGS = ("sard", "onyx", "agate", "")
 
 

@@ -21,8 +21,8 @@ from sardonyx._src.rewrite.proof.compare import difference, kind_difference
 from sardonyx._src.rewrite.proof.feeds import Feeds, UnsupportedInput, generate_feeds
 from sardonyx._src.rewrite.report import OptimizationReport
 
-MAX_SAMPLES = 4  # that the original accepts
-PROOF_SECONDS = 30.0  # after which no further sample is run
+MAX_SAMPLES = 4  # samples that the original model accepts
+PROOF_SECONDS = 30.0  # after this time no other sample is run
 PROOF_LIMITS = RunLimits(bytes=1 << 31, iterations=100_000, nodes=10_000_000)
 SEED = 1
 
@@ -31,7 +31,7 @@ Outputs = dict[str, RuntimeValue]
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Inputs that the original model accepts, its outputs, and which of them depend on random draws."""
+    """Inputs that the original model accepts, its outputs for them, and the names of outputs that depend on random draws."""
 
     feeds: Feeds
     outputs: Outputs
@@ -87,7 +87,7 @@ def samples(original: Interpreter, dims: Mapping[str, int], report: Optimization
 
 
 def broken_declaration(model: Model, outputs: Outputs) -> str:
-    """How results contradict the declared output types, on which passes rely; empty if they do not."""
+    """How results contradict the declared types of outputs; empty if they do not.  Passes rely on these types."""
     for value in model.graph.outputs:
         result, declared = outputs[value.name], value.type
         if (

@@ -1,6 +1,6 @@
-"""Attention written as single nodes: softmax(queries @ keys * scale + mask) @ values.
+"""Patterns of attention written as single nodes: softmax(queries @ keys * scale + mask) @ values.
 
-Both the rewrite pass that makes it an Attention node and the compiler, which makes it one kernel, match these patterns.
+The pass fuse-attention replaces a match by an Attention node; the compiler emits one kernel for it.
 """
 
 from __future__ import annotations
@@ -17,17 +17,20 @@ from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.rewrite.engine.matcher import GraphQueries, PatternMatch, find_matches
 from sardonyx._src.rewrite.engine.pattern import Pattern, parse_pattern
 
-MAX_FACTORS = 2  # by which the scores are multiplied or divided one after the other
-ATTENTION_OPERATORS = ("Mul", "Div", "Add", "Softmax", "Cast")  # between the two products
+MAX_FACTORS = 2  # factors and divisors of the scores, applied one after the other
+ATTENTION_OPERATORS = ("Mul", "Div", "Add", "Softmax", "Cast")  # the operators between the two products
 MIN_SCALE, MAX_SCALE = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
-ROUNDING = ("Cast<to = @half>({})", "Cast<to = 1>({})")  # of float32 to half precision
+ROUNDING = (
+    "Cast<to = @half>({})",
+    "Cast<to = 1>({})",
+)  # rounds float32 to half precision and converts it back
 
 
 @dataclass(frozen=True, slots=True)
 class AttentionMatch:
     """softmax(queries [..., S, D] @ keys [..., D, T] * scale + mask) @ values [..., T, E].
 
-    nodes: from the product of queries and keys to that of the weights and values.
+    nodes: all nodes, from the product of queries and keys to the product of weights and values.
     """
 
     nodes: tuple[Node, ...]
@@ -66,7 +69,7 @@ def attention_patterns(is_rounded: bool) -> Sequence[Pattern]:
 
 
 def chain_text(operators: Sequence[str], rounding: Sequence[str]) -> str:
-    """The text of operators that each read the rounded result of the one before, and of the final product."""
+    """The text of a chain of operators, each of which reads the rounded result of the one before, and of the final product."""
     steps = [step for operator in operators for step in (operator, *rounding)]
     steps.append("MatMul({}, values)")
     return " ".join(f"v{i} = {step.format(f'v{i - 1}')}" for i, step in enumerate(steps))

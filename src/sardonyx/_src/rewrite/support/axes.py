@@ -13,7 +13,7 @@ from sardonyx._src.rewrite.engine.edit import Edit
 def axes_of(node: Node, rank: int | None, edit: Edit) -> tuple[int, ...] | None:
     """The axes of a node, sorted and nonnegative; () if it lists none, None if they are unknown.
 
-    `rank`: of the tensor that has the axes.
+    `rank`: the rank of the tensor to which the axes belong.
     """
     operator = edit.operator_of(node)
     assert operator is not None, f"{node!r} has a known operator"

@@ -11,7 +11,7 @@ from sardonyx._src.ir.tensors import Array
 
 
 def is_inference(node: Node, attributes: Mapping[str, object]) -> bool:
-    """Whether a BatchNormalization normalises by its input statistics, per channel."""
+    """Whether a BatchNormalization normalizes each channel with the statistics in its inputs, not with those of the batch."""
     named = sum(1 for v in node.outputs if v.name)
     return named == 1 and attributes.get("training_mode", 0) == 0 and attributes.get("spatial", 1) == 1
 
@@ -21,8 +21,8 @@ def fold_statistics(
 ) -> tuple[Array, Array] | None:
     """The factor and the shift [C] in float64 with which a BatchNormalization computes x * factor + shift.
 
-    statistics: the elements of its scale, bias, mean and variance.  None unless all are constant, of one shape [C], and
-    the factor is finite.
+    statistics: the elements of its scale, bias, mean and variance, None for one that is not constant.
+    Returns None unless all are constant and of one shape [C], and the factor is finite.
     """
     constants = [array.astype(np.float64) for array in statistics if array is not None]
     if len(constants) != 4 or not is_inference(node, attributes):

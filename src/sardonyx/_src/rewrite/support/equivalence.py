@@ -11,8 +11,10 @@ from sardonyx._src.ir.graph import Attribute, Graph, Node, Value
 from sardonyx._src.ir.tensors import SparseTensor, Tensor
 from sardonyx._src.rewrite.engine.edit import Edit
 
-MAX_COMPARED_ELEMENTS = 1 << 16  # of a tensor
-LISTS_OF_NUMBERS = frozenset({AttributeType.FLOATS, AttributeType.INTS})  # which may be long
+MAX_COMPARED_ELEMENTS = 1 << 16  # elements of a tensor that is compared
+LISTS_OF_NUMBERS = frozenset(
+    {AttributeType.FLOATS, AttributeType.INTS}
+)  # attribute types with possibly long values
 
 
 def are_equivalent(first: Graph, second: Graph, edit: Edit) -> bool:
@@ -41,7 +43,7 @@ def are_equivalent(first: Graph, second: Graph, edit: Edit) -> bool:
 
 
 def computation_key(node: Node, edit: Edit) -> Hashable:
-    """A key equal for nodes that compute the same from equal inputs; None for nodes that cannot be compared."""
+    """A key that is equal for nodes that compute the same from equal inputs; None for nodes that cannot be compared."""
     operator = edit.operator_of(node)
     if operator is None or operator.op.is_random or node.subgraphs or node.device_configurations:
         return None

@@ -20,7 +20,7 @@ def evaluate_node(
 ) -> Sequence[RuntimeValue] | None:
     """Evaluate a node without subgraphs on constant inputs; one result per used output.
 
-    None if the operator rejects them: the error is left to the run, in case the node is reached.
+    None if the operator rejects the inputs: a run reports the error, if it reaches the node.
     """
     graph = Graph("one node")
     stand_ins: dict[Value, Value | None] = {}

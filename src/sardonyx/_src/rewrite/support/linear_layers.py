@@ -15,13 +15,17 @@ from sardonyx._src.rewrite.support.batch_norm import is_inference
 
 @dataclass(frozen=True, slots=True)
 class LinearLayer:
-    """A node y = weight * x + bias, for some product; `axis` of the weight corresponds to the channels, axis 1 of y."""
+    """A node y = weight * x + bias, where * is a convolution or a matrix product.
+
+    axis: the axis of the weight that corresponds to the channels, axis 1 of y.
+    groups: of a ConvTranspose, the number of channels divided by the length of `axis`; else 1.
+    """
 
     node: Node
     weight: Tensor
     bias: Tensor | None
     axis: int
-    groups: int  # of a ConvTranspose: channels / length of the axis
+    groups: int
 
     @property
     def channels(self) -> int:
@@ -83,7 +87,9 @@ def fold_scale_and_shift(layer: LinearLayer, factor: Array | None, shift: Array 
     if layer.bias is not None or shift is not None:
         new_bias = edit.make_constant(bias.astype(dtype), f"{name}/bias", before=node)
         inputs[2:3] = [new_bias]
-    if edit.attributes(node).get("beta", 1) != 1:  # of a Gemm without bias, which did not use it
+    if (
+        edit.attributes(node).get("beta", 1) != 1
+    ):  # a Gemm without bias may state any beta; the new bias needs 1
         edit.update(node, inputs=inputs, beta=1.0)
     else:
         edit.update(node, inputs=inputs)

@@ -13,7 +13,7 @@ NORMALIZED_TYPES = (
     DataType.FLOAT,
     DataType.FLOAT16,
     DataType.BFLOAT16,
-)  # that normalization operators compute in float32
+)  # the element types of which normalization operators compute in float32
 
 
 def first_normalized_axis(match: Match) -> int | None:

@@ -10,8 +10,10 @@ from sardonyx._src.rewrite.engine.edit import Edit
 
 
 def is_reshape(node: Node, edit: Edit) -> bool:
-    """Whether a node preserves the order of the elements of its first input, for a shape that no run can state otherwise, or make
-    invalid."""
+    """Whether a node only reshapes its first input: it keeps the order of the elements.
+
+    The operands that state the shape must be known, so that no run can state another or an invalid one.
+    """
     if not (edit.are_known(node.inputs[1:]) and edit.requires_only_input_sizes(node)):
         return False
     operator = edit.operator_of(node) if node.inputs and edit.is_a(node, node.op_type, node.domain) else None
@@ -33,7 +35,7 @@ def keeps_order(node: Node, edit: Edit) -> bool:
     perm = edit.attributes(node).get("perm")
     axes = perm if isinstance(perm, tuple) else tuple(reversed(range(len(shape))))
     if sorted(axes) != list(range(len(shape))):
-        return False  # invalid: reported when the model runs
+        return False  # the permutation is invalid, which the run reports
     non_unit = [axis for axis in axes if shape[axis] != 1]
     return non_unit == sorted(non_unit)
 

@@ -1,4 +1,4 @@
-"""The elements of sequences that nodes of a graph put together."""
+"""The elements of sequences that nodes of a graph construct."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import numpy as np
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.rewrite.engine.edit import Edit
 
-MAX_ELEMENTS = 64  # of a sequence whose elements are followed
+MAX_ELEMENTS = 64  # elements of a sequence that is followed
 
 
 def elements_of(value: Value | None, edit: Edit) -> list[Value] | None:
     """The tensors that a sequence holds, in order; None if they are not known.
 
-    The nodes that put it together are in one graph, and insert and erase at constant positions.
+    They are known if all nodes that construct the sequence are in one graph and insert and erase at constant positions.
     """
     node = None if value is None else value.producer
     if node is None or value is None:
@@ -51,10 +51,11 @@ def source_of(node: Node) -> Value | None:
 
 
 def position_of(node: Node, slot: int, default: int, count: int, edit: Edit) -> int | None:
-    """A position from 0 to count - 1 that an input holds; None for one that is not constant, or outside.
+    """The position in an input of SequenceInsert or SequenceErase: 0 to count - 1.
 
-    Negative ones count from the end of the sequence, which the default, where the input is omitted, is for SequenceInsert
-    and the last of for SequenceErase.
+    default: the position if the input is omitted: the end of the sequence for SequenceInsert, its last element for
+    SequenceErase.  A negative position counts from the end of the sequence.  None for a position that is not constant or out
+    of range.
     """
     value = node.inputs[slot] if slot < len(node.inputs) else None
     if value is None:

@@ -10,7 +10,7 @@ from sardonyx._src.rewrite.support.axes import with_axes
 
 
 def emit_stack(row: Sequence[Value], axis: int, node: Node, edit: Edit) -> Value:
-    """Emit the values stacked along a new axis, before a node whose graph has Unsqueeze and Concat."""
+    """Emit the values stacked along a new axis, before a node; its graph must be able to hold Unsqueeze and Concat."""
     parts: list[Value] = []
     for value in row:
         inputs, attributes = with_axes("Unsqueeze", value, [axis], before=node, edit=edit)

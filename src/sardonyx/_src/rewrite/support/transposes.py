@@ -19,19 +19,26 @@ from sardonyx._src.rewrite.support.slices import has_slice_input, slice_numbers
 
 Perm = tuple[int, ...]
 
-AXIS_ATTRIBUTES = {"axis", "axes", "block_size", "broadcast"}  # of operators that do not treat all axes alike
+AXIS_ATTRIBUTES = {
+    "axis",
+    "axes",
+    "block_size",
+    "broadcast",
+}  # attributes of operators that treat some axes differently
 
 
 @dataclass(frozen=True, slots=True)
 class TransposedNode:
     """A node rewritten to read untransposed tensors.
 
-    slots: the inputs to replace by their untransposed tensors; constants, attributes: those that change with them;
-    perm: the permutation that the outputs then lack.
+    slots: the inputs to replace by their untransposed tensors.
+    perm: the permutation that every output then lacks.
+    constants: the inputs to replace by other constants, by position.
+    attributes: the attributes that change.
     """
 
     slots: Sequence[int]
-    perm: Perm  # of every output
+    perm: Perm
     constants: Mapping[int, Array] = field(default_factory=dict)
     attributes: Mapping[str, object] = field(default_factory=dict)
 
@@ -92,7 +99,10 @@ def push_elementwise(node: Node, perm: Perm, edit: Edit) -> TransposedNode | Non
 def push_operands(
     node: Node, perm: Perm, edit: Edit, exact: Sequence[int], attributes: Mapping[str, object]
 ) -> TransposedNode | None:
-    """Replace inputs, and permute constants; `exact` lists the inputs that must have full rank."""
+    """Replace transposed inputs, and permute constants.
+
+    exact: the inputs that must have the full rank; the others may be broadcast.
+    """
     slots: list[int] = []
     constants: dict[int, Array] = {}
     for i, value in enumerate(node.inputs):
@@ -116,13 +126,13 @@ def axis_in(node: Node, perm: Perm, edit: Edit) -> int | None:
 
 
 def push_along_axis(node: Node, perm: Perm, edit: Edit) -> TransposedNode | None:
-    """Operators along one axis."""
+    """Push a Transpose through an operator along one axis."""
     axis = axis_in(node, perm, edit)
     return None if axis is None else TransposedNode([0], perm, {}, {"axis": axis})
 
 
 def push_softmax(node: Node, perm: Perm, edit: Edit) -> TransposedNode | None:
-    """Normalization along one axis, from version 13; earlier versions cover all axes from it on."""
+    """Push through Softmax and its relatives of version 13 or later; earlier ones normalize over all axes from `axis` on."""
     return push_along_axis(node, perm, edit) if edit.version(node) >= 13 else None
 
 
@@ -162,7 +172,7 @@ def drop_axes(perm: Perm, axes: Sequence[int]) -> Perm:
 
 
 def push_gather(node: Node, perm: Perm, edit: Edit) -> TransposedNode | None:
-    """Scalar indices, which remove the axis, or a vector of indices."""
+    """Push through a Gather with a scalar index, which removes the axis, or with a vector of indices."""
     axis, rank, own = axis_in(node, perm, edit), edit.rank(node.inputs[1]), edit.attributes(node)["axis"]
     if axis is None or rank not in (0, 1):
         return None
@@ -171,7 +181,7 @@ def push_gather(node: Node, perm: Perm, edit: Edit) -> TransposedNode | None:
 
 
 def push_matmul(node: Node, perm: Perm, edit: Edit) -> TransposedNode | None:
-    """A product with a matrix, if the last axis stays last."""
+    """Push through a product with a matrix, if the last axis stays last."""
     last = len(perm) - 1
     if last < 1 or perm[last] != last or edit.rank(node.inputs[1]) != 2:
         return None
@@ -190,7 +200,7 @@ def push_slice(node: Node, perm: Perm, edit: Edit) -> TransposedNode | None:
 
 
 def push_pad(node: Node, perm: Perm, edit: Edit) -> TransposedNode | None:
-    """Counts are in the order of the axes, unless an axes input names them."""
+    """Push through a Pad; its counts are in the order of the axes, unless an input `axes` lists other axes."""
     if edit.version(node) < 11:
         pads = edit.attributes(node)["pads"]
         counts = np.array(pads, np.int64)
@@ -216,7 +226,7 @@ def permute_pad_counts(counts: Array, perm: Perm) -> list[int]:
 
 
 def push_quantization(node: Node, perm: Perm, edit: Edit) -> TransposedNode | None:
-    """Quantisation with one scale per tensor."""
+    """Push through quantization with one scale per tensor."""
     return TransposedNode([0], perm) if all(edit.shape(v) == () for v in node.inputs[1:]) else None
 
 

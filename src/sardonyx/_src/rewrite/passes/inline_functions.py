@@ -19,7 +19,7 @@ from sardonyx._src.rewrite.engine.facts import has_attribute_references
 MAX_INLINED_NODES = 10_000  # nodes inlined in one model, in total
 MAX_NODES_OF_CALL = (
     1 << 17
-)  # nodes of one call with all calls inside it; only functions that call others twice at every level reach so many
+)  # nodes of one call with all calls inside it; only functions that call others twice at every level exceed it
 
 
 @rewrite(phase="expand")

@@ -10,7 +10,7 @@ import sardonyx as sx
 from complete_model import DATA, DATA_FILE, complete_model
 from models import parse_model
 from sardonyx._src.proto.binary import encode
-from sardonyx._src.tools.graph_labels import find_graph, labelled_graphs
+from sardonyx._src.tools.graph_labels import find_graph, labeled_graphs
 from sardonyx._src.view.graph_labels import graph_labels
 
 MODEL = """
@@ -27,7 +27,7 @@ MODEL = """
 
 
 def test_each_graph_has_a_label() -> None:
-    labels = [label for label, _ in labelled_graphs(sx.from_text(MODEL))]
+    labels = [label for label, _ in labeled_graphs(sx.from_text(MODEL))]
     assert labels == [
         "main", "choice.then_branch", "choice.else_branch", "choice.else_branch.q.then_branch",
         "choice.else_branch.q.else_branch", "local.Half",
@@ -41,7 +41,7 @@ def test_pages_have_the_same_labels(tmp_path: Path) -> None:
         (document,) = sx.view(model).data["documents"]
         labels = graph_labels(document)
         assert len(labels) > 5
-        assert sorted(label for label, _ in labelled_graphs(model)) == sorted(labels)
+        assert sorted(label for label, _ in labeled_graphs(model)) == sorted(labels)
 
 
 def test_an_end_of_a_label_and_a_name_mean_a_graph() -> None:

@@ -10,7 +10,7 @@ from sardonyx._src.io.serde import to_proto
 from sardonyx._src.ir.model import Model
 from sardonyx._src.proto.binary import chunks
 
-PROTOBUF_LIMIT = (1 << 31) - 1  # bytes of one message that the protobuf libraries read
+PROTOBUF_LIMIT = (1 << 31) - 1  # bytes of the largest message that the protobuf libraries read
 
 
 def externalise(

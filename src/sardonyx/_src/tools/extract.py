@@ -27,12 +27,15 @@ def extract(
 ) -> Model:
     """Return a copy of the subgraph that computes `outputs` from `inputs`.
 
-    Both may name any value of the main graph, or of the one that `graph` names: a function by `domain.name`, a nested graph
-    by node and attribute, as in `loop.body`, or either by its own name.  What a nested graph captures becomes an input, and
-    a function has the types and attributes of its first call.  Inner values receive their inferred types.  By default `inputs` are those
-    of the model that are needed, and `outputs` those of the model.  Needed inputs with defaults are kept if not named; a
-    named initializer becomes an input without default.  Nodes, initializers, functions, quantization annotations and
-    training steps are kept if everything they need is; metadata, texts, imports and device configurations are kept.
+    inputs: names of values of the graph; by default the inputs of the graph that are needed.  Needed inputs with defaults are
+        kept even if they are not named.  A named initializer becomes an input without default.
+    outputs: names of values of the graph; by default its outputs.
+    graph: the graph; by default the main graph.  A function is named by `domain.name`, a nested graph by node and attribute,
+        as in `loop.body`, or either by its own name.  Values that a nested graph captures become inputs; a function has the
+        types and attributes of its first call.
+
+    Inner values receive their inferred types.  Nodes, initializers, functions, quantization annotations and training steps
+    are kept if everything that they need is kept; metadata, doc strings, imports and device configurations are kept.
     `notes` lists removed functions, annotations and training steps.
 
     Raises InputError for a name that the graph or the model lacks, for outputs that need an input that is not given, and for
@@ -90,7 +93,7 @@ def type_borders(model: Model, borders: Sequence[Value]) -> None:
 def restrict_graph(
     graph: Graph, sources: Sequence[Value], targets: Sequence[Value], needed: BackwardSlice, names: FreshNames
 ) -> None:
-    """Reduce the graph to the computation of `targets` from `sources`; names: for outputs that nodes have but nothing reads."""
+    """Reduce the graph to the computation of `targets` from `sources`; names: the source of names for unread outputs of nodes."""
     before = graph.inputs
     graph.outputs = list(targets)
     for value in sources:
@@ -124,7 +127,7 @@ def keep_inputs_visible(model: Model) -> None:
 def detach(graph: Graph, value: Value, names: FreshNames, *, keeps_default: bool) -> None:
     """Detach a value from its producer or initializer; its uses and other references stay.
 
-    The producer gets another output in its place, with a name: it may be required.
+    The producer gets another named output instead, since the operator may require that output.
     """
     if value.producer is not None:
         producer, index = value.producer, value.index

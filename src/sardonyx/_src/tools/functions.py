@@ -42,11 +42,11 @@ def extract(
     outputs: Sequence[str] | None = None,
     graph: str | None = None,
 ) -> Model:
-    """The part of a model that computes `outputs` from `inputs`; both may name any value of the main graph.
+    """The part of a model that computes `outputs` from `inputs`; both may name any value of the graph.
 
-    graph: the graph whose part it is, instead of the main one: a function by `domain.name`, a nested graph by node and attribute,
-    as in `loop.body`, or either by its own name.  What a nested graph captures becomes an input; the body of a function has the
-    types and attributes of its first call.
+    graph: the graph from which the part is extracted; by default the main graph.  A function is named by `domain.name`, a
+        nested graph by node and attribute, as in `loop.body`, or either by its own name.  Values that a nested graph captures
+        become inputs; the body of a function has the types and attributes of its first call.
 
     Raises InputError for unknown names, and for outputs that need an input that is not given.
     """
@@ -69,7 +69,7 @@ def merge(
 ) -> Model:
     """One model of two: outputs of the first feed inputs of the second.
 
-    connect: pairs of an output and an input; by default those with equal names, or the only ones.
+    connect: pairs of an output and an input; by default those with equal names, or the only output and the only input.
     """
     require_text("prefix", prefix)
     require_flag("prefix_public", prefix_public)
@@ -110,10 +110,12 @@ def rename(
     graph: str = "",
     regex: bool = False,
 ) -> Model:
-    """A copy of a model with new names by old names, to which all references are updated.
+    """A copy of a model with other names; all references are updated.
 
-    regex: old names are regular expressions that match whole names.  Raises InputError for a name that the model lacks,
-    and for a new name in use.
+    inputs, outputs, values, nodes, dims, functions, domains: the new name by the old name.
+    graph: the new name of the main graph.
+    regex: whether old names are regular expressions that match whole names.
+    Raises InputError for a name that the model lacks, and for a new name that is in use.
     """
     tables = {
         "inputs": inputs,
@@ -150,9 +152,12 @@ def set_dims(
     inputs: Mapping[str, Sequence[int | str]] | None = None,
     free: Mapping[tuple[str, int], str] | None = None,
 ) -> Model:
-    """A copy of a model with other sizes: of variables, of inputs, or axes that become variables.
+    """A copy of a model with other sizes.
 
-    Constants that hold a changed size are repaired; `notes` of the result lists repairs.
+    dims: the length of dimension variables.
+    inputs: the shape of inputs, of numbers and names of variables.
+    free: for an input and axis, the name of the variable that its size becomes.
+    Constants that hold a changed size are repaired; `notes` of the result lists the repairs.
     """
     if dims is not None:
         require_mapping("dims", dims, str, (int, np.integer), "variables to sizes")

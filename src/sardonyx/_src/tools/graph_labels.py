@@ -11,12 +11,13 @@ from sardonyx._src.ir.model import Model
 from sardonyx._src.suggestions import suggest
 
 
-def labelled_graphs(model: Model) -> Iterator[tuple[str, Graph]]:
+def labeled_graphs(model: Model) -> Iterator[tuple[str, Graph]]:
     """Every graph with its label.
 
-    That of a nested graph is its node and attribute, after the label of the graph that holds the node, as in `loop.body` or
-    `loop.body.choice.then_branch`; a node without a name has that of its first output.  A function is `domain.name`, with
-    `:overload` if it has one, a training graph `training[0].algorithm`.  The main graph is `main`.
+    The label of a nested graph is the label of the graph that holds its node, then the node and the attribute: `loop.body` or
+    `loop.body.choice.then_branch`; the label of the main graph is left out there.  A node without a name is called by its
+    first output.  A function is `domain.name`, with `:overload` if it has one, a training graph `training[0].algorithm`, and
+    the main graph `main`.
     """
     yield "main", model.graph
     yield from nested_graphs(model.graph, "")
@@ -51,15 +52,15 @@ def node_label(node: Node, number: int) -> str:
 def find_graph(model: Model, text: str) -> Graph:
     """The graph with a label, with an end of a label (`body`, `choice.then_branch`), or with a name.
 
-    Raises InputError for a text that means none or several.
+    Raises InputError for text that matches no graph or several.
     """
-    labelled = [*labelled_graphs(model)]
-    names = [graph.name for _, graph in labelled]
-    return labelled[choose_label([label for label, _ in labelled], names, text)][1]
+    labeled = [*labeled_graphs(model)]
+    names = [graph.name for _, graph in labeled]
+    return labeled[choose_label([label for label, _ in labeled], names, text)][1]
 
 
 def choose_label(labels: Sequence[str], names: Sequence[str], text: str) -> int:
-    """The position of the graph that a text means, of graphs with these labels and names."""
+    """The index of the graph that `text` names, among graphs with these labels and names."""
     for matches in (
         [i for i, label in enumerate(labels) if label == text],
         [i for i, label in enumerate(labels) if label.endswith(f".{text}")],

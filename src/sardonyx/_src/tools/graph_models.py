@@ -14,11 +14,11 @@ from sardonyx._src.tools.calls import callee, main_graphs, reachable_functions, 
 
 
 def graph_model(model: Model, graph: Graph) -> Model:
-    """A model whose main graph is a copy of a graph of `model`, with types as far as inference tells them.
+    """A model whose main graph is a copy of a graph of `model`, with the types that inference finds.
 
-    Values of enclosing graphs that the graph reads become inputs after its own, or initializers if they are such.  The body
-    of a function has the types and attributes of the first call of the function; without a call, it has the defaults, and
-    its inputs have no types.
+    Values of enclosing graphs that the graph reads become additional inputs; if they are initializers, they become
+    initializers.  The body of a function has the types and attributes of the first call of the function; without a call, it
+    has the default attributes, and its inputs have no types.
     """
     if graph is model.graph:
         return clone(model)
@@ -35,7 +35,7 @@ def graph_model(model: Model, graph: Graph) -> Model:
 
 
 def every_graph(model: Model) -> Iterator[Graph]:
-    """All graphs of a model, in the order that copies of it have, too."""
+    """All graphs of a model, in an order that is the same for copies of the model."""
     for root in roots(model):
         yield from graphs(root)
 

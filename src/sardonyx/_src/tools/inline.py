@@ -21,7 +21,7 @@ from sardonyx._src.tools.calls import callee, main_graphs, reachable_functions, 
 from sardonyx._src.tools.imports import remove_unused_imports
 
 MOST_NODES = 1_000_000
-MOST_NESTING = 40  # the default limit of readers
+MOST_NESTING = 40  # graphs inside each other: the default limit with which models are loaded
 
 
 def inline(
@@ -34,17 +34,23 @@ def inline(
 ) -> Model:
     """Return a copy of the model with function calls replaced by function bodies; uncalled functions are removed.
 
-    `functions` names functions as `domain.name` or `domain.name:overload`; without an overload, all of that name; by
-    default all functions are inlined, nested calls included.  `lacking` is called with domain and name, and returns
-    whether to inline: an engine that implements a function keeps its calls (`is_unregistered` for the reference
-    engine).  Vendors' operators are inlined, too, by the same rules: replaced by their bodies in standard operators; one that has
-    no body stays, with a note.  Imports that only a function has are added to the model.  A call in a function that is not inlined
-    stays, with a note, if it forwards an attribute that its own callers may omit, and its function has a default for it.  So
-    does a call that omits an input which a branch or the body of a loop requires.
+    functions: names of functions, as `domain.name` for all overloads or `domain.name:overload`; by default all functions are
+        inlined, nested calls included.
+    lacking: is called with domain and name of a function and returns whether to inline it: an engine that implements a
+        function keeps its calls (`is_unregistered` for the reference engine).
+    limit: the largest number of nodes of the result.
+    nesting: the largest depth of graphs inside each other.
 
-    Raises InputError for an unknown function; InvalidModel if an operator of a body has another version under the
-    caller's imports, and for a call that does not match its function or omits what it requires; LimitError, before any change, for a result of
-    more than `limit` nodes or with graphs nested deeper than `nesting`.
+    Operators of vendors are inlined by the same rules: they are replaced by their bodies in standard operators; an operator
+    without a body stays, with a note.  Imports that only a function has are added to the model.
+
+    Two kinds of calls stay, with a note.  One is a call in a function that is not inlined itself, if the call forwards an
+    attribute that callers of that function may omit, and the called function has a default for the attribute.  The other is a
+    call that omits an input which a branch or the body of a loop requires.
+
+    Raises InputError for an unknown function; InvalidModel if an operator of a body has another version under the caller's
+    imports, and for a call that does not match its function or omits an argument that the function requires; LimitError,
+    before any change, for a result above `limit` or `nesting`.
     """
     result = clone(model)
     operators = vendor_operators(result)
@@ -73,7 +79,7 @@ def inline(
 
 
 def label_of(domain: str, name: str) -> str:
-    """The name of an operator as labels of functions are spelled."""
+    """The name of an operator in the form of a function label, `domain.name`."""
     return f"{domain or 'ai.onnx'}.{name}"
 
 
@@ -148,9 +154,9 @@ def replace_calls(
     summaries: Mapping[Function, FunctionSummary],
 ) -> set[FunctionKey]:
     """Replace the selected calls in a function, or in the main graphs (`caller`: None), and in the bodies that replace
-    them; returns the functions of which calls stay.
+    them; returns the functions of which some calls stay.
 
-    Callers come before callees, so that a call is replaced when the references among its attributes are resolved.
+    Callers must be processed before callees: references among the attributes of a call are resolved when the call is replaced.
     """
     imports = model.opset_imports if caller is None else caller.opset_imports
     filled = set() if caller is None else filled_parameters(caller)
@@ -201,7 +207,7 @@ def refuse_misfit(call: Node, function: Function) -> None:
 
 
 def needed_call(call: Node, function: Function, summary: FunctionSummary) -> str:
-    """Why a call cannot be replaced: a value that it omits has a name in the body, and must not be there; "" if it can."""
+    """Why a call cannot be replaced: the body requires a value that the call omits; "" if the call can be replaced."""
     inputs = [*call.inputs, *[None] * len(function.body.inputs)]
     for i, requirement in summary.required.items():
         if inputs[i] is None:
@@ -214,7 +220,7 @@ def needed_call(call: Node, function: Function, summary: FunctionSummary) -> str
 
 
 def take_imports(model: Model, function: Function, imports: dict[str, int], call: Node) -> None:
-    """Extend the caller's imports for a function body; raises InvalidModel if they resolve to another operator."""
+    """Add the imports of a function body to those of the caller; raises InvalidModel if a node would be another operator."""
     for node in nodes(function.body):
         domain, own = node.domain, function.opset_imports.get(node.domain)
         if callee(node, model) is not None:

@@ -11,7 +11,7 @@ from sardonyx._src.suggestions import suggest
 
 
 def find_value(graph: Graph, name: str) -> Value:
-    """The value of a name in the graph itself; raises InputError, which says if a subgraph has the name."""
+    """The value of a name in the graph itself, without subgraphs; raises InputError, which mentions a subgraph with the name."""
     by_name = {value.name: value for value in values(graph)}
     if name in by_name and name:
         return by_name[name]

@@ -8,7 +8,7 @@ from sardonyx._src.errors import InputError
 from sardonyx._src.ir.graph import Graph, Node, Value
 from sardonyx._src.ir.walk import captures
 
-MAX_PATH_NAMES = 5  # of the path from an output to a missing input in a message
+MAX_PATH_NAMES = 5  # names that a message lists of the path from an output to a missing input
 
 
 class BackwardSlice:

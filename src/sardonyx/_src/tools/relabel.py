@@ -11,7 +11,7 @@ from sardonyx._src.tools.imports import remove_unused_imports, scopes
 
 
 def relabel_values(roots: Iterable[Graph], names: Mapping[Value, str]) -> None:
-    """Rename values of graphs and their subgraphs; edges, bindings and annotations follow."""
+    """Rename values of graphs and their subgraphs, and their declarations; all other references are to the values themselves."""
     all_graphs = [graph for root in roots for graph in graphs(root)]
     for graph in all_graphs:
         if graph.declarations is not None:

@@ -25,9 +25,12 @@ Mapped = Mapping[str, str]
 class Renaming:
     """New names by old names.
 
-    `values` are of the main graph, its subgraphs and the training graphs, `inputs` and `outputs` of the main graph
-    alone; `functions` have the form `domain.name` or `domain.name:overload`.  With `regex` the old names are regular
-    expressions matched against whole names, and the new ones may refer to groups (`\\1`).
+    inputs, outputs: of the main graph.
+    values: of the main graph, its subgraphs and the training graphs.
+    functions: in the form `domain.name` or `domain.name:overload`.
+    graph: the new name of the main graph; "" keeps it.
+    regex: whether the old names are regular expressions that match whole names; the new names may then refer to groups
+        (`\\1`).
     """
 
     inputs: Mapped = field(default_factory=dict)
@@ -86,7 +89,7 @@ def rename(model: Model, names: Renaming) -> Model:
 
 
 def rename_values(model: Model, roots: list[Graph], names: Renaming) -> None:
-    """Rename values; a new name must be unused in all graphs, since a reader might see both values."""
+    """Rename values; a new name must be unused in all graphs, since both values may be visible to a node."""
     everywhere = [v for root in roots for graph in graphs(root) for v in values(graph)]
     new_names: dict[Value, str] = {}
     for candidates, mapping, what in (

@@ -23,7 +23,7 @@ TYPE_ATTRIBUTES = (AttributeType.TYPE_PROTO, AttributeType.TYPE_PROTOS)
 
 
 def dim_names(roots: Iterable[Graph]) -> set[str]:
-    """The names of all variables in types, and the texts of expressions, which may have been meant as names."""
+    """The names of all variables in types, and expressions as text, since a file may use such text as a name."""
     names: set[str] = set()
     for dim in dims_in(roots):
         names |= dim.symbols()
@@ -52,7 +52,7 @@ def dims_of(type: AttributeScalar | None) -> Iterator[Expr]:
 
 
 def substitute(roots: Iterable[Graph], mapping: Mapping[str, Dim]) -> None:
-    """Substitute dims for variables, and for expressions with exactly that text, simultaneously."""
+    """Substitute dims for variables, and for expressions whose text is exactly a key of `mapping`, all at once."""
     if not mapping:
         return
     for graph in (g for root in roots for g in graphs(root)):

@@ -16,15 +16,19 @@ DifferenceKind = Literal[
 DIFFERENCE_KINDS: tuple[DifferenceKind, ...] = get_args(DifferenceKind)
 CHANGE_SIGNS = {"added": "+", "removed": "-", "changed": "~"}
 BREAKS = " (breaks callers)"
-MOST_TEXT = 200  # characters of each side in a line
+MOST_TEXT = 200  # characters of the text of each side in a line
 
 
 @dataclass(frozen=True, slots=True)
 class Distance:
     """The distance of two tensors of equal type and shape; infinite if only one has a NaN at some index.
 
-    max_rel: relative to the element of the first tensor; norm: the L2 norm of the difference; of: the L2 norm of the
-    first tensor; index: that of the element with the largest difference.
+    elements: the number of elements that differ.
+    max_abs: the largest absolute difference.
+    max_rel: the largest difference relative to the element of the first tensor.
+    norm: the L2 norm of the difference.
+    of: the L2 norm of the first tensor.
+    index: the index of the element with the largest difference.
     """
 
     elements: int
@@ -42,9 +46,14 @@ class Distance:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Something added, removed or changed: its place, and its text before and after.
+    """Something that was added, removed or changed.
 
-    breaks: whether callers of the model break, since they feed an input or use an output that it concerns.
+    kind: the kind of thing, such as a node or an input.
+    what: how it differs.
+    place: the path to it.
+    before, after: its text in the first and in the second model.
+    distance: of weights, how far the elements differ.
+    breaks: whether callers of the model break: the difference is about an input that they feed or an output that they use.
     """
 
     kind: DifferenceKind

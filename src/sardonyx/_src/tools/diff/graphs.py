@@ -18,17 +18,17 @@ AnyTensor = Tensor | SparseTensor
 
 
 class Comparison:
-    """Compares graphs, and tracks which value of one corresponds to which of the other."""
+    """Compares graphs, and tracks which value of one graph corresponds to which value of the other."""
 
     def __init__(self, tolerance: float = 0.0, advance: Callable[[], None] = lambda: None) -> None:
-        """`tolerance`: the permitted absolute error of weights; `advance` is called after each pair of weights."""
+        """`tolerance`: the permitted absolute difference of weights; `advance` is called after each pair of weights."""
         self.tolerance = tolerance
         self.advance = advance
         self.twin: dict[Value, Value] = {}
         self.twins: set[Value] = set()
 
     def graphs(self, a: Graph, b: Graph, place: str = "") -> Iterator[Difference]:
-        """Every difference between two graphs; `place` prefixes names."""
+        """Every difference between two graphs; `place`: the path of the graphs, with which the places of differences begin."""
         self.pair_ports(a, b)
         nodes = match(a, b)
         for left, right in nodes.items():
@@ -77,7 +77,7 @@ class Comparison:
     ) -> Iterator[Difference]:
         """Differences of inputs or outputs: added, removed, reordered, renamed or retyped.
 
-        Those of the main graph, whose `place` is empty, may break callers.
+        Differences of the main graph, for which `place` is empty, may break callers.
         """
         counterparts = [self.twin.get(v) for v in a] if kind == "input" else self.paired_outputs(a, b)
         pairs = [(v, w) for v, w in zip(a, counterparts, strict=True) if w is not None and w in b]
@@ -109,7 +109,7 @@ class Comparison:
         by_name = {value.name: value for value in b}
         names = {value.name for value in a}
         result = [by_name.get(value.name) or self.twin.get(value) for value in a]
-        # An output of a name that both graphs have is the counterpart of no other one.
+        # An output whose name both graphs have is the counterpart of its namesake only.
         return [
             None if r is not None and r.name in names and r.name != v.name else r
             for v, r in zip(a, result, strict=True)
@@ -124,7 +124,10 @@ class Comparison:
         type_breaks: bool = False,
         name_breaks: bool = False,
     ) -> Iterator[Difference]:
-        """Differences of paired values: name, type and texts, and whether those of name and type break callers."""
+        """Differences of paired values in name, type, doc string and metadata.
+
+        type_breaks, name_breaks: whether a difference in type, or in name, breaks callers.
+        """
         if left.name != right.name:
             yield Difference("name", "changed", place, left.name, right.name, breaks=name_breaks)
         if left.type != right.type:
@@ -157,7 +160,7 @@ class Comparison:
     def tensors(
         self, left: AnyTensor, right: AnyTensor, kind: DifferenceKind, place: str
     ) -> Iterator[Difference]:
-        """Differences of two tensors in type, shape and elements; sparse ones by their stored tensors."""
+        """Differences of two tensors in type, shape and elements; sparse tensors are compared by their stored tensors."""
         if type_text(left) != type_text(right):
             yield Difference(kind, "changed", place, type_text(left), type_text(right))
         elif isinstance(left, SparseTensor) and isinstance(right, SparseTensor):
@@ -243,7 +246,7 @@ class Comparison:
 
 
 def origin(value: Value) -> str:
-    """What computes a graph output, for a text."""
+    """What computes a graph output, as part of a message."""
     return label(value.producer) if value.producer is not None else repr(value.name)
 
 

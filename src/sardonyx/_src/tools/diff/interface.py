@@ -1,8 +1,8 @@
 """Which changes of a model's inputs and outputs break its callers.
 
 A caller feeds inputs by name or position, and relies on the declared types of outputs.  An input may become more
-general, an output more specific.  Names of dimension variables do not matter, but a variable that two inputs share
-makes them agree.
+general, and an output more specific, without breaking callers.  Names of dimension variables do not matter, but a variable
+that two inputs share requires equal sizes.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from sardonyx._src.ir.types import (
 
 
 def narrowed_inputs(pairs: Iterable[tuple[Value, Value]]) -> set[Value]:
-    """The old ones of paired inputs, of which the new one refuses values that the old one takes."""
+    """The old inputs of pairs (old, new) in which the new input refuses values that the old one accepts."""
     bindings: dict[Expr, Dim] = {}
     return {old for old, new in pairs if not is_assignable(old.type, new.type, bindings)}
 
 
 def is_widened_output(old: Value, new: Value) -> bool:
-    """Whether the new output may have values that the declaration of the old one excludes."""
+    """Whether the new output may have values that the declared type of the old output excludes."""
     return not is_assignable(new.type, old.type, None)
 
 
 def is_assignable(source: Type | None, target: Type | None, bindings: dict[Expr, Dim] | None) -> bool:
-    """Whether every value of one type has the other.
+    """Whether every value of the source type is also of the target type.
 
-    bindings: the dims of sources for the dimension variables of targets, which are open where it is None.
+    bindings: the source dims to which the dimension variables of targets are bound; None if variables accept any size.
     """
     if target is None:
         return True
@@ -57,7 +57,7 @@ def is_shape_assignable(source: Shape | None, target: Shape | None, bindings: di
         return target is None
     if len(source) != len(target):
         return False
-    # Every dim is bound, so that later inputs are compared with all of them.
+    # A list, not a generator: every dim binds its variables, with which later inputs are compared.
     fits = [is_dim_assignable(a, b, bindings) for a, b in zip(source, target, strict=True)]
     return all(fits)
 
@@ -76,7 +76,7 @@ def is_dim_assignable(source: Dim, target: Dim, bindings: dict[Expr, Dim] | None
 
 
 def is_moved(value: Value, values: Sequence[Value], others: Sequence[Value]) -> bool:
-    """Whether a value that only one list has stands before one that both have, and so moves that one."""
+    """Whether a value that only one list has precedes one that both have, and thereby changes the position of that one."""
     index = values.index(value)
     common = set(others)
     return any(v in common for v in values[index + 1 :])

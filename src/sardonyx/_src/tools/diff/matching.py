@@ -10,7 +10,7 @@ from sardonyx._src.ir.tensors import SparseTensor, Tensor
 
 
 def match(a: Graph, b: Graph) -> dict[Node, Node]:
-    """Pair the nodes of two graphs: by name, outputs, structure, neighbours and order.
+    """Pair the nodes of two graphs: by name, outputs, structure, neighbors and order.
 
     Paired nodes have the same operator, except those paired last by an equal name or outputs.
     """
@@ -22,7 +22,7 @@ def match(a: Graph, b: Graph) -> dict[Node, Node]:
     table: dict[Hashable, int] = {}
     marks = {**marks_of(a, table), **marks_of(b, table)}
     matching.by_key(lambda node: marks[node], unique=False)
-    matching.by_neighbours()
+    matching.by_neighbors()
     matching.by_key(lambda node: node.name or None, unique=True)
     matching.by_key(lambda node: outputs(node) if any(outputs(node)) else None, unique=True)
     matching.by_key(operator, unique=False)
@@ -60,7 +60,7 @@ class Matching:
             for node, other in zip(group, others, strict=False):
                 self.add_pair(node, other)
 
-    def by_neighbours(self) -> None:
+    def by_neighbors(self) -> None:
         """Pair the producers of the same input, and sole readers of the same output, of paired nodes."""
         pending = list(self.pairs.items())
         while pending:
@@ -104,7 +104,8 @@ def readers(left: Node, right: Node) -> list[tuple[Node, Node]]:
 def marks_of(graph: Graph, table: dict[Hashable, int]) -> dict[Node, int]:
     """A number per node, equal for nodes that compute the same from inputs of the same names.
 
-    Weights count by type and shape only, since reading them takes long.  Compared graphs share `table`.
+    Weights are compared only by type and shape, since reading them is slow.  table: the numbers so far, which the two
+    compared graphs share.
     """
     marks: dict[Node, int] = {}
 

@@ -21,9 +21,9 @@ def diff(
 ) -> list[Difference]:
     """Every difference between two models, in model order; empty if they are equivalent.
 
-    Nodes are matched by name, outputs, structure, neighbours and order, so that a renamed node is a change of names.
-    Weights are equal if all elements are, wherever they are stored, or if none differs by more than `weights_tolerance`;
-    they are read in pairs.  `advance` is called after each pair.
+    Nodes are matched by name, outputs, structure, neighbors and order, so that a renamed node is a change of names.
+    Weights are equal if no element differs by more than `weights_tolerance`, wherever they are stored.  They are read in
+    pairs, and `advance` is called after each pair.
     """
     return list(differences(a, b, Comparison(weights_tolerance, advance)))
 

@@ -10,7 +10,7 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.tensors import Array, SparseTensor, Tensor
 from sardonyx._src.tools.diff.difference import Distance
 
-CHUNK_ELEMENTS = 1 << 20  # elements
+CHUNK_ELEMENTS = 1 << 20  # elements that are decoded at a time
 
 
 def type_text(tensor: Tensor | SparseTensor) -> str:
@@ -94,7 +94,7 @@ def gaps(a: Array, b: Array, differs: Array, dtype: DataType) -> Array:
     """Absolute differences as float64: 0 for equal elements, 1 for different strings, infinite if one is NaN."""
     if dtype is DataType.STRING:
         return differs.astype(np.float64)
-    if dtype.is_integer:  # modulo 2^64, which larger minus smaller never reaches
+    if dtype.is_integer:  # larger minus smaller fits into uint64; the arithmetic is modulo 2^64
         left, right = a.astype(np.int64).view(np.uint64), b.astype(np.int64).view(np.uint64)
         return np.where(a > b, left - right, right - left).astype(np.float64)
     wide = np.complex128 if dtype.is_complex else np.float64

@@ -74,7 +74,7 @@ def resolve_dim(dim: Dim, known: dict[str, Dim]) -> Dim:
 
 
 def solve_variable(dim: Dim, other: Dim) -> tuple[str, Dim] | None:
-    """Solve dim = other: a variable and its value; None unless the dim is a single variable."""
+    """The solution of dim = other as a variable and its value; None unless `dim` is a single variable."""
     if not isinstance(dim, Expr):
         return None
     names = dim.symbols()

@@ -33,12 +33,15 @@ def merge(
 ) -> Model:
     """Join two models: outputs of the first feed inputs of the second.
 
-    `connect`: pairs of an output and an input; by default those with equal names, or the only output and the only input
-    without default.  Connected outputs are removed unless `keep_connected`.  Types must be compatible, and connected
-    dims are unified; a dimension variable of the second model whose name the first also uses is renamed.  Conflicting
-    inner names of the second model get the prefix, names of its inputs and outputs only with `prefix_public`.  Equal
-    functions are merged, different ones of one name renamed.  The IR version is the higher one; metadata are merged,
-    and in conflicts the first model wins, with a note.
+    connect: pairs of an output and an input; by default those with equal names, or the only output and the only input
+        without default.  Types must be compatible, and connected dims are unified.
+    prefix: is put before those inner names of the second model that conflict.
+    prefix_public: whether conflicting names of inputs and outputs of the second model get the prefix, too.
+    keep_connected: whether connected outputs stay outputs.
+
+    A dimension variable of the second model is renamed if the first model uses its name.  Equal functions are merged;
+    different functions of one name are renamed.  The IR version is the higher of the two.  Metadata are merged; in conflicts
+    the first model wins, with a note.
 
     Raises InputError for names that cannot be connected or conflict; InvalidModel for incompatible types, operator
     sets imported in different versions, and if both models have training steps.
@@ -85,7 +88,7 @@ def has_operators(model: Model, domain: str) -> bool:
 
 
 def merge_functions(a: Model, b: Model) -> None:
-    """Merge functions: equal ones once; one that differs, or calls one that does, is renamed."""
+    """Merge functions of equal name: equal ones become one; one that differs, or calls one that differs, is renamed."""
     differing = {
         key
         for key in b.functions
@@ -159,7 +162,7 @@ def graft(a: Model, b: Model, connected: dict[Value, Value], outputs: list[Value
 
 
 def forward_output(a: Model, value: Value, connected: dict[Value, Value]) -> Value | None:
-    """The value for an output of the second model that is a connected input, under the output's name."""
+    """The value for an output of the second model that is one of its connected inputs: a value with the output's name."""
     source = connected.get(value)
     if source is None or source.name == value.name:
         return source
@@ -169,7 +172,7 @@ def forward_output(a: Model, value: Value, connected: dict[Value, Value]) -> Val
 
 
 def merge_texts(a: Model, b: Model) -> None:
-    """Merge metadata and texts; in conflicts the first model wins."""
+    """Merge metadata and doc strings; in conflicts the first model wins."""
     for own, other, where in (
         (a.metadata, b.metadata, "metadata_props"),
         (a.graph.metadata, b.graph.metadata, "graph.metadata_props"),

@@ -32,8 +32,8 @@ def rename_shared_names(
     *,
     prefix_public: bool,
 ) -> None:
-    """Rename values, nodes and graphs that conflict: inner ones of either model, and with `prefix_public` inputs and
-    outputs of the second."""
+    """Rename inner values, nodes and graphs whose names conflict; with `prefix_public` also inputs and outputs of the
+    second model."""
     inputs = [v for v in b.graph.inputs if v not in connected]
     outputs = [v for v in b.graph.outputs if v not in connected or v.name != connected[v].name]
     public = {v: v.name for v in (*inputs, *outputs)}
@@ -64,7 +64,7 @@ def rename_conflicting(a: Model, reserved: Collection[str], names: FreshNames) -
 def inner_names(
     b: Model, connected: dict[Value, Value], public: Collection[Value], prefix: str, names: FreshNames
 ) -> dict[Value, str]:
-    """Unused names for the second model's inner values: their own if possible."""
+    """Unused names for the inner values of the second model: their present names if possible."""
     new_names: dict[Value, str] = {}
     for graph in (g for root in main_graphs(b) for g in graphs(root)):
         for value in values(graph):

@@ -26,12 +26,15 @@ def set_dims(
 ) -> Model:
     """Return a copy of the model with other dims.
 
-    dims: lengths by variable; inputs: shapes, of numbers and variable names, by input; free: variable names by input and
-    axis.  Declared inner types that depend on a changed length are inferred again, and dropped if inference does not
-    determine them.  Constants that hold a changed length are repaired if their operators identify them: the shape of
-    Reshape by the stride of the axis, sizes of Resize and Expand, constant operands of Concat, initial states of
-    recurrent layers; others (ConstantOfShape, Tile, Slice, Split) if the model is inconsistent otherwise.  `notes` lists
-    repairs and unresolved questions.
+    dims: the length of dimension variables, by name.
+    inputs: the shape of inputs, of numbers and variable names, by input.
+    free: the name of the variable that a size becomes, by input and axis.
+
+    Declared inner types that depend on a changed length are inferred again, and dropped if inference does not determine them.
+    Constants that hold a changed length are repaired.  Some operators identify such constants: the shape of Reshape by the
+    stride of the axis, sizes of Resize and Expand, constant operands of Concat, initial states of recurrent layers.
+    Constants of ConstantOfShape, Tile, Slice and Split are repaired only if the model is inconsistent otherwise.  `notes`
+    lists repairs and unresolved questions.
 
     Raises InputError for names that the model lacks and for conflicting lengths; InferenceError, with the location, if
     the model is invalid with the new dims.
@@ -55,7 +58,7 @@ class DimSettings:
 def apply_settings(model: Model, settings: DimSettings, *, guess: bool) -> Model:
     """The model with other dims; `guess`: whether to try candidate repairs that no rule identifies.
 
-    They are always tried for the new size 1, since broadcasting would hide contradictions with the old size.
+    Candidate repairs are always tried for the new size 1, since broadcasting would hide contradictions with the old size.
     """
     result = clone(model)
     requests = DimRequests(result)

@@ -1,4 +1,4 @@
-"""Candidate repairs by trial: constants that may hold the old size, tried if the model is inconsistent otherwise."""
+"""Candidate repairs: changes of constants that may hold the old size, tried if the model is inconsistent without them."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from sardonyx._src.ops.bind import literal_of
 from sardonyx._src.tools.calls import main_graphs
 
 SIZE_TYPES = (DataType.INT32, DataType.INT64)
-MAX_SIZES = 64  # in one vector
+MAX_SIZES = 64  # elements of a vector that may hold sizes
 
 
 def tensor_of(value: Value | None, model: Model) -> Tensor | None:
@@ -56,7 +56,7 @@ class ConstantEditor:
         return self.model.graph.add_initializer(value)
 
     def replace(self, node: Node, slot: int, numbers: Sequence[int]) -> None:
-        """Replace a constant input of a node by a vector, in place if it has no other uses."""
+        """Replace a constant input of a node by a vector; the constant itself changes if it has no other uses."""
         old = node.inputs[slot]
         tensor = tensor_of(old, self.model)
         assert old is not None and tensor is not None, f"input {slot} of {node!r} is a constant"

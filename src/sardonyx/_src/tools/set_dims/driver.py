@@ -1,4 +1,7 @@
-"""The repair loop: find the constants that hold an old size, and replace it."""
+"""The repair loop: find the constants that hold an old size, and replace it.
+
+While repairs are searched, a prime stands for the new size (`probe.py`).
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ from sardonyx._src.tools.set_dims.size_vectors import SizeVectors
 
 
 def repair(model: Model, changes: Sequence[AxisChange], *, guess: bool) -> list[Note]:
-    """Change axes from one old size to one new size, and repair the constants that hold the old one.
+    """Change axes from one old size to one new size, and repair the constants that hold the old size.
 
     Repairs are listed in the model's notes; unresolved questions are returned.  Raises InferenceError if a new variable
     contradicts the model.  `guess`: whether to try candidate repairs if the model is inconsistent.
@@ -54,7 +57,7 @@ def repair(model: Model, changes: Sequence[AxisChange], *, guess: bool) -> list[
 
 
 class RepairDriver:
-    """Repairs of a model, in which the prime stands in for the new size."""
+    """Repairs a model in which a prime stands for the new size."""
 
     def __init__(self, model: Model, changes: Sequence[AxisChange]) -> None:
         self.model = model
@@ -68,7 +71,7 @@ class RepairDriver:
     def run_rules(self) -> None:
         """Apply the rules to a fixpoint.
 
-        A traversal skips what depends on a node that it has repaired, since inference must run first.
+        A traversal skips all nodes that depend on a node that it has repaired: their shapes must be inferred again first.
         """
         while True:
             self.probe.infer()

@@ -1,7 +1,7 @@
-"""A model in which a prime stands in for the new size, so that inference reveals what depends on it.
+"""A model in which a prime stands for the new size, so that inference reveals which dims depend on it.
 
-The prime is larger than every size in the model.  A dim that it divides is a multiple of the changed size, and a
-constant that holds the old size contradicts inference.
+The prime is larger than every size in the model if possible.  A dim that the prime divides is a multiple of the changed size,
+and a constant that still holds the old size contradicts inference.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ class Probe:
     def reset(self) -> None:
         """Reset every value to its declared type."""
         for value in all_values(self.model):
-            if value.initializer is None or value in self.declared:  # new constants keep their types
+            if (
+                value.initializer is None or value in self.declared
+            ):  # constants that repairs added keep their types
                 value.type = self.declared.get(value)
 
     def replace_prime(self) -> None:
@@ -84,7 +86,7 @@ def all_values(model: Model) -> Iterator[Value]:
 
 
 def unused_prime(types: Iterable[Type | None]) -> int:
-    """A prime that divides no dim."""
+    """A prime that stands for the new size: larger than all dims, or else one that divides none, or equals none."""
     sizes = {d for t in types if isinstance(t, TensorType) for d in t.shape or () if isinstance(d, int) and d}
     prime = next((p for p in PRIMES if p > 2 * max(sizes, default=1)), PRIMES[-1])
     return prime if all(size % prime for size in sizes) else next(p for p in PRIMES if p not in sizes)
@@ -97,9 +99,9 @@ def set_dim(value: Value, axis: int, dim: Dim) -> None:
 
 
 def drop_inferred_dims(model: Model, origins: Iterable[Value]) -> set[Value]:
-    """Drop static dims from the declared types of everything computed from some values; symbolic dims stay.
+    """Drop static dims from the declared types of all values that are computed from `origins`; symbolic dims stay.
 
-    Returns those values, origins included.
+    Returns these values and the origins.
     """
     origins_set = set(origins)
     reached = set(origins_set)
@@ -109,7 +111,7 @@ def drop_inferred_dims(model: Model, origins: Iterable[Value]) -> set[Value]:
                 reached.update(node.outputs)
                 for inner in (g for sub in node.subgraphs for g in graphs(sub)):
                     reached.update(v for v in values(inner) if v.initializer is None)
-    for function in reachable_functions(model):  # calls may pass other sizes now
+    for function in reachable_functions(model):  # calls may pass other sizes than before
         reached.update(v for graph in graphs(function.body) for v in values(graph))
     for value in reached - origins_set:
         value.type = drop_static_dims(value.type)

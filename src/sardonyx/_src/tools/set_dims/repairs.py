@@ -9,27 +9,30 @@ from sardonyx._src.ir.graph import Node
 
 @dataclass(frozen=True, slots=True)
 class InputRepair:
-    """Replace an input of a node by a list of sizes, some of them multiples of the prime."""
+    """A repair: an input of a node becomes a list of sizes, some of them multiples of the prime.
+
+    remark: what the note on the repair says about alternatives.
+    """
 
     node: Node
     slot: int
     sizes: tuple[int, ...]
-    remark: str = ""  # on alternatives
+    remark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class AttributeRepair:
-    """Replace an attribute by a list of sizes."""
+    """A repair: an attribute becomes a list of sizes; fields as of `InputRepair`."""
 
     node: Node
     name: str
     sizes: tuple[int, ...]
-    remark: str = ""  # on alternatives
+    remark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpandRepair:
-    """Expand a constant input along an axis on which it has the old size."""
+    """A repair: a constant input is expanded along an axis on which it has the old size."""
 
     node: Node
     slot: int

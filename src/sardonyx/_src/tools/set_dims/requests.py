@@ -28,7 +28,11 @@ class AxisChange:
 
 
 class DimRequests:
-    """The requests for a model: `mapping` substitutes variables, `changes` lists changes of static dims."""
+    """The requests for a model.
+
+    mapping: the dims that replace dimension variables.
+    changes: the changes of static dims.
+    """
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -116,7 +120,7 @@ class DimRequests:
 
 
 def parse_size(size: Size, name: str) -> int | Expr:
-    """A size as a dim; raises InputError for a negative number, and for a text that is not a single name."""
+    """A size as a dim; raises InputError for a negative number, and for a string that is not a single name."""
     if isinstance(size, int):
         if size < 0:
             raise InputError(f"{name}: a size must be >= 0; got {size}", name=name)

@@ -12,7 +12,7 @@ from sardonyx._src.tools.set_dims.constants import constant_sizes
 from sardonyx._src.tools.set_dims.probe import Probe
 from sardonyx._src.tools.set_dims.repairs import AttributeRepair, InputRepair, RuleResult, Unresolved
 
-# A constant part of a shape: the node and slot that read it, its offset in the shape, and its entries.
+# A constant part of a shape: the node and slot that read the constant, its offset in the shape, and its entries.
 ConstantPart: TypeAlias = tuple[Node, int, int, tuple[int, ...]]
 
 
@@ -88,7 +88,7 @@ def shape_text(shape: Sequence[int | None]) -> str:
 
 
 def matching_entries(axis: int, before: Shape, target: Shape, probe: Probe) -> list[int]:
-    """The target axes that may hold the size of a data axis, because they keep the same elements together.
+    """The axes of the target shape that may hold the size of a data axis: their strides equal that of the data axis.
 
     If there are several, they are adjacent axes of length 1.
     """
@@ -111,7 +111,7 @@ def matching_entries(axis: int, before: Shape, target: Shape, probe: Probe) -> l
 
 
 def is_merged_axis(dim: Dim, inner: Dim, strides: set[Dim], probe: Probe) -> bool:
-    """Whether an axis may be several axes merged, one of which has the old size."""
+    """Whether a target axis may merge several axes, one of which has the old size."""
     if not isinstance(dim, int) or not isinstance(inner, int) or not dim or not inner or not probe.old:
         return False
     return any(

@@ -1,7 +1,7 @@
 """Repair rules: which constants of a node hold the old size, by the trait `size_rule` of its operator.
 
-A rule sees a node whose input shapes contain the prime for the new size, and their shapes before the change.  It
-yields repairs, or what it cannot decide.
+A rule receives a node whose input shapes contain the prime instead of the new size (`probe.py`), and their shapes before the
+change.  It yields repairs, and questions that it cannot decide.
 """
 
 from __future__ import annotations
@@ -83,11 +83,15 @@ def recurrent(node: Node, probe: Probe) -> Iterator[RuleResult]:
 
 
 def states(node: Node, probe: Probe, *, first_input: int, first_output: int) -> Iterator[RuleResult]:
-    """Expand constant initial states of a loop whose next states have the new size; first_output: of the body."""
+    """Expand constant initial states of a loop whose next states have the new size.
+
+    first_input: the position of the first state among the inputs of the node; first_output: the position of its next value
+    among the outputs of the body.
+    """
     body = next(iter(node.subgraphs), None)
     if (
         body is None or probe.model.opset_imports.get("", 0) < 9
-    ):  # Scan-8 has an additional batch axis outside
+    ):  # Scan-8 has an additional batch axis outside of its body
         return
     scanned = node.attributes.get("num_scan_inputs")
     count = len(node.inputs) - (
@@ -106,7 +110,7 @@ def states(node: Node, probe: Probe, *, first_input: int, first_output: int) -> 
 
 
 def slice_(node: Node, probe: Probe) -> Iterator[RuleResult]:
-    """An end equal to the old size may mean the whole axis, or a fixed length."""
+    """Ask about an end that equals the old size: it may mean the end of the axis, or a fixed length."""
     now, before = probe.shape(node.inputs[0]), probe.old_shape(node.inputs[0])
     starts, ends, axes = (
         parameter(node, i, name, probe) for i, name in ((1, "starts"), (2, "ends"), (3, "axes"))
@@ -133,7 +137,9 @@ REPAIR_RULES: Mapping[SizeRule, Callable[[Node, Probe], Iterator[RuleResult]]] =
     "slice_ends": slice_,
     "operands": concat,
     "initial_states": recurrent,
-    "loop_states": partial(states, first_input=2, first_output=1),  # after count and condition
+    "loop_states": partial(
+        states, first_input=2, first_output=1
+    ),  # trip count and condition precede the states
     "scan_states": partial(states, first_input=0, first_output=0),
 }
 

@@ -43,7 +43,7 @@ class SizeVectors:
             self.constants.drop(old)
 
     def inferred_entry(self, node: Node, numbers: Sequence[int]) -> list[int] | None:
-        """For Reshape, the list with -1 or 0, which takes the new size from the data; None if that is impossible."""
+        """For Reshape, the list with -1 or 0 for the new size, which then follows from the data; None if that is impossible."""
         followers = [i for i, n in enumerate(numbers) if self.probe.is_multiple(n)]
         op = find(node.domain, node.op_type)
         if op is None or op.size_rule != "target_shape" or len(followers) != 1:

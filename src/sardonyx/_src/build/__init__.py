@@ -1,1 +1,1 @@
-"""The builder: models written in Python, checked and typed call by call."""
+"""The builder: constructs models in Python; each call is checked and its results are typed at once."""

@@ -23,7 +23,7 @@ from sardonyx._src.suggestions import suggest
 
 @dataclass(frozen=True, slots=True)
 class AttributeParameter:
-    """An attribute of the function under construction, as its body refers to it."""
+    """A reference to an attribute of the function under construction, by which its body uses the attribute."""
 
     name: str
     type: AttributeType
@@ -32,7 +32,9 @@ class AttributeParameter:
 def attributes_of_call(
     op: str, schema: OpSchema | None, values: Mapping[str, object]
 ) -> dict[str, Attribute]:
-    """The attributes of a node, None left out; those of operators without signature have the types that values imply.
+    """The attributes of a node; values of None are left out.
+
+    Attributes of operators without a known signature have the types that their values imply.
 
     Raises InputError for an attribute that the operator does not have, one of another type, and a missing one.
     """
@@ -65,7 +67,7 @@ def new_attribute(op: str, schema: OpSchema | None, name: str, value: object) ->
 def attribute_value(
     op: str, declared: AttributeSchema, value: object
 ) -> AttributeScalar | tuple[AttributeScalar, ...]:
-    """A Python value as the value of a declared attribute; a number stands for a list of one."""
+    """A Python value as the value of a declared attribute; for a list attribute, a number stands for a list of one."""
     kind = declared.type.removesuffix("S")
     if kind != declared.type:
         many = (
@@ -78,7 +80,7 @@ def attribute_value(
 
 
 def scalar_value(op: str, declared: AttributeSchema, kind: str, value: object) -> AttributeScalar:
-    """One element of the kind that the attribute has."""
+    """A Python value as one element of an attribute; kind: the element type of the attribute."""
     match kind, value:
         case "INT", bool() | int() | np.integer() | np.bool_():
             return int(value)
@@ -125,5 +127,5 @@ def element_type_of(value: object) -> DataType:
     raise TypeError(f"dtype must be a DataType, a name or a NumPy dtype; got {shown(value)}")
 
 
-# Names that NumPy has and ONNX does not.
+# NumPy's names of element types that ONNX names differently.
 NUMPY_NAMES = {"float32": "float", "float64": "double", "str": "string", "object": "string"}

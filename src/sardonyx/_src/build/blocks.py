@@ -74,7 +74,7 @@ class WithBlock:
         """Called after `finish`, outside of the block's graph."""
 
     def discard(self) -> None:
-        """Called where the block or its end raised."""
+        """Called if the block, or its completion, raised."""
 
 
 class GraphBlock(WithBlock):
@@ -88,7 +88,7 @@ class GraphBlock(WithBlock):
         self._stack.enter_context(self._state.scopes.enter(self._graph))
 
     def discard(self) -> None:
-        self._graph.clear()  # its nodes are no uses of the values around it
+        self._graph.clear()  # the values of enclosing graphs must not count the discarded nodes as uses
 
     def require_open(self, method: str) -> None:
         if self._state.scopes.current is not self._graph:
@@ -99,7 +99,7 @@ class GraphBlock(WithBlock):
 
 
 class NodeResults:
-    """The results of the node that a block adds at its end."""
+    """A block that adds a node at its end, and then has the results of that node."""
 
     _node: Node | None = None
     _what: str
@@ -120,7 +120,7 @@ class BranchBlock(GraphBlock):
         super().__init__(state, name, name, ())
 
     def set_results(self, *results: object) -> None:
-        """States what the branch returns: one value or several, as many as the other branch."""
+        """States the results of the branch: one value or several, as many as the other branch has."""
         self.require_open("set_results")
         if self._graph.outputs:
             raise InputError(f"set_results must be called once in {self._what}", name="set_results")
@@ -146,7 +146,8 @@ ATTRIBUTES = {"then_branch": "then", "else_branch": "else_"}
 class IfBlock(NodeResults, WithBlock):
     """An If: `with b.if_(condition) as branches:`, with a block for each branch inside.
 
-    then, else_: the blocks of the branches.  results: after the block, what `b.if_` returns.
+    then, else_: the blocks of the branches.
+    results: after the block, the outputs of the If, as `b.if_` with functions returns them.
     """
 
     def __init__(self, state: BuilderState, condition: object) -> None:
@@ -178,8 +179,8 @@ class IfBlock(NodeResults, WithBlock):
 class IterationBlock(NodeResults, GraphBlock, ABC):
     """The body of a Loop or Scan, which carries values from one iteration to the next.
 
-    carried: their values at the start of an iteration.  results: after the block, the final carried values and what was
-    collected, as `b.loop` and `b.scan` return them.
+    carried: the carried values at the start of an iteration.
+    results: after the block, the final carried values and the collected values, as `b.loop` and `b.scan` return them.
     """
 
     def __init__(
@@ -190,7 +191,7 @@ class IterationBlock(NodeResults, GraphBlock, ABC):
         before: Sequence[Type | None],
         after: Sequence[Type | None],
     ) -> None:
-        """before, after: types of the inputs of the body before the carried values and after them."""
+        """initial: the initial carried values.  before, after: the types of the inputs of the body that precede and follow them."""
         self._op_type, self._initial = op_type, initial
         self._types = [None if value is None else value.type for value in initial]
         super().__init__(state, op_type.lower(), "body", [*before, *self._types, *after])
@@ -209,14 +210,14 @@ class IterationBlock(NodeResults, GraphBlock, ABC):
         self._next = values
 
     def collect(self, value: object) -> None:
-        """Adds a value of each iteration to a further result, which stacks them; each call is a result."""
+        """Adds a result that stacks the values of all iterations; every call adds one result."""
         self.require_open("collect")
         if value is None:
             raise InputError("collect must have an operand; got None", name="value")
         self._collected.append(value)
 
     def conditions(self) -> list[object]:
-        """What the body returns in front of the carried values."""
+        """The outputs of the body before the carried values: the condition of a Loop."""
         return []
 
     def finish(self) -> None:
@@ -252,7 +253,8 @@ class IterationBlock(NodeResults, GraphBlock, ABC):
 class LoopBlock(IterationBlock):
     """A Loop: `with b.loop(initial=[x], trip_count=4) as loop:`.
 
-    iteration, condition: the number of the iteration and the condition at its start.
+    iteration: the number of the iteration, from 0.
+    condition: the condition at the start of the iteration.
     """
 
     def __init__(
@@ -267,7 +269,7 @@ class LoopBlock(IterationBlock):
         self._next_condition: object = True
 
     def set_next(self, *carried: object, condition: object = True) -> None:
-        """States the carried values of the next iteration, and whether there is one."""
+        """States the carried values of the next iteration.  condition: whether there is a next iteration."""
         self._set_carried(carried)
         if condition is None:
             raise InputError("condition must be an operand or a bool; got None", name="condition")
@@ -284,7 +286,7 @@ class LoopBlock(IterationBlock):
 class ScanBlock(IterationBlock):
     """A Scan: `with b.scan(initial=[zeros], scan_inputs=[x]) as scan:`.
 
-    slices: the parts of the scanned values that an iteration reads.
+    slices: for each scanned value, the slice that an iteration reads.
     """
 
     def __init__(

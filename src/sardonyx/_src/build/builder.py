@@ -38,7 +38,7 @@ from sardonyx._src.ir.tensors import SparseTensor
 from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.schema import canonical, domains, newest, vendor_domains
 
-DEFAULT_IR_VERSION = 10  # what current tools read; models that need more get more
+DEFAULT_IR_VERSION = 10  # a version that current tools read; models that need a later one get it
 DTypeLike = DataType | str | np.dtype | type
 F = TypeVar("F", bound=Callable[..., object])
 Results: TypeAlias = Any  # an operand or a tuple of them, as many as a Python function returns
@@ -52,14 +52,14 @@ class Builder(OperatorMethods):
         hidden = b.Relu(x @ weights + bias)
         model = b.model(y=b.Softmax(hidden, axis=-1))
 
-    Every call is checked against the operator's signature and typed: what is wrong raises InputError or InferenceError at
-    the line of the call, and leaves the model as it was.  Inputs of calls are operands, or arrays, numbers, texts and lists,
-    which become constants.  A call with several outputs returns them in a tuple; optional outputs are requested by
-    `outputs=3`, or by their names.  Operands have Python's operators and NumPy's indexing.
+    Every call is checked against the operator's signature, and its results are typed.  A mistake raises InputError or
+    InferenceError at the line of the call, and leaves the model as it was.  Inputs of calls are operands, or arrays, numbers,
+    strings and lists, which become constants.  A call with several outputs returns them in a tuple; optional outputs are
+    requested by `outputs=3`, or by their names.  Operands have Python's operators and NumPy's indexing.
     """
 
     def __init__(self, opset: int, *, name: str = "main", imports: dict[str, int] | None = None) -> None:
-        """opset: version of ai.onnx.  imports: versions of further domains; those that are not named have their newest."""
+        """opset: the version of ai.onnx.  imports: the versions of other domains; by default a domain has its newest version."""
         require_integer("opset", opset, 1, newest(""))
         require_text("name", name)
         if imports is not None:
@@ -84,14 +84,14 @@ class Builder(OperatorMethods):
 
     @property
     def state(self) -> BuilderState:
-        """What is under construction, for modules of this package."""
+        """The state of the construction, for modules of this package."""
         return self._state
 
     @staticmethod
     def tensor(dtype: DTypeLike, shape: Sequence[Dim | str] | None = None) -> TensorType:
-        """A tensor type; a dim given as text is a variable, or an expression over variables.
+        """A tensor type; a dim given as a string is a variable, or an expression over variables.
 
-        Texts that mean an unknown size in files, as "?", mean it here too.  shape None: of unknown rank.
+        Strings that mean an unknown size in files, such as "?", mean it here, too.  shape: None for an unknown rank.
         """
         element = require_dtype(dtype)
         if shape is None:
@@ -108,9 +108,11 @@ class Builder(OperatorMethods):
         default: object = None,
         example: object = None,
     ) -> Operand:
-        """An input of the model: a tensor, or of any type given as `sardonyx.ir` has them.
+        """Adds an input of the model.
 
-        default: elements that it has if it is not fed.  example: a value with which `Operand.numpy` computes.
+        dtype, shape: the element type and the dims of a tensor; or any type of `sardonyx.ir` as `dtype`.
+        default: the value of the input if it is not fed.
+        example: a value with which `Operand.numpy` computes.
         """
         require_text("name", name)
         if self._state.scopes.current is not self.graph:
@@ -120,7 +122,7 @@ class Builder(OperatorMethods):
         if example is not None and isinstance(type, TensorType):
             example = tensor_of_input(value, example, "example").numpy()
         value.example = example
-        self._state.inference.used_symbols = None  # the input may bring new ones
+        self._state.inference.used_symbols = None  # computed again, since the input may have new symbols
         if default is not None:
             value.initializer = tensor_of_input(value, default, "default")
             self.graph.add_initializer(value)
@@ -171,8 +173,9 @@ class Builder(OperatorMethods):
     ) -> Operand | tuple[Operand, ...]:
         """Adds a node, and returns its output, or a tuple of its outputs (None for those left out).
 
-        What `b.Gemm(x, w, transB=1)` does is `b.op("Gemm", x, w, transB=1)`.  outputs: their number or names, "" for one
-        left out; by default as many as the operator requires.  name: of the node.
+        `b.Gemm(x, w, transB=1)` is short for `b.op("Gemm", x, w, transB=1)`.
+        outputs: the number or the names of the outputs, "" for one left out; by default as many as the operator requires.
+        name: the name of the node.
         """
         for what, text in (("op_type", op_type), ("domain", domain), ("name", name)):
             require_text(what, text)
@@ -223,7 +226,7 @@ class Builder(OperatorMethods):
                     branches.else_.set_results(x)
             y = branches.results
 
-        Branches may read all operands around them.
+        Branches may read all operands of the enclosing graphs.
         """
         if then_branch is None and else_branch is None:
             return IfBlock(self._state, condition)
@@ -255,11 +258,11 @@ class Builder(OperatorMethods):
         condition: OperandLike | None = None,
         initial: Sequence[OperandLike] = (),
     ) -> Results:
-        """A Loop node; `body(iteration, condition, *carried)` returns the next condition, the next carried values, and what
-        each iteration adds to the scan outputs.
+        """A Loop node; `body(iteration, condition, *carried)` returns the next condition, the next carried values, and the
+        elements that an iteration adds to the scan outputs.
 
-        The results are the final carried values and the scan outputs.  The body is called again where an iteration changes
-        the type of a carried value.  Without a function it is a `with` block, whose carried values keep their types:
+        The results are the final carried values and the scan outputs.  The body is called again if an iteration changes the
+        type of a carried value.  Without a function, `loop` is a `with` block, and carried values must keep their types:
 
             with b.loop(initial=[x], trip_count=4) as loop:
                 (total,) = loop.carried
@@ -301,7 +304,7 @@ class Builder(OperatorMethods):
     ) -> Results:
         """A Scan node; `body(*carried, *slices)` returns the next carried values and the slices of the scan outputs.
 
-        attributes: those of Scan, as `scan_input_axes`.  Without a function it is a `with` block:
+        attributes: attributes of Scan, such as `scan_input_axes`.  Without a function, `scan` is a `with` block:
 
             with b.scan(initial=[zeros], scan_inputs=[x]) as scan:
                 (total,), (row,) = scan.carried, scan.slices
@@ -316,10 +319,13 @@ class Builder(OperatorMethods):
         return results_of(add_scan(self._state, body, carried, scan_inputs, attributes))
 
     def subgraph(self, body: Callable[..., object], *types: Type | None, taken: bool = True) -> Graph:
-        """A subgraph for an attribute of `op`: what `body` appends, a function of as many operands as there are types.
+        """A subgraph for an attribute of `op`, with the nodes that `body` appends.
 
-        The subgraphs of If, Loop and Scan are simpler to write with `if_`, `loop` and `scan`.  taken: False for a branch that
-        no run takes, whose values get no types, so that its operators may reject what they read.
+        body: a function of one operand for each type.  The subgraphs of If, Loop and Scan are simpler to write with `if_`,
+        `loop` and `scan`.
+        types: the types of the inputs of the subgraph.
+        taken: False for a branch that no run takes: its values get no types, so that operators that reject their inputs are
+        accepted.
         """
         for type in types:
             require_type_or_none("types", type)
@@ -350,7 +356,7 @@ class Builder(OperatorMethods):
         return make
 
     def output(self, value: OperandLike, name: str = "", type: Type | None = None) -> Operand:
-        """Makes an operand an output of the model, under a name and a type if they are given.
+        """Makes an operand an output of the model, with another name or a declared type if they are given.
 
         An input, or an operand that has become an output under another name, is copied by an Identity node.
         """
@@ -361,10 +367,10 @@ class Builder(OperatorMethods):
     def model(
         self, *, ir_version: int | None = None, producer: str = "sardonyx", **outputs: OperandLike
     ) -> Model:
-        """The model, with the operands given by keyword as further outputs.
+        """The complete model; operands given by keyword become outputs, in addition to those of `output`.
 
-        ir_version: by default 10, or more if the model needs it.  Raises InputError for a model without outputs and for an
-        output of unknown type, and ConversionError if an explicit version lacks what the model uses.
+        ir_version: by default 10, or later if the model needs it.  Raises InputError for a model without outputs and for an
+        output of unknown type, and ConversionError if an explicit version lacks something that the model uses.
         """
         require_text("producer", producer)
         require_integer("ir_version", ir_version, optional=True)
@@ -384,7 +390,7 @@ class Builder(OperatorMethods):
 
 
 def results_of(node: Node) -> Operand | tuple[Operand, ...]:
-    """The output of a node, or the tuple of its outputs with None for those left out, which have names to callers who know."""
+    """The output of a node, or the tuple of its outputs, with None for those left out."""
     results = tuple(value if value.name else None for value in node.outputs)
     return results[0] if len(results) == 1 else results  # type: ignore[return-value]
 

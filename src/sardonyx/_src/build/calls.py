@@ -22,8 +22,8 @@ from sardonyx._src.ops.bind import check_attribute_values
 from sardonyx._src.ops.element_types import find_type_mismatch
 from sardonyx._src.schema import OpSchema
 
-MAX_OUTPUTS = 1 << 20  # of one node
-MAX_SHARED_LITERAL = 64  # bytes of a literal that equal ones share
+MAX_OUTPUTS = 1 << 20  # outputs of one node
+MAX_SHARED_LITERAL = 64  # bytes of a literal up to which equal literals become one constant
 
 
 def add_call(
@@ -64,8 +64,11 @@ def add_call(
 def convert_operands(
     state: BuilderState, op: str, schema: OpSchema | None, inputs: Sequence[object]
 ) -> list[Value | None]:
-    """The inputs as values; literals become constants of the types that the other operands imply, attributes of a function
-    constants of their own types."""
+    """The inputs as values.
+
+    Literals become constants of the types that the other operands imply; references to attributes of the function under
+    construction become Constant nodes of the attributes' types.
+    """
     bound: dict[str, DataType] = {}
     for position, value in enumerate(inputs):
         parameter = None if schema is None else schema.input(position)
@@ -91,7 +94,7 @@ def convert_operands(
 
 
 def add_literal(state: BuilderState, tensor: Tensor) -> Value:
-    """A value with these elements: an initializer of the main graph, in functions a Constant; small equal ones are shared."""
+    """A value with these elements: an initializer of the main graph or, inside a function, a Constant; small equal ones are shared."""
     graph = state.scopes.literal_graph
     if graph is None:
         return add_call(state, "Constant", (), None, "", "", {"value": tensor}).outputs[0]
@@ -117,7 +120,7 @@ def add_constant(state: BuilderState, graph: Graph, name: str, tensor: Tensor) -
 
 
 def add_sparse(state: BuilderState, tensor: SparseTensor, name: str) -> Operand:
-    """An initializer with sparse elements, which is a dense value to its readers; in functions a Constant."""
+    """An initializer with sparse elements or, inside a function, a Constant; for its readers it is a dense tensor."""
     graph = state.scopes.literal_graph
     if graph is None:
         value = add_call(state, "Constant", (), None, "", "", {"sparse_value": tensor}).outputs[0]
@@ -158,7 +161,7 @@ def output_count(
     inputs: Sequence[Value | None],
     attributes: Mapping[str, Attribute],
 ) -> int:
-    """How many outputs a call has that does not say: as many as the signature requires, and Split as many as there are parts."""
+    """The number of outputs of a call that does not state it: those that the signature requires; for Split, the number of parts."""
     if op == "Split" and schema is not None and not schema.domain:
         parts = attributes.get("num_outputs") or attributes.get("split")
         if parts is not None:
@@ -198,7 +201,10 @@ def infer_types(state: BuilderState, node: Node, imports: Mapping[str, int]) -> 
 
 
 def forget_types(state: BuilderState, graph: Graph) -> None:
-    """Forgets the types inside a subgraph, which were inferred for one call: its node determines those of all iterations."""
+    """Forgets the types inside a subgraph, which were inferred for one call of its function.
+
+    Inference of the node determines the types that hold in all iterations.
+    """
     for value in values(graph):
         if value.initializer is None:
             value.type = None

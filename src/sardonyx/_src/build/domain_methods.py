@@ -1,4 +1,4 @@
-"""The operators of further domains as methods."""
+"""The operators of domains other than ai.onnx as methods."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sardonyx._src.build.operator_methods import NamedOperators
 class DomainMethods(NamedOperators):
     """The operators of a domain as methods: `b.domain("com.microsoft").Gelu(x)`.
 
-    call_operator: adds a node to the builder, as `Builder.call`.
+    call_operator: the function that adds a node to the builder, with the parameters of `Builder.call`.
     """
 
     def __init__(self, call_operator: Callable[..., Operand], domain: str) -> None:

@@ -1,4 +1,4 @@
-"""Operators as expressions in others, written by a builder for the types of a call."""
+"""Bodies of operators that callers define by an expression: a function of a builder that appends other operators."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from sardonyx._src.schema import OpSchema
 
 
 def body_text(expression: Callable[..., object], schema: OpSchema, inference: Inference, opset: int) -> str:
-    """The text of a function, `(x) => (y) { ... }`, for the types and attributes of a call.
+    """The text of the function `(x) => (y) { ... }` that the expression appends for the types and attributes of a call.
 
-    Raises InferenceError where the expression does, or does not apply to these types.
+    Raises InferenceError if the expression raises an error, for example because it does not apply to these types.
     """
     builder, graph = Builder(opset), Graph("body")
     for i, type in enumerate(inference.inputs):

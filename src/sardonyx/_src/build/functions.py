@@ -34,7 +34,7 @@ ATTRIBUTE_TYPES: Mapping[object, AttributeType] = {
 
 
 class FunctionMaker:
-    """A model-local function under a Python function's name; a call adds a node that calls it."""
+    """A model-local function made from a Python function; calling the object adds a node that calls the function."""
 
     def __init__(self, state: BuilderState, body: Callable[..., object], domain: str, name: str) -> None:
         self.state, self.body = state, body
@@ -55,14 +55,16 @@ class FunctionMaker:
         name: str = "",
         **attributes: object,
     ) -> Any:
-        """Calls the function.  The results are those of the Python function; outputs: their names.  name: of the node."""
+        """Adds a call; its results correspond to those of the Python function.  outputs: their names.  name: of the node."""
         self.check_arguments(inputs, attributes)
         operands = convert_operands(self.state, self.name, None, inputs)
         converted = {key: self.convert(key, value) for key, value in attributes.items()}
         if self.function is None:
             self.function = self.build(operands, converted)
         count = len(self.function.body.outputs)
-        forget_call_types(self.state, self.function)  # those of the first build, or of another call
+        forget_call_types(
+            self.state, self.function
+        )  # types from the first build or another call do not hold here
         node = add_call(self.state, self.name, operands, outputs or count, self.domain, name, converted)
         forget_call_types(self.state, self.function)
         return node.outputs[0] if count == 1 else node.outputs
@@ -83,7 +85,7 @@ class FunctionMaker:
                 raise InputError(f"{self.name} must have the attribute {key!r}; it is missing", name=key)
 
     def convert(self, key: str, value: object) -> Attribute:
-        """An attribute of the type that the function declares; an integer is a number."""
+        """An attribute of the type that the function declares; an integer is accepted for a float."""
         if isinstance(value, AttributeParameter):
             return Attribute(key, value.type, None, ref=value.name)
         kind, _ = self.attributes[key]
@@ -105,7 +107,10 @@ class FunctionMaker:
         parameters = {key: AttributeParameter(key, kind) for key, (kind, _) in self.attributes.items()}
         function = Function(self.domain, self.name, graph)
         function.attributes = {key: default for key, (_, default) in self.attributes.items()}
-        outer, state.names = state.names, set(self.inputs)  # the body has names of its own
+        outer, state.names = (
+            state.names,
+            set(self.inputs),
+        )  # the names of the body are separate from those of the model
         bindings = state.bindings
         bound = {key: resolve_reference(argument, bindings) for key, argument in arguments.items()}
         state.bindings = {**function.attributes, **bound}
@@ -121,7 +126,7 @@ class FunctionMaker:
 
 
 def forget_call_types(state: BuilderState, function: Function) -> None:
-    """Forgets the types inside a function and those that it calls, which were inferred for one call."""
+    """Forgets the types inside a function and inside the functions that it calls; they were inferred for one call."""
     pending, functions = [function], state.model.functions
     seen = {function}
     while pending:
@@ -135,7 +140,7 @@ def forget_call_types(state: BuilderState, function: Function) -> None:
 
 
 def count_required(body: Callable[..., object]) -> int:
-    """The number of positional parameters without default, which a call must give, if only as None."""
+    """The number of positional parameters without default; a call must pass them, if only as None."""
     return sum(
         p.kind is not p.KEYWORD_ONLY and p.default is p.empty
         for p in inspect.signature(body).parameters.values()

@@ -1,4 +1,4 @@
-"""Gradients of callers' operators: functions that compute them with a builder."""
+"""Gradients of operators that callers define: functions that append the backward nodes with a builder."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def gradient_facet(function: GradientFunction, schema: OpSchema) -> GradientFace
 
 
 def run_gradient_function(function: GradientFunction, schema: OpSchema, step: BackwardStep) -> Gradients:
-    """The gradients of the inputs of a node: what the function appends, added to the graph of the step.
+    """The gradients of the inputs of a node; the nodes that the function appends are added to the graph of the step.
 
-    Raises DifferentiationError where the function does not apply to the types of the node, uses a domain that the model does
+    Raises DifferentiationError if the function does not apply to the types of the node, uses a domain that the model does
     not import, or returns gradients that do not fit the inputs.
     """
     node = step.node

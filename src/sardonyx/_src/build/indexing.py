@@ -16,21 +16,27 @@ FORMS = "integers, slices, None, ... and one operand or list of integers"
 
 @dataclass(slots=True)
 class Selection:
-    """An index taken apart: ranges by axis of the operand, and axes to remove and to insert."""
+    """A parsed index.
+
+    axes, starts, ends, steps: the ranges of entries, one for each axis of the operand that the index restricts.
+    removed: axes of the operand that the result lacks.
+    inserted: axes of the result that the operand lacks.
+    gathered: an axis of the operand and its indices, None if all are ranges.
+    """
 
     starts: list[int | Operand] = field(default_factory=list)
     ends: list[int | Operand] = field(default_factory=list)
     steps: list[int] = field(default_factory=list)
     axes: list[int] = field(default_factory=list)
     removed: list[int] = field(default_factory=list)
-    inserted: list[int] = field(default_factory=list)  # axes of the result
-    gathered: tuple[int, object] | None = None  # an axis and its indices
+    inserted: list[int] = field(default_factory=list)
+    gathered: tuple[int, object] | None = None
 
 
 def select_part(builder: OperandOwner, operand: Operand, index: object) -> Operand:
     """The part of an operand at an index.
 
-    Raises InputError for an index that has no meaning here, as a boolean mask (use b.Compress).
+    Raises InputError for an index that is not supported, such as a boolean mask (use b.Compress).
     """
     selection = read_index(operand, index)
     result = operand
@@ -124,7 +130,7 @@ def add_range(selection: Selection, axis: int, start: object, end: object, step:
 
 
 def bounds(builder: OperandOwner, values: list[int | Operand]) -> list[int] | Operand:
-    """Bounds as one operand of rank 1; numbers alone as a list."""
+    """Bounds as one operand of rank 1, or as a list if all of them are numbers."""
     if not any(isinstance(value, Operand) for value in values):
         return [value for value in values if isinstance(value, int)]
     parts = [builder.call("Reshape", v, [1]) if isinstance(v, Operand) else [v] for v in values]

@@ -1,4 +1,4 @@
-"""Arrays, numbers, texts and lists as tensors of the element type that a parameter has."""
+"""Literals: arrays, numbers, strings and lists as tensors of the element type that a parameter requires."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from sardonyx._src.ir.types import TensorType
 from sardonyx._src.schema import OpSchema
 from sardonyx._src.schema.signature import Parameter
 
-PREFERRED = "int64 int32 float double bool string".split()  # of the element types that a parameter allows
+PREFERRED = (
+    "int64 int32 float double bool string".split()
+)  # element types in the order in which a literal gets them
 
 
 def literal_tensor(
@@ -28,10 +30,10 @@ def literal_tensor(
 ) -> Tensor:
     """A literal as a tensor.
 
-    Arrays keep their element types.  Python numbers, texts and lists of them take that of the other operands of the same
-    type variable (`bound`), else their natural one, FLOAT, INT64, BOOL or STRING, else the first that the parameter
-    allows; `dtype`, if it is given, takes precedence over all of these.  Raises InputError, with `what` as its place, for a
-    literal that this type cannot represent.
+    Arrays keep their element types.  Python numbers, strings and lists of them get the first of these types that applies:
+    `dtype`; the type of other operands with the same type variable (`bound`); their natural type, FLOAT, INT64, BOOL or
+    STRING; the first type that the parameter allows.
+    what: the name of the operand in messages.  Raises InputError for a literal that its type cannot represent.
     """
     if isinstance(value, Tensor):
         return value
@@ -74,7 +76,7 @@ def is_typed(value: object) -> bool:
 
 
 def natural_array(value: object, what: str) -> Array:
-    """The literal as NumPy has it."""
+    """The literal as an array of the type that NumPy gives it."""
     try:
         array = np.asarray(value)
     except Exception as error:  # noqa: BLE001  # an element of another library may raise anything
@@ -109,14 +111,16 @@ def element_type(
 
 def tensor_of(value: object, dtype: DataType | None, what: str) -> Tensor:
     try:
-        with np.errstate(all="ignore"):  # what a conversion loses is an error of the caller's, with its place
+        with np.errstate(
+            all="ignore"
+        ):  # a conversion that loses information is refused by the caller, not a warning
             return Tensor.of(value, dtype)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{what}: {error}", name=what) from None
 
 
 def is_exact(natural: Array, tensor: Tensor, dtype: DataType) -> bool:
-    """Whether a conversion lost no more than the rounding of floats does."""
+    """Whether a conversion lost nothing, apart from the rounding of floats."""
     result = tensor.numpy()
     if natural.dtype.kind == "f" and not dtype.is_float and not dtype.is_complex:
         return False

@@ -1,4 +1,4 @@
-"""Native kernels of own operators: checks of what callers pass as one."""
+"""Native kernels of operators that callers define: checks of the argument `native`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from sardonyx._src.schema import OpSchema
 if TYPE_CHECKING:
     from _ctypes import CFuncPtr
 
-C_FUNCTION = ctypes.CFUNCTYPE(None).__mro__[1]  # the base of functions of ctypes, which has no public name
+C_FUNCTION = ctypes.CFUNCTYPE(None).__mro__[
+    1
+]  # the base class of C functions in ctypes, which has no public name
 MAX_ADDRESS = 1 << 48
 UNITS: tuple[UnitsOfWork, ...] = ("elements", "rows", "call")
 C_ATTRIBUTES = ("INT", "FLOAT")
@@ -23,8 +25,8 @@ C_ATTRIBUTES = ("INT", "FLOAT")
 def native_kernel(native: object, units: UnitsOfWork, schema: OpSchema) -> NativeKernel:
     """The kernel of an argument `native`: a Python function that writes it, or a C function or its address.
 
-    Raises TypeError for anything else, InputError for an address that is none, and for an operator whose attributes a C
-    function cannot receive.
+    Raises TypeError for anything else, and InputError for a number that cannot be an address, and for an operator with
+    attributes that a C function cannot receive.
     """
     require_choice("units", units, UNITS)
     if isinstance(native, FunctionType):

@@ -13,19 +13,19 @@ from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.tensors import Array, SparseTensor, Tensor
 from sardonyx._src.ir.types import Shape, TensorType, Type
 
-# What a call takes as an input: arrays, numbers, texts and lists become constants, None leaves an optional input out.
+# The types that a call accepts as an input: arrays, numbers, strings and lists become constants.
 OperandLike: TypeAlias = "Operand | Value | Array | np.generic | Tensor | SparseTensor | bool | int | float | str | bytes | Sequence[object]"
 
 
 class OperandOwner(Protocol):
-    """What operands ask of the builder that made them."""
+    """The interface through which operands use their builder."""
 
     def call(self, op_type: str, *inputs: OperandLike | None, **attributes: object) -> Operand:
         """Adds a node with one output."""
         ...
 
     def select(self, operand: Operand, index: object) -> Operand:
-        """The part of an operand at an index, as NumPy has it."""
+        """The part of an operand at an index of NumPy's form."""
         ...
 
     def compute(self, operand: Operand) -> Any:
@@ -36,8 +36,8 @@ class OperandOwner(Protocol):
 class Operand(Value):
     """A value of the graph that a `Builder` constructs: an input, a constant or the result of a call.
 
-    Operators append nodes: `x + 1` is `b.Add(x, 1)`.  Those of Python that differ from ONNX's raise: `/` of integers (Div
-    truncates) and `//`.  Operands are compared by identity; `x.equal(y)` appends a node.
+    Operators append nodes: `x + 1` is `b.Add(x, 1)`.  Python's operators that mean something else in ONNX raise InputError:
+    `/` of integers (Div truncates) and `//`.  Operands are compared by identity; `x.equal(y)` appends a node.
     """
 
     __slots__ = ("builder", "example")
@@ -51,11 +51,11 @@ class Operand(Value):
     ) -> None:
         super().__init__(name, type, initializer)
         self.builder = builder
-        self.example: object = None  # of an input: what `numpy` computes with
+        self.example: object = None  # of an input: the value with which `numpy` computes
 
     @property
     def dtype(self) -> DataType | None:
-        """The element type, of a tensor whose type is known."""
+        """The element type; None if the operand is no tensor or its type is unknown."""
         return self.type.dtype if isinstance(self.type, TensorType) else None
 
     @property
@@ -78,8 +78,8 @@ class Operand(Value):
     def numpy(self) -> Any:
         """The value, computed by the reference engine: an array, or a list, dict or None for other types.
 
-        Inputs stand for the examples that `b.input` was given.  Raises InputError for a value that depends on an input
-        without one, or that is inside a subgraph or function, and what a run raises.
+        Inputs have the values that were passed to `b.input` as examples.  Raises InputError for a value that depends on an
+        input without example, or that is inside a subgraph or function, and what a run raises.
         """
         return self.builder.compute(self)
 
@@ -122,7 +122,7 @@ class Operand(Value):
         return self.builder.call("Pow", other, self)
 
     def __mod__(self, other: OperandLike) -> Operand:
-        """The remainder with the sign of the divisor, as Python's; of integers only, since Mod of floats is C's fmod."""
+        """The remainder with the sign of the divisor, as in Python; only for integers, since Mod of floats is C's fmod."""
         if self.dtype is not None and self.dtype.is_float:
             raise InputError(
                 f"the operands of % must be integers; {self.name!r} is {self.type}; b.Mod(x, y, fmod=1) takes the sign of x",

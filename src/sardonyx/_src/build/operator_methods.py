@@ -1,4 +1,7 @@
-"""The operators of a builder's operator set as methods; `operator_methods.pyi` declares those of the newest one."""
+"""The operators of a builder's operator set as methods.
+
+`operator_methods.pyi` declares the operators of the newest operator set for type checkers and editors.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,10 @@ from sardonyx._src.suggestions import did_you_mean
 
 
 class NamedOperators(ABC):
-    """Attribute access by names of operators; a class that inherits has `operator_domain` and `call`."""
+    """Operators as attributes: `b.Relu` is a function that adds a Relu node.
+
+    A subclass defines `operator_domain` and `call`.
+    """
 
     @property
     @abstractmethod

@@ -46,7 +46,7 @@ def declare_type(operand: Operand, type: Type) -> None:
 
 
 def finish_model(state: BuilderState, ir_version: int | None, producer: str) -> Model:
-    """The model, without the constants that nothing reads; see `Builder.model`."""
+    """The complete model, without constants that nothing reads; see `Builder.model`."""
     model = state.model
     if state.pending:
         what = next(iter(state.pending.values()))

@@ -1,4 +1,4 @@
-"""Operators of callers: a Python function as the kernel of an operator that models can use."""
+"""Operators that callers define: a Python function becomes the kernel of an operator that models can use."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from sardonyx._src.schema.signature import AttributeSchema, AttributeTypeName, D
 F = TypeVar("F", bound=Callable[..., object])
 TypeRule: TypeAlias = "Literal['same'] | Callable[..., Type | Sequence[Type | None] | None] | None"
 TENSORS = tuple(f"tensor({t.text})" for t in DataType if t is not DataType.UNDEFINED)
-OWN: set[tuple[str, str]] = set()  # operators that this module has registered
+OWN: set[tuple[str, str]] = set()  # domain and name of the operators that this module has registered
 
 
 def operator(
@@ -59,22 +59,28 @@ def operator(
         def Shift(x, *, amount: float = 1.0):
             return x + np.asarray(amount, x.dtype)
 
-    From then on the checker, inference, both engines and `sx.Builder` know it.  Positional parameters are inputs (None by
-    default: optional; `*xs`: any number), keyword-only parameters attributes of the type of their annotation or default.  The
-    function takes arrays (or lists, dicts, None, for other types), and returns one, or a tuple for several outputs.
+    From then on the checker, inference, both engines and `sx.Builder` know the operator.  Positional parameters are inputs
+    (with default None: optional; `*xs`: any number).  Keyword-only parameters are attributes of the type of their annotation
+    or default.  The function receives arrays (or lists, dicts, None, for other types), and returns one, or a tuple for
+    several outputs.
 
-    name: of the operator, by default that of the function.  version: of the operator set `domain`.  inputs and outputs: the type
-    variable or type (`"tensor(int64)"`) of each; inputs that are not named take every tensor.  types: the element types of each
-    type variable.  infer: `"same"`, where the output has the type of the first input, or a function from the types of the inputs
-    (None: unknown) and the attributes to the type of the output, or those of the outputs.  expression: the operator in terms
-    of others, `expression(b, *operands, **attributes)` with a builder `b`: what the native engine compiles, `sx.gradient`
-    differentiates and `sx.convert` inlines.  gradient: the gradients of the inputs, `gradient(b, inputs, outputs, gradients,
-    **attributes)` with a builder, lists of operands, and the gradients of the outputs; it returns one for each input, None for
-    those without, and is used instead of the expression.  native: a kernel for the native engine: a function that writes it
-    (`sardonyx.plugins.KernelWriter`), or a C function, as its address or as ctypes has it.  units: what of the first output is
-    divided among threads: its "elements", its "rows" along the last axis, or "call", which divides nothing.
-    register: whether the process knows the operator from then on; if not, only sessions that are given the function do
-    (`sx.Session(model, operators=[Shift])`).
+    name: the name of the operator; by default that of the function.
+    version: the version of the operator set `domain`.
+    inputs, outputs: the type variable or type (`"tensor(int64)"`) of each; inputs that are not named accept every tensor.
+    types: the element types of each type variable.
+    infer: the types of the outputs: `"same"` if the output has the type of the first input, or a function of the types of the
+        inputs (None: unknown) and the attributes, which returns the type of the output, or a type for each output.
+    expression: the operator in terms of others, `expression(b, *operands, **attributes)` with a builder `b`.  The native
+        engine compiles it, `sx.gradient` differentiates it, and `sx.convert` inlines it.
+    gradient: the gradients of the inputs, `gradient(b, inputs, outputs, gradients, **attributes)` with a builder and lists of
+        operands; `gradients` are those of the outputs.  It returns a gradient for each input, None for an input without one.
+        It takes precedence over the expression.
+    native: a kernel for the native engine: a function that writes it (`sardonyx.plugins.KernelWriter`), or a C function, as
+        an address or as an object of ctypes.
+    units: how the first output is divided among threads: into "elements", into "rows" along the last axis, or not at all for
+        "call".
+    register: whether the whole process knows the operator; if not, only sessions that receive the function know it
+        (`sx.Session(model, operators=[Shift])`).
 
     Raises InputError for a domain of ONNX or of a vendor, for a name that other code has registered there, and for parameters
     without a type.  A second definition by this decorator replaces the first.
@@ -115,7 +121,7 @@ def operator(
 
 
 def tensor_types(variable: str, names: Sequence[str]) -> tuple[str, ...]:
-    """The types of a type variable, of names of element types."""
+    """The tensor types of a type variable, from the names of its element types."""
     try:
         return tuple(f"tensor({element_type_of(name).text})" for name in texts_of("types", names))
     except ValueError as error:
@@ -184,7 +190,7 @@ def attribute_schema(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OwnOperator:
-    """An operator that a caller has defined: its kernel, its signature, and the arguments of `operator`."""
+    """An operator that a caller has defined: its kernel, its signature, and the other arguments of `operator`."""
 
     function: Callable[..., object]
     schema: OpSchema
@@ -198,7 +204,7 @@ DEFINITIONS: WeakKeyDictionary[Callable[..., object], OwnOperator] = WeakKeyDict
 
 
 def register_definition(definition: OwnOperator) -> None:
-    """Registers the operator, in the place of an earlier definition by `operator`."""
+    """Registers the operator; it replaces an earlier definition by `operator`."""
     function, schema = definition.function, definition.schema
     claim(schema.domain, schema.name)
     about = (inspect.getdoc(function) or "").partition("\n")[0]
@@ -217,7 +223,7 @@ def register_definition(definition: OwnOperator) -> None:
 
 
 def claim(domain: str, name: str) -> None:
-    """Makes room for an operator: removes an earlier definition by a caller; raises InputError for one by other code."""
+    """Removes an earlier definition of an operator by a caller; raises InputError for a definition by other code."""
     if not domain or domain in (*domains(), *vendor_domains()):
         raise InputError(f"domain must be one of your own; got {domain!r}", name="domain")
     key = domain, name

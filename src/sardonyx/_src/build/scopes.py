@@ -12,13 +12,15 @@ from sardonyx._src.ir.graph import Graph, Value
 
 @dataclass(slots=True)
 class Scopes:
-    """A stack of graphs; calls append to the innermost.
+    """A stack of graphs; calls append to the innermost one.
 
-    A subgraph reads the values of the graphs around it, the body of a function only its own.
+    A subgraph can read the values of its enclosing graphs, the body of a function only its own values.
+    graphs: the graphs, the main graph first.
+    function_depths: the positions in `graphs` of bodies of functions.
     """
 
     graphs: list[Graph]
-    function_depths: list[int] = field(default_factory=list)  # positions in `graphs` of bodies of functions
+    function_depths: list[int] = field(default_factory=list)
 
     @property
     def current(self) -> Graph:
@@ -30,12 +32,12 @@ class Scopes:
 
     @property
     def literal_graph(self) -> Graph | None:
-        """The graph whose initializers hold literals; None inside functions, which have none."""
+        """The graph whose initializers hold literals; None inside functions, which have no initializers."""
         return None if self.in_function else self.graphs[0]
 
     @contextmanager
     def enter(self, graph: Graph, *, is_function: bool = False) -> Iterator[Graph]:
-        """Makes a graph the innermost one in the block."""
+        """Makes a graph the innermost one for the duration of a `with` block."""
         if is_function:
             self.function_depths.append(len(self.graphs))
         self.graphs.append(graph)

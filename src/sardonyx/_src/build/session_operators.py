@@ -1,6 +1,6 @@
-"""Operators of one session: definitions of callers that other sessions of the process do not see.
+"""Operators of one session: definitions by callers that other sessions of the process do not see.
 
-The nodes of such operators get a domain of their own, whose name ends in a number that belongs to the definition.
+The nodes of such an operator are moved to a domain of its own, whose name ends in a number that identifies the definition.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NUMBERS = count(1)
 
 
 def definitions_of(operators: Functions) -> list[OwnOperator]:
-    """The definitions of functions that `sx.operator` decorates; raises InputError for another function."""
+    """The definitions of functions that `sx.operator` has decorated; raises InputError for any other function."""
     result = []
     for function in items_of("operators", operators, object, "functions that sx.operator decorates"):
         definition = DEFINITIONS.get(function) if callable(function) else None
@@ -36,7 +36,7 @@ def definitions_of(operators: Functions) -> list[OwnOperator]:
 
 
 def with_operators(model: Model, operators: Functions) -> Model:
-    """A copy of the model whose nodes of these operators mean these definitions, whatever else is registered."""
+    """A copy of the model in which nodes of these operators refer to these definitions, whatever else is registered."""
     result = clone(model)
     domains = {(d.schema.domain, d.schema.name): (private_domain(d), d) for d in definitions_of(operators)}
     training = [graph for step in result.training for graph in (step.initialization, step.algorithm)]

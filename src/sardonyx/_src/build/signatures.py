@@ -12,9 +12,9 @@ from sardonyx._src.suggestions import did_you_mean
 
 
 def signature_of(domain: str, op_type: str, imports: Mapping[str, int]) -> OpSchema | None:
-    """The signature under these imports; None in domains without known signatures.
+    """The signature of an operator under these imports; None for a domain without known signatures.
 
-    Raises InputError for a name that a known domain does not have in this version, with the cure.
+    Raises InputError, which suggests a cure, for a name that a known domain does not have in this version.
     """
     version = imports[domain]
     schema = signature(domain, op_type, version)

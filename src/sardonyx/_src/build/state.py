@@ -1,4 +1,4 @@
-"""What the parts of a builder share."""
+"""The state that the modules of the builder share."""
 
 from __future__ import annotations
 
@@ -17,34 +17,43 @@ from sardonyx._src.schema import domains, latest, vendor_domains
 
 @dataclass(slots=True)
 class BuilderState:
-    """The model under construction, its inference and its names."""
+    """The model under construction, its inference and its names.
+
+    owner: the builder.
+    scopes: the graphs under construction.
+    names: the names in use.
+    literals: the constants of small literals, by type and bytes.
+    automatic: all constants that literals became; those that nothing reads are left out of the model.
+    pending: the `with` blocks that are not yet left, each with a phrase for it.
+    bindings: the attributes of the function under construction in its first call.
+    is_typing: whether results are typed; False in a subgraph that no run takes.
+    count: the number of names that have been generated.
+    """
 
     owner: OperandOwner
     model: Model
     scopes: Scopes
     inference: InferenceState = field(init=False)
     names: set[str] = field(default_factory=set)
-    literals: dict[Hashable, Value] = field(default_factory=dict)  # small ones, by type and bytes
-    automatic: set[Value] = field(default_factory=set)  # constants that literals became
-    pending: dict[object, str] = field(
-        default_factory=dict
-    )  # `with` blocks that no statement has left, and what makes them
-    bindings: Bindings = field(default_factory=dict)  # of the function under construction, in its first call
-    is_typing: bool = True  # False in a subgraph that no run takes
+    literals: dict[Hashable, Value] = field(default_factory=dict)
+    automatic: set[Value] = field(default_factory=set)
+    pending: dict[object, str] = field(default_factory=dict)
+    bindings: Bindings = field(default_factory=dict)
+    is_typing: bool = True
     count: int = 0
 
     def __post_init__(self) -> None:
         self.inference = InferenceState(self.model, None)
 
     def import_domain(self, domain: str) -> dict[str, int]:
-        """The imports, with the domain in its newest version if nothing has imported it."""
+        """The imports; the domain is added in its newest version if it is not imported yet."""
         imports = self.model.opset_imports
         if domain not in imports:
             imports[domain] = latest(domain) if domain in (*domains(), *vendor_domains()) else 1
         return imports
 
     def fresh_name(self, stem: str) -> str:
-        """A name that no value has."""
+        """A name that begins with `stem` and that no value has."""
         while True:
             self.count += 1
             name = f"{stem}_{self.count}"
@@ -52,7 +61,7 @@ class BuilderState:
                 return self.reserve(name)
 
     def reserve(self, name: str) -> str:
-        """Takes a name for a value; raises InputError if another has it."""
+        """Reserves a name for a value; raises InputError if another value has it."""
         if name in self.names:
             raise InputError(f"the names of values must differ; there is another {name!r}", name=name)
         self.names.add(name)

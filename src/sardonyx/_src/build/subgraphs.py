@@ -68,7 +68,10 @@ def add_loop(
 
 
 def first_condition(state: BuilderState, body: Graph, condition: object) -> Value | None:
-    """The condition in front of the first iteration: true for a body that computes conditions, which Loop ignores without it."""
+    """The condition before the first iteration.
+
+    By default it is true if the body computes conditions: a Loop without an initial condition ignores them.
+    """
     if condition is None:
         result = body.outputs[0]
         copied = result.producer is not None and result.producer.op_type == "Identity"
@@ -135,7 +138,9 @@ def settle_types(
 ) -> Graph:
     """The body for types of the carried values that hold before and after every iteration.
 
-    first: position of the first carried value among the results.
+    build: builds the body for types of its carried values.
+    types: the types of the initial carried values.
+    first: the position of the first carried value among the results of the body.
     """
     types = list(types)
     for _ in range(MAX_ATTEMPTS):
@@ -152,14 +157,14 @@ def settle_types(
 def build_graph(
     state: BuilderState, name: str, function: Callable[..., object] | None, types: Sequence[Type | None]
 ) -> Graph:
-    """The subgraph that a function of as many operands appends."""
+    """The subgraph with the nodes that a function appends; types: the types of its operands, the inputs of the subgraph."""
     append = require_function(name, function, len(types))
     graph = new_graph(state, name, types)
     try:
         with state.scopes.enter(graph):
             add_results(state, graph, name, append(*graph.inputs))
     except BaseException:
-        graph.clear()  # its nodes are no uses of the values around it
+        graph.clear()  # the values of enclosing graphs must not count the discarded nodes as uses
         raise
     return graph
 
@@ -167,7 +172,7 @@ def build_graph(
 def build_untaken_graph(
     state: BuilderState, name: str, function: Callable[..., object], types: Sequence[Type | None]
 ) -> Graph:
-    """As `build_graph`, of a subgraph that no run takes: its values have no types, so that operators may reject them."""
+    """As `build_graph`, for a subgraph that no run takes: its values get no types, so that no operator is rejected."""
     before, state.is_typing = state.is_typing, False
     try:
         return build_graph(state, name, function, types)
@@ -196,7 +201,7 @@ def require_function(name: str, function: object, count: int) -> Callable[..., o
 
 
 def add_results(state: BuilderState, graph: Graph, name: str, results: object) -> None:
-    """Makes what a function returned the outputs of its graph; what the graph itself does not compute is copied."""
+    """Makes the operands that a function returned the outputs of its graph; operands of other graphs are copied into it."""
     items = list(results) if isinstance(results, tuple | list) else [results]
     if not items or any(item is None for item in items):
         raise InputError(f"{name} must return an operand or a tuple of them; got {shown(results)}", name=name)

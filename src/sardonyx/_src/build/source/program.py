@@ -26,7 +26,9 @@ from sardonyx._src.ir.tensors import SparseTensor, Tensor
 from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ir.walk import nodes
 
-MAX_INLINE_ELEMENTS = 8  # of an initializer that is written into the program if the model's file is known
+MAX_INLINE_ELEMENTS = (
+    8  # elements of an initializer up to which it is written into the program rather than read from the file
+)
 ELEMENT_TYPE_ATTRIBUTES = ("to", "dtype")
 ANNOTATIONS = {
     AttributeType.INT: "int",
@@ -41,10 +43,11 @@ ANNOTATIONS = {
 def to_python(model: Model, *, file: str | None = None) -> str:
     """A program whose variable `model` is an equivalent model, written for `sx.Builder`.
 
-    Nodes, names, attributes and constants of the main graph are the same; initializers of subgraphs move to the main graph, and
-    inner values get names of the builder.  file: the path of the model's file, from which the program then reads large weights;
-    without it they are written in base64.  Raises InputError for what a builder does not make: training information, overloads,
-    functions with imports of their own, device configurations.
+    Nodes, names, attributes and constants of the main graph are the same; initializers of subgraphs move to the main graph,
+    and inner values of subgraphs and functions get names that the builder chooses.
+    file: the path of the model's file, from which the program reads large weights; by default they are written in base64.
+    Raises InputError for features that a builder does not support: training information, overloads, functions with imports
+    of their own, device configurations.
     """
     require_model(model)
     require_type("file", file, (str, type(None)), "a path of type str or None")
@@ -77,7 +80,11 @@ def refuse_unsupported(model: Model) -> None:
 class ProgramWriter:
     """Writes the statements in order.
 
-    untaken: the subgraphs that no run takes, whose operators a builder need not accept.
+    file: the path of the model's file, None if it is not known.
+    untaken: the branches that no run takes: a builder would reject some of their operators, as inference does not visit them.
+    names: the Python names in use.
+    variables: the Python variable of each value.
+    variables_of_functions: the Python variable of each function.
     """
 
     model: Model
@@ -129,7 +136,7 @@ class ProgramWriter:
         return f"{self.define(value)} = b.constant({name!r}, {text})"
 
     def data(self, tensor: Tensor, name: str) -> str:
-        """The elements of an initializer: a literal, or those in the model's file."""
+        """An expression for the elements of an initializer: a literal, or a reference to the model's file."""
         is_stored = self.file is not None and name in self.model.graph.initializers
         count = 1
         for size in tensor.shape:

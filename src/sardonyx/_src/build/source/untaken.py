@@ -1,4 +1,4 @@
-"""Branches that no run takes: inference knows their conditions, and does not visit them."""
+"""Branches that no run takes: inference knows the conditions of their If nodes, and does not visit them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Visits:
 
 
 def untaken_branches(model: Model) -> set[Graph]:
-    """The branches of If nodes beside which inference visits only the other one."""
+    """The branches of If nodes of which inference visits only the other branch."""
     originals = list(branching_nodes(model))
     if not originals:
         return set()

@@ -22,18 +22,18 @@ from sardonyx._src.ir.types import (
     Type,
 )
 
-MAX_LITERAL = 64  # elements of an array that is written as a list
+MAX_LITERAL = 64  # elements of an array up to which it is written as a list, not in base64
 RESERVED = frozenset({"b", "np", "sx", "base64", "weights", "model", "ir"})
 
 
 class PythonNames:
-    """Identifiers for names of values, functions and parameters, each given once."""
+    """Unique Python identifiers for the names of values, functions and parameters."""
 
     def __init__(self) -> None:
         self.taken = {*RESERVED, *keyword.kwlist, *keyword.softkwlist}
 
     def take(self, name: str) -> str:
-        """An identifier like `name` that nothing has."""
+        """An unused identifier similar to `name`."""
         stem = re.sub(r"\W", "_", name, flags=re.ASCII) or "value"
         stem = stem if not stem[0].isdigit() else f"_{stem}"
         result, count = stem, 1
@@ -79,7 +79,7 @@ def shape_text(shape: Shape | None) -> str:
 
 
 def tensor_text(tensor: Tensor) -> str:
-    """A tensor as an expression: an array where NumPy has the element type, else a Tensor."""
+    """A tensor as an expression: an array if NumPy has the element type, else a Tensor."""
     array = tensor.numpy()
     if tensor.dtype is DataType.STRING:
         return f"np.array({nested_text(array)}, object).reshape({array.shape})"
@@ -91,7 +91,7 @@ def tensor_text(tensor: Tensor) -> str:
 
 
 def reshaped(array: Array) -> str:
-    """A call that restores the shape of an array without elements, which a list does not have."""
+    """A call that restores the shape of an array without elements: a list does not record it."""
     return f".reshape({array.shape})" if array.size == 0 and array.ndim > 1 else ""
 
 
@@ -113,7 +113,7 @@ def list_text(value: object) -> str:
 
 
 def number_text(value: object) -> str:
-    """A number or text that reads back as the same value."""
+    """A number or string as source text that evaluates to the same value."""
     if isinstance(value, float) and not math.isfinite(value):
         return "np.nan" if math.isnan(value) else "np.inf" if value > 0 else "-np.inf"
     if isinstance(value, complex):

@@ -1,4 +1,4 @@
-"""Puts an interface in the place of the package whose interface it is."""
+"""`install`: makes an interface of this package replace the package that it imitates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notices: what a program asks of another package's interface and does not get, each logged once a process."""
+"""Notices about requests of a program that the interface of another package has no effect for, each logged once a process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ LOGGED: set[str] = set()
 def note_once(what: str, level: int = logging.INFO) -> None:
     """Logs a sentence unless the process has logged it before.
 
-    INFO: a hint about speed or memory that has no effect here.  WARNING: a result or a file differs from what was asked.
+    level: INFO for a hint about speed or memory that has no effect here; WARNING if a result or a file differs from the
+    request.
     """
     if what not in LOGGED:
         LOGGED.add(what)

@@ -25,8 +25,10 @@ from sardonyx._src.ops.registry import find
 class NodeCost:
     """The cost of one execution of a node; None where sizes are unknown.
 
-    flops: operations, two for a multiply-add.  bytes: of all inputs and outputs.  parameters: elements of the
-    initializers that it reads.
+    output: the name of the first output.
+    flops: the number of operations, two for a multiply-add.
+    bytes: the size of all inputs and outputs.
+    parameters: the number of elements of the initializers that the node reads.
     """
 
     node: str
@@ -43,10 +45,9 @@ class NodeCost:
 def node_costs(model: ModelSource, dims: Mapping[str, int] | None = None) -> list[NodeCost]:
     """The costs of all nodes of the main graph and its subgraphs, in order, for these lengths of dimension variables.
 
-    Other variables are 1.  Products (MatMul, Gemm, Einsum, convolutions, recurrent layers, attention,
-    chosen experts, Fourier transforms) count their operations, operators
-    that only move data nothing, and others one operation for each element of their largest tensor.  Raises
-    InferenceError for a model whose types contradict each other.
+    Other variables count as 1.  For products (MatMul, Gemm, Einsum, convolutions, recurrent layers, attention, chosen
+    experts, Fourier transforms) the operations are counted; operators that only move data have none; all others have one
+    operation for each element of their largest tensor.  Raises InferenceError for a model whose types contradict each other.
     """
     dims = {} if dims is None else dims
     require_mapping("dims", dims, str, (int, np.integer), "names of dims to lengths")
@@ -67,7 +68,7 @@ def cost_of(node: Node, dims: Mapping[str, int]) -> NodeCost:
 
 
 def shape_of(value: Value | None, dims: Mapping[str, int]) -> Shape | None:
-    """The sizes of a tensor, with other variables than those of `dims` taken for 1; None if they are unknown."""
+    """The sizes of a tensor, with 1 for variables that `dims` does not have; None if they are unknown."""
     if value is None or not isinstance(value.type, TensorType) or value.type.shape is None:
         return None
     lengths = [
@@ -86,7 +87,7 @@ def bytes_of(value: Value, dims: Mapping[str, int]) -> int | None:
     shape = shape_of(value, dims)
     if shape is None or not isinstance(value.type, TensorType):
         return None
-    if value.type.dtype in (DataType.STRING, DataType.UNDEFINED):  # texts have no width
+    if value.type.dtype in (DataType.STRING, DataType.UNDEFINED):  # strings have no fixed size
         return None
     return math.prod(shape) * value.type.dtype.bits // 8
 

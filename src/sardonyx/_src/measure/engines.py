@@ -12,7 +12,7 @@ from sardonyx._src.ops.api import RuntimeValue
 from sardonyx._src.runtime.session.session import Engine, Session
 
 OURS = "sardonyx"
-ENGINE: Engine = "native"  # used for `sardonyx`
+ENGINE: Engine = "native"  # the engine of this package that the name `sardonyx` means
 
 Feeds = Mapping[str, object]
 Run = Callable[[Feeds], Iterable[RuntimeValue]]
@@ -21,8 +21,8 @@ Run = Callable[[Feeds], Iterable[RuntimeValue]]
 def open_engine(name: str, path: str, threads: int, precision: Precision = EXACT) -> Run:
     """A function that runs a model file on `threads` threads and returns the outputs in the order of the model.
 
-    precision: of products; onnxruntime has float32 only.  Raises InputError for an engine that is unknown or not installed.  Both this function and the returned one raise
-    SardonyxError for a model that the engine rejects.
+    precision: the precision of products; onnxruntime has only float32.  Raises InputError for an engine that is unknown or
+    not installed.  Both this function and the returned one raise SardonyxError for a model that the engine rejects.
     """
     if name == OURS:
         session = Session(path, engine=ENGINE, threads=threads, precision=precision)
@@ -65,7 +65,7 @@ def onnxruntime(package: Any, path: str, threads: int, _precision: Precision) ->
     options = package.SessionOptions()
     options.intra_op_num_threads = threads
     options.graph_optimization_level = package.GraphOptimizationLevel.ORT_ENABLE_ALL
-    options.log_severity_level = 3  # errors are raised as well
+    options.log_severity_level = 3  # errors only; they are raised as exceptions, too
     session = package.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     return lambda feeds: session.run(None, feeds)
 

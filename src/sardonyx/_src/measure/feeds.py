@@ -38,12 +38,12 @@ def choose_feeds(
 def complete_feeds(
     model: Model, feeds: Mapping[str, object] | None, seed: int, dims: Mapping[str, int] | None
 ) -> dict[str, RuntimeValue]:
-    """The feeds of `choose_feeds` alone."""
+    """The feeds of `choose_feeds`, without the record of what was random."""
     return choose_feeds(model, feeds, seed, dims)[0]
 
 
 def clamp_integers(value: object) -> object:
-    """A random value with integers reduced to 0 and 1, which are valid indices of almost any table."""
+    """A random value whose integers are reduced to 0 and 1: these are valid indices of almost any table."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "iu":
         return value % 2
     return value

@@ -34,8 +34,11 @@ def bench(
 ) -> list[EngineTiming]:
     """The latency of Sardonyx and of other installed engines on a model, measured in one process with interleaved calls.
 
-    feeds: inputs by name; missing ones are random, with the lengths `dims` of dimension variables.  against: "onnxruntime"
-    and "openvino".  turns: rounds of measurement.  precision: of products, of the engines that have it (as of `Session`).  Raises InputError for engines that are unknown or not installed.
+    feeds: inputs by name; missing ones are random, with `seed` and the lengths `dims` of dimension variables.
+    against: other engines: "onnxruntime", "openvino".
+    turns: the number of rounds of measurement.
+    precision: the precision of products, as for `Session`, in the engines that support it.
+    Raises InputError for engines that are unknown or not installed.
     """
     require_integer("threads", threads, 1)
     require_integer("turns", turns, 1)
@@ -49,7 +52,7 @@ def bench(
 
 
 def compile(model: ModelSource, target: str | os.PathLike[str], *, precision: Precision = EXACT) -> Path:
-    """Compiles a model into a `.sdx` file for machines like this one, and returns its path; precision: as of `Session`."""
+    """Compiles a model into a `.sdx` file for machines like this one, and returns its path; precision: as for `Session`."""
     require_path("target", target)
     path = Path(target)
     save_compiled(resolve_model(model), path, precision)

@@ -1,8 +1,7 @@
-"""Operations of products: matrix products, convolutions, recurrent layers, attention, experts, Einsum and Fourier transforms.
+"""Numbers of operations of products: matrix products, convolutions, recurrent layers, attention, experts, Einsum, Fourier transforms.
 
-They follow from sizes alone, two for a multiply-add.  A Fourier transform counts as a fast one of any length.
-
-Masked positions count; what surrounds the products (bias, scale, softmax, activations) does not.
+They depend only on sizes; a multiply-add counts as two operations.  A Fourier transform of any length counts as a fast one.
+Masked positions of attention count; bias, scale, softmax and activations do not.
 """
 
 from __future__ import annotations
@@ -49,18 +48,18 @@ class Sizes:
         return bool(self.integer(name, 0))
 
     def integer(self, name: str, default: int) -> int:
-        """An attribute."""
+        """The value of an integer attribute."""
         attribute = self.node.attributes.get(name)
         return attribute.value if attribute is not None and isinstance(attribute.value, int) else default
 
     def text(self, name: str, default: str) -> str:
-        """An attribute."""
+        """The value of a string attribute."""
         attribute = self.node.attributes.get(name)
         value = None if attribute is None else attribute.value
         return value.decode("utf-8", "replace") if isinstance(value, bytes) else default
 
     def number(self, position: int, default: int) -> int:
-        """The integer that an input is, or the default where it is left out."""
+        """The integer in a constant input, or the default if the input is omitted."""
         value = self.node.inputs[position] if position < len(self.node.inputs) else None
         if value is None:
             return default
@@ -104,7 +103,7 @@ def gemm(sizes: Sizes) -> int:
 
 
 def fused_matmul(sizes: Sizes) -> int:
-    """`transBatchA` makes the first axis of A the one after its batch axes."""
+    """`transBatchA` moves the first axis of A after its batch axes, so that axis 0 is a matrix axis."""
     a = sizes.input(0)
     is_reduced_last = not sizes.flag("transA") or len(a) == 1
     axis = -1 if is_reduced_last else 0 if sizes.flag("transBatchA") else -2
@@ -140,7 +139,7 @@ def attention(sizes: Sizes) -> int:
 
 
 def vendor_attention(sizes: Sizes) -> int:
-    """The same of query, key, value with the keys of the past, which the output present_key contains."""
+    """As `attention`, for query, key and value of com.microsoft; the keys include those of the past, as in present_key."""
     if sizes.has_output(1):
         length = sizes.output(1)[2]
     else:
@@ -153,7 +152,7 @@ def vendor_attention(sizes: Sizes) -> int:
 
 
 def attention_with_projection(sizes: Sizes) -> int:
-    """The projection of the input to queries, keys and values, and the attention among its positions and those of the past."""
+    """The projection of the input to queries, keys and values, and the attention to its positions and those of the past."""
     x, weights = sizes.input(0), sizes.input(1)
     length = x[1]
     past = 4 if sizes.node.op_type == "Attention" else 8  # [2, B, heads, length, size]
@@ -163,7 +162,7 @@ def attention_with_projection(sizes: Sizes) -> int:
 
 
 def linear_attention(sizes: Sizes) -> int:
-    """For each token, the outer products of keys and values, what delta rules read of the state, and what queries read.
+    """For each token: the outer product of key and value, the reading of the state by a delta rule, and that by the query.
 
     Q: [B, length, query heads * key size], K: [B, length, heads * key size], V: [B, length, heads * value size].
     """
@@ -180,7 +179,7 @@ def experts(sizes: Sizes) -> int:
 
 
 def quantized_experts(sizes: Sizes) -> int:
-    """The same of packed weights, [experts, outputs, bytes]."""
+    """As `experts`, for packed weights [experts, outputs, bytes]."""
     total = 0
     for layer, i in enumerate((2, 5, 8), start=1):
         if sizes.has_input(i):
@@ -194,7 +193,7 @@ def chosen_experts(sizes: Sizes) -> int:
 
 
 def dft_operations(sizes: Sizes) -> int:
-    """Those of all transforms along an axis, which versions before 20 have as an attribute."""
+    """The operations of all transforms along the axis; the axis is an attribute before version 20, then an input."""
     x, y = sizes.input(0), sizes.output()
     axis = sizes.integer("axis", 1) if "axis" in sizes.node.attributes else sizes.number(2, -2)
     transforms = math.prod(y) // (y[axis] * y[-1] or 1)
@@ -202,7 +201,7 @@ def dft_operations(sizes: Sizes) -> int:
 
 
 def stft_operations(sizes: Sizes) -> int:
-    """Those of the transforms of all frames; output: [B, frames, bins, 2]."""
+    """The operations of the transforms of all frames; output: [B, frames, bins, 2]."""
     y = sizes.output()
     length = sizes.input(2)[0] if sizes.has_input(2) else sizes.number(3, 0)
     x = sizes.input(0)
@@ -210,14 +209,15 @@ def stft_operations(sizes: Sizes) -> int:
 
 
 def fft_operations(length: int, *, is_real: bool) -> int:
-    """5 N log2 N, the operations by which fast Fourier transforms are compared, and half of them for real numbers."""
+    """5 N log2 N, the usual count for fast Fourier transforms, and half of that for real numbers."""
     return round((2.5 if is_real else 5) * length * math.log2(length)) if length > 1 else 0
 
 
 def einsum_operations(sizes: Sizes) -> int:
-    """The operations of products of one term after the other, each summed over what neither later terms nor the output has.
+    """The operations of multiplying one term after the other.
 
-    A product that sums nothing has one operation for each element; so has a single term, and none if it only moves data.
+    Each product is summed over the indices that neither later terms nor the output have.  A product that sums nothing has one
+    operation for each element; so has a single term with a sum, and one that only moves data has none.
     """
     shapes = [sizes.input(i) for i in range(len(sizes.inputs))]
     equation = sizes.node.attributes.get("equation")

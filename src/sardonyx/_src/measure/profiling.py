@@ -19,14 +19,18 @@ from sardonyx._src.runtime.programs.precision import require_precision
 from sardonyx._src.runtime.programs.stats import SessionStats
 from sardonyx._src.runtime.runs.profile import MachinePeak, TimedAction, measure_peaks, profile_program
 
-SPECIALIZING_RUNS = 2  # after which a program is specialized for the branches and ranks of the runs
+SPECIALIZING_RUNS = 2  # runs after which a program is specialized for the branches and ranks that they had
 
 
 @dataclass(frozen=True, repr=False)
 class Profile:
     """The time of a run, by step and by kernel, slowest first.
 
-    seconds: of a whole run.  actions: in the order of the run.  assumptions: what the program was specialized for.
+    seconds: the duration of a whole run.
+    actions: the steps with their times, in the order of the run.
+    peak: the peak rates of this machine.
+    stats: the statistics of the session.
+    assumptions: the branches and ranks for which the program was specialized.
     """
 
     seconds: float
@@ -83,7 +87,7 @@ def profile(
 ) -> Profile:
     """Measures each step of the native engine on these feeds; missing ones are random, with the lengths `dims`.
 
-    precision: as of `Session`.
+    precision: the precision of products, as for `Session`.
 
     Raises what a session with engine="native" raises.
     """

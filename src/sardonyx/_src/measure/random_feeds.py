@@ -16,16 +16,20 @@ from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import OptionalType, SequenceType, TensorType, Type
 from sardonyx._src.runtime.session.session import SessionValue
 
-MAX_RANDOM_ELEMENTS = 1 << 30  # per input
+MAX_RANDOM_ELEMENTS = 1 << 30  # elements of one input
 
 
 @dataclass(frozen=True)
 class RandomFeeds:
-    """Random values by input, and the sizes that were chosen for them."""
+    """Random values by input, and the sizes that were chosen for them.
+
+    sizes: the lengths of dimension variables.
+    unknown: the inputs with sizes that have no name; such sizes are 1.
+    """
 
     values: Mapping[str, object] = field(default_factory=dict)
-    sizes: Mapping[str, int] = field(default_factory=dict)  # by dimension variable
-    unknown: Sequence[str] = ()  # inputs with sizes that have no name, which are 1
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    unknown: Sequence[str] = ()
 
     def describe(self) -> str:
         """The sizes in words: `N=1, 'x' has unknown sizes, which are 1`; "" if the model fixes all sizes."""
@@ -84,7 +88,7 @@ def has_unknown_size(type: Type | None) -> bool:
 
 
 def variables(ports: Iterable[SessionValue]) -> set[str]:
-    """The dimension variables: names, and expressions over names that are not a dimension by themselves."""
+    """The dimension variables of inputs: names, and expressions whose variables are no dimension by themselves."""
     dims = {dim for port in ports for dim in dims_of(port.type)}
     alone = {str(dim) for dim in dims if dim.symbols() == {str(dim)}}
     return alone | {str(dim) for dim in dims if not dim.symbols() <= alone}

@@ -12,10 +12,16 @@ from sardonyx._src.runtime.runs.profile import MachinePeak, TimedAction
 
 @dataclass(frozen=True, slots=True)
 class TimeShare:
-    """Totals over steps of one kernel: seconds, operations, bytes read and written."""
+    """Totals over one step, or over all steps of one kernel.
+
+    what: the nodes of the step, or the number of steps.
+    count: the number of steps.
+    flops: the number of operations.
+    traffic: bytes read and written.
+    """
 
     kernel: str
-    what: str  # the nodes of the step, or the number of steps
+    what: str
     count: int
     seconds: float
     flops: int

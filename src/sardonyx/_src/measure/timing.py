@@ -15,6 +15,7 @@ from sardonyx._src.compile.program.precision import EXACT, Precision
 from sardonyx._src.measure.engines import Feeds, Run, open_engine
 from sardonyx._src.ops.api import RuntimeValue
 
+# A burst is a series of calls of one engine, before the next engine has its burst.
 BURST_SECONDS = 0.01  # target duration of a burst, in seconds
 MAX_BURST_CALLS = 200  # calls per burst
 IDLE_POLL = 0.005  # seconds between two checks for spinning threads
@@ -26,12 +27,15 @@ Clock = Callable[[], float]
 
 @dataclass(frozen=True, slots=True)
 class EngineTiming:
-    """Run times of one engine in seconds, and the difference of its outputs from those of the reference engine."""
+    """Run times of one engine in seconds, and the difference of its outputs from those of the first engine.
+
+    difference: relative to the largest output of the first engine; NaN if shapes or types differ.
+    """
 
     engine: str
     threads: int
     runs: Sequence[float]
-    difference: float  # relative to the largest reference output; NaN if shapes or types differ
+    difference: float
 
     @property
     def median(self) -> float:
@@ -58,7 +62,7 @@ def measure_engines(
     """The run times of each engine over `rounds` rounds; the outputs of the first engine are the reference.
 
     `advance` is called after every round, and once when all engines are loaded.  On a busy machine,
-    `time.process_time` is the better `clock` for one thread.  precision: as of `open_engine`.
+    `time.process_time` is the better `clock` for one thread.  precision: as for `open_engine`.
     """
     calls: dict[str, Callable[[], Sequence[RuntimeValue]]] = {}
     for engine in engines:
@@ -82,8 +86,11 @@ def interleave_calls(
     advance: Callable[[], None],
     clock: Clock = time.perf_counter,
 ) -> dict[str, list[float]]:
-    """Seconds of single calls.  Each round has one burst of calls per engine; the first call of a burst is a
-    warm-up after another engine and counts only if it is the only one."""
+    """The seconds of single calls, by engine.
+
+    Each round has one burst of calls for each engine.  The first call of a burst is a warm-up after another engine, and
+    counts only if it is the only call.
+    """
     lengths = {engine: burst_size(call, clock) for engine, call in calls.items()}
     samples: dict[str, list[float]] = {engine: [] for engine in calls}
     gc.collect()
@@ -101,7 +108,7 @@ def interleave_calls(
 
 
 def wait_until_idle() -> None:
-    """Waits until the process is idle: threads of some engines spin long after a call."""
+    """Waits until the process is idle: threads of some engines spin for a while after a call."""
     patient = time.perf_counter() + MAX_IDLE_WAIT
     while time.perf_counter() < patient:
         before = time.process_time()
@@ -125,7 +132,7 @@ def measure_call(call: Callable[[], object], clock: Clock) -> float:
 def max_relative_difference(outputs: Sequence[RuntimeValue], reference: Sequence[RuntimeValue]) -> float:
     """The largest difference between two runs, relative to the largest value of the respective output.
 
-    Infinite if only one has a NaN or an infinity in some place; NaN if shapes or types differ or are not numeric.
+    Infinite if only one has a NaN or an infinity at some index; NaN if shapes or types differ or are not numeric.
     """
     if len(outputs) != len(reference):
         return math.nan

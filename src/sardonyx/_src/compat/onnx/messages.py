@@ -1,4 +1,4 @@
-"""Models as messages of the package `onnx`, for programs that go on with its functions."""
+"""Conversion between models and protobuf messages of the package `onnx`, for programs that also use its functions."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from sardonyx._src.io.loading.load import ModelSource, load
 from sardonyx._src.io.saving.save import save
 from sardonyx._src.ir.model import Model
 
-MAX_MESSAGE = (1 << 31) - 1  # bytes that protobuf encodes
+MAX_MESSAGE = (1 << 31) - 1  # bytes of the largest message that protobuf encodes
 
 
 def from_onnx(message: ModelSource) -> Model:
-    """The model of an `onnx.ModelProto`, or of an `onnx_ir.Model`: `sx.load` under the name that users of onnx look for.
+    """The model of an `onnx.ModelProto`, or of an `onnx_ir.Model`.
 
-    External data are those of the process's working directory; `sx.load(message, base=folder)` reads them elsewhere.
+    This is `sx.load` under a name that users of onnx look for.  External data are read relative to the working directory of
+    the process; `sx.load(message, base=folder)` reads them from another folder.
     """
     return load(message)
 

@@ -1,4 +1,4 @@
-"""Operators from classes written for onnx's evaluator: a domain, and a method `_run`."""
+"""Operators from classes written for onnx's evaluator, which have a domain and a method `_run`."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def define_operator(cls: type, run: Callable[..., object], domain: str, model: M
 
 
 def stated_attributes(domain: str, name: str, model: Model) -> dict[str, AttributeSchema]:
-    """The attributes of the model's nodes, which a class does not declare; none of them is required."""
+    """The attributes that the model's nodes of this operator have, none of them required: a class does not declare attributes."""
     stated: dict[str, AttributeType] = {}
     graphs = [*roots(model), *(function.body for function in model.functions.values())]
     for node in (node for graph in graphs for node in nodes(graph)):
@@ -65,7 +65,10 @@ def stated_attributes(domain: str, name: str, model: Model) -> dict[str, Attribu
 
 
 def kernel_of(cls: type, run: Callable[..., object], attributes: tuple[str, ...]) -> Callable[..., object]:
-    """A kernel that calls `_run` of an object made without its constructor, which would require onnx's node."""
+    """A kernel that calls `_run` of an object of the class.
+
+    The object is made without its constructor, which would require a node of the package onnx.
+    """
 
     def kernel(*inputs: object, **options: object) -> object:
         results = run(object.__new__(cls), *inputs, **options)

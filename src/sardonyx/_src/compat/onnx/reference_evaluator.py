@@ -32,9 +32,10 @@ class ReferenceEvaluator:
     """Evaluates a model node by node with the reference kernels.
 
     proto: a path, bytes, an `onnx.ModelProto`, or any other source of a model; functions and single nodes are refused.
-    verbose: 0 is silent; 1 prints each node, 2 its results too.  new_ops: classes with `op_domain` and
-    `_run(self, *inputs, **attributes)`, as those that derive from `onnx.reference.op_run.OpRun`; they are known to all sessions
-    of the process from then on.  The attribute `session` is the underlying `sardonyx.Session`.
+    verbose: 0 is silent, 1 prints each node, 2 also prints its results.
+    new_ops: classes with `op_domain` and `_run(self, *inputs, **attributes)`, such as subclasses of
+        `onnx.reference.op_run.OpRun`; all sessions of the process know these operators from then on.
+    The attribute `session` is the underlying `sardonyx.Session`.
 
     Raises what `sx.Session` raises.
     """
@@ -92,8 +93,8 @@ class ReferenceEvaluator:
     ) -> Any:
         """The results in the order of `output_names`, by default of all outputs.
 
-        intermediate: a dict of all values that the run computes instead, by name, with feeds and outputs.  attributes: of
-        functions, which are not evaluated here.
+        intermediate: whether to return a dict of all values of the run instead, by name, with feeds and outputs.
+        attributes: must be empty; it is for functions, which are not evaluated here.
         """
         require_flag("intermediate", intermediate)
         if attributes is not None:

@@ -6,7 +6,7 @@ import enum
 
 
 class GraphOptimizationLevel(enum.IntEnum):
-    """How far a graph is optimised; the compiler here has one level."""
+    """How far a graph is optimized; the compiler here has one level."""
 
     ORT_DISABLE_ALL = 0
     ORT_ENABLE_BASIC = 1

@@ -1,4 +1,4 @@
-"""Exceptions of onnxruntime, and the one that each error of this package becomes."""
+"""Exceptions of onnxruntime, and the conversion of errors of this package to them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,16 @@ from sardonyx._src.errors import (
 
 
 class OrtError(Exception):
-    """The base class of the exceptions here; onnxruntime has none but Exception.  code, label: of its status."""
+    """The base class of the exceptions here; onnxruntime has no common one below Exception.
+
+    code, label: the number and name of the status of onnxruntime that the exception stands for.
+    """
 
     code, label = 1, "FAIL"
 
     @classmethod
     def of(cls, why: str) -> OrtError:
-        """The exception with onnxruntime's form of message."""
+        """The exception with a message in the form of onnxruntime."""
         return cls(f"[ONNXRuntimeError] : {cls.code} : {cls.label} : {why}")
 
 
@@ -93,7 +96,7 @@ class EPFail(OrtError):
 
 
 class ModelLoadCanceled(OrtError):
-    """A load that was cancelled."""
+    """A load that was canceled."""
 
     code, label = 12, "MODEL_LOAD_CANCELED"
 

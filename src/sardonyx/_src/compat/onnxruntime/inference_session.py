@@ -31,7 +31,9 @@ from sardonyx._src.threads import start_thread
 
 Provider: TypeAlias = "str | tuple[str, dict[str, object]]"
 AsyncCallback: TypeAlias = "Callable[[list[RunResult], object, str], object]"
-BF16_ENTRY = "mlas.enable_gemm_fastmath_arm64_bfloat16"  # "1": products may round their factors to bfloat16
+BF16_ENTRY = (
+    "mlas.enable_gemm_fastmath_arm64_bfloat16"  # session option; "1": products may round factors to bfloat16
+)
 HINTS: tuple[tuple[str, object, str], ...] = (
     ("execution_mode", ExecutionMode.ORT_SEQUENTIAL, "independent nodes run one after the other"),
     ("graph_optimization_level", GraphOptimizationLevel.ORT_ENABLE_ALL, "the compiler has one level"),
@@ -41,7 +43,7 @@ HINTS: tuple[tuple[str, object, str], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class ModelMetadata:
-    """What a model says of itself."""
+    """Metadata of a model, with onnxruntime's names."""
 
     producer_name: str
     graph_name: str
@@ -59,7 +61,7 @@ class InferenceSession:
     cause; `session` is the underlying `sardonyx.Session`.
     """
 
-    # Private in onnxruntime, and yet programs read them: Optimum and insightface.
+    # These are private in onnxruntime, but Optimum and insightface read them.
     _model_path: str | None
     _providers: list[str]
     _provider_options: dict[str, dict[str, str]]
@@ -97,7 +99,8 @@ class InferenceSession:
                 threads=threads if threads > 0 else None,
                 seed=default_seed(),
                 precision=chosen_precision(self._options),
-                shapes="warn",  # onnxruntime compares no variables: Optimum feeds T5 two lengths under one name
+                # onnxruntime does not compare sizes of one name: Optimum feeds two lengths for one variable of T5.
+                shapes="warn",
             )
         if self._profile is not None:
             self._profile.add("model_loading", start)
@@ -196,7 +199,7 @@ class InferenceSession:
         return [OrtValue(value) for value in self.run(output_names, input_dict_ort_values, run_options)]
 
     def run_with_iobinding(self, iobinding: IOBinding, run_options: RunOptions | None = None) -> None:
-        """A run of what `iobinding` binds, which keeps the results."""
+        """Runs the model with the inputs of `iobinding`, which keeps the results."""
         require_type("iobinding", iobinding, IOBinding, "an IOBinding")
         names = iobinding.names()
         iobinding.store(dict(zip(names, self.run(names, iobinding.feeds(), run_options), strict=True)))
@@ -209,7 +212,10 @@ class InferenceSession:
         user_data: object,
         run_options: RunOptions | None = None,
     ) -> None:
-        """A run in another thread, which calls `callback(results, user_data, message)`; the message is "" on success."""
+        """Runs the model in another thread, which then calls `callback(results, user_data, message)`.
+
+        The message is "" on success.
+        """
         if not callable(callback):
             raise TypeError(f"callback must be a function; got {type(callback).__name__}")
 
@@ -241,8 +247,8 @@ class InferenceSession:
     def end_profiling(self) -> str:
         """Writes the profile of the session and of its runs so far; returns the file's name.
 
-        The events of nodes are those of the last run, measured by further runs on one thread now; nodes that one kernel computes
-        are one event.  Sessions on the reference engine have none.
+        The times of nodes are measured now, by more runs on one thread with the feeds of the last run.  Nodes that one kernel
+        computes are one event.  Sessions on the reference engine have no events of nodes.
         """
         if self._profile is None:
             raise Fail.of(
@@ -255,7 +261,7 @@ class InferenceSession:
 
 
 def note_hints(options: SessionOptions) -> None:
-    """Says which options have no effect here."""
+    """Logs which options have no effect here."""
     for name, default, why in HINTS:
         if getattr(options, name) != default:
             note_once(f"SessionOptions.{name} has no effect: {why}")
@@ -265,7 +271,7 @@ def note_hints(options: SessionOptions) -> None:
 
 
 def chosen_precision(options: SessionOptions) -> Precision:
-    """The precision of products that the options ask for, if this processor has it."""
+    """The precision of products that the options request, if this processor supports it."""
     if options.config_entries.get(BF16_ENTRY, "0") != "1":
         return EXACT
     try:

@@ -16,11 +16,11 @@ from sardonyx._src.compat.onnxruntime.ort_value import CPU, OrtValue, data_type_
 from sardonyx._src.dtypes import Array
 from sardonyx._src.ops.api import RunResult, RuntimeValue
 
-ADDRESSES = 1 << 47  # of a process
+ADDRESSES = 1 << 47  # bytes of the address space of a process
 
 
 class HasOutputs(Protocol):
-    """What has outputs, as a session does."""
+    """An object with outputs, such as a session."""
 
     def get_outputs(self) -> list[NodeArg]: ...
 
@@ -29,12 +29,12 @@ class IOBinding:
     """The inputs and outputs of a run of `InferenceSession.run_with_iobinding`."""
 
     def __init__(self, session: HasOutputs) -> None:
-        """session: an InferenceSession, whose outputs are those of bindings that name none."""
+        """session: an InferenceSession; if no output is bound, all of its outputs are computed."""
         if not callable(getattr(session, "get_outputs", None)):
             raise TypeError(f"session must be an InferenceSession; got {type(session).__name__}")
         self._session = session
         self._inputs: dict[str, OrtValue] = {}
-        self._outputs: dict[str, OrtValue | None] = {}  # None: a new tensor for each run
+        self._outputs: dict[str, OrtValue | None] = {}  # by name; None: a new tensor for each run
         self._results: list[OrtValue] = []
 
     def bind_cpu_input(self, name: str, arr_on_cpu: Array) -> None:
@@ -50,7 +50,7 @@ class IOBinding:
         shape: Sequence[int],
         buffer_ptr: int,
     ) -> None:
-        """Binds an input to memory at an address, which must stay in place."""
+        """Binds an input to memory at an address, which must stay valid."""
         require_text("name", name)
         require_cpu(device_type)
         self._inputs[name] = OrtValue(array_at(buffer_ptr, element_type, shape))
@@ -101,7 +101,7 @@ class IOBinding:
         return list(self._results)
 
     def copy_outputs_to_cpu(self) -> list[RunResult]:
-        """The same as arrays, lists and dicts."""
+        """The outputs of the last run as arrays, lists and dicts."""
         return [result.value() for result in self._results]
 
     def feeds(self) -> dict[str, RuntimeValue]:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from sardonyx._src.arguments import require_integer
 
-VERSION = "1.31.1"  # of onnxruntime: the interface here is that of this release
+VERSION = "1.31.1"  # the release of onnxruntime whose interface this is
 SEVERITIES = (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR, logging.CRITICAL)
 
 
 @dataclass(slots=True)
 class Defaults:
-    """What `set_seed` sets for sessions to come."""
+    """Defaults of sessions that are opened later; `set_seed` sets the seed."""
 
     seed: int | None = None
 
@@ -22,7 +22,7 @@ DEFAULTS = Defaults()
 
 
 def set_seed(seed: int) -> None:
-    """The seed of random operators, for sessions that are opened later."""
+    """Sets the seed of random operators for sessions that are opened later."""
     require_integer("seed", seed)
     DEFAULTS.seed = int(seed)
 
@@ -32,7 +32,7 @@ def default_seed() -> int | None:
 
 
 def set_default_logger_severity(severity: int) -> None:
-    """0: verbose, 1: information, 2: warnings, 3: errors, 4: fatal errors."""
+    """Sets the lowest severity that is logged: 0 verbose, 1 information, 2 warnings, 3 errors, 4 fatal errors."""
     require_integer("severity", severity)
     if not 0 <= severity < len(SEVERITIES):
         raise ValueError(f"the severity must be 0 to {len(SEVERITIES) - 1}; got {severity}")

@@ -1,4 +1,4 @@
-"""Modules and names of onnxruntime that are not here: the errors say what takes their place."""
+"""Modules and names of onnxruntime that do not exist here: the errors say what to use instead."""
 
 from __future__ import annotations
 
@@ -54,7 +54,10 @@ def missing_name(module: str, name: str) -> AttributeError:
 
 
 class MissingModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds the modules that are not here, once nothing else has, and raises ModuleNotFoundError at their import."""
+    """An import finder for modules that do not exist here, which raises ModuleNotFoundError at their import.
+
+    It is asked after all other finders.
+    """
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None

@@ -32,7 +32,7 @@ def apply_options(source: ModelSource, options: SessionOptions) -> ModelSource:
 
 
 def replace_initializers(model: Model, replacements: Mapping[str, object]) -> None:
-    """Gives initializers of the main graph other tensors; raises InvalidArgument for a name that is none."""
+    """Replaces the tensors of initializers of the main graph; raises InvalidArgument for a name of no initializer."""
     values = model.graph.initializers
     for name, replacement in replacements.items():
         if name not in values:

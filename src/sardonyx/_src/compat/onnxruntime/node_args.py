@@ -20,7 +20,10 @@ from sardonyx._src.runtime.session.session import SessionValue
 
 @dataclass(frozen=True, slots=True)
 class NodeArg:
-    """An input or output.  shape: numbers, names of dimension variables, or None; [] also where the rank is unknown."""
+    """An input or output.
+
+    shape: numbers, names of dimension variables, or None for other unknown dims; [] also if the rank is unknown.
+    """
 
     name: str
     type: str
@@ -55,7 +58,7 @@ def tensor_type_name(dtype: DataType) -> str:
 
 
 def shape_of(type: Type | None) -> list[int | str | None]:
-    """The dims of a tensor, those that the file leaves unknown in the file's own words."""
+    """The dims of a tensor; a dim that the file leaves unknown is the placeholder that the file writes for it."""
     if not isinstance(type, TensorType | SparseTensorType) or type.shape is None:
         return []
     words = iter(type.dim_placeholders)

@@ -1,4 +1,4 @@
-"""Times of nodes for the profile of an onnxruntime session, measured by further runs on the feeds of its last run."""
+"""Times of nodes for the profile of an onnxruntime session, measured by more runs with the feeds of its last run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from sardonyx._src.runtime.session.session import Session
 
 @dataclass(frozen=True, slots=True)
 class NodeTime:
-    """The duration of a node, or of nodes that one kernel computes; operator: that of the node, or the kind of the step."""
+    """The duration of a node, or of several nodes that one kernel computes.
+
+    operator: the operator of the node, or the kind of the step for several nodes.
+    """
 
     name: str
     operator: str
@@ -25,7 +28,7 @@ class NodeTime:
 
 
 def measure_nodes(session: Session, feeds: Mapping[str, object]) -> list[NodeTime]:
-    """The times of the nodes of a run, in its order; none on the reference engine, and for feeds that fail a guard."""
+    """The times of the nodes of a run, in their order; empty on the reference engine, and if the feeds fail a guard."""
     if session.engine != "native":
         return []
     arrays: dict[str, RuntimeValue] = {name: np.asarray(value) for name, value in feeds.items()}

@@ -19,8 +19,10 @@ from sardonyx._src.interp.run_control import CancellationToken
 
 
 class TypedAttributes:
-    """Attributes that keep the type of their default: a value of another type is a TypeError, an unknown name an
-    AttributeError, as on onnxruntime's own classes."""
+    """A class with attributes that keep the type of their default, as on onnxruntime's own classes.
+
+    Assigning a value of another type raises TypeError, and assigning to an unknown name AttributeError.
+    """
 
     __slots__ = ()
 
@@ -32,7 +34,7 @@ class TypedAttributes:
 
 
 def convert_like(current: object, value: object, name: str) -> object:
-    """The value in the type of the current one."""
+    """The value converted to the type of the current value; raises TypeError if it does not convert."""
     if isinstance(current, bool | enum.Enum):
         if isinstance(value, type(current)):
             return value
@@ -50,8 +52,8 @@ def convert_like(current: object, value: object, name: str) -> object:
 class SessionOptions(TypedAttributes):
     """How a session is opened and runs.
 
-    Effective: `intra_op_num_threads`, `enable_profiling`, `profile_file_prefix`, `optimized_model_filepath`, overrides of
-    free dimensions, initializers, and `log_severity_level`.  The others are hints that have no effect on results.
+    These have an effect: `intra_op_num_threads`, `enable_profiling`, `profile_file_prefix`, `optimized_model_filepath`,
+    overrides of free dimensions, initializers, and `log_severity_level`.  The others are hints without effect on results.
     """
 
     __slots__ = (
@@ -148,7 +150,10 @@ class SessionOptions(TypedAttributes):
 
 
 class RunOptions(TypedAttributes):
-    """How one run goes.  `terminate`: setting it to True, also from another thread, ends the runs that have the options."""
+    """Options of one run.
+
+    `terminate`: setting it to True, also from another thread, ends the runs that were started with the options.
+    """
 
     __slots__ = (
         "config_entries",

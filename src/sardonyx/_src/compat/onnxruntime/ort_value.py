@@ -104,15 +104,15 @@ class OrtValue:
 
     @property
     def _ortvalue(self) -> OrtValue:
-        """The native value of onnxruntime's wrapper, which programs ask for its array; here the same object."""
+        """In onnxruntime the native object inside a wrapper, which some programs read; here the object itself."""
         return self
 
     def value(self) -> RuntimeValue:
-        """The value as a run takes it."""
+        """The value in the form in which a run receives it."""
         return self._value
 
     def update_inplace(self, data: Array) -> None:
-        """Writes other elements of the same shape and type."""
+        """Overwrites the elements; the new ones must have the same shape and type."""
         array = self._array()
         if np.shape(data) != array.shape or np.asarray(data).dtype != array.dtype:
             what = f"must be {array.dtype}{list(array.shape)}; got {np.asarray(data).dtype}{list(np.shape(data))}"

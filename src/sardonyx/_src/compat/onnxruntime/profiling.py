@@ -16,19 +16,24 @@ from sardonyx._src.compat.onnxruntime.node_times import NodeTime
 
 @dataclass(slots=True)
 class SessionProfile:
-    """The events of a session since it was opened; times in microseconds."""
+    """The events of a session since it was opened; times in events are in microseconds.
+
+    prefix: the beginning of the name of the file.
+    start_ns: the clock when the session was opened.
+    last_run: the start of the last run in nanoseconds, and its feeds.
+    """
 
     prefix: str
     start_ns: int = field(default_factory=time.perf_counter_ns)
     events: list[dict[str, object]] = field(default_factory=list)
-    last_run: tuple[int, Mapping[str, object]] | None = None  # its start in nanoseconds, and its feeds
+    last_run: tuple[int, Mapping[str, object]] | None = None
 
     def add(self, name: str, start_ns: int, category: str = "Session", **facts: object) -> None:
         """Adds an event that ends now."""
         self.add_event(name, start_ns, time.perf_counter_ns() - start_ns, category, facts)
 
     def add_nodes(self, times: Sequence[NodeTime]) -> None:
-        """Adds the nodes of the last run one after another."""
+        """Adds events of the nodes of the last run, one after another from its start."""
         assert self.last_run is not None, "there was a run"
         start, _ = self.last_run
         for node in times:
@@ -54,7 +59,9 @@ class SessionProfile:
 
     def write(self) -> str:
         """Writes the events; returns the name of the file."""
-        stamp = datetime.now().strftime("%Y-%m-%d_%H-%M-%S")  # local time, as onnxruntime's names
+        stamp = datetime.now().strftime(
+            "%Y-%m-%d_%H-%M-%S"
+        )  # local time, as in the names that onnxruntime gives
         path = Path(f"{self.prefix}{stamp}.json")
         path.write_text(json.dumps(self.events, indent=1) + "\n", encoding="utf-8")
         return str(path)

@@ -1,4 +1,4 @@
-"""Execution providers: only the processor is one here."""
+"""Execution providers: here only CPUExecutionProvider exists."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ get_all_providers = get_available_providers
 
 
 def check_providers(providers: Sequence[object] | None) -> None:
-    """Warns of providers that do not exist here; raises ValueError for entries that are no names.
+    """Logs a warning for providers that do not exist here; raises ValueError for entries that are not names.
 
     providers: names, or pairs of a name and options.
     """

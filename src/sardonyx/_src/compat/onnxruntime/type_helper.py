@@ -17,7 +17,7 @@ BY_NAME = {tensor_type_name(dtype): dtype for dtype in DataType if dtype is not 
 
 
 class Described(Protocol):
-    """What describes its inputs and outputs, as a session does."""
+    """An object that describes its inputs and outputs, such as a session."""
 
     def get_inputs(self) -> list[NodeArg]: ...
 
@@ -96,7 +96,7 @@ def parse_type(ort_type: str) -> DataType:
 
 
 def numpy_type(dtype: DataType) -> type:
-    """The type of NumPy's own that arrays of these elements have."""
+    """The scalar type of NumPy for these elements; raises ValueError for types that NumPy itself lacks."""
     scalar = dtype.numpy.type
     if scalar is np.object_ or scalar.__module__ != "numpy":
         raise ValueError(f"NumPy has no type of its own for {tensor_type_name(dtype)}")
@@ -105,7 +105,7 @@ def numpy_type(dtype: DataType) -> type:
 
 def torch_type(dtype: DataType) -> object:
     """The `torch.dtype`, whose names are those of NumPy and ml_dtypes."""
-    torch = sys.modules.get("torch")  # imported by whoever has tensors of it
+    torch = sys.modules.get("torch")  # not imported here: a program that uses its types has imported it
     if torch is None:
         raise ValueError("types of torch are known once torch is imported: import it first")
     torch_type = getattr(torch, dtype.numpy.name, None)

@@ -1,4 +1,4 @@
-"""Runs of a model that also return values inside it, on our engines and on others."""
+"""Runs of a model that return inner values, on the engines of this package and on others."""
 
 from __future__ import annotations
 

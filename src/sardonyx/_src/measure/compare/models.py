@@ -1,4 +1,4 @@
-"""ModelComparison of two models, or of two engines, on the same inputs: the first value that differs, and all errors."""
+"""`compare`: the first value in which two models, or two engines, differ on the same inputs, and the errors of all values."""
 
 from __future__ import annotations
 
@@ -23,17 +23,20 @@ from sardonyx._src.measure.feeds import complete_feeds
 from sardonyx._src.runtime.session.session_origin import ENGINES
 from sardonyx._src.runtime.verification.values import ValueComparison, compare_value
 
-DEFAULT_BYTES = 1 << 30  # of the values of one run
+DEFAULT_BYTES = 1 << 30  # bytes that the compared values of one run may need
 COLUMNS = ("error", "tolerance", "max abs", "NaN, inf", "value", "node")
 
 
 @dataclass(frozen=True, slots=True)
 class ModelComparison:
-    """What a comparison of two runs found; true if all outputs agree.
+    """The result of a comparison of two runs; true if all outputs agree.
 
-    values: the compared values inside the models and their outputs, in the order of the first model.  first: the first
-    that differs.  first_nonfinite: the first with a NaN or infinity in the run of the first model.  runs: of each side;
-    more than one if the values did not fit into memory together, and the first difference was found by bisection.
+    outputs: the comparisons of the outputs.
+    values: the comparisons of inner values and outputs, in the order of the first model.
+    runs: the number of runs of each side: more than one if the values did not fit into memory together, and the first
+        difference was found by bisection.
+    first: the first value that differs.
+    first_nonfinite: the first value with a NaN or infinity in the run of the first model.
     """
 
     outputs: tuple[ValueComparison, ...]
@@ -121,11 +124,13 @@ def compare(
 ) -> ModelComparison:
     """Runs two models, or one model on two engines, on the same inputs, and compares the values that both name.
 
-    second: by default the first model.  feeds: inputs by name; the others are random, with `seed` and the lengths `dims` of
-    dimension variables.  engine, against: the engines of the two sides: "auto", "native", "reference", "onnxruntime" or
-    "openvino"; `against` is `engine` by default.  tolerance: of errors relative to the largest element; by default that of
-    the element type.  bytes: how much the values of one run may take; if they take more, the first difference is
-    found by bisection, which relies on differences that persist to later values.
+    second: by default the first model.
+    feeds: inputs by name; the other inputs are random, with `seed` and the lengths `dims` of dimension variables.
+    engine, against: the engines of the two sides: "auto", "native", "reference", "onnxruntime" or "openvino"; `against` is
+        `engine` by default.
+    tolerance: the permitted error relative to the largest element; by default it depends on the element type.
+    bytes: the memory that the compared values of one run may need.  If they need more, the first difference is found by
+        bisection, which assumes that a difference persists in later values.
 
     Raises InputError for models without a common output, for wrong feeds and unknown engines, and what sessions raise.
     """
@@ -154,7 +159,7 @@ def shared_values(a: Model, b: Model) -> list[Value]:
 
 
 def sizes_of(values: Iterable[Value], feeds: Mapping[str, object]) -> dict[str, int]:
-    """The bytes of values by name, as far as the types tell them; dims that they do not tell count as 1."""
+    """The bytes of values by name, as their types state them; unknown dims count as 1."""
     lengths: dict[str, int] = {}
     values = list(values)
     graph = values[0].producer.graph if values and values[0].producer else None
@@ -204,7 +209,7 @@ class Comparer:
         )
 
     def bisect(self, names: Sequence[str], known: dict[str, ValueComparison]) -> Sequence[str]:
-        """The names among which the first difference is, few enough for one run; records what it compares."""
+        """The names among which the first difference is, few enough for one run; adds all comparisons to `known`."""
         while len(names) > 1 and not self.fits(names):
             middle = (len(names) - 1) // 2
             (probed,) = self.compare([names[middle]])

@@ -1,4 +1,4 @@
-"""The difference of two models as data of a page: matched nodes, and changes at their places in both documents."""
+"""The difference of two models as data of a page: matched nodes, and changes with their positions in both documents."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sardonyx._src.view.page_data import NONE, ChangeData, ChangeKind, Differenc
 from sardonyx._src.view.reading.documents import ReadDocument
 from sardonyx._src.view.reading.inference import build_model, first_output, output_name, pair_graphs
 
-INFINITE_ERROR = 1e308  # stands for an infinite error, which JSON cannot hold
+INFINITE_ERROR = 1e308  # written for an infinite error, which JSON cannot represent
 KINDS: dict[str, ChangeKind] = {
     "node": "node",
     "edge": "node",
@@ -44,7 +44,7 @@ class Side:
     def place(
         self, graph: Graph | None = None, node: Node | None = None, value: str = "", attribute: str = ""
     ) -> PlaceData:
-        """The place of a part of the model; -1 for what the page lacks, such as nodes that loading adds."""
+        """The place of a part of the model; its numbers are -1 for parts that the page lacks, such as nodes that loading adds."""
         number = NONE if graph is None else self.graphs.get(graph, NONE)
         names = self.document.graphs.names[number] if number != NONE else {}
         return {
@@ -68,7 +68,7 @@ def side_of(document: ReadDocument) -> Side:
 
 
 class PlacedComparison(Comparison):
-    """A comparison that remembers where each difference is, and which nodes it has matched."""
+    """A comparison that records where each difference is, and which nodes it has matched."""
 
     def __init__(self, before: Side, after: Side) -> None:
         super().__init__()
@@ -88,7 +88,7 @@ class PlacedComparison(Comparison):
     def of_value(
         self, difference: Difference, a: Graph, b: Graph, place: str
     ) -> tuple[PlaceData | None, PlaceData | None]:
-        """The places of a difference that is about a value, whose name is the end of its text, or about the whole graphs."""
+        """The places of a difference about a value, which ends with the value's name, or about the graphs as a whole."""
         name = difference.place.removeprefix(place)
         left, right = values_by_label(a), values_by_label(b)
         before = left.get(name)
@@ -142,9 +142,9 @@ def values_by_label(graph: Graph) -> dict[str, Value]:
 def compare_documents(
     before: ReadDocument, after: ReadDocument, runs: ModelComparison | None = None
 ) -> DifferenceData:
-    """The difference of two documents; for one whose model cannot be built, the summary says why.
+    """The difference of two documents; if the model of one cannot be built, the summary says why.
 
-    runs: the errors of the values of both models for the same inputs.
+    runs: a comparison of runs of both models on the same inputs.
     """
     try:
         sides = side_of(before), side_of(after)

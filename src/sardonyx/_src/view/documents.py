@@ -33,7 +33,8 @@ UndecodableError: TypeAlias = DecodeError | TextError | JsonError | LimitError
 class ReadingOptions:
     """How documents are read.
 
-    weights: whether the page gets the elements of all weights.  policy, operator_sets, verify_checksums: as for `load`.
+    weights: whether the page contains the elements of all weights.
+    policy, operator_sets, verify_checksums: as for `load`.
     """
 
     weights: bool = False
@@ -47,8 +48,9 @@ def open_document(
 ) -> ReadDocument:
     """The document in a source as the data of a page, complete apart from a profile.
 
-    A document that does not decode has one finding, with what its data still hold; of text formats, that is nothing.
-    Raises OSError for a file that cannot be read, TypeError for an object that is no document, InvalidModel for a record with a value that its field cannot hold.
+    A binary document that does not decode completely has one finding, and the parts that can be decoded; of text formats
+    nothing is shown.  Raises OSError for a file that cannot be read, TypeError for an object that is no document, and
+    InvalidModel for a record with a value that its field cannot hold.
     """
     name = os.path.basename(os.fspath(source)) if isinstance(source, str | os.PathLike) else ""
     decoder = TolerantDecoder()
@@ -83,11 +85,15 @@ def complete_document(record: Record, name: str, path: Path | None, options: Rea
 
 
 class TolerantDecoder:
-    """Decodes data, and of data that do not decode what they still hold, if that is a part of a graph."""
+    """Decodes data; of data that do not decode completely it decodes what it can, if that contains a part of a graph.
+
+    error: the error of data that were decoded in part, else None.
+    fault: the path of the first field that does not decode.
+    """
 
     def __init__(self) -> None:
-        self.error: DecodeError | None = None  # of data that were decoded in part
-        self.fault = ""  # the path of the first field that does not decode
+        self.error: DecodeError | None = None
+        self.fault = ""
 
     def __call__(self, data: FileData, kind: DocumentKind | None, limits: Limits | None, /) -> Record:
         try:
@@ -116,10 +122,10 @@ def broken_document(
     options: ReadingOptions,
     place: str = "",
 ) -> ReadDocument:
-    """The document of data that do not decode: what they still hold, with the fault at its place.
+    """The document of data that do not decode: the parts that do, with a finding where decoding failed.
 
-    The checker does not run, since all that it could find may follow from the fault.  place: the path of the first field
-    that does not decode.
+    place: the path of the first field that does not decode.  The checker does not run, since its findings could all be
+    consequences of the missing data.
     """
     document = read_with(record, name, path, options)
     fault = finding(document, diagnose_decoding(error))
@@ -138,7 +144,7 @@ def broken_document(
 
 
 def read_with(record: Record | None, name: str, path: Path | None, options: ReadingOptions) -> ReadDocument:
-    """The document of a record, as the options say."""
+    """The document of a record, read with the options."""
     return read_document(
         record,
         name,
@@ -150,7 +156,7 @@ def read_with(record: Record | None, name: str, path: Path | None, options: Read
 
 
 def page_of(documents: Sequence[DocumentData], title: str = "") -> PageData:
-    """The data of a page for one document, or for two; the title is that of their files unless given."""
+    """The data of a page for one document, or for two; the title is by default the names of their files."""
     names = [document["source"] or "model" for document in documents]
     return {
         "format": 1,

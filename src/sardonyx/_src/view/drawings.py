@@ -1,4 +1,4 @@
-"""Drawings of pages as SVG and PNG: the viewer's own layout and drawing, run without a browser."""
+"""Drawings of pages as SVG and PNG: the layout and drawing of the viewer, run in a JavaScript engine without a browser."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ PROGRAM = "picture.js"  # defines picture(data, options)
 
 
 def draw_svg(data: PageData, *, dark: bool, graph: int = 0) -> str:
-    """A graph of a page, or of the second of two models, as SVG.  Raises MissingPackage without the extra `view`."""
+    """A graph of a page as SVG; of a page with two models, a graph of the second.
+
+    Raises MissingPackage without the extra `view`.
+    """
     engine = import_engine().MiniRacer()
     engine.eval(page_file(PROGRAM))
     return str(engine.call("picture", json.dumps(data, allow_nan=False), {"dark": dark, "graph": graph}))
 
 
 def draw_png(svg: str, scale: float) -> bytes:
-    """A drawing as PNG with `scale` pixels for each of its units.  Raises MissingPackage without the extra `view`."""
+    """An SVG drawing as PNG, with `scale` pixels for each unit of the drawing.  Raises MissingPackage without the extra `view`."""
     return bytes(import_rasterizer().svg_to_bytes(svg_string=svg, zoom=scale))
 
 

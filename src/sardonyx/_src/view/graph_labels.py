@@ -39,7 +39,7 @@ def node_label(document: DocumentData, graph: GraphData, node: int) -> str:
 def find_graph(document: DocumentData, text: str) -> int:
     """The number of the graph with a label, with an end of a label (`body`, `choice.then_branch`), or with a name.
 
-    Raises InputError for a text that means none or several.
+    Raises InputError for text that matches no graph or several.
     """
     names = [graph["name"] for graph in document["graphs"]]
     return choose_label(graph_labels(document), names, text)

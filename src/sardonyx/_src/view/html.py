@@ -21,9 +21,9 @@ def page_file(name: str) -> str:
 
 
 def assemble_page(data: PageData, *, server: bool = False) -> str:
-    """The page: data, program and style in one document, with a policy that permits nothing else.
+    """The page: data, program and style in one document, with a security policy that permits nothing else.
 
-    server: whether the page may ask the server that it comes from.
+    server: whether the page may send requests to the server that it comes from.
     """
     script, style = page_file("viewer.js"), page_file("viewer.css")
     assert not ENDS_ELEMENT.search(script + style), "the files of the viewer must not end their own elements"
@@ -41,9 +41,10 @@ def assemble_page(data: PageData, *, server: bool = False) -> str:
 
 
 def policy(script: str, style: str, *, server: bool) -> str:
-    """The content security policy: the viewer's own script and style by their hashes, workers of the viewer, drawn images.
+    """The content security policy.
 
-    Styles of elements are set by the viewer while it draws, through the object model, which needs no permission.
+    It permits the viewer's script and style, identified by their hashes, and workers and images that the viewer makes.  The
+    viewer sets styles of elements through the object model, which needs no permission.
     """
     return "; ".join(
         (
@@ -64,7 +65,7 @@ def hash_source(text: str) -> str:
 
 
 def embed(data: PageData) -> str:
-    """The data as JSON in ASCII without the characters that could end their element."""
+    """The data as JSON in ASCII, without the characters that could end the element that contains it."""
     return json.dumps(data, separators=(",", ":"), allow_nan=False).translate(UNSAFE_IN_DATA)
 
 

@@ -1,4 +1,7 @@
-"""Nodes of a document by the names that compiled steps give them: those of nested graphs and of inlined calls, too."""
+"""Look-up of the nodes of a document by the names in compiled steps, which also contain nodes of inlined calls.
+
+Inlining of functions names a node after its call: `call/node`.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +9,23 @@ from collections.abc import Iterable
 
 from sardonyx._src.view.page_data import NONE, DocumentData
 
-NodePlace = tuple[int, int]  # graph and node
-NodePath = tuple[
-    NodePlace, ...
-]  # a node of the model; if that is a call, then the node in the body, and so on
+NodePlace = tuple[int, int]  # the numbers of graph and node
+# A node of the main graph or a nested graph; if the name is that of a node inside a call, the call, then the node in the
+# body of the function, and so on.
+NodePath = tuple[NodePlace, ...]
 
 
 class NodePlaces:
-    """The places of nodes by name."""
+    """Finds the places of nodes by name.
+
+    tables: for each graph, its nodes by name.
+    inner: the nodes of the main graph and of the graphs nested in it, by name.
+    """
 
     def __init__(self, document: DocumentData) -> None:
         self.document = document
         self.tables: dict[int, dict[str, int]] = {}
-        self.inner: dict[str, NodePlace] = {}  # of the main graph and the graphs that are nested in it
+        self.inner: dict[str, NodePlace] = {}
         for number in reversed(range(len(document["graphs"]))):
             if self.root_of(number) == 0:
                 self.inner |= {name: (number, node) for name, node in self.table(number).items()}
@@ -40,10 +47,7 @@ class NodePlaces:
         return [path for name in names if (path := self.find(name))]
 
     def find(self, name: str) -> NodePath:
-        """The path of a name; empty for one of a node that the model lacks.
-
-        Inlining names a node of a function after the call, as in `call/node`.
-        """
+        """The path to the node with a name; empty if the document has no such node."""
         if name in self.inner:
             return (self.inner[name],)
         for call, rest in prefixes(name):
@@ -53,7 +57,7 @@ class NodePlaces:
         return ()
 
     def find_in_body(self, number: int, name: str) -> NodePath:
-        """The path of a name in the body of a function."""
+        """The path to the node with a name in the body of a function."""
         table = self.table(number)
         if name in table:
             return ((number, table[name]),)
@@ -66,7 +70,10 @@ class NodePlaces:
         return ()
 
     def only_node(self, number: int, operator: str) -> int:
-        """The node of a graph that alone has an operator and no name: inlining names it for the operator; -1 for several."""
+        """The unnamed node that is the only one of an operator in a graph; -1 if there is none.
+
+        Inlining names such a node after its operator.
+        """
         columns, strings = self.document["graphs"][number]["nodes"], self.document["strings"]
         nodes = [n for n, text in enumerate(columns["operator"]) if strings[text] == operator]
         return nodes[0] if len(nodes) == 1 and not columns["name"][nodes[0]] else NONE
@@ -77,13 +84,13 @@ class NodePlaces:
 
 
 def prefixes(name: str) -> Iterable[tuple[str, str]]:
-    """What is before and after each slash of a name, the longest beginning first."""
+    """The parts of a name before and after each slash, the longest first part first."""
     parts = name.split("/")
     return (("/".join(parts[:i]), "/".join(parts[i:])) for i in reversed(range(1, len(parts))))
 
 
 def numbers_by_name(document: DocumentData, number: int) -> dict[str, int]:
-    """The nodes of a graph by what steps call them: their name, or their first output where they have none."""
+    """The nodes of a graph by the names that steps use: the name of the node, or that of an output if it has none."""
     graph, strings = document["graphs"][number], document["strings"]
     columns, values = graph["nodes"], graph["values"]
     result: dict[str, int] = {}

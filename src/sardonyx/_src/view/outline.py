@@ -1,4 +1,7 @@
-"""The outline of a graph: as many scopes opened as a picture has room for, and the edges between what is seen then."""
+"""The outline of a graph: as many scopes are opened as a picture has room for.
+
+A scope (docs/glossary.md) is drawn as one box until it is opened.  Edges connect the boxes that are visible then.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,11 @@ MAX_PORTS = 24  # inputs or outputs of a graph that have boxes of their own
 
 @dataclass(frozen=True, slots=True)
 class OutlineBox:
-    """A box of an outline: lines of text, and the opened scope that it is in.
+    """A box of an outline.
 
-    key: unique in the outline, of ASCII letters and digits.
+    key: a unique name in the outline, of ASCII letters and digits.
+    lines: its text.
+    scope: the number of the opened scope that contains it.
     """
 
     key: str
@@ -28,10 +33,14 @@ class OutlineBox:
 
 @dataclass(slots=True)
 class Outline:
-    """Boxes, opened scopes with their parents, and edges between boxes with the type of a value."""
+    """The boxes, opened scopes and edges of an outline.
+
+    scopes: for each opened scope, its parent and its label.
+    edges: the type of a value that flows, by the keys of the boxes that it connects.
+    """
 
     boxes: list[OutlineBox] = field(default_factory=list)
-    scopes: dict[int, tuple[int, str]] = field(default_factory=dict)  # opened ones: parent and label
+    scopes: dict[int, tuple[int, str]] = field(default_factory=dict)
     edges: dict[tuple[str, str], str] = field(default_factory=dict)
 
 
@@ -85,7 +94,7 @@ class Outliner:
         return self.outline
 
     def box_of(self, node: int) -> OutlineBox:
-        """The box that shows a node: its own, or that of the outermost scope around it that is not opened."""
+        """The box that shows a node: its own, or the box of the outermost enclosing scope that is not opened."""
         nodes, scopes = self.graph["nodes"], self.graph["scopes"]
         scope, closed = nodes["scope"][node], NONE
         while scope != NONE:
@@ -102,7 +111,7 @@ class Outliner:
         return OutlineBox(f"s{closed}", "scope", lines, scopes["parent"][closed])
 
     def reads(self) -> Iterator[tuple[int, int]]:
-        """Node and value of each input."""
+        """The node and the value of each input of a node."""
         start = 0
         for node, end in enumerate(self.graph["nodes"]["inputEnds"]):
             yield from ((node, value) for value in self.graph["nodes"]["inputs"][start:end] if value != NONE)
@@ -137,7 +146,7 @@ class Outliner:
                 self.add_edge(keys[producer] if producer != NONE else f"i{value}", f"o{value}", value)
 
     def is_captured(self, value: int) -> bool:
-        """Whether a value is that of a node or an input of an enclosing graph; constants are not drawn."""
+        """Whether a value is a captured one that is drawn: the result of a node, or an input, of an enclosing graph."""
         graph = self.graph
         if graph["values"]["captured"][value] == NONE:
             return False

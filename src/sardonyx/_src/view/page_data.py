@@ -1,14 +1,15 @@
 """The data of a page, as the viewer reads them: the types of `viewer/src/page_data.ts`.
 
-Lists named for what their numbers index: positions in `strings`, where 0 is the empty string, of values, nodes, graphs or tensors of
-the document.  -1 stands for none.  All lists of one group of columns have equal lengths.
+Integers in lists are indices: of `strings` of the document, where 0 is the empty string, for names and types; of values,
+nodes, graphs or tensors for fields that are named after these.  -1 means none.  All lists of one group of columns have equal
+lengths, except those of inputs and outputs, which `inputEnds` and `outputEnds` divide among the nodes.
 """
 
 from __future__ import annotations
 
 from typing import Literal, NotRequired, TypeAlias, TypedDict
 
-Pair: TypeAlias = list[str]  # of two: key and value
+Pair: TypeAlias = list[str]  # a list of two strings: key and value
 GraphKind = Literal["main", "nested", "function", "initialization", "algorithm"]
 ScopeKind = Literal["graph", "name", "namespace", "repetition", "part"]
 DocumentForm = Literal["model", "operator set", "tensor", "broken"]
@@ -118,7 +119,7 @@ class OperatorRecord(TypedDict):
 
 
 class Statistics(TypedDict):
-    """Of the finite elements; `histogram` counts them in bins of equal width from minimum to maximum."""
+    """Statistics of the finite elements; `histogram` counts them in bins of equal width from minimum to maximum."""
 
     minimum: float
     maximum: float
@@ -130,7 +131,7 @@ class Statistics(TypedDict):
 
 
 class Picture(TypedDict):
-    """Grey values of 8 bits, row by row, as base64."""
+    """Gray values of 8 bits, row by row, as base64."""
 
     width: int
     height: int
@@ -176,7 +177,10 @@ class FindingData(TypedDict):
 
 
 class NodeProfile(TypedDict):
-    """Rows of nodes; those of functions have the sums of all calls, which the rows of the calls have, too."""
+    """One row for each node.
+
+    A node in the body of a function has the sums over all calls; the times are also part of the rows of the calls.
+    """
 
     graph: list[int]
     node: list[int]
@@ -226,7 +230,7 @@ class DocumentData(TypedDict):
 
 
 class GraphPair(TypedDict):
-    """The graphs of both documents that correspond, and the pairs of their nodes; -1 for one without counterpart."""
+    """Two graphs that correspond to each other, and the pairs of their nodes; -1 for a node without counterpart."""
 
     before: int
     after: int

@@ -64,10 +64,10 @@ class Page:
         Path(path).write_text(self.html, "utf-8")
 
     def svg(self, *, dark: bool = False, graph: str = "main") -> str:
-        """A graph as a picture in SVG, for papers and reviews; of two models, of the second one.
+        """A graph as a picture in SVG, for papers and reviews; of a page with two models, a graph of the second.
 
-        graph: the main graph, or one that is named: a function by `domain.name`, a nested graph by node and attribute, as in
-        `loop.body`, or either by the name that the graph has.  Repetitions and what has many boxes are folded.
+        graph: the main graph, or another one: a function by `domain.name`, a nested graph by node and attribute, as in
+        `loop.body`, or either by its own name.  Repetitions, and scopes with many boxes, are folded.
 
         Raises MissingPackage without the extra `view`, and InputError for a graph that the model lacks.
         """
@@ -93,8 +93,8 @@ class Page:
     def serve(self, *, browser: bool = True) -> None:
         """Shows the page until it is interrupted (Ctrl-C), from a server that only this machine reaches.
 
-        browser: whether a browser is opened; the address is printed either way.  A served page can also ask for statistics
-        of long weights, weights as `.npy` files, and parts of the model as models.
+        browser: whether a browser is opened; the address is printed in any case.  A served page can also request statistics
+        of large weights, weights as `.npy` files, and parts of the model as models.
         """
         from sardonyx._src.view.server import PageServer, ServedDocument  # lazy: files need no server
 
@@ -105,7 +105,7 @@ class Page:
             sys.stdout.write(f"{server.address} shows {self.data['title']!r}; Ctrl-C ends\n")
             sys.stdout.flush()
             if browser:
-                # In a thread: a browser in a terminal returns when it ends, and needs the server before.
+                # In a thread: a text browser blocks until it ends, and needs the server meanwhile.
                 threading.Thread(target=webbrowser.open, args=(server.address,), daemon=True).start()
             try:
                 server.serve_forever()
@@ -113,7 +113,7 @@ class Page:
                 return
 
     def _repr_html_(self) -> str:
-        """The page in a frame of its own, which can run the viewer and nothing else."""
+        """The page in a sandboxed frame, which can run the viewer and nothing else."""
         return (
             f'<iframe sandbox="allow-scripts allow-downloads" style="width:100%;height:{FRAME_HEIGHT}px;border:0"'
             f' srcdoc="{html.escape(self.html)}"></iframe>'
@@ -140,13 +140,15 @@ def view(
 ) -> Page:
     """The page of a model, an operator-set document or stored data, or of the difference of two models; notebooks show it.
 
-    source, other: a path, bytes, a file object, a record or a model, valid or not: what is wrong with it is shown at its
-    place.  title: by default the names of the files.  kind: as for `check`.  policy, operator_sets, verify_checksums: as for `load`.  weights: whether the page gets the elements of
-    all weights, so that they can be stored as `.npy` files from it.
-    profile: whether the model runs on the native engine, so that the page shows the time of its nodes and the memory of the run;
-    or a file that `sardonyx profile --json` has written.
-    feeds: inputs of these runs; with `other`, both models run on them, and the page shows the errors of values.  Missing ones are
-    random, with `seed` and the lengths `dims` of dimension variables; `feeds={}` makes all of them random.
+    source, other: a path, bytes, a file object, a record or a model, valid or not: findings are shown where they belong.
+    title: by default the names of the files.
+    kind: as for `check`.
+    weights: whether the page contains the elements of all weights, so that they can be stored from it as `.npy` files.
+    profile: whether the model runs on the native engine, so that the page shows the time of its nodes and the memory of the
+        run; or a file that `sardonyx profile --json` has written.
+    feeds: the inputs of runs.  With `other`, both models run on them, and the page shows the errors of values.  Missing inputs
+        are random, with `seed` and the lengths `dims` of dimension variables; `feeds={}` makes all of them random.
+    policy, operator_sets, verify_checksums: as for `load`.
 
     Raises OSError for a file that cannot be read, InvalidModel for a folder, an empty file and a record with a value that its
     field cannot hold, InputError for an unknown kind or policy and for wrong feeds, what a session with engine="native" raises
@@ -168,7 +170,7 @@ def view(
         add_profile(document, profile, feeds or {}, dims or {}, seed)
     data = page_of([document.data for document in opened], title)
     if len(opened) == 2:
-        from sardonyx._src.view.difference import compare_documents  # lazy: of two models alone
+        from sardonyx._src.view.difference import compare_documents  # lazy: only for two models
 
         runs = None if feeds is None else run_both(opened[0], opened[1], feeds, dims, seed)
         data["difference"] = compare_documents(opened[0], opened[1], runs)
@@ -182,7 +184,7 @@ def add_profile(
     dims: Mapping[str, int],
     seed: int,
 ) -> None:
-    """Adds the profile of a run, or the stored one, if there is to be one."""
+    """Adds the profile of a run, or a stored profile, to a document if one is requested."""
     if profile is False:
         return
     from sardonyx._src.view.profiles import profile_document, read_stored_profile  # lazy: loads the compiler

@@ -1,4 +1,7 @@
-"""Profiles as data of a page: the time of each step of the native engine on the nodes that it implements, and memory."""
+"""Profiles as data of a page: the time of each step of the native engine, divided among the nodes that it implements.
+
+A region here is a set of nodes that one step implements.
+"""
 
 from __future__ import annotations
 
@@ -40,14 +43,14 @@ from sardonyx._src.view.reading.documents import ReadDocument
 from sardonyx._src.view.reading.inference import build_model, pair_graphs
 from sardonyx._src.view.scopes.order import constant_nodes, producers_of, topological_order
 
-MAX_HELD = 20  # values of the peak that are listed
+MAX_HELD = 20  # values that are listed at the peak of memory
 FALLBACK = "fallback"
 Weights = dict[NodePlace, int]
 
 
 @dataclass(frozen=True, slots=True)
 class TimedNodes:
-    """A step of a run: its kernel, the names of the nodes that it implements, seconds, operations and bytes."""
+    """A step of a run: its kernel, the names of the nodes that it implements, its seconds, operations and bytes."""
 
     kernel: str
     names: Sequence[str]
@@ -112,18 +115,18 @@ def node_weights(document: ReadDocument, lengths: Mapping[str, int]) -> Weights:
 def place_steps(
     document: ReadDocument, steps: Iterable[TimedNodes], weights: Weights, peak: float
 ) -> ProfileData:
-    """The profile of steps on the nodes of the document; what the compiler has added is on no node."""
+    """The profile of the nodes of the document, from the times of steps; steps that implement no node are left out."""
     places = NodePlaces(document.data)
     placed = [(step, paths) for step in steps if (paths := places.find_all(step.names))]
     members = [{path[0] for path in paths} for _, paths in placed]
-    for graph in {number for each in members for number, _ in each}:
-        regions = [{node for number, node in each if number == graph} for each in members]
+    for graph in {number for nodes in members for number, _ in nodes}:
+        regions = [{node for number, node in nodes if number == graph} for nodes in members]
         absorb(document.data["graphs"][graph], regions)
-        for each, region in zip(members, regions, strict=True):
-            each |= {(graph, node) for node in region}
+        for nodes, region in zip(members, regions, strict=True):
+            nodes |= {(graph, node) for node in region}
     table = ProfileTable()
-    for (step, paths), each in zip(placed, members, strict=True):
-        table.add(step, each, paths, weights)
+    for (step, paths), nodes in zip(placed, members, strict=True):
+        table.add(step, nodes, paths, weights)
     return {
         "unit": "seconds", "peakFlops": peak, "nodes": table.nodes, "regions": table.regions, "memory": [],
     }  # fmt: skip
@@ -142,7 +145,10 @@ class ProfileTable:
     def add(
         self, step: TimedNodes, members: Collection[NodePlace], paths: Iterable[NodePath], weights: Weights
     ) -> None:
-        """Adds a step: its time on its nodes, and that of calls on the nodes of the functions that they call, too."""
+        """Adds a step: divides its time among its nodes; the share of a call also goes to the nodes of the called function.
+
+        members: the nodes of the step in the main graph and nested graphs.  paths: the paths of its nodes.
+        """
         first = len(self.regions)
         graphs = sorted({graph for graph, _ in members})
         for graph in graphs:
@@ -179,7 +185,7 @@ class ProfileTable:
 
 
 def absorb(graph: GraphData, regions: Sequence[set[int]]) -> None:
-    """Adds to each region the nodes that no step names and that only the region reads: passes have fused them into others.
+    """Adds nodes that no step names to the region that is their only reader: passes have fused them into its nodes.
 
     Nodes that compute the same in every run, and nodes that compute an output, are left out.
     """
@@ -203,11 +209,11 @@ def absorb(graph: GraphData, regions: Sequence[set[int]]) -> None:
 
 
 def memory_steps(engine: NativeEngine, lengths: Mapping[str, int]) -> list[MemoryStep]:
-    """The bytes that are live at each step, and at the peak the values that make it."""
+    """The bytes that are live at each step, and for the peak the values that are live then."""
     try:
         executable = engine.natives[0].executable
         held = held_memory(executable, lengths)
-    except InputError:  # a size that only the run tells
+    except InputError:  # a size is only known during a run
         return []
     actions = executable.program.actions
     totals = [0] * (len(actions) + 1)

@@ -1,4 +1,4 @@
-"""The local server of a page: it answers this machine alone, under an address that contains a secret."""
+"""The local server of a page: it answers only this machine, under an address that contains a secret."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from sardonyx._src.view.reading.tensors import elements_of, npy_bytes, preview
 
 LOOPBACK = "127.0.0.1"
 HOST_NAMES = (LOOPBACK, "localhost")
-PICTURE_SIDE = 256  # pixels of a picture that is asked for
+PICTURE_SIDE = 256  # pixels of a side of a picture that a page requests
 TOKEN_BYTES = 24
 HEADERS = {
     "Cache-Control": "no-store",
-    "Content-Security-Policy": "frame-ancestors 'none'",  # the rest is in the page itself
+    "Content-Security-Policy": "frame-ancestors 'none'",  # the rest of the policy is in the page itself
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
@@ -45,7 +45,7 @@ Query = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The content of a response; file_name: what a browser stores it as, "" for one that it shows."""
+    """The content of a response; file_name: the name under which a browser stores it, "" for content that it shows."""
 
     content: bytes
     media_type: str
@@ -54,7 +54,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class ServedDocument:
-    """A document of a page, and how to load its model for extraction."""
+    """A document of a page; load: loads its model, from which parts are extracted."""
 
     document: ReadDocument
     load: Callable[[], Model]
@@ -77,16 +77,22 @@ class PageServer(ThreadingHTTPServer):
         return f"http://{LOOPBACK}:{self.server_port}/{self.token}/"
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Leaves out requests that the browser has ended, as it does when a page is closed; prints others."""
+        """Prints an error, unless the browser ended the request, as it does when a page is closed."""
         if not isinstance(sys.exc_info()[1], ConnectionError | TimeoutError):
             super().handle_error(request, client_address)  # type: ignore[arg-type]  # passed on as it came
 
     def is_own_host(self, host: str | None) -> bool:
-        """Whether a Host header names this server; another one is of a name that was bound to this address."""
+        """Whether a Host header names this server.
+
+        Another name is that of a foreign page, bound to this address by DNS rebinding.
+        """
         return host in [f"{name}:{self.server_port}" for name in HOST_NAMES]
 
     def answer(self, path: str, query: Query) -> Answer | None:
-        """The answer to a request below the token; None for an unknown path.  Raises SardonyxError for invalid arguments."""
+        """The answer to a request; None for an unknown path.  path: the part of the address after the token.
+
+        Raises SardonyxError for invalid arguments.
+        """
         answers: dict[str, Callable[[], Answer]] = {
             "": lambda: Answer(self.page, "text/html; charset=utf-8"),
             "api/tensor": partial(describe_tensor, self.documents, query),
@@ -97,7 +103,7 @@ class PageServer(ThreadingHTTPServer):
 
 
 class PageHandler(BaseHTTPRequestHandler):
-    """Answers GET requests with the token of the server from its own pages."""
+    """Answers GET requests that have the token of the server in their address."""
 
     server: PageServer
     protocol_version = "HTTP/1.1"
@@ -140,7 +146,7 @@ class PageHandler(BaseHTTPRequestHandler):
         self.wfile.write(answer.content)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing: requests contain the token."""
+        """Logs nothing, since requests contain the token."""
 
 
 def describe_tensor(documents: Sequence[ServedDocument], query: Query) -> Answer:
@@ -183,7 +189,7 @@ def served_document(documents: Sequence[ServedDocument], query: Query) -> Served
 
 
 def tensor_of(documents: Sequence[ServedDocument], query: Query) -> Tensor:
-    """The dense tensor, or the stored elements of the sparse one, that a query asks for."""
+    """The dense tensor that a query names, or the stored elements of the sparse tensor."""
     reader = served_document(documents, query).document.tensors
     record = reader.records[index_of(query, "tensor", len(reader.records))]
     tensor = reader.read(record.values if isinstance(record, m.SparseTensorProto) else record)
@@ -203,5 +209,5 @@ def index_of(query: Query, name: str, count: int) -> int:
 
 
 def plain_name(text: str) -> str:
-    """A name without what a header or a file system could misread."""
+    """A name without characters that a header or a file system could misinterpret."""
     return "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "_" for c in text)[:100]

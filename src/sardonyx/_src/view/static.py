@@ -1,4 +1,4 @@
-"""Models, graphs, reports and sessions as short tables, which notebooks show: static HTML, in which every text is escaped."""
+"""Models, graphs, reports and sessions as short tables for notebooks: static HTML, in which every string is escaped."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from sardonyx._src.runtime.programs.memory_report import MemoryReport
 from sardonyx._src.runtime.session.session import Session
 from sardonyx._src.tools.diff import Difference
 
-MAX_ROWS = 20  # of a table
-MAX_CHARACTERS = 120  # of a cell
+MAX_ROWS = 20  # rows of a table
+MAX_CHARACTERS = 120  # characters of a cell
 Row = Sequence[object]
 
 
 @formats_html(Model)
 def model_html(model: Model) -> str:
-    """Versions, producer, and the main graph."""
+    """A model: versions, producer, and the main graph."""
     imports = ", ".join(f"{domain or 'ai.onnx'} {version}" for domain, version in model.opset_imports.items())
     producer = f"{model.producer_name} {model.producer_version}".strip()
     version = format_model_version(model.model_version) if model.model_version is not None else ""
@@ -49,7 +49,7 @@ def graph_html(graph: Graph) -> str:
 
 @formats_html(Function)
 def function_html(function: Function) -> str:
-    """Attributes with their defaults, and the body."""
+    """A function: attributes with their defaults, and the body."""
     attributes = [
         (name, "required" if value is None else attribute_text(value))
         for name, value in function.attributes.items()
@@ -60,7 +60,7 @@ def function_html(function: Function) -> str:
 
 @formats_html(Node)
 def node_html(node: Node) -> str:
-    """Inputs, attributes and outputs."""
+    """A node: inputs, attributes and outputs."""
     operator = f"{node.domain}.{node.op_type}" if node.domain else node.op_type
     rows: list[Row] = [("input", value_name(value), value_type(value)) for value in node.inputs]
     rows += [("attribute", name, attribute_text(value)) for name, value in node.attributes.items()]
@@ -70,7 +70,7 @@ def node_html(node: Node) -> str:
 
 @formats_html(Report)
 def report_html(report: Report) -> str:
-    """The diagnostics, with place and cure."""
+    """A report of the checker: the diagnostics, with location and cure."""
     rows = [(d.severity, f"{d.rule} {d.name}", d.location, d.message, d.help) for d in report.diagnostics]
     head = ("", "rule", "place", "what", "cure")
     return title("Report: " + ("no errors" if report.ok else "errors")) + (table(head, rows) if rows else "")
@@ -78,7 +78,7 @@ def report_html(report: Report) -> str:
 
 @formats_html(Session)
 def session_html(session: Session) -> str:
-    """The values that a run takes and returns."""
+    """A session: the inputs and outputs of a run."""
     rows: list[Row] = [("input", value.name, value.type or "?") for value in session.inputs]
     rows += [("output", value.name, value.type or "?") for value in session.outputs]
     return title(f"Session, engine {session.engine}") + table(("", "name", "type"), rows)
@@ -86,7 +86,7 @@ def session_html(session: Session) -> str:
 
 @formats_html(MemoryReport)
 def memory_html(report: MemoryReport) -> str:
-    """The sums, and what is held at the peak."""
+    """A memory report: the sums, and the values that are live at the peak."""
     sums = [(name, f"{getattr(report, name):,}") for name in ("arena", "peak", "weights", "scratch")]
     held = [(m.name, f"{m.bytes:,}", f"{m.first} to {m.last}") for m in report.held]
     place = title(f"held at the peak, step {report.peak_step} ({report.node})")
@@ -100,7 +100,7 @@ def memory_html(report: MemoryReport) -> str:
 
 @formats_html(Difference)
 def difference_html(difference: Difference) -> str:
-    """The two sides of a difference."""
+    """A difference: its two sides."""
     rows = [("before", difference.before), ("after", difference.after)]
     if difference.distance is not None:
         rows.append(("distance", str(difference.distance)))
@@ -113,7 +113,7 @@ def difference_html(difference: Difference) -> str:
 
 @formats_html(ModelComparison)
 def comparison_html(comparison: ModelComparison) -> str:
-    """The verdict, and the errors by value."""
+    """A comparison: the verdict, and the errors by value."""
     return title("; ".join(comparison.summary())) + table(COLUMNS, comparison.rows())
 
 
@@ -148,7 +148,7 @@ def value_type(value: Value | None) -> str:
 
 
 def attribute_text(attribute: Attribute) -> str:
-    """The value of an attribute, short: of tensors and graphs, what they are."""
+    """The value of an attribute as text: tensors and graphs are only described."""
     value = attribute.value
     if attribute.ref:
         return f"@{attribute.ref}"
@@ -171,7 +171,7 @@ def table(head: Sequence[str], rows: Iterable[Row], count: int | None = None) ->
 
 
 def cell(value: object) -> str:
-    """An escaped text, cut where it is long; bytes that are not UTF-8 are question marks."""
+    """Escaped text, cut if it is long; bytes that are not UTF-8 become question marks."""
     text = str(value)
     shortened = text if len(text) <= MAX_CHARACTERS else text[: MAX_CHARACTERS - 1] + "…"
     return html.escape(shortened.encode("utf-8", "replace").decode())

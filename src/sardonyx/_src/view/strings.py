@@ -11,7 +11,7 @@ class StringTable:
         self._positions = {"": 0}
 
     def add(self, text: str) -> int:
-        """The position of a string, which is added if it is new."""
+        """The position of a string; a new string is added."""
         position = self._positions.get(text)
         if position is None:
             position = self._positions[text] = len(self.strings)

@@ -1,1 +1,1 @@
-"""From the records of a document to the data of a page."""
+"""Conversion of the records of a document to the data of a page."""

@@ -1,4 +1,4 @@
-"""Attributes of nodes, as texts, tensors and graphs."""
+"""Attributes of nodes, as text, tensors and graphs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ VALUE_FIELDS = (
 
 
 def field_of(record: m.AttributeProto) -> str:
-    """The field with the value of an attribute: that of its type, or of one without a type the field that is set."""
+    """The field with the value of an attribute: the field for its type or, if it states no type, the field that is set."""
     field = value_field(record)
     if field or record.type:
         return field
@@ -56,7 +56,7 @@ def graphs_of(record: m.AttributeProto, name: str) -> list[m.GraphProto]:
 
 
 def type_name(record: m.AttributeProto, field: str) -> str:
-    """The type of an attribute in words of the specification; "reference" for one of the enclosing function."""
+    """The name of the type of an attribute; "reference" if it refers to an attribute of the enclosing function."""
     if field == "ref_attr_name":
         return "reference"
     return (
@@ -67,7 +67,7 @@ def type_name(record: m.AttributeProto, field: str) -> str:
 
 
 def value_text(record: m.AttributeProto, field: str) -> str:
-    """The value as text: complete for numbers, cut for long lists."""
+    """The value as text; numbers are complete, long lists are cut."""
     if not field:
         return ""
     if field == "ref_attr_name":
@@ -110,7 +110,7 @@ def item_text(value: object) -> str:
 
 @cache
 def number_text(value: float) -> str:
-    """The shortest text that is the same float32."""
+    """The shortest text that reads back as the same float32."""
     text = str(np.float32(value))
     return text.removesuffix(".0") if "e" not in text else text
 

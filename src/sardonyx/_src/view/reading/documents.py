@@ -28,7 +28,10 @@ from sardonyx._src.view.strings import StringTable
 
 @dataclass(slots=True)
 class ReadDocument:
-    """The data of a document, and the readers that know where its records went."""
+    """The data of a document, and the readers that hold the numbers of its graphs, tensors and strings.
+
+    record: the record of the document; None if it does not decode at all.
+    """
 
     data: DocumentData
     graphs: GraphColumnReader
@@ -46,7 +49,11 @@ def read_document(
     weights: bool = False,
     verify_checksums: bool = True,
 ) -> ReadDocument:
-    """The data of a record, without types that must be inferred, scopes and findings; None is a file that does not decode."""
+    """The data of a record, without inferred types, scopes and findings.
+
+    record: None for a file that does not decode.  The other arguments are as for `load`; weights: whether the data contain
+    all elements of weights.
+    """
     strings = StringTable()
     files = ExternalFiles(path, policy, verify_checksums=verify_checksums)
     tensors = TensorReader(files, weights=weights)
@@ -80,7 +87,7 @@ def functions_of(record: Record | None) -> list[m.FunctionProto]:
 
 
 def read_model(document: ReadDocument, record: m.ModelProto) -> None:
-    """Graphs are numbered: the main graph, functions, training graphs, then nested ones."""
+    """Reads a model; graphs are numbered in this order: the main graph, functions, training graphs, nested graphs."""
     data, graphs = document.data, document.graphs
     imports = import_table(record.opset_import)
     graphs.reserve(record.graph or m.GraphProto(), "main", imports)
@@ -156,7 +163,7 @@ def read_operator_set(document: ReadDocument, record: m.OperatorSetProto) -> Non
 
 
 def model_properties(document: ReadDocument, record: m.ModelProto) -> list[Pair]:
-    """What a model states about itself, and its sizes."""
+    """The properties that a model states about itself, and its sizes."""
     parameters = sum(document_size(t) for t in record.graph.initializer) if record.graph is not None else 0
     return stated(
         ("IR version", str(record.ir_version) if record.has("ir_version") else ""),

@@ -1,4 +1,4 @@
-"""What the checker says about a document, at its place in the data of the page."""
+"""The findings of the checker about a document, with their places in the data of the page."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def add_findings(
     policy: Policy | str,
     operator_sets: Iterable[OperatorSetSource],
 ) -> None:
-    """Adds the diagnostics of the checker; what keeps it from running is a finding, too.
+    """Adds the diagnostics of the checker; an error that keeps the checker from running is a finding, too.
 
-    observe: receives the model that the checker has typed, if it got that far.
+    observe: receives the model with the types that the checker has inferred, if the checker could build it.
     """
     record = document.record
     if record is None:
@@ -74,7 +74,7 @@ def finding(document: ReadDocument, diagnostic: Diagnostic) -> FindingData:
 
 
 def place_of(document: ReadDocument, location: str) -> PlaceData:
-    """The graph, node, value and attribute that a location of the checker leads to, as far as the page has them."""
+    """The graph, node, value and attribute to which a location of the checker leads, as far as the page has them."""
     place = PlaceData(graph=NONE, node=NONE, value=NONE, attribute="")
     for field, index, record in steps_of(document.record, location):
         if record is not None and id(record) in document.graphs.numbers:
@@ -85,7 +85,7 @@ def place_of(document: ReadDocument, location: str) -> PlaceData:
 
 
 def refine(document: ReadDocument, place: PlaceData, field: str, index: int, record: Record | None) -> None:
-    """Moves a place inside a graph one step further."""
+    """Refines a place inside a graph by one more step of a location."""
     graph = document.data["graphs"][place["graph"]]
     columns = graph["nodes"]
     if field == "node":
@@ -122,7 +122,7 @@ def value_of(document: ReadDocument, graph: int, field: str, index: int, record:
 
 
 def steps_of(record: Record | None, location: str) -> Iterator[tuple[str, int, Record | None]]:
-    """The field, index and record of each step of a location; the titles between them are those of the records."""
+    """The field, index and record of each step of a location; titles of records in the location are skipped."""
     position = 0
     while record is not None and (match := STEP.match(location, position)):
         field, index = match[1], int(match[2] or 0)

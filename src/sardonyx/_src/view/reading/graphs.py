@@ -36,13 +36,17 @@ from sardonyx._src.view.strings import StringTable
 
 Body = m.GraphProto | m.FunctionProto
 FunctionKey = tuple[str, str, str]  # domain, name, overload
-DEFAULTS_UP_TO = 20_000  # nodes of a graph whose unstated attributes are listed
-LITERAL_CHARACTERS = 40  # of a number or string that is drawn inside the nodes that read it
+DEFAULTS_UP_TO = (
+    20_000  # nodes of a graph up to which the defaults of omitted attributes are listed, which need space
+)
+LITERAL_CHARACTERS = (
+    40  # characters of a number or string up to which it is drawn inside the nodes that read it
+)
 
 
 @dataclass(slots=True)
 class PendingGraph:
-    """A graph that has a number, and is yet to be read."""
+    """A graph that has a number, but is not read yet."""
 
     record: Body
     kind: GraphKind
@@ -55,7 +59,13 @@ class PendingGraph:
 class GraphColumnReader:
     """Reads the graphs of a document, nested ones after those that hold them.
 
-    functions: the graphs of function bodies.  names: the values of each graph by name, the first definition of each.
+    functions: the numbers of the graphs of function bodies.
+    graphs, records: the data and the record of each graph, by number.
+    names: for each graph, its values by name; of several definitions, the first one.
+    outers: the number of the enclosing graph of each graph, -1 for none.
+    numbers: the number of each graph, by the id of its record.
+    pending: the graphs that have a number but are not read yet.
+    schemas: the signatures so far, by domain, operator and imported version.
     """
 
     strings: StringTable
@@ -65,12 +75,12 @@ class GraphColumnReader:
     records: list[Body] = field(default_factory=list)
     names: list[dict[str, int]] = field(default_factory=list)
     outers: list[int] = field(default_factory=list)
-    numbers: dict[int, int] = field(default_factory=dict)  # of graphs, by the id of their record
+    numbers: dict[int, int] = field(default_factory=dict)
     pending: deque[PendingGraph] = field(default_factory=deque)
     schemas: dict[tuple[str, str, int], OpSchema | None] = field(default_factory=dict)
 
     def reserve(self, record: Body, kind: GraphKind, imports: Mapping[str, int], outer: int = NONE) -> int:
-        """The number of a graph that `read_all` reads."""
+        """Gives a graph a number, under which `read_all` reads it."""
         return self.add_pending(PendingGraph(record, kind, imports, outer))
 
     def add_pending(self, pending: PendingGraph) -> int:
@@ -122,14 +132,14 @@ class GraphColumnReader:
             self.set_tensor(number, value, self.tensors.add(tensor))
 
     def read_annotations(self, number: int, record: m.GraphProto) -> None:
-        """Notes the quantization of values, after all of them are defined."""
+        """Adds notes on the quantization of values; all values must be defined before."""
         for annotation in record.quantization_annotation:
             entries = (f"{e.key} = {e.value}" for e in annotation.quant_parameter_tensor_names)
             value = self.resolve(number, annotation.tensor_name)
             self.notes_of(number, value)["quantization"] = ", ".join(entries)
 
     def set_tensor(self, number: int, value: int, tensor: int) -> None:
-        """Makes a value the one of a tensor, with its type unless another one is declared."""
+        """Records that a value holds a tensor; the value gets the type of the tensor unless it declares one."""
         values, data = self.graphs[number]["values"], self.tensors.tensors[tensor]
         values["tensor"][value] = tensor
         if literal := self.tensors.literal(tensor):
@@ -140,7 +150,7 @@ class GraphColumnReader:
             values["source"][value] = DECLARED
 
     def define(self, number: int, name: str, info: m.ValueInfoProto | None, producer: int = NONE) -> int:
-        """A new value; the first one of a name is the one that its readers read."""
+        """A new value; if several values have one name, readers of the name read the first."""
         values = self.graphs[number]["values"]
         value = len(values["name"])
         text = type_text(info.type) if info is not None else ""
@@ -160,7 +170,7 @@ class GraphColumnReader:
         return self.graphs[number]["values"]["notes"].setdefault(value, {})
 
     def define_outputs(self, number: int, record: Body, infos: Mapping[str, m.ValueInfoProto]) -> None:
-        """Defines what nodes compute, before any of it is read: nodes may be out of order."""
+        """Defines the outputs of all nodes before inputs are resolved, since nodes may be out of order."""
         nodes = self.graphs[number]["nodes"]
         slots, ends = nodes["outputs"], nodes["outputEnds"]
         for index, node in enumerate(record.node):
@@ -169,7 +179,7 @@ class GraphColumnReader:
             ends.append(len(slots))
 
     def resolve(self, number: int, name: str) -> int:
-        """The value that a name means in a graph: its own, one of an enclosing graph, or one that nothing defines."""
+        """The value that a name means in a graph: of the graph, of an enclosing graph, or a new one that nothing defines."""
         chain = [number]
         while name not in self.names[chain[-1]] and self.outers[chain[-1]] != NONE:
             chain.append(self.outers[chain[-1]])
@@ -250,7 +260,7 @@ class GraphColumnReader:
         return result
 
     def set_constant(self, number: int, index: int, node: m.NodeProto, tensors: list[int]) -> None:
-        """Makes the output of a Constant the value of its tensor's literal."""
+        """Gives the output of a Constant node the text of its tensor, if the tensor is small."""
         value = self.constant_output(number, index, node)
         if value != NONE and tensors and (literal := self.tensors.literal(tensors[0])):
             self.graphs[number]["values"]["literal"][value] = literal
@@ -258,7 +268,7 @@ class GraphColumnReader:
     def set_short_constant(
         self, number: int, index: int, node: m.NodeProto, attributes: list[AttributeData]
     ) -> None:
-        """Makes the output of a Constant with a number or string the value of that literal."""
+        """Gives the output of a Constant node the text of its number or string, if the text is short."""
         value = self.constant_output(number, index, node)
         if value != NONE and len(attributes) == 1 and "tensors" not in attributes[0]:
             text = attributes[0]["text"]
@@ -266,7 +276,7 @@ class GraphColumnReader:
                 self.graphs[number]["values"]["literal"][value] = text
 
     def constant_output(self, number: int, index: int, node: m.NodeProto) -> int:
-        """The output of a Constant of ai.onnx; -1 for another node."""
+        """The output of a Constant node of ai.onnx; -1 for any other node."""
         if node.op_type != "Constant" or canonical(node.domain) or len(node.output) != 1:
             return NONE
         columns = self.graphs[number]["nodes"]

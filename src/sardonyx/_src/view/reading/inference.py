@@ -22,7 +22,10 @@ from sardonyx._src.view.reading.types import is_open, type_text
 
 
 def build_model(document: ReadDocument) -> Model:
-    """The model of a document's record.  Raises what loading raises, and InvalidModel for a document that is no whole model."""
+    """The model of a document's record.
+
+    Raises what loading raises, and InvalidModel for a document that is no model or does not decode completely.
+    """
     if not isinstance(document.record, m.ModelProto) or document.data["kind"] == "broken":
         raise InvalidModel(
             "the document must be a model; got another kind of document, or one that does not decode"
@@ -31,7 +34,7 @@ def build_model(document: ReadDocument) -> Model:
 
 
 def infer_types(document: ReadDocument) -> SardonyxError | None:
-    """Adds the types that inference finds; the error of a model that cannot be built or is nested too deeply."""
+    """Adds the types that inference finds; returns the error if the model cannot be built or is nested too deeply."""
     if not isinstance(document.record, m.ModelProto):
         return None
     try:
@@ -43,7 +46,7 @@ def infer_types(document: ReadDocument) -> SardonyxError | None:
 
 
 def add_types(document: ReadDocument, model: Model) -> None:
-    """Fills in the types of values that the model leaves open, from a typed model of its record."""
+    """Fills in types that the document leaves open.  model: the model of its record, with inferred types."""
     assert isinstance(document.record, m.ModelProto), "a typed model has the record of a model"
     for record, graph in pair_graphs(document.record, model):
         number = document.graphs.numbers.get(id(record))
@@ -52,7 +55,7 @@ def add_types(document: ReadDocument, model: Model) -> None:
 
 
 def pair_graphs(record: m.ModelProto, model: Model) -> Iterator[tuple[m.GraphProto | m.FunctionProto, Graph]]:
-    """The graphs of a model with their records: main, of functions, of training, and nested ones."""
+    """The graphs of a model with their records: the main graph, bodies of functions, training graphs, and nested graphs."""
     stack: list[tuple[m.GraphProto | m.FunctionProto, Graph]] = []
     if record.graph is not None:
         stack.append((record.graph, model.graph))
@@ -84,7 +87,10 @@ def graph_with_number(document: ReadDocument, model: Model, number: int) -> Grap
 
 
 def nested_graphs(body: m.GraphProto | m.FunctionProto, graph: Graph) -> Iterator[tuple[m.GraphProto, Graph]]:
-    """The subgraphs of the nodes of a graph; nodes are matched by their first output, since loading may sort them."""
+    """The subgraphs of the nodes of a graph with their records.
+
+    Nodes and records are matched by their first output, since loading may sort nodes.
+    """
     holders = [node for node in graph.nodes if node.subgraphs]
     if not holders:
         return
@@ -104,7 +110,7 @@ def output_name(node: Node) -> str:
 
 
 def set_types(document: ReadDocument, data: GraphData, names: Mapping[str, int], graph: Graph) -> None:
-    """Sets the types of values that declare none, or leave a part of it open."""
+    """Sets the types of values that declare no type, or a type with unknown parts."""
     columns, strings = data["values"], document.strings
     types, sources = columns["type"], columns["source"]
     for value in values(graph):

@@ -37,7 +37,7 @@ def value_notes(info: m.ValueInfoProto) -> ValueNotes:
 
 
 def device_lines(record: m.NodeDeviceConfigurationProto) -> Iterator[str]:
-    """A configuration of a node's devices: a line for the node, and one for each tensor that is sharded."""
+    """The lines for a configuration of a node's devices: one for the node, and one for each tensor that is sharded."""
     stage = f", pipeline stage {record.pipeline_stage}" if record.has("pipeline_stage") else ""
     yield f"configuration {record.configuration_id}{stage}"
     for spec in record.sharding_spec:
@@ -52,7 +52,7 @@ def device_lines(record: m.NodeDeviceConfigurationProto) -> Iterator[str]:
 
 
 def sharded_dim_text(record: m.ShardedDimProto) -> str:
-    """An axis with the parts that it is split into."""
+    """An axis, and the parts into which it is split."""
     parts = (
         f"{s.dim_value if s.has('dim_value') else s.dim_param or '?'} in {s.num_shards} shards"
         for s in record.simple_sharding

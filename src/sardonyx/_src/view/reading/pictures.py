@@ -1,4 +1,4 @@
-"""Pictures of matrices and kernels, in grey values."""
+"""Pictures of matrices and kernels, in gray values."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from sardonyx._src.ir.tensors import Array
 from sardonyx._src.view.page_data import Picture
 
 SIDE = 64  # pixels of a picture in a page
-MOST_KERNELS = 256  # of a convolution that are drawn
+MOST_KERNELS = 256  # kernels of a convolution that are drawn
 
 
 def picture_of(array: Array, side: int = SIDE) -> Picture | None:
-    """The elements as grey values from black, the least, to white; None for tensors that are no matrix.
+    """The elements as gray values, the smallest black and the largest white.
 
-    A tensor of rank 3 or more is drawn as its first kernels: the last two dims, beside and below each other.
+    None for tensors of rank below 2, of strings, or of fewer than 4 elements.
+
+    A tensor of rank 3 or more is drawn as its first kernels, the matrices of the last two axes, in rows.
     Longer sides are sampled at equal distances.
     """
     if array.ndim < 2 or array.size < 4 or array.dtype.kind in "OSU":
@@ -24,7 +26,7 @@ def picture_of(array: Array, side: int = SIDE) -> Picture | None:
     wide = np.abs(array) if array.dtype.kind == "c" else array
     matrix = as_matrix(wide).astype(np.float64)
     matrix = matrix[sample(matrix.shape[0], side)][:, sample(matrix.shape[1], side)]
-    pixels = grey(matrix)
+    pixels = gray(matrix)
     return {
         "width": matrix.shape[1],
         "height": matrix.shape[0],
@@ -33,7 +35,7 @@ def picture_of(array: Array, side: int = SIDE) -> Picture | None:
 
 
 def as_matrix(array: Array) -> Array:
-    """A tensor of rank 2 or more as a matrix: kernels of the last two dims in rows."""
+    """A tensor of rank 2 or more as a matrix; the matrices of the last two axes are placed in rows."""
     if array.ndim == 2:
         return array
     kernels = array.reshape(-1, *array.shape[-2:])[:MOST_KERNELS]
@@ -50,8 +52,8 @@ def sample(size: int, most: int) -> Array:
     return np.arange(size) if size <= most else np.linspace(0, size - 1, most).astype(np.int64)
 
 
-def grey(matrix: Array) -> Array:
-    """Grey values of 8 bits; what is not finite is black."""
+def gray(matrix: Array) -> Array:
+    """Gray values of 8 bits; elements that are not finite are black."""
     finite = np.isfinite(matrix)
     if not finite.any():
         return np.zeros(matrix.shape, np.uint8)

@@ -11,7 +11,7 @@ BINS = 32
 
 
 def statistics_of(array: Array) -> Statistics | None:
-    """Extremes, mean, deviation and histogram of the finite elements; None without any, and for strings.
+    """Extremes, mean, deviation and histogram of the finite elements; None if there are none, and for strings.
 
     Complex elements count by their magnitude.
     """

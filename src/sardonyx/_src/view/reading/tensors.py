@@ -1,4 +1,7 @@
-"""Tensors of a document: their records in a page, with what their elements tell as long as a budget lasts."""
+"""Tensors of a document: their data in a page.
+
+Statistics, pictures and previews are added as long as a budget of elements to read is not spent.
+"""
 
 from __future__ import annotations
 
@@ -22,18 +25,18 @@ from sardonyx._src.view.reading.statistics import statistics_of
 from sardonyx._src.view.reading.types import element_type_text
 
 STATISTICS_ELEMENTS = 1 << 24  # elements of a document that are read for its page
-PICTURE_BYTES = 1 << 19  # of the pictures in a page
+PICTURE_BYTES = 1 << 19  # bytes of all pictures in a page
 PREVIEW_ELEMENTS = 8
-LITERAL_ELEMENTS = 4  # of a constant that is drawn inside its node
+LITERAL_ELEMENTS = 4  # elements of a constant up to which it is drawn inside the node that reads it
 PREVIEW_CHARACTERS = 200
 TensorRecord = m.TensorProto | m.SparseTensorProto
 
 
 class TensorReader:
-    """Reads the tensors of a document; data that cannot be read leave the facts about them out."""
+    """Reads the tensors of a document; facts about data that cannot be read are left out."""
 
     def __init__(self, files: ExternalFiles, *, weights: bool) -> None:
-        """weights: whether the page is to have all elements."""
+        """weights: whether the page contains the elements of all tensors."""
         self.files = files
         self.weights = weights
         self.tensors: list[TensorData] = []
@@ -42,7 +45,7 @@ class TensorReader:
         self.picture_bytes_left = PICTURE_BYTES
 
     def add(self, record: TensorRecord, name: str = "") -> int:
-        """The number of a tensor, which is added; `name` is that of one whose record has none."""
+        """Adds a tensor, and returns its number; name: the name of a tensor whose record has none."""
         is_sparse = isinstance(record, m.SparseTensorProto)
         stored = record.values if isinstance(record, m.SparseTensorProto) else record
         dims = [int(dim) for dim in record.dims]
@@ -77,7 +80,7 @@ class TensorReader:
             return None
 
     def add_elements(self, data: TensorData, tensor: Tensor, *, is_sparse: bool) -> None:
-        """Adds what the elements tell, as far as the budget allows to read them."""
+        """Adds preview, statistics and picture of the elements, if the budget allows to read them."""
         if tensor.size > self.elements_left and not self.weights:
             return
         array = elements_of(tensor)
@@ -117,7 +120,7 @@ def add_notes(data: TensorData, record: m.TensorProto) -> None:
 
 
 def elements_of(tensor: Tensor) -> Array | None:
-    """The elements; None where they cannot be read, as of a missing file."""
+    """The elements; None if they cannot be read, for example because a file is missing."""
     try:
         return tensor.numpy()
     except (SardonyxError, OSError):
@@ -125,7 +128,7 @@ def elements_of(tensor: Tensor) -> Array | None:
 
 
 def byte_size(record: m.TensorProto | None) -> int:
-    """Bytes of the packed elements, by type and dims; of strings, what their record holds."""
+    """The bytes of the packed elements, by type and dims; for strings, the bytes in their record."""
     if record is None:
         return 0
     count = math.prod(int(dim) for dim in record.dims)
@@ -165,14 +168,14 @@ def element_text(value: object) -> str:
 
 
 def npy_bytes(array: Array, dtype: DataType) -> bytes:
-    """A `.npy` file; elements that NumPy has no type for are widened to float32, int8 or uint8, strings to `str`."""
+    """A `.npy` file; elements of types that NumPy lacks are widened to float32, int8 or uint8; strings become `str`."""
     out = io.BytesIO()
     np.save(out, portable(array, dtype), allow_pickle=False)
     return out.getvalue()
 
 
 def portable(array: Array, dtype: DataType) -> Array:
-    """The array in a type that NumPy alone can read."""
+    """The array in a type that NumPy can read without other packages."""
     if dtype is DataType.STRING:
         return np.array([str(value) for value in array.reshape(-1)], np.str_).reshape(array.shape)
     if array.dtype.isbuiltin == 1:

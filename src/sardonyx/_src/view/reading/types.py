@@ -1,4 +1,4 @@
-"""Texts of types in records, valid or not: `float32[N, 3, 224, 224]`."""
+"""Types in records, valid or not, as text: `float32[N, 3, 224, 224]`."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.proto import messages as m
 from sardonyx._src.view.page_data import Pair
 
-MAX_DEPTH = 32  # of nested types
+MAX_DEPTH = 32  # types inside each other that are written out
 WIDE_NAMES = {DataType.FLOAT: "float32", DataType.DOUBLE: "float64"}
 
 
 def element_type_text(number: int) -> str:
-    """The name of an element type with its width; a number that no element type has, as itself."""
+    """The name of an element type with its width; a number that is no element type is written as it is."""
     try:
         dtype = DataType.from_number(number)
     except ValueError:
@@ -20,7 +20,7 @@ def element_type_text(number: int) -> str:
 
 
 def type_text(record: m.TypeProto | None, depth: int = 0) -> str:
-    """The text of a type; "" for none, `?` for a part that is not stated."""
+    """The text of a type; "" for no type, `?` for a part that is not stated."""
     if record is None or depth > MAX_DEPTH:
         return ""
     if record.tensor_type is not None:
@@ -49,7 +49,7 @@ def dim_text(record: m.TensorShapeProtoDimension) -> str:
 
 
 def denotation_pairs(record: m.TypeProto | None) -> list[Pair]:
-    """The denotations of a type and of its dims, as labels with texts."""
+    """The denotations of a type and of its dims, each with a label."""
     if record is None:
         return []
     tensor = record.tensor_type or record.sparse_tensor_type
@@ -61,5 +61,5 @@ def denotation_pairs(record: m.TypeProto | None) -> list[Pair]:
 
 
 def is_open(text: str) -> bool:
-    """Whether a type leaves a part unstated, so that inference may tell more."""
+    """Whether a type leaves a part unstated, which inference may find."""
     return "?" in text or not text.endswith((")", "]"))

@@ -1,1 +1,1 @@
-"""The hierarchy of a graph: scopes, so that each level of a picture has few boxes."""
+"""The hierarchy of a graph: nested scopes, each drawn as one box until it is opened, so that each level has few boxes."""

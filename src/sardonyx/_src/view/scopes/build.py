@@ -1,4 +1,4 @@
-"""The scopes of a graph: from metadata or names, then repetition, then parts."""
+"""The scopes of a graph: first from metadata or names of nodes, then repetitions of equal blocks, then parts of long runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sardonyx._src.view.scopes.repetition import FOLD_FROM, Marks, fold_repetiti
 from sardonyx._src.view.scopes.tree import Child, GraphScope, nodes_of, write_scopes
 from sardonyx._src.view.strings import StringTable
 
-MAX_PATH = 32  # scopes inside each other
+MAX_PATH = 32  # scopes inside each other that a path may have
 Path = tuple[str, ...]
 
 
@@ -54,7 +54,7 @@ def paths_of(graph: GraphData, strings: StringTable) -> tuple[ScopeKind, list[Pa
 
 
 def tree_of(order: Sequence[int], paths: Sequence[Path], kind: ScopeKind) -> GraphScope:
-    """The tree of paths, in order of the first node of each scope; scopes that hold nothing else than one child are left out."""
+    """The tree of paths, ordered by the first node of each scope; scopes with a single child are left out."""
     root = GraphScope("graph", "")
     scopes: dict[Path, GraphScope] = {(): root}
     for node in order:
@@ -76,7 +76,7 @@ def add_path(scopes: dict[Path, GraphScope], path: Path, kind: ScopeKind) -> Non
 
 
 def simplify(root: GraphScope, scopes: dict[Path, GraphScope]) -> None:
-    """Replaces scopes of one child by that child, inner ones first; a scope inside has both labels."""
+    """Replaces each scope with a single child by the child, inner scopes first; a child that is a scope gets both labels."""
     for scope in reversed(scopes.values()):
         children: list[Child] = []
         for child in scope.children:
@@ -108,7 +108,7 @@ def operator_marks(graph: GraphData) -> list[int]:
 
 
 def arrange(root: GraphScope, marks: Marks, live: Sequence[int], position: Sequence[int]) -> None:
-    """Folds repetitions and divides what is long, in every scope, inner ones first."""
+    """Folds repetitions and divides long runs of children, in every scope, inner scopes first."""
     for scope in scopes_inside_out(root):
         children = scope.children
         crossing = live_at(children, live, position)
@@ -123,7 +123,7 @@ def arrange(root: GraphScope, marks: Marks, live: Sequence[int], position: Seque
 def divide_blocks(
     children: Sequence[Child], live: Sequence[int], position: Sequence[int], operators: Sequence[str]
 ) -> None:
-    """Divides the blocks that a fold has made, which may be longer than a level."""
+    """Divides the blocks of repetitions, which may have more children than one level of a picture has room for."""
     stack = [
         child for child in children if isinstance(child, GraphScope) and child.kind in ("repetition", "part")
     ]
@@ -145,6 +145,6 @@ def scopes_inside_out(root: GraphScope) -> list[GraphScope]:
 
 
 def live_at(children: Sequence[Child], live: Sequence[int], position: Sequence[int]) -> list[int]:
-    """How many values cross the boundary in front of each child and after the last one."""
+    """The number of values that cross the boundary before each child, and after the last one."""
     firsts = [child if isinstance(child, int) else next(nodes_of(child)) for child in children]
     return [*(live[position[node]] for node in firsts), 0]

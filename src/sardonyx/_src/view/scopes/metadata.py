@@ -1,4 +1,4 @@
-"""Scopes from metadata that exporters write: `pkg.torch.onnx.name_scopes` with its classes, and `namespace`."""
+"""Scopes from metadata that exporters write: `pkg.torch.onnx.name_scopes` with the classes of modules, and `namespace`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NAMESPACES = ("namespace", "pkg.onnxscript.namespace", "pkg.torch.onnx.namespace
 
 
 def path_from_metadata(metadata: Mapping[str, str]) -> tuple[str, ...] | None:
-    """The scopes of a node, outermost first, with the names of their classes; None if the metadata tell none."""
+    """The scopes of a node, outermost first, with the names of their classes; None if the metadata have none."""
     if NAME_SCOPES in metadata:
         names = parse_list(metadata[NAME_SCOPES])
         if names is not None:
@@ -41,7 +41,7 @@ def path_from_namespace(text: str) -> tuple[str, ...]:
 
 
 def path_of(names: Sequence[str], classes: Sequence[str]) -> tuple[str, ...]:
-    """Labels of nested modules, of which each name repeats that of the enclosing one: `encoder.layer.0` is `layer.0`."""
+    """Labels of nested modules, without the name of the enclosing module: in `encoder`, `encoder.layer.0` is `layer.0`."""
     path: list[str] = []
     outer = ""
     for i, name in enumerate(names):

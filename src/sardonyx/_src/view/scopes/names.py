@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 SEPARATORS = ("/", "::")
-MIN_SHARE = 0.3  # of the nodes of a graph that a separator must divide to be one
+MIN_SHARE = 0.3  # the share of the names in a graph that must contain a separator for it to be used
 
 
 def paths_from_names(names: Sequence[str]) -> list[tuple[str, ...]]:
-    """The scopes of each node, outermost first; the last part of a name is that of the node itself."""
+    """The scopes of each node, outermost first; the last part of a name is the node's own and no scope."""
     separator = separator_of(names)
     if separator is None:
         return [()] * len(names)

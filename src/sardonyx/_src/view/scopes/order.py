@@ -20,13 +20,13 @@ def producers_of(graph: GraphData) -> list[list[int]]:
 
 
 def topological_order(producers: list[list[int]]) -> list[int]:
-    """The nodes, producers first, in the order of the file where that is possible; nodes of a cycle come as they are.
+    """The nodes with producers before their readers, else in the order of the file; nodes of a cycle come in some order.
 
-    Files are sorted as a rule, and keep their order then.
+    A file that is sorted, as most are, keeps its order.
     """
     if all(p < node for node, inputs in enumerate(producers) for p in inputs):
         return list(range(len(producers)))
-    state = [0] * len(producers)  # 1: entered, 2: in the order
+    state = [0] * len(producers)  # 0: not visited, 1: visited, 2: in the order
     order: list[int] = []
     for root in range(len(producers)):
         stack = [root]
@@ -45,7 +45,10 @@ def topological_order(producers: list[list[int]]) -> list[int]:
 
 
 def constant_nodes(graph: GraphData, producers: list[list[int]], order: list[int]) -> list[bool]:
-    """Whether each node computes the same in every run, as far as edges tell: it reads only initializers and other such nodes."""
+    """Whether each node is constant: it reads only initializers and results of constant nodes.
+
+    Operators are not considered, such as random ones.
+    """
     nodes, values = graph["nodes"], graph["values"]
     fed = {v for v, tensor in enumerate(values["tensor"]) if tensor == NONE and values["producer"][v] == NONE}
     result = [False] * len(producers)
@@ -57,7 +60,7 @@ def constant_nodes(graph: GraphData, producers: list[list[int]], order: list[int
 
 
 def move_constants(order: list[int], producers: list[list[int]], is_constant: list[bool]) -> list[int]:
-    """The order with each constant node in front of the first node that reads it: exporters write all of them first."""
+    """The order with each constant node directly before its first reader: exporters write all constants first."""
     result: list[int] = []
     placed = [False] * len(order)
     for root in (*(n for n in order if not is_constant[n]), *(n for n in order if is_constant[n])):
@@ -76,7 +79,10 @@ def move_constants(order: list[int], producers: list[list[int]], is_constant: li
 
 
 def live_values(order: list[int], producers: list[list[int]]) -> list[int]:
-    """The number of nodes before each position whose results are read at it or later; one entry more than nodes."""
+    """For each position, the number of earlier nodes whose results are read at this position or later.
+
+    There is one more entry than nodes: the last one is for the end.
+    """
     position = {node: i for i, node in enumerate(order)}
     changes = [0] * (len(order) + 2)
     last = [-1] * len(order)

@@ -1,4 +1,4 @@
-"""Parts: what has too many boxes for one level of a picture is divided where the fewest values cross."""
+"""Parts: a scope with too many children for one level of a picture is divided where the fewest values cross."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from sardonyx._src.view.scopes.tree import MAX_BOXES, Child, GraphScope, nodes_of
 
-PART_SIZE = 40  # children of a part, about
-NAMED_OPERATORS = 3  # of a part, in its label
+PART_SIZE = 40  # approximate number of children of a part
+NAMED_OPERATORS = 3  # operators in the label of a part
 MINOR_OPERATORS = frozenset(
     {
         "Constant",
@@ -30,7 +30,8 @@ MINOR_OPERATORS = frozenset(
 def divide(children: list[Child], live: Sequence[int], operators: Sequence[str]) -> list[Child]:
     """At most `MAX_BOXES` children: the given ones, or parts of them, which may be divided in turn.
 
-    live: how many values cross the boundary in front of each child.  operators: those of the nodes, by number.
+    live: the number of values that cross the boundary before each child.
+    operators: the operator of each node, by number.
     """
     if len(children) <= MAX_BOXES:
         return children
@@ -48,7 +49,10 @@ def divide(children: list[Child], live: Sequence[int], operators: Sequence[str])
 
 
 def boundaries(size: int, count: int, live: Sequence[int]) -> list[int]:
-    """The first child of each part and the end: near equal sizes, within a quarter of one where the fewest values cross."""
+    """The index of the first child of each part, and the end.
+
+    Sizes are nearly equal: a boundary may move by a quarter of a part to where the fewest values cross.
+    """
     width = size / count
     slack = max(1, int(width / 4))
     bounds = [0]
@@ -61,7 +65,7 @@ def boundaries(size: int, count: int, live: Sequence[int]) -> list[int]:
 
 
 def part_label(children: Sequence[Child], operators: Sequence[str]) -> str:
-    """The operators that dominate a part, the most frequent first; those that only prepare sizes if there are no others."""
+    """The most frequent operators of a part; operators that only compute sizes count only if there are no others."""
     counts: Counter[str] = Counter()
     for child in children:
         counts.update(operators[n] for n in (nodes_of(child) if isinstance(child, GraphScope) else (child,)))

@@ -1,4 +1,4 @@
-"""Repeated blocks: equal runs of nodes or scopes that follow each other become one scope, `x 12`."""
+"""Repeated blocks: equal runs of nodes or scopes that follow each other become one scope, which is drawn once with `x 12`."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from sardonyx._src.ir.tensors import Array
 from sardonyx._src.view.scopes.parts import part_label
 from sardonyx._src.view.scopes.tree import MAX_BOXES, Child, GraphScope, nodes_of
 
-MAX_PERIOD = 4096  # children of a block
-SAMPLES = 16  # positions of a block that are compared first
+MAX_PERIOD = 4096  # children of the longest block that is searched
+SAMPLES = 16  # positions of a block that are compared first, as a cheap filter
 MIN_BLOCK_NODES = 3
-MIN_REPEATED_NODES = 12  # of all blocks together
-MAX_BLOCKS = 50  # of one scope; more are several scopes
-FOLD_FROM = 24  # children of a scope; the blocks of shorter ones are seen as they are
+MIN_REPEATED_NODES = 12  # nodes of all blocks together
+MAX_BLOCKS = 50  # blocks of one scope; more blocks become several scopes
+FOLD_FROM = 24  # children of a scope from which repetitions are folded; a shorter scope is drawn completely
 
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What blocks are compared by.
+    """The facts by which blocks are compared.
 
     operators: a number for each node, equal for equal operators and attributes.
     producers: the nodes that each node reads, in order.
@@ -36,7 +36,10 @@ class Marks:
 
 
 def fold_repetitions(children: list[Child], marks: Marks, live: Sequence[int]) -> list[Child]:
-    """The children, with runs of at least two equal blocks in scopes; `live` counts the values in front of each child."""
+    """The children, with each run of at least two equal blocks replaced by a scope.
+
+    live: the number of values that cross the boundary before each child.
+    """
     table: dict[object, int] = {}
     codes = np.array([table.setdefault(child_shape(c, marks), len(table)) for c in children], np.int64)
     sizes = np.array([child.size if isinstance(child, GraphScope) else 1 for child in children], np.int64)
@@ -55,14 +58,14 @@ def fold_repetitions(children: list[Child], marks: Marks, live: Sequence[int]) -
 
 
 def child_shape(child: Child, marks: Marks) -> object:
-    """What equal children have in common: the operators of their nodes in order, and the kind of nesting."""
+    """A key that is equal for equal children: the operators of their nodes in order, and whether they are scopes."""
     if isinstance(child, int):
         return marks.operators[child]
     return (child.kind, child.count, tuple(marks.operators[node] for node in nodes_of(child)))
 
 
 def select_runs(codes: Array, sizes: Array, live: Array) -> list[tuple[int, int, int]]:
-    """Start, period and count of runs of equal blocks that do not overlap, in order; of several, those that cover most nodes."""
+    """Start, period and count of runs of equal blocks, in order; of overlapping runs, the one that covers most nodes is kept."""
     ends = np.concatenate(([0], np.cumsum(sizes)))
     candidates = []
     for period in range(1, min(MAX_PERIOD, len(codes) // 2) + 1):
@@ -85,7 +88,7 @@ def select_runs(codes: Array, sizes: Array, live: Array) -> list[tuple[int, int,
 
 
 def may_recur(codes: Array, period: int) -> bool:
-    """Whether a block of this length may follow an equal one, from every sixteenth of it alone: most lengths are ruled out so."""
+    """Whether a block of this length may follow an equal one, judged by a few of its positions: that excludes most lengths."""
     stride = period // SAMPLES
     if stride < 2:
         return True
@@ -95,7 +98,10 @@ def may_recur(codes: Array, period: int) -> bool:
 
 
 def equal_runs(codes: Array, period: int) -> list[tuple[int, int]]:
-    """Start and length of the runs of positions, at least one period long, whose code recurs a period later."""
+    """Start and length of the runs of positions at which the code equals the code one period later.
+
+    Only runs of at least one period are returned.
+    """
     equal = np.concatenate(([False], codes[:-period] == codes[period:], [False]))
     edges = np.flatnonzero(equal[1:] != equal[:-1])
     starts, ends = edges[::2], edges[1::2]
@@ -104,7 +110,10 @@ def equal_runs(codes: Array, period: int) -> list[tuple[int, int]]:
 
 
 def best_start(start: int, period: int, length: int, live: Array) -> int:
-    """The start of the blocks, of those that a run leaves open, whose boundaries the fewest values cross."""
+    """The start of the first block in a run such that the fewest values cross the boundaries of the blocks.
+
+    A run that is no multiple of the period leaves several starts to choose from.
+    """
     spare = length % period
     crossings = [
         int(live[start + shift : start + shift + length + 1 : period].sum()) for shift in range(spare + 1)
@@ -132,7 +141,7 @@ def inner_edges(block: list[Child], marks: Marks) -> list[tuple[int, ...]]:
 
 
 def repetitions(blocks: list[list[Child]], operators: Sequence[str]) -> list[GraphScope]:
-    """The scopes of equal blocks: one, or several if the blocks are many."""
+    """The scopes of equal blocks: one, or several if there are more than `MAX_BLOCKS` blocks."""
     label = common_label(blocks, operators)
     scopes = []
     for first in range(0, len(blocks), MAX_BLOCKS):
@@ -144,13 +153,13 @@ def repetitions(blocks: list[list[Child]], operators: Sequence[str]) -> list[Gra
 
 
 def as_block(block: list[Child], label: str) -> GraphScope:
-    """The scope of a block: the one that it consists of, or a new one."""
+    """The scope of a block: the scope that is its only child, or a new one."""
     only = block[0]
     return only if len(block) == 1 and isinstance(only, GraphScope) else GraphScope("part", label, block)
 
 
 def common_label(blocks: list[list[Child]], operators: Sequence[str]) -> str:
-    """What to call equal blocks: the name that single scopes have apart from numbers, or the operators that dominate."""
+    """The label of equal blocks: the most frequent label of blocks that are scopes, without numbers, or their operators."""
     scopes = [block[0] for block in blocks if len(block) == 1 and isinstance(block[0], GraphScope)]
     names = Counter(re.sub(r"[\W_]*\d+[\W_]*", " ", scope.label).strip() for scope in scopes)
     name = names.most_common(1)[0][0] if names else ""

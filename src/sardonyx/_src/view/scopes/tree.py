@@ -1,4 +1,4 @@
-"""Trees of scopes: what a scope holds in order, and their columns in the data of a page."""
+"""Trees of scopes: the children of a scope in order, and the columns that hold a tree in the data of a page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ MAX_BOXES = 60  # boxes of one level of a picture: nodes and scopes
 class GraphScope:
     """Nodes and inner scopes, in topological order.
 
-    count: of a repetition, the number of equal blocks, which are its children; else 1.
+    children: numbers of nodes, and scopes.
+    count: for a repetition, the number of equal blocks, which are its children; else 1.
     """
 
     kind: ScopeKind
@@ -26,7 +27,7 @@ class GraphScope:
 
     @cached_property
     def size(self) -> int:
-        """The number of nodes below; a scope does not change after it was read."""
+        """The number of nodes in the scope and the scopes inside it; cached, so that the scope must not change afterwards."""
         return sum(1 for _ in nodes_of(self))
 
 
@@ -34,7 +35,7 @@ Child = int | GraphScope
 
 
 def nodes_of(scope: GraphScope) -> Iterator[int]:
-    """The nodes below a scope, in order."""
+    """The nodes in a scope and the scopes inside it, in order."""
     stack: list[Iterator[Child]] = [iter(scope.children)]
     while stack:
         child = next(stack[-1], None)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sardonyx._src.view.outline import Outline, OutlineBox
 
-MAX_BOXES = 500  # which Graphviz lays out in seconds
+MAX_BOXES = 500  # boxes of an outline: Graphviz lays them out in seconds
 MAX_LABEL = 120
 STYLES = {
     "node": "",
@@ -43,7 +43,7 @@ def box_label(box: OutlineBox) -> str:
 
 
 def quote(text: str) -> str:
-    """A quoted string: Graphviz reads backslashes as escapes in labels, and line breaks end nothing."""
+    """A quoted string, cut if it is long; backslashes are escaped, since Graphviz interprets them in labels."""
     shortened = text if len(text) <= MAX_LABEL else text[: MAX_LABEL - 1] + "…"
     printable = "".join(c if c.isprintable() else " " for c in shortened)
     escaped = printable.replace("\\", "\\\\").replace('"', '\\"')

@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from sardonyx._src.view.outline import Outline, OutlineBox
 
 MAX_BOXES = 60
-MAX_EDGES = 480  # Mermaid refuses to draw more than 500
-MAX_CHARACTERS = 48_000  # and more than 50,000 characters
+MAX_EDGES = 480  # edges of a chart: Mermaid refuses to draw more than 500
+MAX_CHARACTERS = 48_000  # characters of a chart: Mermaid refuses to draw more than 50,000
 MAX_LABEL = 60
 SHAPES = {"node": '["{}"]', "scope": '[["{}"]]', "input": '(["{}"])', "output": '(["{}"])'}
 PLAIN = re.compile(r"[^A-Za-z0-9 _.,/×–-]")
 
 
 def mermaid(outline: Outline) -> str:
-    """A flowchart, within Mermaid's limits: types of edges, then the last edges, are left out where it would be too long."""
+    """A flowchart; if it would exceed Mermaid's limits, the types of edges are left out, then the last edges."""
     for edges, types in ((MAX_EDGES, True), (MAX_EDGES, False), (MAX_EDGES // 4, False)):
         lines = ["flowchart TD", *write_scope(outline, 0, "  "), *write_edges(outline, edges, types=types)]
         text = "\n".join(lines) + "\n"

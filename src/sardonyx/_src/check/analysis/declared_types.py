@@ -26,8 +26,8 @@ def describe_misfit(
 ) -> str:
     """Why a tensor is not of the type; "" if it is, or if the type is unspecified.
 
-    A sparse tensor is of dense types, too.  has_stars: a dimension named "*" means any number of dimensions, as it did
-    up to IR version 3.
+    A sparse tensor is of dense types, too.  has_stars: whether a dimension named "*" means any number of dimensions, as it
+    did up to IR version 3.
     """
     if type_ is None or (kind := type_.which("value")) is None:
         return ""
@@ -80,7 +80,7 @@ def contradiction(declared: TypeProto, own: TypeProto, domain: str) -> str:
 
 
 def rank_of(body: BodyScope | None, name: str) -> int | None:
-    """The rank that a body or an outer one declares for a value; None if none does."""
+    """The rank that a body or an enclosing body declares for a value; None if none of them does."""
     while body is not None:
         if body.ranks is None:
             body.ranks = ranks_in(body.record)

@@ -172,7 +172,10 @@ def tensors_of_model(model: m.ModelProto) -> Iterator[m.TensorProto]:
 
 
 def overlaps_of(document: Document, location: str) -> Mapping[ByteRange, ByteRange]:
-    """The ranges of a file that overlap one that begins before them, or there and is longer; each with the one that ends last."""
+    """The byte ranges of a file that overlap an earlier one, each with the earlier range that ends last.
+
+    Of ranges with the same start, the longest one is the earliest.
+    """
     key = canonical_location(location)
     if key not in document.overlaps:
         overlaps: dict[ByteRange, ByteRange] = {}
@@ -187,7 +190,7 @@ def overlaps_of(document: Document, location: str) -> Mapping[ByteRange, ByteRan
 
 
 def count_unclaimed_bytes(ranges: Sequence[ByteRange], size: int) -> int:
-    """The number of bytes of a file in no range, not counting padding before aligned ranges and the end."""
+    """The number of bytes of a file that no range covers, except padding before aligned ranges and at the end."""
     count = end = 0
     for start in (*(r.start for r in ranges), size):
         gap = start - end

@@ -12,7 +12,10 @@ from sardonyx._src.proto import messages as m
 
 
 def is_fully_defined(body: BodyScope) -> bool:
-    """Whether every name that the body's nodes read is defined; a misspelled read makes another name look unused."""
+    """Whether every name that the body's nodes read is defined.
+
+    If one is not, it may be a misspelling of a name that therefore looks unused.
+    """
     return all(
         body.is_visible(name, i) or body.later_definition(name) is not None
         for i, _, name in body.unresolved_reads
@@ -44,7 +47,7 @@ def names_read(record: m.GraphProto | m.FunctionProto) -> set[str]:
 
 
 def names_outside_nodes(record: m.GraphProto | m.FunctionProto, others: Iterable[str] = ()) -> set[str]:
-    """Some names, and those that the outputs and annotations of a body read."""
+    """The names that the outputs and annotations of a body read, together with the names in `others`."""
     names = {*others, *output_names(record)}
     if isinstance(record, m.GraphProto):
         for annotation in record.quantization_annotation:

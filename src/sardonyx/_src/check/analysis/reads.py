@@ -55,7 +55,7 @@ def bottom_up(
 
 
 def reads_before_writes(body: BodyScope) -> bool:
-    """Whether a node, or a subgraph of it, reads a name that the body defines only there or later."""
+    """Whether a node, or a subgraph of it, reads a name that the body defines only by that node or a later one."""
     producers, outer = body.producers, body.outer
     if any(
         n in producers and not (outer and outer.is_visible(n, body.outer_node))

@@ -18,7 +18,7 @@ def state_of(step: TrainingInfoProto, document: Document) -> Mapping[str, Tensor
 
 
 def bound_values(step: TrainingInfoProto, field: str, document: Document) -> Mapping[str, ValueInfoProto]:
-    """The outputs from which a binding may take its value."""
+    """The outputs whose values a binding may use; field: the binding's field of the training step."""
     graph = step.initialization if field == "initialization_binding" else step.algorithm
     own = {value.name: value for value in graph.output} if graph is not None else {}
     if field == "initialization_binding":

@@ -37,7 +37,7 @@ from sardonyx._src.schema import canonical, domains
 from sardonyx._src.suggestions import did_you_mean
 
 GROUPS: tuple[RuleGroup, ...] = get_args(RuleGroup)  # words that select all rules of a group
-CHECKSUM_RULE = "SX348"  # hashes files of external data
+CHECKSUM_RULE = "SX348"  # the rule that hashes files of external data
 
 
 def check(
@@ -55,12 +55,12 @@ def check(
 ) -> Report:
     """Returns the violations in a model, an operator-set document or stored data, in document order.
 
-    By default those that a user of the model would act on: it will not run everywhere, or not as intended.
+    By default those that a user of the model would act on, because the model does not run everywhere, or not as intended.
 
-    kind: the kind of document, if neither a magic nor the file name determines it.
-    select, ignore: rule codes, code prefixes ("SX2"), rule names, or groups of rules: "default", "style" for habits,
-        such as unused initializers and missing domains, and "strict" for what no reader relies on, such as names that
-        are no identifiers.  A selection replaces the default one.
+    kind: the kind of document, if neither its first bytes nor the file name determine it.
+    select, ignore: rule codes, code prefixes ("SX2"), rule names, or groups of rules: "default"; "style" for habits, such as
+        unused initializers and missing domains; and "strict" for requirements that no reader relies on, such as that names
+        are identifiers.  A selection replaces the default one.
     strict: also report the group "strict".
     operator_sets: documents that declare operators of other domains, and folders to search for them, as for `load`.
     policy, base: as for `load`.

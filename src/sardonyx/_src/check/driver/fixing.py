@@ -1,4 +1,7 @@
-"""The fix driver: passes of one fix at a time, until no violation is left that can be fixed without a guess."""
+"""The fix driver: it applies one fix at a time, until no violation is left that can be fixed without a guess.
+
+One application of one fix to all its violations in a document is a fix pass.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ from sardonyx._src.io.loading.operator_sets import OperatorSetSource
 from sardonyx._src.proto.record import Record
 from sardonyx._src.proto.wire import Limits
 
-MAX_FIX_PASSES = 200  # each fixes all violations that one fix handles; what is left after that is reported
+MAX_FIX_PASSES = 200  # fix passes over a document; violations that are left then are reported
 
 
 def fix(
@@ -39,14 +42,15 @@ def fix(
 ) -> tuple[Record, list[AppliedFix]]:
     """Returns the document's record with all unambiguous violations fixed, and the applied fixes in order.
 
-    What the document computes does not change, nor do the names, types and order of inputs and outputs or the names
-    of weights.  The arguments are those of `check`; by default all rules are selected, and violations of others remain.  The source is
-    not modified: the record is a copy that shares its data.  Fixing the result again changes nothing.
+    The computation of the document does not change, nor do the names, types and order of inputs and outputs or the names of
+    weights.  The arguments are those of `check`, except that all rules are selected by default; violations of rules that are
+    not selected remain.  The source is not modified: the record is a copy that shares its data.  Fixing the result again
+    changes nothing.
 
     Raises DecodeError, TextError, JsonError or LimitError for documents that do not decode, OSError for files that
     cannot be read, ValueError for words in `select` and `ignore` that match no rule.
     """
-    # Fixes of habits and of what only the standard asks for do no harm.
+    # By default the groups "style" and "strict" are selected, too: their fixes do no harm.
     selected = select_codes(tuple(select) or GROUPS, ignore)
     with pause_gc():
         record, path = read(source, kind, limits)
@@ -63,11 +67,13 @@ def fix(
 
 
 def run_pass(document: Document, selected: Collection[str]) -> list[AppliedFix]:
-    """Applies the first fix that does anything; violations of structure come before those of types."""
+    """Applies the first fix that changes anything; violations of structure are fixed before those of types."""
     walk = structural_walk(document, fixes_by_code())
     findings = walk.run()
     for candidate in fixes():
-        if walk.is_full:  # findings of other rules may have left no room for those of this fix
+        if (
+            walk.is_full
+        ):  # at the limit on findings, those of other rules may have left no room for those of this fix
             findings = structural_walk(document, candidate.codes).run()
         if applied := apply_fix(document, candidate, findings, selected):
             return applied
@@ -77,7 +83,7 @@ def run_pass(document: Document, selected: Collection[str]) -> list[AppliedFix]:
 
 
 def structural_walk(document: Document, codes: Iterable[str]) -> Walk:
-    """A walk with the rules of these codes that need no types, and the rules that may suppress them."""
+    """A walk with those rules of these codes that need no types, and with the rules that may suppress their findings."""
     every = rules()
     structural = [code for code in codes if code not in TYPE_RULE_SUBJECTS]
     suppressing = {code for code, rule in every.items() if rule.suppresses}.union(

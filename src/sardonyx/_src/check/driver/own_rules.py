@@ -34,9 +34,12 @@ def rule(
                 if isinstance(value.type.shape[0], int):
                     yield value, f"the batch of {value.name!r} is fixed"
 
-    The function receives the model with the inferred types of all values, if its structure is sound, and yields pairs: the node or
-    value that a violation is about, or None for the model, and a message.  code: capital letters other than SX, and three
-    digits.  name: words joined by dashes.  cure: what to do about a violation.  severity: "error", "warning" or "info".
+    The function is called if the structure of the model is sound.  It receives the model with the inferred types of all
+    values, and yields pairs: the node or value that a violation is about, or None for the model, and a message.
+    code: capital letters other than SX, and three digits.
+    name: words joined by dashes.
+    cure: what to do about a violation.
+    severity: "error", "warning" or "info".
     clause: where the requirement is stated.
 
     Raises InputError for a code or name of another form.  A second definition of a code replaces the first.
@@ -93,7 +96,7 @@ def register_rule(
 
 
 def path_of(place: Place, typed_model: TypedModel) -> str:
-    """The path from the model's record to a node or a value; "" for the model, and for what loading has added."""
+    """The path from the model's record to a node or a value; "" for the model, and for nodes that loading has added."""
     if isinstance(place, Node):
         return typed_model.path(place)
     if not isinstance(place, Value):

@@ -38,7 +38,7 @@ class RulePage:
 
     @property
     def selection(self) -> str:
-        """How to have the rule reported; "" if it is by default."""
+        """The option that makes `check` report the rule; "" if it is reported by default."""
         ways = {"style": "with --select style", "strict": "with --strict", "default": ""}
         return ways[self.group]
 
@@ -68,7 +68,7 @@ class RulePage:
         return "\n\n".join(rows) + "\n"
 
 
-OWN_PAGES: dict[str, RulePage] = {}  # of the rules of callers
+OWN_PAGES: dict[str, RulePage] = {}  # the pages of rules of callers, by code
 
 
 def page(code: str) -> RulePage:

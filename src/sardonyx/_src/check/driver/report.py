@@ -16,8 +16,10 @@ from sardonyx._src.check.engine.api import Diagnostic, Report
 from sardonyx._src.check.fixing.api import AppliedFix
 
 Json: TypeAlias = "str | int | bool | Mapping[str, Json] | Sequence[Json] | None"
-CheckedDocuments: TypeAlias = Sequence[tuple[str, Report]]  # file name and report
-AppliedFixes: TypeAlias = Mapping[str, tuple[Sequence[AppliedFix], str | None]]  # applied fixes, written file
+CheckedDocuments: TypeAlias = Sequence[tuple[str, Report]]  # pairs of file name and report
+AppliedFixes: TypeAlias = Mapping[
+    str, tuple[Sequence[AppliedFix], str | None]
+]  # file name: applied fixes, written file
 SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 SARIF_LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 PROBLEM_SEVERITIES = {"error": "error", "warning": "warning", "info": "recommendation"}
@@ -69,7 +71,7 @@ def to_sarif(checked: CheckedDocuments, version: str) -> str:
 
 
 def reporting_descriptor(about: RulePage) -> Json:
-    """A reportingDescriptor."""
+    """A rule as a reportingDescriptor of SARIF."""
     return {
         "id": about.code,
         "name": "".join(word.capitalize() for word in about.name.split("-")),
@@ -86,7 +88,10 @@ def reporting_descriptor(about: RulePage) -> Json:
 
 
 def result(name: str, diagnostic: Diagnostic, index: int, fingerprint: str) -> Json:
-    """A result with a logical location in the model; services require a line, so binary files state the first."""
+    """A diagnostic as a result of SARIF, with a logical location in the model.
+
+    Services require a line number, which binary files do not have: it is 1.
+    """
     line = TEXT_POSITION.match(diagnostic.location)
     region = {"startLine": int(line[1]), "startColumn": int(line[2])} if line else {"startLine": 1}
     location: Json = {

@@ -37,7 +37,7 @@ assert set(get_args(DocumentKind)) == set(RECORD_CLASSES)
 
 
 class DataDecoder(Protocol):
-    """Returns the record that encoded data of a kind hold; None: the data tell it."""
+    """A function that decodes data to a record; kind: None if the data themselves determine it."""
 
     def __call__(self, data: FileData, kind: DocumentKind | None, limits: Limits | None, /) -> Record: ...
 
@@ -47,7 +47,7 @@ def read(
 ) -> tuple[Record, Path | None]:
     """Returns the record and its file, if any.
 
-    decoder: `decode_as`, or a function in its place.
+    decoder: the function that decodes data; by default `decode_as`.
 
     Raises DecodeError, TextError, JsonError and LimitError for documents that do not decode, OSError for files that
     cannot be read, TypeError for an object that is not a document, InvalidModel for a record with a value that its
@@ -97,7 +97,10 @@ def validate_record(record: Record) -> Record:
 
 
 def decode_as(data: FileData, kind: DocumentKind | None, limits: Limits | None) -> Record:
-    """The record in encoded data.  Raises DecodeError, which names the format of data that have another one, and LimitError."""
+    """The record in encoded data.
+
+    Raises LimitError, and DecodeError, which names the format of data that have another known format.
+    """
     try:
         record = decode(data, message_in(data, kind), limits)
     except DecodeError as error:
@@ -108,7 +111,7 @@ def decode_as(data: FileData, kind: DocumentKind | None, limits: Limits | None) 
 
 
 def message_in(data: FileData, kind: DocumentKind | None) -> type[Record]:
-    """The class of the record in encoded data: that of the kind, or the one that the first bytes tell."""
+    """The class of the record in encoded data: the class of the kind or, for None, the class that the first bytes determine."""
     if kind is None:
         kind = "operator-set" if data[: len(OPERATOR_SET_PREFIX)] == OPERATOR_SET_PREFIX else "model"
     return RECORD_CLASSES[kind]
@@ -146,5 +149,5 @@ def text_of(path: Path) -> str:
 
 
 def attribute_type_of(path: Path) -> DocumentKind:
-    """The kind of a file without a magic: `.pb` is a stored tensor, all others are models."""
+    """The kind of a file whose first bytes do not determine it: a stored tensor for `.pb`, a model for all others."""
     return "tensor" if path.suffix == ".pb" else "model"

@@ -16,7 +16,7 @@ Severity = Literal["error", "warning", "info"]
 RuleGroup = Literal["default", "style", "strict"]
 RuleFunction = Callable[[Record, RuleContext], Iterator["Finding"]]
 AnyRuleFunction = TypeVar("AnyRuleFunction", bound=Callable[..., Iterator["Finding"]])
-MAX_LISTED = 3  # diagnostics of one rule that a report as text lists
+MAX_LISTED = 3  # diagnostics of one rule that the text of a report lists
 MAX_IR_VERSION = 1 << 31  # above every IR version
 
 
@@ -24,8 +24,11 @@ MAX_IR_VERSION = 1 << 31  # above every IR version
 class Finding:
     """One violation of a rule.
 
-    `path` leads from the visited record to the location (`input[1]`; "" for the record itself).  `severity` overrides
-    that of the rule, `group` its group.  Of the findings of one rule with the same `dedup_key`, only the first is reported.
+    path: leads from the visited record to the location, as `input[1]`; "" for the record itself.
+    message: what is wrong.
+    help: the cure.
+    severity, group: override those of the rule.
+    dedup_key: of several findings of one rule with the same key, only the first is reported; "" is no key.
     """
 
     path: str
@@ -142,7 +145,7 @@ class Report:
         return self.ok
 
     def __str__(self) -> str:
-        """A line for each diagnostic, of many of one rule for the first ones and their number, and a line of counts."""
+        """A line for each diagnostic and a line of counts; of a rule with many diagnostics only the first ones are listed."""
         lines = []
         for diagnostic in self.listed(MAX_LISTED):
             lines.append(str(diagnostic))
@@ -163,7 +166,7 @@ class Report:
         return ", ".join(f"{n} {noun}{'s' * (n != 1)}" for n, noun in nouns) or "no issues found"
 
     def listed(self, most: int) -> list[Diagnostic]:
-        """The diagnostics, of each rule with more than `most` only the first ones."""
+        """The diagnostics, at most the first `most` of each rule."""
         require_integer("most", most, 0)
         return [d for d, number in self._numbered() if number <= most]
 

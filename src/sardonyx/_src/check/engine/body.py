@@ -28,15 +28,20 @@ class Definition(NamedTuple):
 
 @dataclass(slots=True)
 class BodyScope:
-    """The names of one graph or function, collected in one pass over its nodes.
+    """The names of one graph or function, a body, collected in one pass over its nodes.  Nodes are given by index.
 
-    outer, outer_node: the body whose values are visible here, up to its node with this index.
-    producers: the node and output that define a name first; redefinitions: nodes and outputs that define it again.
-    unresolved_reads: node, input and name of each read that no input, initializer or earlier node of this body
-        defines.
-    reads: the inputs of all nodes, in order.
+    imports: the imported version of each domain.
+    functions: the functions of the document.
+    outer, outer_node: the body whose values are visible here, namely those defined before its node `outer_node`.
+    function: the function to which the body belongs, None outside of functions.
+    inputs, initializers: the definition of each input and initializer, by name.
+    producers: the node and output that define a name first; redefinitions: nodes and outputs that define a name again.
+    unresolved_reads: node, input and name of each read that no input, initializer or earlier node of this body defines.
+    reads: the names of the inputs of all nodes, in order.
     operators: the first node of each domain and operator.
     holds_graphs: whether an attribute of a node holds a graph.
+    early_reads, cycles, cycle_of, ranks, read: results that `check/analysis` memoizes here.
+    schemas: the schemas so far, by domain and operator; shared with nested bodies.
     """
 
     record: m.GraphProto | m.FunctionProto
@@ -56,11 +61,11 @@ class BodyScope:
     holds_graphs: bool = False
     node_names: list[str] = field(default_factory=list)
     attribute_names: set[str] = field(default_factory=set)
-    early_reads: set[int] | None = None  # memo of `reads.reads_before_writes`
+    early_reads: set[int] | None = None
     cycles: list[list[int]] | None = None
     cycle_of: dict[int, int] = field(default_factory=dict)
     ranks: dict[str, int | None] | None = None
-    read: frozenset[str] | None = None  # memo of `liveness.read_in`
+    read: frozenset[str] | None = None
     schemas: dict[tuple[str, str], OpSchema | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -176,18 +181,23 @@ def schema_under(node: m.NodeProto, imports: Mapping[str, int]) -> OpSchema | No
 
 @dataclass(frozen=True, slots=True)
 class Formals:
-    """The attributes that a function declares, the types of their defaults, and those that its operators require."""
+    """The attributes that a function declares.
+
+    defaults: the types of the attributes with defaults.
+    required: the attributes without default that an operator in the body requires, each with the operator.
+    """
 
     declared: frozenset[str]
     defaults: Mapping[str, int]
-    required: Mapping[str, str]  # attribute without default -> the operator that requires it
+    required: Mapping[str, str]
 
 
 def formals_of_all(functions: Mapping[Identity, m.FunctionProto]) -> dict[Identity, Formals]:
-    """The attributes that each function declares; one passed to a function that requires it is itself required."""
+    """The attributes that each function declares; an attribute that is passed to a function that requires it is required."""
     result: dict[Identity, Formals] = {}
     required: dict[Identity, dict[str, str]] = {}
-    passed: dict[tuple[Identity, str], list[tuple[Identity, str]]] = {}  # callee's attribute -> caller's
+    # For each attribute of a callee, the attributes of callers that are passed to it.
+    passed: dict[tuple[Identity, str], list[tuple[Identity, str]]] = {}
     for key, function in functions.items():
         plain = frozenset(function.attribute)
         defaults = {a.name: attribute_type_of(a) for a in function.attribute_proto}
@@ -232,7 +242,7 @@ def is_required(node: m.NodeProto, attribute: str, imports: Mapping[str, int]) -
 
 
 def imports_of(records: Sequence[m.OperatorSetIdProto]) -> dict[str, int]:
-    """Version by domain; the highest of several imports of a domain binds."""
+    """The imported version of each domain; of several imports of a domain, the highest version applies."""
     result: dict[str, int] = {}
     for opset in records:
         domain = canonical(opset.domain)

@@ -1,4 +1,4 @@
-"""What a rule can query besides the visited record: the path to it, its body and the document."""
+"""The context of a rule: the path to the visited record, the body that contains it, and the document."""
 
 from __future__ import annotations
 
@@ -38,8 +38,10 @@ class RecordPath:
 class RuleContext:
     """The context of the records of one body.
 
-    record_path: leads to the visited record.
-    scope: shared by a body and those nested in it, since operator names and attribute references mean the same there.
+    body: the graph or function that contains the record; None outside of both.
+    record_path: the path to the visited record.
+    scope: a number that a body shares with the bodies nested in it: operator names and attribute references mean the same
+        there, so that they share fingerprints.
     """
 
     document: Document

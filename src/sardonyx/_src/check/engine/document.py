@@ -19,9 +19,11 @@ from sardonyx._src.schema import vendor_names
 
 @dataclass(frozen=True, slots=True)
 class DataFileState:
-    """The state of an external data file: its size in bytes, or why it cannot be used.
+    """The state of an external data file.
 
-    is_linked: whether it is reached by a link, in another layout than that of the Hugging Face cache.
+    size: in bytes.
+    why: the reason why the file cannot be used; "" if it can.
+    is_linked: whether it is reached by a link, unless the links have the layout of the Hugging Face cache.
     """
 
     size: int
@@ -38,20 +40,28 @@ class ByteRange(NamedTuple):
 
 @dataclass
 class Document:
-    """A document; `path` is its file, if any."""
+    """A document with facts about it.
+
+    path: its file, None if there is none.
+    policy: the policy for external data.
+    declared: domain and name of the operators in operator-set documents.
+    functions, imports, ir_version: those of the model.
+    files, byte_ranges, overlaps, checksums: results that `analysis/external_data.py` memoizes here, by file.
+    comparisons: the remaining budget for comparing names, in pairs of characters.
+    """
 
     record: Record
     path: Path | None = None
     policy: Policy = Policy.HUB
-    declared: frozenset[tuple[str, str]] = frozenset()  # (domain, operator) of operator-set documents
+    declared: frozenset[tuple[str, str]] = frozenset()
     functions: Mapping[Identity, m.FunctionProto] = field(default_factory=dict)
     imports: Mapping[str, int] = field(default_factory=dict)
     ir_version: int = int(LATEST_IR_VERSION)
     files: dict[str, DataFileState] = field(default_factory=dict)
-    byte_ranges: Mapping[str, Sequence[ByteRange]] | None = None  # memo of `byte_ranges_of`, by file
-    overlaps: dict[str, Mapping[ByteRange, ByteRange]] = field(default_factory=dict)  # memo of `overlaps_of`
-    comparisons: int = 10_000_000  # budget for comparing names, in character pairs
-    checksums: dict[str, str] = field(default_factory=dict)  # memo of `file_checksum`, by file
+    byte_ranges: Mapping[str, Sequence[ByteRange]] | None = None
+    overlaps: dict[str, Mapping[ByteRange, ByteRange]] = field(default_factory=dict)
+    comparisons: int = 10_000_000
+    checksums: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if isinstance(self.record, m.ModelProto):
@@ -110,7 +120,7 @@ class Document:
 
 
 def published_version(ir_version: int) -> int:
-    """The version itself; the newest in place of one that was never published."""
+    """The IR version itself, or the newest one if the version was never published."""
     return ir_version if 1 <= ir_version <= LATEST_IR_VERSION else int(LATEST_IR_VERSION)
 
 

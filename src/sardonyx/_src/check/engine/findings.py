@@ -11,13 +11,17 @@ from sardonyx._src.proto.record import Record
 
 PATH_PART = re.compile(r"(\w+)(?:\[(\d+)\])?\Z")
 UNKNOWN_FIELD = 1 << 30  # number under which unknown fields sort after the known ones
-Step = tuple[int, int]  # number of a field, index in it
+Step = tuple[int, int]  # a step of a location: the number of a field and the index in it
 Steps = tuple[Step, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class LocatedFinding:
-    """A finding with its rule and location: `steps` from the document, `record_path` to the visited record."""
+    """A finding with its rule and location.
+
+    steps: the location, as steps from the document.
+    record_path: the path to the visited record.
+    """
 
     rule: Rule
     finding: Finding

@@ -1,7 +1,8 @@
 """Structural fingerprints: everything in a record except its names and data.
 
 A graph of many nodes has few distinct fingerprints.  A rule that depends only on the fingerprint need not run again
-for a fingerprint that it has passed.  Text that a fingerprint leaves out is always ASCII.
+for a fingerprint that it has passed.  Rules about text that is not ASCII need no exception: a record with such text in a part
+that the fingerprint leaves out has no fingerprint.
 """
 
 from __future__ import annotations
@@ -17,16 +18,20 @@ from sardonyx._src.proto.record import Record
 
 RecordFingerprint: TypeAlias = Hashable
 LIST_FIELDS = frozenset("floats ints strings tensors type_protos sparse_tensors".split())
-USUAL_FIELDS = frozenset(("input", "output", "name", "op_type"))  # of nodes without attributes
-MAX_FINGERPRINT_VALUES = 256  # integers, or bytes of strings
+USUAL_FIELDS = frozenset(
+    ("input", "output", "name", "op_type")
+)  # the fields that most nodes without attributes set
+MAX_FINGERPRINT_VALUES = (
+    256  # integers, or bytes of strings, of a record; a record with more has no fingerprint
+)
 DATA_FIELDS = frozenset(("raw_data", *TYPED_DATA_FIELDS))
 
 
 def node_fingerprint(node: m.NodeProto) -> RecordFingerprint | None:
     """The operator, which inputs and outputs are named, the attributes' fingerprints, and the fields that are set.
 
-    It includes whether an attribute has the name of an input or output.  None for a node that holds a graph or text
-    that is not ASCII.
+    The fingerprint includes whether an attribute has the name of an input or output.  None for a node that holds a graph or
+    text that is not ASCII.
     """
     fingerprints = node_fingerprints((node,))
     return next(iter(fingerprints)) if fingerprints is not None else None
@@ -35,7 +40,7 @@ def node_fingerprint(node: m.NodeProto) -> RecordFingerprint | None:
 def node_fingerprints(nodes: Iterable[m.NodeProto]) -> set[RecordFingerprint] | None:
     """The fingerprints of several nodes; None if one of them has none.
 
-    Together they take half the time that they take one by one.
+    Computing them together needs half the time of computing them one by one.
     """
     result: set[RecordFingerprint] = set()
     texts: list[str] = []
@@ -104,7 +109,7 @@ def attribute_fingerprint(attribute: m.AttributeProto) -> RecordFingerprint | No
 
 
 def element_type_of(attribute: m.AttributeProto) -> int | None:
-    """The element type of the tensor that an attribute holds, dense or else sparse."""
+    """The element type of the dense tensor, or else of the sparse one, that an attribute holds."""
     value = attribute.t or attribute.sparse_tensor
     return element_of(value) if value is not None else None
 
@@ -171,7 +176,7 @@ WITHOUT_RECORDS = frozenset(f.name for f in m.AttributeProto.FIELDS if f.message
 def covers_subtree(record: Record) -> bool:
     """Whether the fingerprint of a record covers the fingerprints of everything inside.
 
-    That of a node covers its attributes, but no tensors and types in them.
+    The fingerprint of a node covers its attributes, but no tensors and types in them.
     """
     if isinstance(record, m.NodeProto):
         if not COVERED_NODE_FIELDS.issuperset(record.__dict__):
@@ -182,7 +187,7 @@ def covers_subtree(record: Record) -> bool:
 
 FINGERPRINTS: dict[
     type[Record], Callable[[Any], RecordFingerprint | None]
-] = {  # each takes records of its own class
+] = {  # each function accepts only records of its class
     m.NodeProto: node_fingerprint,
     m.AttributeProto: attribute_fingerprint,
     m.TensorProto: tensor_fingerprint,

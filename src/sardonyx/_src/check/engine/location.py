@@ -13,7 +13,7 @@ MAX_QUOTED_CHARACTERS = 64
 
 
 def location(record_path: RecordPath, path: str) -> str:
-    """The location that `path` leads to from the record at the end of `record_path`, from the document."""
+    """The location to which `path` leads from the record at the end of `record_path`, as a path from the document."""
     parts = [format_step(p) for p in reversed(list(record_path.ancestors())) if p.field is not None]
     record: Record | None = record_path.record
     for part in path.split(".") if path else ():
@@ -32,7 +32,7 @@ def format_step(record_path: RecordPath) -> str:
 
 
 def child_at(record: Record | None, part: str) -> Record | None:
-    """The record that a part of a path leads to; None if it leads to another kind of value."""
+    """The record to which a part of a path leads; None if it leads to a value that is no record."""
     name, _, index = part.removesuffix("]").partition("[")
     row = record.BY_NAME.get(name) if record is not None else None
     if row is None or row.message is None:

@@ -10,7 +10,7 @@ from functools import cache
 from sardonyx._src.check import rules as rules_package
 from sardonyx._src.check.engine.api import REGISTERED_RULES, Rule
 
-OWN_RULES: dict[str, Rule] = {}  # those of callers
+OWN_RULES: dict[str, Rule] = {}  # the rules of callers, by code
 
 
 def rules() -> Mapping[str, Rule]:

@@ -26,22 +26,27 @@ from sardonyx._src.io.serde.types import MAX_RANK
 from sardonyx._src.proto import messages as m
 from sardonyx._src.proto.record import Field, Record
 
-MAX_PLANS = 4096  # bounds the memory for a file whose records set their fields in many different orders
+MAX_PLANS = 4096  # visit plans that are kept: a bound for a file whose records set their fields in many different orders
 MAX_FINDINGS = 20_000
 NODE_BLOCK = 128  # nodes whose fingerprints are computed together
 SCOPED_RECORDS = (m.GraphProto, m.FunctionProto)
 Parent: TypeAlias = tuple[
     RecordPath, RuleContext, tuple[Field, ...]
-]  # a record, and its fields that hold records
+]  # a record whose children are still to be visited, its context, and its fields that hold records
 
 
 @dataclass(frozen=True, slots=True)
 class VisitPlan:
-    """The rules and children to visit for records of one class with the same fields set."""
+    """The rules and children to visit for records of one class with the same fields set.
+
+    rules: all rules for these records.
+    uncached: those of the rules that depend on more than the fingerprint.
+    children: the fields that hold records.
+    """
 
     rules: tuple[Rule, ...]
-    uncached: tuple[Rule, ...]  # those of `rules` that depend on more than the fingerprint
-    children: tuple[Field, ...]  # fields that hold records
+    uncached: tuple[Rule, ...]
+    children: tuple[Field, ...]
 
     @property
     def is_done(self) -> bool:
@@ -53,26 +58,36 @@ class VisitPlan:
 class Walk:
     """One pass of the rules over a document.
 
-    clean_cache: by scope and class, the fingerprints of records without findings, with their plans.
+    rules: the rules that apply to the document, by the class of the records that they visit.
+    findings: the findings so far.
+    main: the main graph, whose values algorithms of training steps may read.
     use_clean_cache: False runs every rule on every record.
+    plans: the visit plans so far, by class and the names of the fields that are set.
+    clean_cache: by scope and class, the fingerprints of records without findings, with their plans.
+    scopes: the number of scopes so far.
+    uncached_runs: how often rules ran that depend on more than the fingerprint.
+    notes: the number of findings of severity "info".
     """
 
     document: Document
     rules: Mapping[type[Record], Sequence[Rule]]
     findings: list[LocatedFinding] = field(default_factory=list)
-    main: BodyScope | None = None  # the main graph, as algorithms of training steps see it
+    main: BodyScope | None = None
     use_clean_cache: bool = True
     plans: dict[tuple[type[Record], tuple[str, ...]], VisitPlan] = field(default_factory=dict)
     clean_cache: dict[tuple[int, type[Record]], dict[RecordFingerprint, VisitPlan]] = field(
         default_factory=dict
     )
     scopes: int = 0
-    uncached_runs: int = 0  # of rules that depend on more than the fingerprint
-    notes: int = 0  # findings of severity info
+    uncached_runs: int = 0
+    notes: int = 0
 
     @property
     def is_full(self) -> bool:
-        """Whether the limit on findings is reached; notes do not count beyond their own limit."""
+        """Whether the limit on findings is reached.
+
+        Notes have the same limit of their own: they are not counted here up to it, and dropped beyond it.
+        """
         return len(self.findings) - min(self.notes, MAX_FINDINGS) >= MAX_FINDINGS
 
     def run(self) -> list[LocatedFinding]:
@@ -134,13 +149,16 @@ class Walk:
                 yield record_path, inner, plan.children
 
     def is_clean_inside(self, parent: Parent) -> bool:
-        """Visits everything inside a record; whether its fingerprint alone shows that nothing there violates a rule."""
+        """Visits everything inside a record; returns whether other records with its fingerprint can be skipped.
+
+        That is so if nothing inside violates a rule, and no rule inside depends on more than the fingerprint.
+        """
         before = len(self.findings), self.uncached_runs
         self.visit_inside(parent)
         return (len(self.findings), self.uncached_runs) == before
 
     def plan(self, record: Record) -> VisitPlan:
-        """The plan for a record, shared by all with the same fields."""
+        """The plan for a record, shared by all records of its class with the same fields."""
         message_class, values = type(record), record.__dict__
         # Reading an absent list leaves an empty one.  A fingerprint does not distinguish an empty list from a filled
         # one, so a plan that records share by fingerprint covers fields with empty lists, too.
@@ -165,7 +183,7 @@ class Walk:
     def run_rules(
         self, plan: VisitPlan, rules: Iterable[Rule], record_path: RecordPath, context: RuleContext
     ) -> bool:
-        """Runs rules on the record at the end of a path; whether those that depend on its fingerprint alone pass."""
+        """Runs rules on the record at the end of a path; returns whether it passes all that depend only on its fingerprint."""
         context.record_path = record_path
         self.uncached_runs += len(plan.uncached)
         is_clean = True
@@ -225,7 +243,7 @@ class Walk:
 def skip_clean_blocks(
     nodes: Sequence[m.NodeProto], clean: Mapping[RecordFingerprint, VisitPlan]
 ) -> Iterator[tuple[int, Record]]:
-    """The nodes with their indices, except for blocks of which every fingerprint has passed by the time of its turn."""
+    """The nodes with their indices, without blocks of nodes whose fingerprints have all passed when the block is reached."""
     for start in range(0, len(nodes), NODE_BLOCK):
         block = nodes[start : start + NODE_BLOCK]
         fingerprints = node_fingerprints(block)

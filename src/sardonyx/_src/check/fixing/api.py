@@ -43,18 +43,25 @@ class AppliedFix:
 
 @dataclass
 class FixPass:
-    """One pass of a fix over a document, with state that its calls share."""
+    """One pass of a fix over a document, with state that the calls of the fix share.
+
+    bodies: the contexts of bodies, by the id of the body's record.
+    reads: the names read in a body, by the id of the body's record.
+    outputs: the inferred types of the model's outputs.
+    tables: the indices of entries by label, by the id of their list.
+    seen: the topics and ids of records for which the fix was called.
+    """
 
     document: Document
     bodies: dict[int, RuleContext] = field(default_factory=dict)
-    reads: dict[int, frozenset[str]] = field(default_factory=dict)  # by id of a body: the names read in it
-    outputs: dict[str, TensorType] | None = None  # inferred types of the model's outputs
+    reads: dict[int, frozenset[str]] = field(default_factory=dict)
+    outputs: dict[str, TensorType] | None = None
     tables: dict[int, dict[Hashable, int]] = field(default_factory=dict)
-    seen: set[tuple[str, int]] = field(default_factory=set)  # topic, id of a record
+    seen: set[tuple[str, int]] = field(default_factory=set)
 
     @cached_property
     def names(self) -> FreshNames:
-        """Fresh names: those of values, nodes, attributes and graphs of the model are taken."""
+        """A source of unused names; the names of values, nodes, attributes and graphs of the model are in use."""
         record, taken = self.document.record, {""}
         for _, body in bodies_of(record) if isinstance(record, m.ModelProto) else ():
             taken.add(body.name)
@@ -69,7 +76,7 @@ class FixPass:
         return FreshNames(taken)
 
     def is_new(self, topic: str, record: Record) -> bool:
-        """Whether this is the first call for a topic and record, so that a fix handles many violations at once."""
+        """Whether this is the first call for a topic and record: a fix that handles many violations at once then does so."""
         key = (topic, id(record))
         if key in self.seen:
             return False
@@ -88,7 +95,7 @@ class FixPass:
         return table.get(label)
 
     def fresh(self, base: str) -> str:
-        """`base` if that name is free, else with a number appended; the name is taken from now on."""
+        """`base` if that name is unused, else `base` with a number appended; the name is in use from then on."""
         return self.names.fresh(base)
 
     def context(self, record_path: RecordPath) -> RuleContext:
@@ -122,7 +129,7 @@ class Violation:
 
     @property
     def body(self) -> BodyScope:
-        """The body that contains the visited record, or that it is."""
+        """The body that contains the visited record, or the record itself if it is a body."""
         body = self.fix_pass.context(self.record_path).body
         assert body is not None, f"{self.location} is in no body"
         return body
@@ -194,8 +201,8 @@ def fix(codes: str) -> Callable[[FixFunction], FixFunction]:
     """Registers a fix for violations of the rules with these codes, separated by blanks.
 
     The fix is called for one violation at a time, the last one of the document first; it changes records in place and
-    returns what it did, or "" if it did nothing because the violation cannot be fixed without a guess.  The paths of
-    violations stay valid whatever it did about later ones.
+    returns a description of the change, or "" if it changed nothing because the violation cannot be fixed without a guess.
+    Changes for one violation must keep the paths of earlier violations valid.
     """
 
     def register(function: FixFunction) -> FixFunction:

@@ -16,7 +16,7 @@ from sardonyx._src.proto.messages import SparseTensorProto, TensorProto
 
 
 class NoExternalData:
-    """Storage for tensors that are not external."""
+    """An external storage that is never used: only tensors that are not external are read."""
 
     def storage(
         self, entries: Sequence[tuple[str, str]], dtype: DataType, shape: tuple[int, ...], where: str

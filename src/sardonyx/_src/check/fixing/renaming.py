@@ -14,8 +14,7 @@ Names = Mapping[str, str]
 def rename_values(body: BodyScope, names: Names, outside: Collection[str] = ()) -> None:
     """Renames values that a body defines.
 
-    outside: names that an outer body defines, too.  They refer to the outer value up to the node that defines the
-    inner one.
+    outside: names that an outer body defines, too.  Nodes before the one that defines such a name here read the outer value.
     """
     record = body.record
     redefined = {name for name in names if name in outside and name in body.producers}

@@ -71,7 +71,7 @@ def copy_data_file(location: str, source: Path, folder: Path, policy: Policy, st
     """Copies a data file next to the target; False if that was not necessary or not possible."""
     try:
         fd, _ = open_data(os.path.join(os.getcwd(), source), location, policy, "")
-    except ExternalDataError:  # reported by the checker
+    except ExternalDataError:  # the checker reports it
         return False
     destination = folder.joinpath(*location.split("/"))
     with os.fdopen(fd, "rb") as data:

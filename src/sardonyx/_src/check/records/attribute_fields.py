@@ -30,7 +30,7 @@ def filled_fields(attribute: AttributeProto) -> list[str]:
 
 
 def attribute_type_of(attribute: AttributeProto) -> int:
-    """The attribute's type; if none is stated, as in IR version 1, that of the field that is set."""
+    """The attribute's type; if it states none, as in IR version 1, the type of the field that is set."""
     if attribute.type:
         return attribute.type
     fields = filled_fields(attribute)

@@ -16,7 +16,7 @@ PRECISION_TYPES = frozenset(("float16", "float", "double", "bfloat16"))
 def element_type_attributes(
     node: NodeProto, schema: OpSchema
 ) -> Iterator[tuple[int, AttributeProto, DataType | None]]:
-    """Index and attribute of each that holds an element type, and the type; None for an unknown number.
+    """The index, the attribute and the element type of each attribute that holds one; None for an unknown type.
 
     Omits references, and a zero that means "not specified".
     """

@@ -12,21 +12,23 @@ C_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 DOMAIN_LABEL = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?\Z")
 ELEMENT_TYPE_NAMES = {int(number): number.name for number in TensorProtoDataType}
 ATTRIBUTE_TYPE_NAMES = {int(number): number.name for number in AttributeProtoAttributeType}
-KEY_TYPES = frozenset(  # of maps (onnx.proto, TypeProto.Map)
+KEY_TYPES = frozenset(  # the key types of maps (onnx.proto, TypeProto.Map)
     TensorProtoDataType[name] for name in "INT8 INT16 INT32 INT64 UINT8 UINT16 UINT32 UINT64 STRING".split()
 )
-TOP_LEVEL_DOMAINS = frozenset(  # the last label of a domain name that is not reversed
-    "com edu gov int mil net org ai io au br ca ch cn de es eu fr jp kr nl pl ru se uk".split()
+TOP_LEVEL_DOMAINS = (
+    frozenset(  # a name that ends with one of these labels is a domain name that is not reversed
+        "com edu gov int mil net org ai io au br ca ch cn de es eu fr jp kr nl pl ru se uk".split()
+    )
 )
 
 
 def is_identifier(name: str) -> bool:
-    """Whether it is an identifier of C90."""
+    """Whether the name is an identifier of C90."""
     return C_IDENTIFIER.match(name) is not None
 
 
 def is_reverse_domain_name(domain: str) -> bool:
-    """Whether it has the form `com.example.vision`: labels from general to special."""
+    """Whether the domain has the form `com.example.vision`: labels from general to special."""
     labels = domain.split(".")
     if len(labels) < 2 or not all(map(DOMAIN_LABEL.match, labels)):
         return False

@@ -16,7 +16,9 @@ from sardonyx._src.proto.messages import (
 from sardonyx._src.proto.messages import SequenceProtoDataType as Kind
 from sardonyx._src.proto.record import Record
 
-VALUE_FIELDS_BY_KIND: dict[int, str] = {  # fields of an optional; those of a sequence are plural
+VALUE_FIELDS_BY_KIND: dict[
+    int, str
+] = {  # the fields of an optional; a sequence has the same names in the plural
     Kind.TENSOR: "tensor_value",
     Kind.SPARSE_TENSOR: "sparse_tensor_value",
     Kind.SEQUENCE: "sequence_value",
@@ -26,7 +28,7 @@ VALUE_FIELDS_BY_KIND: dict[int, str] = {  # fields of an optional; those of a se
 
 
 def type_of(stored: Record | None) -> tuple[str, ...]:
-    """The type as words, outermost first, judged by first elements; shorter if a container is empty."""
+    """The type as words, outermost first; the first element of a container decides, and no word follows an empty one."""
     words: list[str] = []
     while stored is not None:
         if isinstance(stored, SequenceProto):

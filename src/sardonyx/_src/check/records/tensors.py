@@ -51,7 +51,7 @@ def data_fields(tensor: TensorProto) -> list[str]:
 
 
 def entries_of(dtype: DataType, count: int) -> int:
-    """The number of entries that `count` elements take in their typed field."""
+    """The number of entries of the typed field that hold `count` elements."""
     if dtype.is_complex:
         return 2 * count
     packs = dtype is not DataType.STRING and dtype.bits in (2, 4)

@@ -8,7 +8,7 @@ from sardonyx._src.proto.record import Field, Payload, Record
 
 
 def tag_of(field: Payload) -> tuple[int, int]:
-    """Number and wire type of an undecoded field."""
+    """The number and the wire type of an undecoded field."""
     tag = shift = 0
     for byte in bytes(field[:10]):
         tag |= (byte & 0x7F) << shift

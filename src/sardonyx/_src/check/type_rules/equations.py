@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from sardonyx._src.ir.dims import Dim, Expr, Known, bounds
 from sardonyx._src.ir.dims.atoms import Symbol, lone_atom
 
-MAX_EQUATION_TERMS = 64  # of an equation to solve
+MAX_EQUATION_TERMS = 64  # terms of an equation that is solved
 
 
 @dataclass(slots=True)
 class Equations:
-    """Dimension variables with their known values."""
+    """A system of equations; known: the dimension variables that it determines, with their values."""
 
     known: dict[str, Dim] = field(default_factory=dict)
 
@@ -30,7 +30,7 @@ class Equations:
         return None if self.unify(left, right) else (left, right)
 
     def unify(self, left: Known, right: Known) -> bool:
-        """Adds the equation of two substituted sizes; whether it can hold."""
+        """Adds the equation of two sizes with known variables replaced; returns whether it can hold."""
         rest = left - right
         if isinstance(rest, int):
             return rest == 0
@@ -51,7 +51,7 @@ class Equations:
         return None
 
     def solve(self, left: Known, right: Known, rest: Expr) -> bool:
-        """Solves `rest` = 0, the difference of two sizes, for a variable if possible; whether it can hold."""
+        """Solves `rest` = 0 for a variable if possible; returns whether it can hold.  rest: the difference of the two sizes."""
         linear = linear_form(rest)
         if linear is not None:
             name, factor = linear

@@ -51,7 +51,10 @@ class NodePaths:
 
 
 def subgraphs_of(record: m.NodeProto, node: Node) -> Iterator[tuple[str, m.GraphProto, Graph]]:
-    """Path from the node, record and graph of each subgraph; loading drops other values of such an attribute."""
+    """The path from the node, the record and the graph of each subgraph.
+
+    Only graphs that loading keeps are listed: it drops other values of an attribute that holds a graph.
+    """
     for i, proto in enumerate(record.attribute):
         attribute = node.attributes.get(proto.name)
         graphs = attribute.graphs if attribute is not None else ()

@@ -1,4 +1,4 @@
-"""Preparation of a model for type inference: which part of it is sound, and normalization of types."""
+"""Preparation of a model for type inference: finding the part of it that is sound, and normalization of types."""
 
 from __future__ import annotations
 
@@ -21,7 +21,11 @@ from sardonyx._src.ir.types import (
 from sardonyx._src.ir.walk import nodes, roots
 
 OUTSIDE_GRAPHS = ("SX01", "SX02", "SX5", "SX9")  # code prefixes of rules that do not concern graphs
-MOVES_NODES = {"SX111", "SX112", "SX115"}  # loading such a model sorts or adds nodes, which breaks paths
+MOVES_NODES = {
+    "SX111",
+    "SX112",
+    "SX115",
+}  # after violations of these, loading sorts or adds nodes, so that paths differ
 NODE_PATH = re.compile(r"(?:.*\.)?node\[\d+\]")
 
 
@@ -64,7 +68,7 @@ def normalize_types(model: Model) -> None:
         graph = stack.pop()
         for value in (*graph.inputs, *graph.initializers.values(), *graph.outputs):
             normalize_value(value, model.domain)
-        has_value_info = graph.declarations is not None  # without it, only inputs and outputs are typed
+        has_value_info = graph.declarations is not None  # if not, only inputs and outputs have types
         for node in graph.nodes:
             if has_value_info:
                 for value in node.outputs:

@@ -1,4 +1,4 @@
-"""The runner of type rules: builds the model from its records, infers its types and runs the rules on the way."""
+"""The runner of type rules: builds the model from its records, infers its types and runs the rules during inference."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ from sardonyx._src.proto import messages as m
 
 RulesBySubject = Mapping[Subject, Sequence[Rule]]
 ModelObserver: TypeAlias = Callable[[Model], None]
-# No size or element makes up for them, and other runtimes refuse them in branches that no run takes, too.
+# Rules about element types.  Their violations are errors even in branches that may not be taken: no sizes or elements of a
+# run can avoid them, and other runtimes refuse such models.
 ELEMENT_TYPE_RULES = {"SX703", "SX704", "SX705", "SX710"}
 AnySubject = TypedNode | RefusedCall | OutputDeclaration | TypedModel
 
@@ -90,9 +91,14 @@ def find_type_violations(
 
 @dataclass(slots=True)
 class TypedRuleRunner:
-    """An observer of type inference that runs type rules; it skips nodes with a plan and types that passed before.
+    """An observer of type inference that runs type rules; it skips nodes whose plan and types have passed before.
 
-    The values of `clean` keep the objects alive whose ids are its keys.
+    rules: the selected rules, by subject.
+    clean: the plans and types that have passed, by their ids; the values keep these objects alive.
+    findings: the findings about nodes, by node, code and path.
+    declarations: declared types that differ from the inferred type without contradicting it.
+    equal_sizes: pairs of sizes that a node requires to be equal.
+    uncertain: the graphs that a run may not execute, such as branches.
     """
 
     rules: RulesBySubject
@@ -110,7 +116,7 @@ class TypedRuleRunner:
         types: Sequence[Type | None],
         error: InferenceError | None,
     ) -> Sequence[Type | None]:
-        """Runs the rules on a node; after a violation its output types are unknown, to avoid findings that follow."""
+        """Runs the rules on a node; after a violation its output types become unknown, to avoid findings that only follow."""
         if not contexts.is_certain and node.graph is not None:
             self.uncertain.add(node.graph)
         if not node.op_type:
@@ -132,11 +138,11 @@ class TypedRuleRunner:
         types: Sequence[Type | None],
         error: InferenceError | None,
     ) -> bool:
-        """Whether a rule has a finding about a node."""
+        """Runs the rules on a node; returns whether there is a finding."""
         inference: NodeInferenceContext | None
         try:
             inference = contexts.new_context(node, plan) if plan is not None else None
-        except InvalidModel:  # of its attributes
+        except InvalidModel:  # an attribute of the node is invalid
             inference = None
         if plan is not None and inference is not None:
             typed_node = TypedNode(node, plan.schema, inference, types, error)
@@ -166,9 +172,9 @@ class TypedRuleRunner:
     def collect(
         self, node: Node, subject: TypedNode | RefusedCall | OutputDeclaration, *, is_certain: bool
     ) -> bool:
-        """Collects the findings of the rules about a subject, once for each location; whether there are any.
+        """Collects the findings of the rules about a subject, once for each location; returns whether there are any.
 
-        is_certain: whether a run may not pass the node by.  Otherwise errors are warnings, but those about element types.
+        is_certain: whether every run executes the node.  If not, errors become warnings, except errors about element types.
         """
         has_findings = False
         for rule in self.rules[type(subject)]:
@@ -203,7 +209,7 @@ def is_about_element_types(rule: Rule, error: InferenceError | None) -> bool:
 
 
 def mild(severity: Severity) -> Severity:
-    """The severity of what is wrong only if a branch is taken."""
+    """The severity of a violation that only matters if a branch is taken."""
     return "warning" if severity == "error" else severity
 
 
@@ -212,12 +218,12 @@ def type_rule_function(rule: Rule) -> Callable[[AnySubject], Iterator[Finding]]:
 
 
 def prefix_path(path: str, finding: Finding) -> Finding:
-    """The finding relative to the model, where `path` leads to the record that it is about."""
+    """The finding with a path from the model; path: leads from the model to the record that the finding is about."""
     return replace(finding, path=f"{path}.{finding.path}" if finding.path else path)
 
 
 def describe_call(node: Node, finding: Finding) -> Finding:
-    """The finding; in a function, its message includes the argument types of the call that it was made for."""
+    """The finding; if the node is in a function, the message also has the argument types of the call that was checked."""
     function = function_of(node)
     if function is None:
         return finding

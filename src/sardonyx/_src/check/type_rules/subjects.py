@@ -1,4 +1,4 @@
-"""The subjects of type rules: a node with its types, a refused call, a declared output type, the whole model."""
+"""The subjects of type rules: a node with its types, a refused call, a declared type of an output, the whole model."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ from sardonyx._src.schema import OpSchema
 class TypedNode:
     """A node of a known operator.
 
-    inference: the input types, the attributes with references resolved, and known elements.
-    types: the output types; none if the operator refused its inputs, in which case `error` has the reason.
+    inference: gives the input types, the attributes with references resolved, and known elements.
+    types: the output types; empty if the operator refused its inputs.
+    error: the reason for the refusal, else None.
     """
 
     node: Node
@@ -37,7 +38,7 @@ class TypedNode:
 
     @property
     def why(self) -> str:
-        """Why the operator refuses its inputs, without its name; "" if it does not."""
+        """Why the operator refuses its inputs, without the name of the operator; "" if it accepts them."""
         return self.error.why.removeprefix(f"{self.schema.name}: ") if self.error is not None else ""
 
 
@@ -69,10 +70,10 @@ class OutputDeclaration:
 class TypedModel:
     """The model with a type on every value.
 
-    declarations: those that differ from the inferred type without contradicting it.
-    equal_sizes: pairs of sizes that an operator requires to be equal.
-    path: from the model to a node's record.
-    uncertain: the graphs that a run may pass by, as branches.
+    declarations: the declared types that differ from the inferred type without contradicting it.
+    equal_sizes: a node, and two sizes that its operator requires to be equal.
+    path: a function that returns the path from the model to a node's record.
+    uncertain: the graphs that a run may not execute, such as branches.
     """
 
     model: Model

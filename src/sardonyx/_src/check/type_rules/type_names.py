@@ -14,7 +14,7 @@ from sardonyx._src.ir.types import (
     Type,
 )
 
-MAX_TYPES_IN_MESSAGE = 6  # in a message
+MAX_TYPES_IN_MESSAGE = 6  # types that a message lists
 
 
 def format_type(type_: Type | None) -> str | None:

@@ -141,6 +141,7 @@ def graph_pass(*, name: str = "", phase: Phase = "simplify") -> Callable[[GraphF
                     yield f"Gelu {node.name}"
 
     The function is called with a `GraphEdit`, and yields a string for the report after each edit.
+
     name: the name of the pass; by default the name of the function with dashes.
     phase: "expand", "simplify" or "fuse".
 

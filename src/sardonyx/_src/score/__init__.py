@@ -1,1 +1,1 @@
-"""Scoring of tables: rows of files, streams and data frames through a model, into columns."""
+"""Scoring of tables: runs a model on the rows of files, streams and data frames, and returns its outputs as columns."""

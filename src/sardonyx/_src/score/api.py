@@ -55,34 +55,40 @@ def score(
 ) -> ScoreResult:
     """Run a model on the rows of a table, and write its outputs as columns.
 
-    source: a path of Parquet, CSV, JSON lines or Arrow IPC files, a folder of such files with hive partitions or not, a list of
-    paths, an address as s3://bucket/folder, "-" for standard input, or a table of pyarrow, pandas or polars.  sink: a file, a
-    folder, an address, "-" for standard output, or None, which leaves the results in memory as `result.table`.  Formats are
-    those of the suffixes unless stated: "parquet", "csv", "json", "ipc", "ipc-stream".
+    model: a model, or a session, which runs as it was opened.
+    source: a path of Parquet, CSV, JSON lines or Arrow IPC files, a folder of such files with or without hive partitions, a list
+        of paths, an address such as s3://bucket/folder, "-" for standard input, or a table of pyarrow, pandas or polars.
+    sink: a file, a folder, an address, "-" for standard output, or None, which leaves the results in memory as `result.table`.
+    source_format, sink_format: "parquet", "csv", "json", "ipc" or "ipc-stream"; by default the format of the suffix.
+    columns: for an input, the column that feeds it, or a list of columns that become one [rows, columns] matrix.  By default
+        an input is fed by the column of its name; if no column has its name, the only input of a model is fed by all numeric
+        columns.
+    outputs: the outputs to compute; by default all.
+    keep: columns of the source that become columns of the result, too, before the outputs.
+    vectors: whether an output of several elements a row becomes a column of lists, "lists", or "columns" named `name_0`,
+        `name_1`, ...
+    nulls: "raise" makes rows with nulls bad rows, "nan" feeds NaN to inputs of floats.
+    defaults: by column, the value that replaces nulls.
+    rejects: a file for bad rows, as JSON lines with row, reason and values.  Bad rows are rows with nulls, with lists of a wrong
+        length, with text that does not parse, and rows on which the model fails.  By default the first bad row is an error.
+    partition_by: columns of the result whose values name the folders of a sink's files, as country=fr/day=2026-11-23, instead of
+        being columns of the files: strings, integers, truth values or dates, with at most 1,024 combinations in a part.
+    batch_rows: the rows of a run; by default measured.
+    memory: the bytes that all batches may need at a time, if `batch_rows` is measured.
+    workers: the threads that run the model; by default all processors, or one for a session.
+    restart: whether a folder's earlier job is removed.  By default a call with a folder as sink continues an earlier call that
+        was killed at any moment.
+    ray: True, or the address of a cluster of Ray, scores on the cluster.  True means the cluster that the process has joined, the
+        one of RAY_ADDRESS, or a new local one.  `workers` are then workers of the cluster, by default one for each of its
+        processors.  They read the source and open the model under the same paths as this process, which writes the results.
+        The source must be files of Parquet, Arrow IPC, or CSV and JSON lines without compression.
+    engine: as for `sx.Session`.
+    report: is called with the status of the job while it runs.
 
-    columns: for inputs, the column that feeds each, or a list of columns that become one [rows, columns] matrix.  Other inputs
-    are fed by the column of their name; the only input of a model takes all numeric columns if no column has its name.
-    outputs: those to compute.  keep: columns of the source that the result has, too, in front.  vectors: outputs of several
-    elements a row become "lists", or "columns" `name_0`, `name_1`, ...
-
-    nulls: "raise" makes rows with nulls bad rows, "nan" feeds NaN to inputs of floats.  defaults: by column, what nulls become.
-    rejects: a file for bad rows, as JSON lines with row, reason and values: rows with nulls, with lists of a wrong length, with
-    text that does not parse, and rows on which the model fails.  Without it, the first bad row is an error.
-
-    partition_by: columns of the result whose values name the folders of a sink's files, as country=fr/day=2026-11-23, in place of
-    being columns of the files: texts, integers, truth values or dates, with at most 1,024 combinations in a part.
-
-    A sink that is a folder has part files, and the same call continues a job that was killed at any moment; `restart` begins
-    anew.  A file appears when it is complete.  Results are in the order of the rows, those of partitions within each file, and do not depend on `batch_rows`, the
-    rows of a run, measured by default so that batches take at most `memory` bytes, nor on `workers`, the threads that run the
-    model, by default all processors.  A session as `model` runs as it was opened, with one worker by default.
-
-    ray: True, or the address of a cluster, scores on Ray: `workers` are workers of the cluster, by default one for each of its
-    processors, which read the source and open the model under the same paths.  The source must be files of Parquet, Arrow IPC, or CSV and JSON lines without compression.  This process
-    writes the results, which are those without Ray.  True is the cluster that the process has joined, that of RAY_ADDRESS, or a local one.
-
-    Raises InputError, what `Session` and its runs raise, OSError for files that cannot be read or written, as on a full disk, and
-    MissingPackage without pyarrow, or without ray.
+    A file appears when it is complete.  Results are in the order of the rows, within each file if there are partitions; they do
+    not depend on `batch_rows`, `workers` or `ray`.
+    Raises InputError, what `Session` and its runs raise, OSError for files that cannot be read or written, for example on a full
+    disk, and MissingPackage without pyarrow, or without ray.
     """
     options = make_options(columns, outputs, keep, vectors, nulls, defaults)
     require_integer("batch_rows", batch_rows, 1, 1 << 31, optional=True)
@@ -139,8 +145,8 @@ def make_options(
 class Scorer:
     """A model that turns record batches of columns into record batches of results.
 
-    For the workers of other engines: `mapInArrow` of Spark, `map_batches` of Ray, functions on data frames.  The options are those of
-    `sx.score`; a bad row is an error.  A scorer that is pickled opens its model again where it is unpickled.
+    It is meant for the workers of other engines: `mapInArrow` of Spark, `map_batches` of Ray, functions on data frames.  The
+    options are those of `sx.score`; a bad row is an error.  A pickled scorer opens its model again when it is unpickled.
     """
 
     def __init__(
@@ -173,8 +179,8 @@ class Scorer:
 class Predictor:
     """A classifier or regressor with the methods of scikit-learn's estimators, for data frames and arrays.
 
-    Columns feed the inputs as `sx.score` has it; arrays are [rows, features].  A row with a null is an error unless `nulls` or
-    `defaults` say what it becomes.
+    Columns feed the inputs as in `sx.score`; arrays are [rows, features].  A row with a null is an error unless `nulls` or
+    `defaults` state a replacement.
     """
 
     def __init__(
@@ -195,7 +201,7 @@ class Predictor:
     def predict(self, rows: object) -> Array:
         """[rows]: the labels or numbers that the model predicts for a data frame, a table of pyarrow or an array.
 
-        That is the first output; of a model that has probabilities alone, the class of the largest one.
+        That is the first output; for a model whose only output are probabilities, the class of the largest one.
         """
         return self._predictor.predict(rows)
 

@@ -1,1 +1,1 @@
-"""Jobs: a table through a model into results, on threads or a cluster."""
+"""Jobs: they run a model on the rows of a source and write the results to a sink, on threads or a cluster."""

@@ -1,4 +1,4 @@
-"""The batch size of a job: as few rows as make runs long enough, within a bound on memory."""
+"""The batch size of a job: the fewest rows with which the cost of starting a run is small, within a bound on memory."""
 
 from __future__ import annotations
 
@@ -10,27 +10,31 @@ from sardonyx._src.runtime.session.session import Session
 from sardonyx._src.score.model.scorer import BatchScorer
 from sardonyx._src.score.tables.arrow import pa
 
-RUN_SECONDS = 0.003  # of a run that is long beside the cost of starting it
-# A run of fewer rows must be so long, lest a busy machine makes it appear long.
+RUN_SECONDS = 0.003  # a run of this duration is long compared with the cost of starting it
+# A run of fewer rows counts as long only from LONG_SECONDS on: a busy machine may make a short run appear long.
 FEW_ROWS, LONG_SECONDS = 1 << 10, 0.1
 REPEATS = 2
 GROWTH = 4
-UNPLANNED_FACTOR = 4  # times the bytes of columns, for the memory of models that is not planned
+UNPLANNED_FACTOR = (
+    4  # the assumed memory of a run relative to its columns, if the engine does not plan its memory
+)
 
 
 def measure_batch_rows(scorer: BatchScorer, sample: pa.RecordBatch, memory: int, batches: int) -> int:
-    """The rows of a run, at most those of the sample and those of which `batches` batches take `memory` bytes.
+    """The rows of a run: at most the rows of the sample, and at most as many that `batches` batches need `memory` bytes.
 
-    The size grows until a run takes `RUN_SECONDS`: longer runs are not faster, and their intermediate values leave the caches.
-    Results do not depend on it.
+    The number of rows grows until a run lasts `RUN_SECONDS`: longer runs are not faster, and their intermediate values do not
+    fit into the caches.  Results do not depend on it.
     """
     rows = 1
     while True:
         part = sample.slice(0, rows)
         try:
-            scored = scorer.score(part).batch  # prepares the program for this size, too
+            scored = scorer.score(
+                part
+            ).batch  # also prepares the program for this size, so that it is not measured
             seconds = min(seconds_of(scorer, part) for _ in range(REPEATS))
-        except SardonyxError:  # raised again where the row is known
+        except SardonyxError:  # the job raises it again, with the number of the row
             return rows
         size = part.nbytes + (0 if scored is None else scored.nbytes)
         run = run_bytes(scorer.session, rows)
@@ -48,9 +52,9 @@ def seconds_of(scorer: BatchScorer, part: pa.RecordBatch) -> float:
 
 
 def run_bytes(session: Session, rows: int) -> int | None:
-    """The bytes that a run takes besides inputs and outputs; None if the engine does not plan its memory.
+    """The bytes that a run needs besides inputs and outputs; None if the engine does not plan its memory.
 
-    Open dims other than those of the rows are unknown, and count as one.
+    Open dims other than the number of rows are unknown, and count as one.
     """
     lengths: dict[str, int] = {}
     for value in session.inputs:

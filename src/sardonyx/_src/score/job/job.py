@@ -1,4 +1,4 @@
-"""Jobs of scoring: a source through a model into a sink."""
+"""Jobs of scoring: a model runs on the rows of a source, and its results go to a sink."""
 
 from __future__ import annotations
 
@@ -18,13 +18,18 @@ from sardonyx._src.score.tables.sources import Source, SourceBatch
 if TYPE_CHECKING:
     from sardonyx._src.score.job.ray_workers import RayWorkers
 
-REPORT_SECONDS = 0.2  # between calls of `report`
+REPORT_SECONDS = 0.2  # time between calls of `report`
 Report = Callable[[ScoreStatus], object]
 
 
 @dataclass(frozen=True)
 class JobSettings:
-    """How a job runs; nothing of it changes results.  batch_rows: None measures.  memory: bytes of the batches at any time."""
+    """How a job runs; no setting changes results.
+
+    batch_rows: the rows of a run; None to measure a good number.
+    memory: the bytes that all batches may need at a time.
+    workers: the number of workers.
+    """
 
     batch_rows: int | None
     memory: int
@@ -32,7 +37,7 @@ class JobSettings:
 
 
 class Job:
-    """A source, a scorer and a sink.  cluster: the workers that score; None are threads of this process."""
+    """A source, a scorer and a sink.  cluster: the workers of Ray that score; None for threads of this process."""
 
     def __init__(
         self,
@@ -88,7 +93,7 @@ class Job:
                 report(ScoreStatus(self.rows, self.rejected, self.source.rows, speed))
 
     def score_batches(self, batches: Iterator[SourceBatch], batch_rows: int) -> Iterator[ScoredBatch]:
-        """The results of batches, in their order; workers of a cluster read the rows themselves."""
+        """The results of batches, in their order; workers of a cluster read the rows themselves, not from `batches`."""
         if self.cluster is None:
             return score_in_order(self.scorer, batches, batch_rows, self.settings.workers)
         return self.cluster.score_rows(self.resumed, batch_rows)

@@ -1,4 +1,4 @@
-"""What a job opens: the scorer, the source and the sink that callers name."""
+"""Opening of the scorer, the source and the sink of a job, as callers name them."""
 
 from __future__ import annotations
 
@@ -36,9 +36,11 @@ PathLike = str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class JobFiles:
-    """What a job reads and writes.
+    """The source, the sink and the rejects of a job, as `sx.score` receives them.
 
-    restart: whether a folder's earlier job is removed.  partition_by: columns whose values name the folders of a sink's files.
+    source_format, sink_format: None for the format of the suffix.
+    restart: whether an earlier job in the sink's folder is removed.
+    partition_by: the columns whose values name the folders of the sink's files.
     """
 
     source: object
@@ -82,7 +84,10 @@ def require_folder(sink: PathLike | None) -> None:
 def fed_types(
     model: TableModel, source: TextTable | FileTable, options: ScoreOptions
 ) -> dict[str, pa.DataType]:
-    """The types of columns of text, which the inputs that they feed decide; integers, if there are several."""
+    """The types of columns of text, as the inputs that they feed require.
+
+    A column that feeds several inputs has an integer type if one of them has.
+    """
     plans = plan_inputs(model, source.schema, options.columns)
     return {
         column: fed_type(
@@ -98,7 +103,7 @@ def fed_types(
 
 
 def open_sink(files: JobFiles, identify: Callable[[], dict[str, object]]) -> Sink:
-    """The sink that a path names.  identify: what tells the job of a folder from others."""
+    """The sink that a path names.  identify: returns the facts that identify the job, so that a folder continues only this job."""
     if files.sink is None:
         return TableSink(files.rejects)
     path = os.fspath(files.sink)
@@ -115,7 +120,7 @@ def open_sink(files: JobFiles, identify: Callable[[], dict[str, object]]) -> Sin
 
 
 def identify_job(model: ModelSource | Session, source: Source, scorer: BatchScorer) -> dict[str, object]:
-    """What decides the results of a job: the source, the model, the options and the engine."""
+    """The facts that decide the results of a job: the source, the model, the options and the engine."""
     if isinstance(model, str | os.PathLike) and os.fspath(model).endswith(".sdx"):
         digest = hashlib.sha256(Path(model).read_bytes()).hexdigest()
     else:

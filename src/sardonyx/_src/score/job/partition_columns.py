@@ -20,7 +20,7 @@ from sardonyx._src.score.tables.partitions import (
 def check_partition_columns(names: Sequence[str], scorer: BatchScorer, schema: pa.Schema) -> None:
     """Raises InputError for columns that cannot be partitions, as far as that is known before the first run.
 
-    schema: of the source.
+    schema: the schema of the source.
     """
     outputs = {n: v for n, v in scorer.outputs.items() if n in (scorer.options.outputs or scorer.outputs)}
     columns = [*scorer.options.keep, *outputs]

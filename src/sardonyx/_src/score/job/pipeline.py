@@ -1,4 +1,4 @@
-"""The pipeline of a job: the next batches are read while workers score, and results come in the order of the rows."""
+"""The pipeline of a job: the next batches are read while workers score, and results are yielded in the order of the rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from sardonyx._src.score.model.scorer import BatchScorer, ScoredBatch
 from sardonyx._src.score.tables.sources import SourceBatch
 
-READY_BATCHES = 2  # scored or waiting ones, besides one for each worker
+READY_BATCHES = 2  # batches in the pipeline, read or scored, besides one for each worker
 
 
 def score_in_order(
@@ -31,7 +31,7 @@ def score_in_order(
 
 
 def split(batches: Iterator[SourceBatch], rows: int) -> Iterator[SourceBatch]:
-    """Batches of up to `rows` rows; those with unreadable rows stay whole."""
+    """Batches of up to `rows` rows; a batch with unreadable rows is not split."""
     for part in batches:
         if part.rows <= rows or part.unreadable:
             yield part

@@ -1,4 +1,4 @@
-"""Ranges of a source that workers of a cluster read, each by itself: rows of binary files, or bytes of text files."""
+"""Ranges of a source, each read and scored by one worker of a cluster: rows of binary files, or bytes of text files."""
 
 from __future__ import annotations
 
@@ -11,18 +11,21 @@ from sardonyx._src.score.tables.file_tables import FileTable
 from sardonyx._src.score.tables.sources import Source, SourceBatch
 from sardonyx._src.score.tables.text_tables import TextTable
 
-RANGE_ROWS = 1 << 17  # of a task: seconds of work, and results of megabytes
-RANGE_BYTES = 16 << 20  # of text
+RANGE_ROWS = 1 << 17  # rows of a range of binary files: seconds of work, and megabytes of results
+RANGE_BYTES = 16 << 20  # bytes of a range of text
 
 
 class SourceRange(Protocol):
-    """Consecutive rows of a source.  first: the number of the first one, None if only reading what is before it tells."""
+    """Consecutive rows of a source.
+
+    first: the number of the first row; None if it is only known once everything before the range was read.
+    """
 
     @property
     def first(self) -> int | None: ...
 
     def read(self, source: Source, columns: Sequence[str], max_rows: int) -> Iterator[SourceBatch]:
-        """The rows, with their numbers in the source, or in the range if `first` is None."""
+        """The rows, numbered as in the source; if `first` is None, numbered from 0."""
         ...
 
 
@@ -42,7 +45,7 @@ class RowRange:
 
 @dataclass(frozen=True)
 class TextRange:
-    """The lines of a text file that begin at the bytes from `start` to before `end`.  file: the number of the file."""
+    """The lines of a text file that begin at a byte from `start` to before `end`.  file: the number of the file."""
 
     file: int
     start: int
@@ -71,9 +74,9 @@ def split_text(source: TextTable) -> list[SourceRange]:
 def split_source(
     source: FileTable | TextTable, first: int, columns: Sequence[str]
 ) -> tuple[int, list[SourceRange]]:
-    """The ranges with the rows from number `first` on, and the number of the first row of the first of them.
+    """The number of the first row of the first range, and the ranges that contain the rows from number `first` on.
 
-    Lines of text before it are parsed, since their number is unknown.
+    Lines of text before row `first` are parsed to find it, since the number of rows in a part of a text file is unknown.
     """
     if isinstance(source, FileTable):
         return first, split_rows(first, source.rows or 0)
@@ -88,7 +91,7 @@ def split_source(
 
 
 def drop_rows(scored: ScoredBatch, count: int) -> ScoredBatch:
-    """The results of a range from row `count` of it on; rejects have their numbers in the range."""
+    """The results of a range without its first `count` rows; rejects keep their numbers in the range."""
     rejects = tuple(reject for reject in scored.rejects if reject.row >= count)
     skipped = count - (len(scored.rejects) - len(rejects))
     batch = None if scored.batch is None else scored.batch.slice(skipped)

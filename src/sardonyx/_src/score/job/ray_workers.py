@@ -1,4 +1,4 @@
-"""Jobs on a cluster of Ray: its workers read and score ranges of rows; this process writes the results, in their order."""
+"""Jobs on a cluster of Ray: its workers read and score ranges of rows, and this process writes the results in order."""
 
 from __future__ import annotations
 
@@ -28,14 +28,18 @@ except ImportError:
     raise MissingPackage("scoring on Ray requires ray: pip install sardonyx[ray]", package="ray") from None
 
 CONNECT_SECONDS = 10.0
-CPUS = 0.5  # that a worker reserves: there is room for those of a lost node on others, without which Ray would wait for a new one
+# The share of a processor that a worker reserves: less than one, so that other nodes have room for the workers of a lost node.
+# Otherwise Ray would wait for a new node.
+CPUS = 0.5
 
 
 @dataclass(frozen=True)
 class RangeJob:
-    """What a worker opens and runs.
+    """The description of a job that workers receive.
 
-    source, format: the files to read, which every worker can open under these names.  identity, schema: theirs, where the job began.
+    source, format: the files to read; every worker must be able to open them under these names.
+    identity, schema: the identity and schema of the files, as this process has read them.
+    rejects: whether bad rows are rejected instead of being an error.
     """
 
     model: TableModel
@@ -49,7 +53,12 @@ class RangeJob:
 
 @dataclass(frozen=True)
 class RangeResult:
-    """A ScoredBatch as it is sent.  stream: an Arrow IPC stream, of which slices are only their rows; empty without scored rows."""
+    """A ScoredBatch in the form in which it is sent.
+
+    stream: an Arrow IPC stream of the scored rows, empty if there are none.  Unlike a pickle, it contains only the rows of a
+        slice, not the batch from which the slice was taken.
+    rows: the number of rows, rejected ones included.
+    """
 
     stream: bytes
     rejects: tuple[Reject, ...]
@@ -57,7 +66,7 @@ class RangeResult:
 
     @classmethod
     def of(cls, parts: list[ScoredBatch]) -> RangeResult:
-        """The results of consecutive parts, as those of one."""
+        """The results of consecutive parts, joined to one."""
         batches = [part.batch for part in parts if part.batch is not None]
         stream = pa.BufferOutputStream()
         if batches:
@@ -77,7 +86,7 @@ class RangeResult:
 class RangeScorer:
     """A worker, which opens the session and the source once, at its first range.
 
-    job: a pickled RangeJob, since an error while it is unpickled is one of the range.
+    job: a pickled RangeJob.  The worker unpickles it when it scores a range, so that an error is reported for that range.
     """
 
     def __init__(self, job: bytes, batch_rows: int) -> None:
@@ -85,7 +94,10 @@ class RangeScorer:
         self.opened: tuple[Source, BatchScorer] | None = None
 
     def __call__(self, tasks: pa.Table) -> pa.Table:
-        """Pickled ranges, by number, with their results: a pickled RangeResult, or an error."""
+        """Scores ranges.  tasks: pickled ranges with their numbers.
+
+        Returns, for each number, a pickled RangeResult or a pickled error.
+        """
         results = [self.score_range(pickle.loads(range)) for range in tasks["range"].to_pylist()]
         return pa.table({"number": tasks["number"], "result": pa.array(results, pa.large_binary())})
 
@@ -116,18 +128,22 @@ class RangeScorer:
 
 
 def sizes_and_times(identity: Identity) -> Identity:
-    """What is known of files in the order of their paths, which may begin elsewhere on another node."""
+    """The identity of files without their paths, which may differ on another node; files stay in the order of their paths."""
     return [file[1:] for file in identity]
 
 
 class RayWorkers:
-    """The workers of a cluster, `size` of them, each of one thread.  source, scorer: those of this process."""
+    """The workers of a cluster, each with one thread.
+
+    source, scorer: those of this process.
+    size: the number of workers.
+    """
 
     def __init__(self, job: RangeJob, source: FileTable | TextTable, scorer: BatchScorer, size: int) -> None:
         self.job, self.source, self.scorer, self.size = job, source, scorer, size
 
     def score_rows(self, first: int, batch_rows: int) -> Iterator[ScoredBatch]:
-        """The results of the rows from number `first` on.  Ray repeats the ranges of workers and nodes that are lost."""
+        """The results of the rows from number `first` on.  Ray repeats ranges of workers and nodes that are lost."""
         start, ranges = split_source(self.source, first, self.scorer.columns)
         try:
             for part, answer in zip(ranges, self.score_ranges(ranges, batch_rows), strict=True):
@@ -142,7 +158,11 @@ class RayWorkers:
             raise EvaluationError(f"Ray could not complete the job: {error}") from error
 
     def raise_error(self, error: SardonyxError, part: SourceRange, start: int, batch_rows: int) -> NoReturn:
-        """Raises the error of a range; this process, which knows the number of its first row, scores a range of text again."""
+        """Raises the error of a range.
+
+        A range of text is first scored again by this process, which knows the number of its first row, for a message with the
+        number of the bad row.
+        """
         if part.first is None:
             for batch in part.read(self.source, self.scorer.columns, batch_rows):
                 self.scorer.score_part(replace(batch, first=batch.first + start))
@@ -166,7 +186,7 @@ class RayWorkers:
         results.context.execution_options.preserve_order = True
         results.context.enable_progress_bars = False
         results.context.print_on_execution_start = False
-        early: dict[int, bytes] = {}  # results of ranges whose predecessors are not complete
+        early: dict[int, bytes] = {}  # results of ranges that wait for the results of earlier ranges
         number = 0
         for row in results.iter_rows():
             early[row["number"]] = row["result"]
@@ -176,7 +196,7 @@ class RayWorkers:
 
 
 def renumber(scored: ScoredBatch, start: int) -> ScoredBatch:
-    """The results of a range of which the first row has the number `start`, with the numbers of its rejects in the source."""
+    """The results of a range with rejects numbered as in the source; start: the number of the range's first row."""
     return replace(
         scored, rejects=tuple(replace(reject, row=reject.row + start) for reject in scored.rejects)
     )
@@ -184,9 +204,10 @@ def renumber(scored: ScoredBatch, start: int) -> ScoredBatch:
 
 @contextmanager
 def ray_cluster(address: str | None) -> Iterator[int]:
-    """The number of processors of a cluster: the one that this process uses, or that of an address.
+    """Joins a cluster for the duration of a `with` block; yields its number of processors.
 
-    None: that of RAY_ADDRESS, one that runs on this machine, or a new one, which ends with the context.
+    address: the address of the cluster; None for the cluster that this process has joined, the one of RAY_ADDRESS, one that
+        runs on this machine, or a new one, which ends with the block.
     """
     is_ours = not ray.is_initialized()
     if not is_ours and address not in (None, joined := ray.get_runtime_context().gcs_address):
@@ -210,7 +231,7 @@ def ray_cluster(address: str | None) -> Iterator[int]:
 
 
 def require_listener(address: str | None) -> None:
-    """Raises OSError if nothing answers on HOST:PORT, for which Ray would wait for minutes; other addresses are left to Ray."""
+    """Raises OSError if nothing answers at HOST:PORT: Ray would wait for minutes.  Addresses of other forms are not checked."""
     host, colon, port = (address or "").rpartition(":")
     if colon and "/" not in host and port.isdecimal():
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()

@@ -26,7 +26,7 @@ def run_job(
     engine: Engine,
     report: Report | None,
 ) -> ScoreResult:
-    """Score a source into a sink.  settings: 0 workers are as many as there are processors, or one of a session."""
+    """Score a source into a sink.  settings: 0 workers means one for each processor, or one if the model is a session."""
     is_open = isinstance(model, Session)
     workers = settings.workers or (1 if is_open else available_cpus())
     scorer, source, sink = open_job(model, files, options, engine)
@@ -42,7 +42,7 @@ def run_ray_job(
     report: Report | None,
     address: str | None,
 ) -> ScoreResult:
-    """Score a source into a sink with workers of Ray.  settings: 0 workers are as many as the cluster has processors."""
+    """Score a source into a sink with workers of Ray.  settings: 0 workers means one for each processor of the cluster."""
     paths = shared_paths(files.source)
     if isinstance(model, str | os.PathLike) and "://" not in os.fspath(model):
         model = os.path.abspath(model)
@@ -68,7 +68,7 @@ def run_ray_job(
 
 
 def shared_paths(source: object) -> list[str]:
-    """The paths of a source from the root, as workers in other folders name them; raises InputError for other sources."""
+    """The absolute paths of a source, since workers run in other folders; raises InputError for sources that are no paths."""
     listed = list(source) if isinstance(source, list | tuple) else [source]
     paths = [os.fspath(path) for path in listed if isinstance(path, str | os.PathLike)]
     if len(paths) < len(listed) or STANDARD_STREAM in paths:

@@ -1,4 +1,4 @@
-"""What a job of scoring reports while it runs, and when it is complete."""
+"""The status that a job of scoring reports while it runs, and its result."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ if TYPE_CHECKING:
 class ScoreStatus:
     """The progress of a job.
 
-    rows: written or rejected so far, those of earlier processes included.  total: rows of the source, None if only reading tells.
-    rows_per_second: of this process.
+    rows: the number of rows written or rejected so far, including those of earlier processes.
+    rejected: the number of rejected rows among them.
+    total: the number of rows of the source; None if it is not known before they are read.
+    rows_per_second: the speed of this process.
     """
 
     rows: int
@@ -24,7 +26,7 @@ class ScoreStatus:
 
     @property
     def seconds_left(self) -> float | None:
-        """The time that the remaining rows take, if their number is known."""
+        """The estimated time for the remaining rows; None if their number is not known."""
         if self.total is None or not self.rows_per_second:
             return None
         return (self.total - self.rows) / self.rows_per_second
@@ -34,8 +36,13 @@ class ScoreStatus:
 class ScoreResult:
     """The summary of a complete job.
 
-    rows: of the source.  rejected: those of them without results.  resumed_rows: those that earlier processes had scored.
-    seconds: of this process.  batch_rows: the most rows of a run.  table: the results, if the job has no sink.
+    rows: the number of rows of the source.
+    rejected: the number of rows without results.
+    resumed_rows: the number of rows that earlier processes had scored.
+    seconds: the duration of this process.
+    batch_rows: the largest number of rows of a run.
+    workers: the number of workers.
+    table: the results, if the job has no sink, else None.
     """
 
     rows: int

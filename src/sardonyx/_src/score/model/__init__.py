@@ -1,1 +1,1 @@
-"""The model of a job: which columns feed it, and batches of rows through its session."""
+"""The model of a job: the columns that feed its inputs, and runs of its session on batches of rows."""

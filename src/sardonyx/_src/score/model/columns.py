@@ -1,4 +1,4 @@
-"""Columns of results: what a run returns for the rows of a batch, as Arrow arrays."""
+"""Columns of results: the outputs of a run for the rows of a batch, as Arrow arrays."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ def columns_of(
 ) -> Iterator[tuple[str, pa.Array]]:
     """The columns of a result, with their names.
 
-    A tensor [rows] or [rows, 1] is a column; one of more elements a row is a column of lists or, with vectors "columns", a
-    column for each element, `name_0`, `name_1`, ...; a sequence of maps is a column of structs.  Raises OutputError for results
-    that have another number of rows, elements that Arrow has no type for, or maps of different keys.
+    A tensor [rows] or [rows, 1] becomes one column.  A tensor with more elements in each row becomes a column of lists or, with
+    vectors "columns", a column for each element: `name_0`, `name_1`, ...  A sequence of maps becomes a column of structs.
+    Raises OutputError for results with another number of rows, with elements that Arrow has no type for, or with maps of
+    different keys.
     """
     if isinstance(value, np.ndarray):
         try:
@@ -65,7 +66,7 @@ def tensor_columns(
 
 
 def has_open_row(output: SessionValue) -> bool:
-    """Whether an output declares rows of a size that differs from run to run: a dim of them is a variable."""
+    """Whether the rows of an output may have another size in each run: it declares a variable for one of their dims."""
     dims = output.type.shape[1:] if isinstance(output.type, TensorType) and output.type.shape else ()
     return any(dim is not None and not isinstance(dim, int) for dim in dims)
 
@@ -84,7 +85,7 @@ def flat_array(value: Array) -> pa.Array:
 
 
 def nested_array(value: Array, is_open: bool) -> pa.Array:
-    """A tensor as lists inside each other, a list for each row; is_open: lists of a type that has any length."""
+    """A tensor as nested lists, one for each row; is_open: whether the type of the lists permits any length."""
     array = flat_array(value)
     for axis in range(value.ndim - 1, 0, -1):
         size = value.shape[axis]
@@ -104,7 +105,7 @@ def struct_column(maps: Sequence[Mapping[object, object]]) -> pa.Array:
 
 
 def probability_structs(value: Array, labels: Sequence[str]) -> pa.Array:
-    """[rows, labels] as structs with a field for each label."""
+    """Probabilities [rows, labels] as structs with a field for each label."""
     return pa.StructArray.from_arrays(
         [flat_array(np.ascontiguousarray(column)) for column in value.T], list(labels)
     )

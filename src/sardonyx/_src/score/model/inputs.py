@@ -1,4 +1,4 @@
-"""Which columns feed which inputs of a model."""
+"""The columns that feed each input of a model."""
 
 from __future__ import annotations
 
@@ -19,8 +19,12 @@ from sardonyx._src.suggestions import suggest
 class InputColumns:
     """The columns of one input.
 
-    dims: those of the input after the first, None where any length is accepted.  packed: the columns become one matrix,
-    [rows, columns].  has_rank: whether the input declares its dims.  vocabulary: the strings that are fed as codes.
+    input, dtype: the name and the element type of the input.
+    columns: the names of its columns.
+    dims: the dims of the input after the first, None for those that accept any length.
+    packed: whether the columns become one matrix, [rows, columns].
+    has_rank: whether the input declares its dims.
+    vocabulary: the strings that are fed as codes (`text_codes.py`); None for other inputs.
     """
 
     input: str
@@ -35,8 +39,9 @@ class InputColumns:
 def plan_inputs(model: TableModel, schema: pa.Schema, columns: ColumnMap) -> list[InputColumns]:
     """The columns of each input: those that `columns` names, else the column of its name, else all numeric columns.
 
-    The last applies to models with one required input, of numbers and rank 2, if no column has its name.  Raises InputError for
-    an input without a column, for columns that do not exist, and for inputs whose first dimension is a number.
+    All numeric columns feed an input only if it is the only required input of the model, has numbers and rank 2, and no column
+    has its name.  Raises InputError for an input without a column, for columns that do not exist, and for inputs whose first
+    dimension is a number.
     """
     inputs = model.session.inputs
     by_name = {value.name: value for value in inputs}
@@ -61,9 +66,11 @@ def plan_input(
     required: int,
     is_coded: bool,
 ) -> InputColumns | None:
-    """The columns of an input; None for one with a default that no column feeds.
+    """The columns of an input; None for an input with a default that no column feeds.
 
-    required: inputs without default.  is_coded: whether the input is the codes of strings.
+    stated: the columns that the caller names for the input.
+    required: the number of inputs without default.
+    is_coded: whether the input receives codes of strings.
     """
     name = value.name if stated is None else stated
     if stated is None and name not in schema.names and value.has_default:
@@ -88,7 +95,7 @@ def plan_input(
 
 
 def row_type(value: SessionValue) -> tuple[DataType, tuple[int | None, ...], bool]:
-    """The element type of an input, the dims of a row of it, and whether it declares them."""
+    """The element type of an input, the dims of one row, and whether the input declares them."""
     type = value.type
     if not isinstance(type, TensorType):
         raise InputError(
@@ -106,7 +113,7 @@ def row_type(value: SessionValue) -> tuple[DataType, tuple[int | None, ...], boo
 
 
 def require_columns(names: Sequence[str], schema: pa.Schema) -> tuple[str, ...]:
-    """The names; raises InputError for one that the table lacks or has twice."""
+    """The names; raises InputError for a column that the table lacks or has twice."""
     for name in names:
         if name not in schema.names:
             raise InputError(

@@ -1,4 +1,4 @@
-"""Options of scoring: what decides the results, apart from the model and the rows."""
+"""Options of scoring: the settings on which the results depend, besides the model and the rows."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ VECTORS: tuple[Vectors, ...] = ("lists", "columns")
 
 @dataclass(frozen=True)
 class ScoreOptions:
-    """How columns become feeds, and results columns.
+    """How columns become feeds, and how results become columns.
 
-    columns: of each input, the column that feeds it, or those that become one matrix; the others are fed by their names.
-    outputs: those to compute, None for all.  keep: columns of the table that the result has, too.  vectors: whether several
-    elements a row become one column of lists or a column each.  nulls: whether a null makes its row a bad row, or becomes NaN
-    in inputs of floats.  defaults: what nulls of a column become instead.
+    columns: the column that feeds an input, or the columns that become one matrix for it; other inputs are fed by the column of
+        their name.
+    outputs: the outputs to compute, None for all.
+    keep: columns of the table that become columns of the result, too.
+    vectors: whether several elements in a row become one column of lists, or a column each.
+    nulls: whether a null makes its row a bad row, or becomes NaN in inputs of floats.
+    defaults: the value that replaces the nulls of a column.
     """
 
     columns: ColumnMap = field(default_factory=dict)

@@ -43,7 +43,7 @@ class TablePredictor:
         return [np.concatenate(values) for values in zip(*parts, strict=True)]
 
     def feeds(self, rows: object) -> Iterator[dict[str, Array]]:
-        """The feeds of as many rows as a run takes at a time."""
+        """The feeds of the rows, in parts of as many rows as one run computes."""
         if isinstance(rows, np.ndarray):
             (value, *others) = self.session.inputs
             if rows.ndim != 2 or others or value.dtype is None:
@@ -62,7 +62,7 @@ class TablePredictor:
                 raise InputError(f"row {part.first + row}: {reason}", name="rows") from None
 
     def predict(self, rows: object) -> Array:
-        """[rows]: the first output; for a model that has only probabilities, the likeliest class."""
+        """[rows]: the first output; for a model that only returns probabilities, the most probable class."""
         first = self.run(rows)[0]
         if first.ndim == 2 and first.shape[1] > 1 and first.dtype.kind == "f":
             best: Array = first.argmax(axis=1)

@@ -1,4 +1,4 @@
-"""Scorers: record batches of a table into record batches of results, in one worker."""
+"""Scorers: they turn record batches of a table into record batches of results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,11 @@ from sardonyx._src.suggestions import suggest
 
 @dataclass(frozen=True)
 class Reject:
-    """A row that was not scored.  row: its number in the source, from 0.  values: those that the job reads of it, or its text."""
+    """A row that was not scored.
+
+    row: its number in the source, from 0.
+    values: the values that the job reads of it, or its text if it does not parse.
+    """
 
     row: int
     reason: str
@@ -33,17 +37,22 @@ class Reject:
 
 @dataclass(frozen=True)
 class ScoredBatch:
-    """The results of the rows of a batch that could be scored, and the others.  rows: of both kinds, in the source."""
+    """The results of a batch.
 
-    batch: pa.RecordBatch | None  # None if no row could be scored
+    batch: the results of the rows that could be scored; None if there are none.
+    rejects: the other rows.
+    rows: the number of rows of both kinds.
+    """
+
+    batch: pa.RecordBatch | None
     rejects: tuple[Reject, ...]
     rows: int
 
 
 class BatchScorer:
-    """Scores record batches of one schema with a session.  Several threads may use one.
+    """Scores record batches of one schema with a session.  Several threads may use one scorer.
 
-    rejects: whether bad rows are returned beside the results; otherwise they raise InputError, or what the model raises.
+    rejects: whether bad rows are returned beside the results; if not, they raise InputError, or the error of the model.
     """
 
     def __init__(
@@ -78,7 +87,7 @@ class BatchScorer:
 
     @property
     def coded_columns(self) -> list[str]:
-        """The columns of strings of which scoring reads codes alone."""
+        """The columns of strings that only feed inputs by codes."""
         others = [column for plan in self.plans if plan.vocabulary is None for column in plan.columns]
         coded = (column for plan in self.plans if plan.vocabulary is not None for column in plan.columns)
         return [column for column in dict.fromkeys(coded) if column not in (*others, *self.options.keep)]
@@ -110,7 +119,7 @@ class BatchScorer:
         return ScoredBatch(None, self.list_rejects(batch, reasons, first), batch.num_rows)
 
     def score_part(self, part: SourceBatch) -> ScoredBatch:
-        """The results of consecutive rows of a source, of which some may be unreadable."""
+        """The results of consecutive rows of a source; some of the rows may be unreadable."""
         if not part.unreadable:
             return self.score(part.batch, part.first)
         rows = np.array([u.place for u in part.unreadable]) + np.arange(len(part.unreadable))
@@ -126,7 +135,7 @@ class BatchScorer:
         return ScoredBatch(scored.batch, tuple(sorted(rejects, key=lambda reject: reject.row)), part.rows)
 
     def score_empty(self, schema: pa.Schema) -> pa.RecordBatch | None:
-        """The result of no rows of a table; None if the model cannot run without rows."""
+        """The results for a table without rows; None if the model cannot run without rows."""
         try:
             return self.score_rows(empty_batch(schema), 0)
         except SardonyxError:
@@ -144,7 +153,7 @@ class BatchScorer:
         )
 
     def score_groups(self, batch: pa.RecordBatch, first: int) -> pa.RecordBatch:
-        """The results of a batch; rows whose lists have different lengths are run apart.  Raises BadRows."""
+        """The results of a batch; rows whose lists have different lengths are run separately.  Raises BadRows."""
         groups = list(group_by_length(batch, self.plans))
         if len(groups) < 2:
             return self.score_rows(batch, first)
@@ -159,7 +168,7 @@ class BatchScorer:
         return scored.to_batches()[0]
 
     def score_rows(self, batch: pa.RecordBatch, first: int) -> pa.RecordBatch:
-        """The results of a batch whose rows run together.  Raises BadRows."""
+        """The results of a batch whose rows can run together.  Raises BadRows."""
         feeds = feeds_of(batch, self.plans, self.options)
         try:
             results = self.session.run(feeds, self.options.outputs)
@@ -198,7 +207,7 @@ class BatchScorer:
 
 
 def group_by_length(batch: pa.RecordBatch, plans: list[InputColumns]) -> Iterator[Array]:
-    """The rows whose lists have equal lengths, for inputs that accept any; nothing if there are none of these."""
+    """The rows in groups whose lists have equal lengths; nothing if no input accepts lists of any length."""
     lengths = [
         pc.fill_null(pc.list_value_length(batch.column(plan.columns[0])), -1).to_numpy(zero_copy_only=False)
         for plan in plans

@@ -1,4 +1,4 @@
-"""Models for tables: sessions without what is slow row by row, maps of results and look-ups of strings."""
+"""Models for tables: sessions without the operations that are slow for many rows, maps in results and look-ups of strings."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from sardonyx._src.score.model.zip_maps import without_maps
 class TableModel:
     """A session that scores the rows of tables.
 
-    labels: of outputs that are tensors [rows, labels] where the model has maps.  vocabularies: the strings of inputs that are
-    their codes, int64, where the model has strings; a code is the index of a string, and all other strings have the next one.
+    labels: by output, the keys of the maps that the model returns; the session returns a tensor [rows, labels] instead.
+    vocabularies: by input, the strings that the model knows; the session receives a code, int64, instead of a string: the index
+        of the string, or the number of strings for all others.
     """
 
     session: Session
@@ -27,7 +28,7 @@ class TableModel:
 
 
 def open_model(model: ModelSource | Session, engine: Engine, threads: int | None) -> TableModel:
-    """A session for a model; one that is passed, or saved as .sdx, runs as it is."""
+    """A session for a model; an open session, or one that is saved as .sdx, runs as it is."""
     if isinstance(model, Session):
         return TableModel(model)
     session = Session(model, engine=engine, threads=threads)

@@ -1,4 +1,4 @@
-"""Scorers of tables: a session, and a scorer for each schema of the batches that come."""
+"""Scorers of tables: a session, and a scorer for the schema of each batch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sardonyx._src.score.tables.sources import MAX_READ_ROWS
 
 
 class TableScorer:
-    """Scores batches of any schema that has the columns."""
+    """Scores batches of any schema that has the columns of the model."""
 
     def __init__(
         self, model: ModelSource | Session, options: ScoreOptions, engine: Engine, threads: int | None
@@ -23,7 +23,7 @@ class TableScorer:
         self.scorer: tuple[pa.Schema, BatchScorer] | None = None
 
     def scorer_for(self, schema: pa.Schema) -> BatchScorer:
-        """The scorer of a schema; that of the last one stays."""
+        """The scorer of a schema; the last one is kept for the next batch."""
         if self.scorer is None or not self.scorer[0].equals(schema):
             self.scorer = (schema, BatchScorer(self.model, schema, self.options))
         return self.scorer[1]

@@ -1,6 +1,6 @@
-"""Tensors of record batches: the feeds of a run, without a copy where Arrow holds the elements as NumPy does.
+"""Tensors of record batches: the feeds of a run, without a copy if Arrow holds the elements as NumPy does.
 
-Nulls are never computed with silently: a row with one is bad, unless the caller chose NaN, or a default for the column.
+A null is never replaced silently: it makes a bad row, unless the caller chose NaN, or a default for the column.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ ARROW_TYPES = {
     DataType.BOOL: pa.bool_(),
     DataType.STRING: pa.string(),
 }
-UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # of timestamps, in a second
-MIN_ENCODED = 256  # strings from which on equal ones are decoded once
+UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # units of timestamps in a second
+MIN_ENCODED = 256  # strings of a column from which equal ones are decoded only once
 
 
 def feeds_of(batch: pa.RecordBatch, plans: Sequence[InputColumns], options: ScoreOptions) -> dict[str, Array]:
@@ -62,7 +62,7 @@ def tensor_of(batch: pa.RecordBatch, plan: InputColumns, options: ScoreOptions) 
 
 
 def fit_rank(values: Array, plan: InputColumns) -> Array:
-    """Values with the rank of the input: numbers as [N] or [N, 1], flat lists in the shape of a row that is known."""
+    """Values with the rank of the input: numbers as [N] or [N, 1], flat lists in the shape of a row if it is known."""
     if values.ndim == 1 and plan.has_rank and len(plan.dims) == 1:
         return values[:, None]
     if values.ndim == 2 and len(plan.dims) > 1 and None not in plan.dims:
@@ -86,7 +86,7 @@ def element_type(column: pa.Array) -> pa.DataType:
 
 
 def require_type(column: pa.Array, name: str, dtype: DataType) -> None:
-    """Raises InputError for a column whose elements inputs of an element type never take."""
+    """Raises InputError for a column whose elements never convert to an element type."""
     kind, types = element_type(column), pa.types
     if dtype is DataType.STRING:
         fits = is_text(kind)
@@ -98,7 +98,7 @@ def require_type(column: pa.Array, name: str, dtype: DataType) -> None:
 
 
 def valid_texts(column: pa.Array, name: str) -> pa.Array:
-    """A column of texts, which Arrow does not check as it reads files; raises BadRows for those that are not UTF-8."""
+    """A column of strings; raises BadRows for strings that are not UTF-8, which Arrow does not check when it reads files."""
     try:
         column.validate(full=True)
     except pa.ArrowInvalid:
@@ -135,7 +135,7 @@ def list_values(column: pa.Array, name: str, plan: InputColumns, options: ScoreO
 
 
 def list_length(column: pa.Array, name: str, plan: InputColumns) -> int:
-    """The elements of each list of a column; those of the input, or of all dims of a row, where these are numbers."""
+    """The number of elements in each list of a column: the product of the input's dims for a row if they are numbers."""
     expected = plan.dims[0] if plan.dims else None
     if None not in plan.dims and not is_list(column.type.value_type):
         expected = math.prod(dim for dim in plan.dims if dim is not None) if plan.dims else None
@@ -153,12 +153,12 @@ def list_length(column: pa.Array, name: str, plan: InputColumns) -> int:
 
 
 def can_fill(name: str, dtype: DataType, options: ScoreOptions) -> bool:
-    """Whether the caller chose what nulls of a column become."""
+    """Whether the caller chose a replacement for the nulls of a column."""
     return name in options.defaults or (options.nulls == "nan" and dtype.is_float)
 
 
 def fill_nulls(column: pa.Array, name: str, dtype: DataType, options: ScoreOptions) -> pa.Array:
-    """A column without nulls, by its default or NaN; raises BadRows for those that remain."""
+    """A column with its nulls replaced by its default or NaN; raises BadRows for nulls that remain."""
     if not column.null_count and not pa.types.is_null(column.type):
         return column
     if name in options.defaults:
@@ -175,11 +175,11 @@ def fill_nulls(column: pa.Array, name: str, dtype: DataType, options: ScoreOptio
         numbers = convert_rows(column, name, lambda part: numbers_of(part, dtype).cast(kind))
         return pc.fill_null(numbers, math.nan)
     refuse_rows(pc.is_null(column), f"column {name!r} is null")
-    return column  # without rows
+    return column  # a column without rows has no nulls
 
 
 def convert(column: pa.Array, name: str, plan: InputColumns) -> Array:
-    """The elements of a column without nulls in an element type.
+    """The elements of a column without nulls, converted to the element type of an input.
 
     Integers must fit, and floats become integers only if they are whole; floats are rounded to the precision of the input.
     Timestamps are integers in their own unit, or floats in seconds, since 1970.
@@ -232,7 +232,7 @@ def strings_of(column: pa.Array) -> Array:
 
 
 def codes_of(column: pa.Array, vocabulary: pa.Array) -> Array:
-    """The index of each string in a vocabulary, int64; the length of the vocabulary for others."""
+    """The index of each string in a vocabulary, int64; for other strings the length of the vocabulary."""
     texts = column.dictionary if isinstance(column, pa.DictionaryArray) else column
     places = pc.index_in(texts.cast(pa.string()), value_set=vocabulary)
     codes: Array = pc.fill_null(places, len(vocabulary)).to_numpy(zero_copy_only=False).astype(np.int64)

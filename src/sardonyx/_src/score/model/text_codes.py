@@ -1,7 +1,7 @@
-"""Inputs of strings that a model only looks up: the session takes a code for each string, which Arrow finds.
+"""Inputs of strings that a model only looks up: the session receives a code for each string, which Arrow computes.
 
-A look-up, such as LabelEncoder, depends on the string alone.  Its results for all strings that it knows, and for one that it does
-not know, are the rows of a table, and a Gather of rows by the codes takes the place of the node.
+A look-up, such as LabelEncoder, depends only on the string.  Its results for all strings that it knows, and for one that it does
+not know, are the rows of a table, and a Gather of rows by the codes replaces the node.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from sardonyx._src.rewrite.support.evaluate import evaluate_node
 
 Vocabulary = tuple[str, ...]
 MAX_TABLE_BYTES = 16 << 20
-MIN_IR_VERSION = 4  # from which on initializers need not be inputs
+MIN_IR_VERSION = 4  # the first IR version in which initializers need not be inputs
 
 
 def with_text_codes(model: Model) -> tuple[Model, dict[str, Vocabulary]]:
-    """A copy whose inputs of strings are codes, int64, if all that reads them are look-ups; and their vocabularies by input.
+    """A copy of a model whose inputs of strings receive codes, int64, if only look-ups read them; and the vocabularies by input.
 
-    The code of a string is its index in the vocabulary; all other strings have the next code.
+    The code of a string is its index in the vocabulary; the code of all other strings is the length of the vocabulary.
     """
     is_known = model.ir_version >= MIN_IR_VERSION and "" in model.opset_imports and not model.training
     if not is_known or not any(is_text_input(value) for value in model.graph.inputs):
@@ -50,7 +50,7 @@ def is_text_input(value: Value) -> bool:
 
 
 def vocabulary_of(value: Value, graph: Graph) -> Vocabulary:
-    """The keys of all look-ups of an input; empty if it has a default, or other uses."""
+    """The keys of all look-ups of an input; empty if the input has a default, or uses that are no look-ups."""
     readers = [node for node, _ in value.uses]
     if not is_text_input(value) or value.initializer is not None or value.is_graph_output:
         return ()
@@ -60,7 +60,7 @@ def vocabulary_of(value: Value, graph: Graph) -> Vocabulary:
 
 
 def key_attributes(node: Node) -> tuple[str, ...]:
-    """The attributes with the strings that a look-up knows; nothing for other operators."""
+    """The names of the attributes with the strings that a look-up knows; empty for other operators."""
     op = find(node.domain, node.op_type)
     return () if op is None else op.string_keys
 
@@ -78,7 +78,10 @@ def keys_of(node: Node) -> list[str]:
 
 
 def table_of(node: Node, vocabulary: Vocabulary, model: Model) -> Array | None:
-    """The results of a look-up for each string of a vocabulary, and for another; None for strings, failures and large tables."""
+    """The results of a look-up for each string of a vocabulary, and for an unknown string.
+
+    None if the results are strings, if the look-up fails, or if the table would be large.
+    """
     other = "?"
     while other in vocabulary:
         other += "?"
@@ -91,7 +94,7 @@ def table_of(node: Node, vocabulary: Vocabulary, model: Model) -> Array | None:
 
 
 def replace_lookups(graph: Graph, index: int, value: Value, tables: Sequence[Array]) -> None:
-    """Make an input codes, and its look-ups gathers of rows of their tables."""
+    """Replace an input of strings by one of codes, and its look-ups by Gathers of rows of their tables."""
     assert isinstance(value.type, TensorType), "inputs of strings are tensors"
     codes = Value(value.name, TensorType(DataType.INT64, value.type.shape))
     names = FreshNames.of_graphs([graph])

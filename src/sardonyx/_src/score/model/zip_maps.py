@@ -1,4 +1,4 @@
-"""Outputs of maps: a model that ends in ZipMap nodes is run without them, since a map for each row is slow to make."""
+"""Outputs that are maps: a model that ends in ZipMap nodes is run without them, since making a map for each row is slow."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def has_maps(type: object) -> bool:
 
 
 def without_maps(model: Model) -> tuple[Model, Labels]:
-    """A model whose outputs are the inputs of the ZipMap nodes that the model ends in, under their names, and the labels."""
+    """A model without its final ZipMap nodes, and the labels by output; the inputs of these nodes get the names of the outputs."""
     if not any(has_maps(value.type) for value in model.graph.outputs):
         return model, {}
-    names: dict[str, str] = {}  # of the values to compute, with those of the outputs
+    names: dict[str, str] = {}  # the name of the output, by the name of the value that replaces it
     labels: Labels = {}
     for value in model.graph.outputs:
         node, name = value.producer, value.name
@@ -37,12 +37,12 @@ def without_maps(model: Model) -> tuple[Model, Labels]:
     try:
         renaming = {old: new for old, new in names.items() if old != new}
         return rename(extract(model, outputs=list(names)), Renaming(outputs=renaming)), labels
-    except SardonyxError:  # a name that a subgraph uses, too
+    except SardonyxError:  # a subgraph uses the name, too
         return model, {}
 
 
 def label_text(label: object) -> str:
-    """A label as the name of a field; texts of attributes are bytes."""
+    """A label as the name of a field; labels in attributes may be bytes."""
     return label.decode("utf-8", "replace") if isinstance(label, bytes) else str(label)
 
 

@@ -1,1 +1,1 @@
-"""Where results and rejected rows are written."""
+"""Sinks: the files, folders and streams to which results and rejected rows are written."""

@@ -1,4 +1,4 @@
-"""Outputs that would replace, or join, what a job reads."""
+"""Checks that no output of a job replaces, or adds to, the files that the job reads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PathLike = str | os.PathLike[str]
 
 
 def refuse_collisions(source: object, sink: PathLike | None, rejects: PathLike | None) -> None:
-    """Raises InputError for an output that is a file of the source or lies in one of its folders, and for two in one place."""
+    """Raises InputError for an output that is a file of the source or lies in one of its folders, and for equal outputs."""
     listed = source if isinstance(source, list | tuple) else [source]
     sources = [place for path in listed if (place := place_of(path)) is not None]
     outputs = [
@@ -30,17 +30,17 @@ def refuse_collisions(source: object, sink: PathLike | None, rejects: PathLike |
 
 
 def place_of(path: object) -> FilePlace | None:
-    """The place of a path or an address, without links; None for what is neither, and for a standard stream."""
+    """The file of a path or an address, with links resolved; None for a standard stream, and for other sources."""
     if not isinstance(path, str | os.PathLike) or os.fspath(path) == STANDARD_STREAM:
         return None
     try:
         place = FilePlace.of(path)
         return FilePlace(place.filesystem, os.path.realpath(place.path)) if place.is_local else place
-    except (OSError, ValueError):  # what it is read or written with says why
+    except (OSError, ValueError):  # reading or writing it will report the error
         return None
 
 
 def is_within(place: FilePlace, other: FilePlace) -> bool:
-    """Whether a place is another one, or below it."""
+    """Whether a file or folder is another one, or lies below it."""
     path, folder = place.path.rstrip("/"), other.path.rstrip("/")
     return place.filesystem.equals(other.filesystem) and (path == folder or path.startswith(folder + "/"))

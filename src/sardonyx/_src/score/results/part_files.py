@@ -1,4 +1,4 @@
-"""The files of one part of a folder: a single file, or one for each combination of values of partition columns."""
+"""The files of one part of a folder sink: a single file, or one for each combination of values of partition columns."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from sardonyx._src.score.tables.formats import CSV
 from sardonyx._src.score.tables.partitions import check_result, split_rows
 from sardonyx._src.score.tables.places import FilePlace, PendingFile
 
-BUFFER_BYTES = 128 << 20  # of the rows of a part with partitions, after which the part ends
+BUFFER_BYTES = 128 << 20  # bytes of rows, which are in memory, after which a part with partitions ends
 
 
 class PartOutput(Protocol):
-    """Where the rows of a part go."""
+    """The output for the rows of a part."""
 
     @property
     def is_full(self) -> bool:
@@ -33,7 +33,7 @@ class PartOutput(Protocol):
 
 
 class PartFile:
-    """A file, under another name until `commit`."""
+    """A part that is a single file; it has another name until `commit`."""
 
     is_full = False
 
@@ -54,10 +54,10 @@ class PartFile:
 
 
 class PartitionedPart:
-    """A file of the same name in the folder of each combination of values.
+    """A part that is a file of the same name in the folder of each combination of values.
 
-    The rows stay in memory until `commit`, which writes one file after another: files would have to be open for all combinations
-    otherwise, each with rows of its own in memory.
+    The rows stay in memory until `commit`, which writes one file after another.  Otherwise a file would have to be open for
+    every combination, with buffered rows of its own.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
 """Folders of parts: the output of jobs that continue after a kill at any moment.
 
-A part is a file of consecutive rows, or files of them, one in each folder of hive partitions.  They are written under other names and
-renamed when they are complete; then the record of the part is, in the folder `_sardonyx`, which readers of tables skip.  Rows before the
-end of the last record are never scored again; a part without a record is written anew, under the same name.
+A part has the results of consecutive rows: one file, or one file in each folder of hive partitions.  The files are written under
+other names and renamed when they are complete.  Then the record of the part is written, in the folder `_sardonyx`, which readers
+of tables skip.  Rows that records cover are never scored again; a part without a record is written again, under the same name.
 """
 
 from __future__ import annotations
@@ -25,15 +25,19 @@ RECORDS, JOB = "_sardonyx", "job.json"
 REMOVED, PARTITION_BY = (
     "removed",
     "partition_by",
-)  # of the record of a job; removed: whether it is being removed
+)  # fields of the record of a job; REMOVED: whether the job is being removed
 PART_NAME = re.compile(r"part-(\d{5,})\.\w+|(\d{5,})\.rejects\.jsonl")
-PART_SECONDS = 30.0  # after which a part ends, so that a kill loses little work
+PART_SECONDS = 30.0  # duration after which a part ends, so that a kill loses little work
 PART_ROWS = 1 << 20
 
 
 @dataclass(frozen=True)
 class PartRecord:
-    """What a complete part covers.  rows: of the source, rejected ones included."""
+    """The rows of the source that a complete part covers.
+
+    rows: their number, rejected rows included.
+    rejected: the number of rejected rows.
+    """
 
     rows: int
     rejected: int
@@ -42,8 +46,10 @@ class PartRecord:
 class FolderSink:
     """A folder of part files.
 
-    job: what identifies the job, as values of JSON: a folder of another job is refused.  rejects: the file for rejected rows, which
-    appears when the job is complete; None if there are none.  partition_by: the columns whose values name the folders of files.
+    job: the facts that identify the job, as values of JSON: a folder of another job is refused.
+    rejects: the file for rejected rows, which appears when the job is complete; None if bad rows are errors.
+    partition_by: the columns whose values name the folders of the files.
+    restart: whether an earlier job in the folder is removed.
     """
 
     def __init__(
@@ -65,7 +71,7 @@ class FolderSink:
         self.started = 0.0
 
     def start(self) -> Progress:
-        """Create the folder, or check that it is of the same job; returns what complete parts cover."""
+        """Create the folder, or check that it belongs to the same job; returns the rows that complete parts cover."""
         record = self.records.child(JOB)
         job = json.loads(record.read_bytes()) if record.exists() else None
         if job is not None and (self.restart or REMOVED in job):
@@ -83,9 +89,9 @@ class FolderSink:
         return Progress(sum(part.rows for part in complete), sum(part.rejected for part in complete))
 
     def remove_job(self, partition_by: Sequence[str]) -> None:
-        """Remove the parts and records of an earlier job, which had its own partitions.
+        """Remove the parts and records of an earlier job; partition_by: the partition columns of that job.
 
-        A process that is killed meanwhile leaves a job to be removed.
+        The job is first marked, so that the next process completes the removal if this one is killed meanwhile.
         """
         removed = {REMOVED: True, PARTITION_BY: list(partition_by)}
         self.records.child(JOB).write_bytes(json.dumps(removed).encode())
@@ -95,7 +101,7 @@ class FolderSink:
         self.records.remove_folder()
 
     def remove_incomplete(self) -> None:
-        """Remove what a killed process has left: pending files, and data and rejects of parts without record."""
+        """Remove the files that a killed process has left: pending files, and data and rejects of parts without record."""
         for file in (*self.data_files(self.partition_by), *self.records.children()):
             number = part_number(file.name)
             if file.name.endswith(PENDING) or (number is not None and number >= self.number):
@@ -112,7 +118,7 @@ class FolderSink:
         ]
 
     def refuse_other_files(self) -> None:
-        """Raises InputError for files that readers of the folder would take for its parts."""
+        """Raises InputError for other files in the folder that readers of tables would read as parts of the result."""
         files = self.folder.descendants() if self.partition_by else self.folder.children()
         paths = [file.names_below(self.folder) for file in files]
         names = sorted("/".join(path) for path in paths if not any(n.startswith((".", "_")) for n in path))

@@ -1,4 +1,4 @@
-"""Sinks: where results and rejected rows are written, other than folders of parts."""
+"""Sinks, to which results and rejected rows are written; folders of parts are in `parts.py`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EmptyResult: TypeAlias = Callable[[], "pa.RecordBatch | None"]
 
 @dataclass(frozen=True)
 class Progress:
-    """Rows of the source that were written or rejected, and how many of them were rejected."""
+    """The number of rows of the source that were written or rejected, and the number of rejected ones."""
 
     rows: int = 0
     rejected: int = 0
@@ -33,27 +33,27 @@ class Sink(Protocol):
     """Receives scored batches in the order of their rows."""
 
     def start(self) -> Progress:
-        """What earlier processes have written."""
+        """Open the sink; returns the rows that earlier processes have written."""
         ...
 
     def write(self, scored: ScoredBatch) -> None: ...
 
     def finish(self, empty: EmptyResult) -> None:
-        """Complete the output; empty: the result of no rows, which is written if there are no others."""
+        """Complete the output; empty: returns the result for no rows, which is written if there were no rows."""
         ...
 
     def discard(self) -> None:
-        """Remove what is not complete."""
+        """Remove files that are not complete."""
         ...
 
 
 class TableOutput(Protocol):
-    """Where the batches of one table go."""
+    """The output for the batches of one table."""
 
     def write(self, batch: pa.RecordBatch) -> None: ...
 
     def finish(self, empty: EmptyResult) -> None:
-        """Complete the table; empty: the result of no rows, which is written if there are no others."""
+        """Complete the table; empty: returns the result for no rows, which is written if there were no rows."""
         ...
 
     def discard(self) -> None:
@@ -62,9 +62,11 @@ class TableOutput(Protocol):
 
 
 class StreamOutput:
-    """A table written to a stream, which `open` returns; its schema is that of the first batch.  name: the place of the stream.
+    """A table that is written to a stream; the first batch determines its schema.
 
-    Raises InputError for columns that the format has no type for, and OSError, with the place, for what cannot be written.
+    open: returns the stream.
+    name: the name of the stream in messages.
+    Raises InputError for columns that the format has no type for, and OSError, with the name, if writing fails.
     """
 
     def __init__(self, open: Callable[[], BinaryIO], format: str, name: str) -> None:
@@ -87,12 +89,14 @@ class StreamOutput:
 
     def discard(self) -> None:
         if self.writer is not None:
-            with suppress(OSError, pa.ArrowException):  # as of a disk that is full
+            with suppress(
+                OSError, pa.ArrowException
+            ):  # closing may fail for the same reason, such as a full disk
                 self.writer.close()
 
     @contextmanager
     def typed_errors(self) -> Iterator[None]:
-        """The errors of Arrow in the block as those of this package."""
+        """Converts errors of Arrow in a `with` block to errors of this package."""
         try:
             yield
         except OSError as error:
@@ -129,7 +133,7 @@ class RejectsFile:
         self.file = None if path is None else PendingFile(FilePlace.of(path))
 
     def start(self) -> None:
-        """Open the file, so that one that cannot be written ends the job at its beginning."""
+        """Open the file, so that a job whose rejects cannot be written fails at its beginning."""
         if self.file is not None:
             self.file.stream.flush()
 
@@ -195,7 +199,7 @@ class FileSink(SingleSink):
 
 
 class ClosableStream(io.RawIOBase):
-    """A stream to which nothing is written after `cut`: a writer that is released would complete the table."""
+    """A stream that ignores writes after `cut`: a writer that is released would otherwise complete the table."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self.stream, self.is_cut = stream, False
@@ -213,7 +217,10 @@ class ClosableStream(io.RawIOBase):
 
 
 class StreamSink(SingleSink):
-    """A stream, as standard output; one of a job that fails has no end, so that readers do not take it for complete."""
+    """A stream, such as standard output.
+
+    If the job fails, the stream ends without the end of the table, so that readers do not regard the table as complete.
+    """
 
     def __init__(self, stream: BinaryIO, format: str, rejects: str | os.PathLike[str] | None) -> None:
         self.stream, self.closable = stream, ClosableStream(stream)

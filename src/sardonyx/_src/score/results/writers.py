@@ -13,7 +13,7 @@ from sardonyx._src.score.tables.encodings import python_values
 from sardonyx._src.score.tables.formats import CSV, IPC, IPC_STREAM, JSON, PARQUET
 
 SUFFIX_OF = {PARQUET: ".parquet", CSV: ".csv", JSON: ".jsonl", IPC: ".arrow", IPC_STREAM: ".arrows"}
-ROW_GROUP_ROWS, ROW_GROUP_BYTES = 1 << 17, 32 << 20  # from which on rows become a row group
+ROW_GROUP_ROWS, ROW_GROUP_BYTES = 1 << 17, 32 << 20  # rows or bytes at which buffered rows become a row group
 NOT_FINITE = {math.inf: "Infinity", -math.inf: "-Infinity"}
 
 
@@ -26,7 +26,7 @@ class TableWriter(Protocol):
 
 
 class ParquetTableWriter:
-    """Parquet, in row groups of many batches; floats are not encoded as dictionaries, since few of them repeat."""
+    """Writes Parquet, in row groups of many batches; floats are not encoded as dictionaries, since few of them repeat."""
 
     def __init__(self, file: BinaryIO, schema: pa.Schema) -> None:
         encoded = [
@@ -55,7 +55,7 @@ class ParquetTableWriter:
 
 
 class ArrowWriter:
-    """CSV and Arrow IPC, which Arrow writes batch by batch."""
+    """Writes CSV or Arrow IPC with the writers of Arrow, batch by batch."""
 
     def __init__(self, writer: pa.ipc.RecordBatchStreamWriter | csv.CSVWriter) -> None:
         self.writer = writer
@@ -68,7 +68,7 @@ class ArrowWriter:
 
 
 class JsonLinesWriter:
-    """One object for each row; NaN and the infinities are strings, as JSON has no numbers for them."""
+    """Writes one JSON object for each row; NaN and infinities are strings, since JSON has no numbers for them."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.file = file
@@ -79,7 +79,7 @@ class JsonLinesWriter:
         self.file.write("".join(map(json_line, rows)).encode())
 
     def close(self) -> None:
-        """Nothing is pending."""
+        """Does nothing, since no rows are buffered."""
 
 
 def json_line(value: object) -> str:
@@ -87,7 +87,7 @@ def json_line(value: object) -> str:
 
 
 def json_value(value: object) -> object:
-    """A value of a row as JSON has it; numbers that JSON lacks, and what it has no type for, are strings."""
+    """A value of a row as a value of JSON; numbers that JSON lacks, and values that it has no type for, become strings."""
     if isinstance(value, float) and not math.isfinite(value):
         return NOT_FINITE.get(value, "NaN")
     if isinstance(value, Mapping):
@@ -113,10 +113,7 @@ def open_writer(file: BinaryIO, schema: pa.Schema, format: str) -> TableWriter:
 
 
 def flat_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """A batch for CSV, which has no types for structs and lists: structs as a column for each field, `name.field`.
-
-    Raises InputError for lists.
-    """
+    """A batch for CSV: a struct becomes a column for each field, `name.field`.  Raises InputError for lists."""
     columns: list[tuple[str, pa.Array]] = []
     for field, column in zip(batch.schema, batch.columns, strict=True):
         if pa.types.is_struct(field.type):

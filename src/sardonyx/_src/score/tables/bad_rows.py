@@ -1,4 +1,4 @@
-"""Bad rows: those of a batch that cannot be fed or on which the model fails, each with the reason."""
+"""Bad rows: the rows of a batch that cannot be fed or on which the model fails, each with the reason."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class BadRows(Exception):
 
 
 def refuse_rows(mask: pa.Array, reason: str) -> None:
-    """Raises BadRows for the rows of which a mask is true."""
+    """Raises BadRows for the rows at which a mask is true, if there are any."""
     rows = pc.indices_nonzero(mask).to_pylist()
     if rows:
         raise BadRows(dict.fromkeys(rows, reason))
@@ -42,9 +42,10 @@ def convert_rows(column: pa.Array, name: str, conversion: Callable[[pa.Array], T
 
 
 def find_failures(rows: int, reason_of: Callable[[int, int], str | None]) -> dict[int, str]:
-    """The rows that fail alone, with their reasons, by halving the ranges that fail.
+    """The rows that fail by themselves, with their reasons; ranges of rows that fail are halved until single rows are found.
 
-    reason_of: why `count` rows from `first` on fail, None if they do not.  Empty if rows fail only together.
+    reason_of: returns why `count` rows from `first` on fail, None if they do not.
+    The result is empty if rows fail only together.
     """
     failures: dict[int, str] = {}
     ranges = [(0, rows)]

@@ -1,4 +1,4 @@
-"""Encodings of columns that scoring undoes: runs of equal elements, and views of lists, texts and bytes."""
+"""Encodings of columns that scoring decodes: runs of equal elements, and views of lists, strings and bytes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from sardonyx._src.score.tables.arrow import pa, pc
 def plain_schema(schema: pa.Schema) -> pa.Schema:
     """A schema without encodings; raises InputError for names that are not UTF-8."""
     try:
-        _ = schema.names, [str(field.type) for field in schema]  # names of columns, and of fields of structs
+        _ = (
+            schema.names,
+            [str(field.type) for field in schema],
+        )  # decodes the names of columns, and of fields of structs
         return pa.schema([field.with_type(plain_type(field.type)) for field in schema], schema.metadata)
     except UnicodeDecodeError as error:
         raise InputError(
@@ -21,7 +24,7 @@ def plain_schema(schema: pa.Schema) -> pa.Schema:
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """The type of a column without its encoding; dictionaries, which keep equal texts together, stay."""
+    """The type of a column without its encoding; dictionaries stay, since they store equal strings once."""
     types = pa.types
     if types.is_run_end_encoded(kind):
         return plain_type(kind.value_type)
@@ -79,12 +82,15 @@ def plain_column(column: pa.Array) -> pa.Array:
 
 
 def empty_batch(schema: pa.Schema) -> pa.RecordBatch:
-    """No rows of a schema."""
+    """A batch of a schema without rows."""
     return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
 
 
 def python_values(column: pa.Array) -> list[object]:
-    """The elements as Python objects; as texts where Python has no value for them: far dates, nanoseconds, texts that are not UTF-8."""
+    """The elements as Python objects; as text if Python has no value for them.
+
+    These are dates outside of Python's range, times with nanoseconds, and strings that are not UTF-8.
+    """
     try:
         return list(column.to_pylist())
     except (ValueError, OverflowError):
@@ -110,8 +116,8 @@ def dense_frame(frame: object) -> object:
     types = getattr(frame, "dtypes", None)
     if types is None or not hasattr(types, "items"):
         return frame
-    # Types of sparse columns alone have both.
+    # Only the types of sparse columns have both attributes.
     sparse = {
         name: t.subtype for name, t in types.items() if hasattr(t, "fill_value") and hasattr(t, "subtype")
     }
-    return frame.astype(sparse) if sparse else frame  # type: ignore[attr-defined]  # of pandas
+    return frame.astype(sparse) if sparse else frame  # type: ignore[attr-defined]  # a method of pandas

@@ -64,7 +64,7 @@ class FileTable:
         self.partitions = pa.schema(fields)
 
     def read_as_dictionaries(self, columns: Sequence[str]) -> None:
-        """Read these columns of strings, if files hold them as dictionaries, without a copy of each string."""
+        """Read these columns of strings as dictionaries if the files store them so: equal strings are then not copied."""
         if not self.is_parquet or not columns:
             return
         texts = [name for name in columns if self.schema.field(name).type == pa.string()]
@@ -97,7 +97,7 @@ class FileTable:
     def scan(self, fragment: dataset.Fragment, columns: Sequence[str], size: int) -> Iterator[pa.RecordBatch]:
         """The batches of a file; values of partitions are columns."""
         options = None
-        if self.is_parquet:  # a whole row group would be held otherwise, compressed and not
+        if self.is_parquet:  # otherwise a whole row group would be in memory, compressed and decompressed
             options = dataset.ParquetFragmentScanOptions(use_buffered_stream=True, pre_buffer=False)
         scanner = fragment.scanner(
             schema=self.scan_schema,
@@ -125,15 +125,15 @@ class FileTable:
 
 
 def scan_pool() -> pa.MemoryPool:
-    """The pool for the memory of decoded batches: jemalloc returns what is freed sooner than the default, mimalloc."""
+    """The pool for the memory of decoded batches: jemalloc returns freed memory to the system sooner than the default."""
     try:
         return pa.jemalloc_memory_pool()
-    except NotImplementedError:  # of builds without it
+    except NotImplementedError:  # this build of Arrow has no jemalloc
         return pa.default_memory_pool()
 
 
 def skip_row_groups(fragment: dataset.ParquetFileFragment, skip: int) -> tuple[dataset.Fragment, int]:
-    """The rest of a file after the row groups that `skip` rows cover, and the rows of it that remain to be skipped."""
+    """The rest of a file after the row groups within its first `skip` rows, and the number of rows still to be skipped."""
     groups = list(fragment.row_groups)
     index = 0
     while index < len(groups) and skip >= groups[index].num_rows:

@@ -17,13 +17,16 @@ SUFFIXES = {
     ".feather": IPC,
     ".arrows": IPC_STREAM,
 }
-COMPRESSIONS = (".gz", ".bz2", ".zst", ".lz4")  # of text
+COMPRESSIONS = (".gz", ".bz2", ".zst", ".lz4")  # suffixes of compressed text files
 STANDARD_STREAM = "-"
-OPTIONS = {"source_format": "--from", "sink_format": "--to"}  # of the command line, by argument
+OPTIONS = {
+    "source_format": "--from",
+    "sink_format": "--to",
+}  # the option of the command line for each argument
 
 
 def format_of(path: str, format: str | None, name: str) -> str:
-    """The stated format of a path, or that of its suffix; Parquet for folders.  name: the argument for the format."""
+    """The stated format of a path, or the format of its suffix; Parquet for folders.  name: the argument for the format."""
     if format is not None:
         return format
     argument = f"{name} ({OPTIONS[name]})"

@@ -1,4 +1,4 @@
-"""Sources from what callers name: paths, addresses of object stores, standard input, and tables in memory."""
+"""Opening of sources: paths, addresses of object stores, standard input, and tables in memory."""
 
 from __future__ import annotations
 
@@ -32,13 +32,15 @@ from sardonyx._src.score.tables.sources import BatchStream, MemoryTable, Source,
 from sardonyx._src.score.tables.text_tables import TextFile, TextTable, line_blocks, line_range
 from sardonyx._src.score.tables.text_types import infer_schema
 
-INTEGER = re.compile(r"-?[0-9]{1,18}")  # a partition that is a number
+INTEGER = re.compile(
+    r"-?[0-9]{1,18}"
+)  # a value of a partition that is read as a number: one that int64 holds
 
 
 def open_source(source: object, format: str | None = None) -> Source:
     """The rows of a path, a list of paths, an address of an object store, "-", or a table in memory.
 
-    Raises InputError for what is none of these, and for files that cannot be read.
+    Raises InputError for any other source, and for files that cannot be read.
     """
     try:
         if isinstance(source, str | os.PathLike | list | tuple):
@@ -58,7 +60,7 @@ def shown(source: object) -> str:
 
 
 def open_paths(sources: list[object], format: str | None) -> Source:
-    """The rows of files, which have one format."""
+    """The rows of files of one format."""
     for path in sources:
         if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
             raise InputError(f"the source must be paths; got {type(path).__name__}", name="source")
@@ -98,7 +100,7 @@ def open_files(paths: list[str], kind: str) -> Source:
 def open_text_files(paths: list[str], kind: str) -> TextTable:
     """The rows of text files and folders of them, with the values of hive partitions as columns.
 
-    Arrow would read the types from files that do not parse as a whole.
+    The dataset reader of Arrow is not used for text: it needs files that parse completely.
     """
     files = [(place, base) for base in map(FilePlace.of, paths) for place in base.files()]
     if not files:
@@ -114,7 +116,7 @@ def open_text_files(paths: list[str], kind: str) -> TextTable:
 
 
 def hive_partitions(paths: list[str]) -> list[dict[str, str | None]]:
-    """The values that the folders of each path name, as `country=fr/year=2024`."""
+    """For each path, the values that its folders name, as in `country=fr/year=2024`."""
     return [
         {unquote(name): None if value == NULL_NAME else unquote(value) for name, value in pairs}
         for pairs in (
@@ -124,12 +126,12 @@ def hive_partitions(paths: list[str]) -> list[dict[str, str | None]]:
 
 
 def partition_type(values: list[str | None]) -> pa.DataType:
-    """Integers if all values are such, as in Arrow; otherwise texts."""
+    """The type of a partition column: integers if all values are integers, as in Arrow; otherwise strings."""
     return pa.int64() if all(value is None or INTEGER.fullmatch(value) for value in values) else pa.string()
 
 
 def open_text_file(place: FilePlace, partition: dict[str, str | None]) -> TextFile:
-    """A file of lines; parts of a compressed one cannot be read."""
+    """A file of lines; of a compressed file no parts can be read."""
     if place.name.endswith(COMPRESSIONS):
         return TextFile(partial(open_lines, place), partition)
     return TextFile(partial(open_lines, place), partition, place.size(), partial(open_range, place))
@@ -144,7 +146,7 @@ def open_range(place: FilePlace, start: int, end: int) -> Iterator[bytes]:
 
 
 def is_ipc_stream(path: str) -> bool:
-    """Whether an Arrow file has the format of streams, which begins otherwise."""
+    """Whether an Arrow file has the streaming format: the file format begins with a magic number."""
     place = FilePlace.of(path)
     if not place.exists() or not place.size():
         return False
@@ -153,7 +155,7 @@ def is_ipc_stream(path: str) -> bool:
 
 
 def open_stream(stream: BinaryIO, format: str) -> Source:
-    """A stream, which is read once; a stream of a Parquet or Arrow file, which ends with its contents, is copied to a file."""
+    """A stream, which is read once; a Parquet or Arrow file in it is copied to a file, since its directory is at the end."""
     if format == IPC_STREAM:
         return BatchStream(ipc.open_stream(stream))
     if format in (CSV, JSON):
@@ -183,7 +185,7 @@ def table_of_frame(frame: object) -> pa.Table:
     """The table of a data frame; raises InputError for columns that Arrow has no type for."""
     try:
         return pa.table(dense_frame(frame))
-    except Exception as error:  # another library may raise anything
+    except Exception as error:  # another package may raise any exception
         raise InputError(
             f"the source must be a table that Arrow can read; got {type(frame).__name__}: {error}",
             name="source",

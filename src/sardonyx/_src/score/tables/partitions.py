@@ -1,6 +1,7 @@
-"""Hive partitions: rows in folders of the values of columns, as `country=fr/day=2026-11-23`.
+"""Hive partitions: rows are in folders that are named after the values of columns, as `country=fr/day=2026-11-23`.
 
-The names are those that pyarrow.dataset writes and reads with partitioning="hive": values percent-encoded, nulls by a reserved name.
+The names are those that pyarrow.dataset writes and reads with partitioning="hive": values are percent-encoded, and nulls have a
+reserved name.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from sardonyx._src.score.tables.encodings import is_text
 from sardonyx._src.suggestions import suggest
 
 OPTION = "partition_by (--partition-by)"
-NULL_NAME = "__HIVE_DEFAULT_PARTITION__"  # the value of a folder whose rows have null
-MAX_COMBINATIONS = 1024  # of values in a part, each of which is a file
-CASE = re.compile(r"(%..)|[A-Z]|\.$")  # an encoded character, a capital, a dot at the end
-MAX_NAME_BYTES = 255  # of a folder, on the common file systems
+NULL_NAME = "__HIVE_DEFAULT_PARTITION__"  # stands for null in the name of a folder
+MAX_COMBINATIONS = 1024  # combinations of values in a part; each of them is a file
+CASE = re.compile(r"(%..)|[A-Z]|\.$")  # an encoded character, a capital, or a dot at the end
+MAX_NAME_BYTES = 255  # bytes of the name of a folder, on the common file systems
 
 
 def check_result(names: Sequence[str], schema: pa.Schema) -> None:
@@ -33,7 +34,7 @@ def check_result(names: Sequence[str], schema: pa.Schema) -> None:
 
 
 def check_name(name: str) -> None:
-    """Raises InputError for a column whose folders could not be read as its values."""
+    """Raises InputError for a column name from which readers could not recognize the folders as partitions."""
     if not name or name.startswith((".", "_")) or any(c in "/\\=%" or ord(c) < 32 for c in name):
         raise InputError(
             f"{OPTION} must be columns whose names begin with neither '.' nor '_' and have no '/', '\\', '=' or '%'; got {name!r}: "
@@ -43,7 +44,7 @@ def check_name(name: str) -> None:
 
 
 def check_type(name: str, kind: pa.DataType) -> None:
-    """Raises InputError for values that folders do not name exactly."""
+    """Raises InputError for a type whose values the name of a folder cannot represent exactly."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     tests = (is_text, pa.types.is_integer, pa.types.is_boolean, pa.types.is_date)
     if not any(test(kind) for test in tests):
@@ -77,9 +78,10 @@ def missing_column(name: str, columns: Sequence[str]) -> InputError:
 def split_rows(
     table: pa.Table, names: Sequence[str], *, ignores_case: bool
 ) -> Iterator[tuple[str, pa.Table]]:
-    """The folder and the rows, in their order, of every combination of values, without the columns that name the folder.
+    """The folder and the rows of every combination of values, without the columns that name the folder; rows keep their order.
 
-    ignores_case: whether the file system does, in names of folders.  Raises InputError for too many combinations, and for values without a folder.
+    ignores_case: whether the file system ignores case in names.  Raises InputError for too many combinations, and for values
+    that cannot name a folder.
     """
     columns = [value_texts(table.column(name)).dictionary_encode("encode") for name in names]
     codes = np.zeros(table.num_rows, np.int64)
@@ -108,7 +110,7 @@ def split_rows(
 
 
 def value_texts(column: pa.ChunkedArray) -> pa.Array:
-    """The values as texts that name them: decimals, true and false, and dates of ISO 8601."""
+    """The values as text for names of folders: decimal numbers, true and false, and dates of ISO 8601."""
     if pa.types.is_dictionary(column.type):
         column = pc.cast(column, column.type.value_type)
     if pa.types.is_date64(column.type):
@@ -117,9 +119,9 @@ def value_texts(column: pa.ChunkedArray) -> pa.Array:
 
 
 def folder_name(name: str, value: str | None, *, ignores_case: bool) -> str:
-    """`name=value`; raises InputError for a text that names null, and for one that is too long.
+    """`name=value`; raises InputError for a value that is the name for null, and for one that is too long.
 
-    With `ignores_case`, capitals are encoded, too, and the dot at an end that Windows drops, so that no two values share a folder.
+    With `ignores_case`, capitals are encoded, too, and so is a dot at the end, which Windows drops: no two values share a folder.
     """
     if value is not None and value.upper() == NULL_NAME:
         raise InputError(
@@ -139,7 +141,7 @@ def folder_name(name: str, value: str | None, *, ignores_case: bool) -> str:
 
 
 def is_partition_folder(folders: Sequence[str], names: Sequence[str]) -> bool:
-    """Whether the folders of a path are those of values of the columns."""
+    """Whether the folders of a path are partitions by these columns, in this order."""
     return len(folders) == len(names) and all(
         folder.startswith(f"{name}=") for folder, name in zip(folders, names, strict=True)
     )

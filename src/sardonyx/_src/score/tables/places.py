@@ -1,4 +1,4 @@
-"""Places of files: paths and addresses of object stores, and files that appear only when they are complete."""
+"""Paths of files, on disks and in object stores, and files that appear only when they are complete."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ PENDING = ".pending"  # the suffix of a file that is being written; hidden names
 
 
 class FilePlace:
-    """A path of a file system of Arrow."""
+    """A path of a file or folder in a file system of Arrow."""
 
     def __init__(self, filesystem: fs.FileSystem, path: str) -> None:
         self.filesystem, self.path = filesystem, path
 
     @classmethod
     def of(cls, path: str | os.PathLike[str]) -> FilePlace:
-        """The place that a path or an address, as s3://bucket/folder, names; raises InputError for others."""
+        """The file or folder of a path or of an address such as s3://bucket/folder; raises InputError for anything else."""
         text = os.fspath(path)
         if "://" not in text:
             return cls(fs.LocalFileSystem(), os.path.abspath(text))
@@ -40,7 +40,7 @@ class FilePlace:
         return self.path.rstrip("/").rpartition("/")[2]
 
     def child(self, name: str) -> FilePlace:
-        """The place of a file or folder in this folder."""
+        """A file or folder in this folder."""
         return FilePlace(self.filesystem, f"{self.path.rstrip('/')}/{name}")
 
     def sibling(self, name: str) -> FilePlace:
@@ -50,7 +50,7 @@ class FilePlace:
         return bool(self.filesystem.get_file_info(self.path).type != fs.FileType.NotFound)
 
     def ignores_case(self) -> bool:
-        """Whether this file or folder, which exists, is found by its name in other letters, too."""
+        """Whether the file system ignores case: whether this file or folder, which must exist, is also found in another case."""
         return self.is_local and self.sibling(self.name.swapcase()).exists()
 
     def is_folder(self) -> bool:
@@ -73,11 +73,11 @@ class FilePlace:
         return [FilePlace(self.filesystem, info.path) for info in infos if info.type == fs.FileType.File]
 
     def names_below(self, folder: FilePlace) -> list[str]:
-        """The names of the folders between a folder and this file in it, and that of the file."""
+        """The names of the folders between `folder` and this file, and the name of the file."""
         return self.path.strip("/").removeprefix(folder.path.strip("/") + "/").split("/")
 
     def files(self) -> list[FilePlace]:
-        """This file, or all files below this folder in the order of their paths, hidden ones left out."""
+        """This file, or all files below this folder in the order of their paths, without hidden ones."""
         if not self.is_folder():
             return [self]
         infos = self.filesystem.get_file_info(fs.FileSelector(self.path, recursive=True))
@@ -108,13 +108,13 @@ class FilePlace:
             return bytes(file.read())
 
     def write_bytes(self, data: bytes) -> None:
-        """Write a file that is never seen half written."""
+        """Write a file that appears only when it is complete."""
         with PendingFile(self).completed() as stream:
             stream.write(data)
 
 
 class PendingFile:
-    """A file under another name until `commit`, so that whoever finds it finds it complete; nothing before `stream` is used."""
+    """A file with another name until `commit`, so that it appears only when it is complete; `stream` creates it at first use."""
 
     def __init__(self, place: FilePlace) -> None:
         self.place, self.temporary = place, place.sibling(f".{place.name}{PENDING}")
@@ -129,7 +129,7 @@ class PendingFile:
 
     @contextmanager
     def completed(self) -> Iterator[BinaryIO]:
-        """The stream of a file that is complete, or removed, after the block."""
+        """Yields the stream; after the `with` block the file is complete or, after an error, removed."""
         try:
             yield self.stream
             self.commit()
@@ -138,7 +138,7 @@ class PendingFile:
             raise
 
     def commit(self) -> None:
-        """Make the file appear, on local disks after its bytes have reached the disk."""
+        """Give the file its name; on local disks, only after its bytes have reached the disk."""
         self.stream.close()
         if self.place.is_local:
             with open(self.temporary.path, "rb") as file:
@@ -146,7 +146,7 @@ class PendingFile:
         self.place.filesystem.move(self.temporary.path, self.place.path)
 
     def discard(self) -> None:
-        """Remove the file; a disk that is full does not take what is left to write."""
+        """Remove the file; errors of closing it are ignored, since a full disk cannot hold the buffered rest."""
         if "stream" not in self.__dict__:
             return
         with suppress(OSError, pa.ArrowException):

@@ -11,7 +11,7 @@ from sardonyx._src.errors import InputError
 from sardonyx._src.score.tables.arrow import pa
 from sardonyx._src.score.tables.encodings import plain_schema
 
-READ_BYTES = 8 << 20  # of a batch, about
+READ_BYTES = 8 << 20  # approximate size of a batch in bytes
 MAX_READ_ROWS = 1 << 16
 Identity = list[list[object]]
 T = TypeVar("T")
@@ -19,7 +19,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class UnreadableRow:
-    """A row of a text file that does not parse.  place: the number of readable rows before it in its batch."""
+    """A row of a text file that does not parse.
+
+    place: the number of readable rows before it in its batch.
+    reason: why it does not parse.
+    text: its line.
+    """
 
     place: int
     reason: str
@@ -28,7 +33,12 @@ class UnreadableRow:
 
 @dataclass(frozen=True)
 class SourceBatch:
-    """Consecutive rows of a source, and those among them that do not parse.  first: the number of the first row."""
+    """Consecutive rows of a source.
+
+    first: the number of the first row.
+    batch: the rows that parse.
+    unreadable: the rows that do not parse.
+    """
 
     first: int
     batch: pa.RecordBatch
@@ -43,8 +53,9 @@ class SourceBatch:
 class Source(Protocol):
     """A table.
 
-    rows: their number, None if only reading tells.  identity: what tells whether a later job reads the same rows, as paths
-    with sizes and times of change; empty for what has none.
+    rows: the number of rows; None if it is not known before they are read.
+    identity: facts by which a later job recognizes the same rows, such as paths with sizes and times of change; empty for a
+        table in memory and a stream.
     """
 
     schema: pa.Schema
@@ -57,7 +68,7 @@ class Source(Protocol):
 
 
 def read_rows(bytes_per_row: float, max_rows: int | None) -> int:
-    """The rows of a batch: those that the caller asks for, or as many as `READ_BYTES` hold."""
+    """The number of rows of a batch: the maximum of the caller, or as many as `READ_BYTES` hold."""
     if max_rows is not None:
         return max_rows
     return int(min(max(READ_BYTES / max(bytes_per_row, 1), 1), MAX_READ_ROWS))
@@ -66,7 +77,7 @@ def read_rows(bytes_per_row: float, max_rows: int | None) -> int:
 def number_batches(
     batches: Iterator[pa.RecordBatch], first: int, skip: int, max_rows: int
 ) -> Iterator[SourceBatch]:
-    """Batches of up to `max_rows`, without the first `skip` rows; the next row has the number `first`."""
+    """Batches of up to `max_rows` rows, without the first `skip` rows; the row after these has the number `first`."""
     for batch in batches:
         skipped = min(skip, batch.num_rows)
         skip -= skipped
@@ -77,7 +88,7 @@ def number_batches(
 
 
 def readable(parts: Iterator[T], name: str) -> Iterator[T]:
-    """Parts of a file or stream as they are read; raises InputError for damaged ones, and for types that Arrow cannot convert."""
+    """The parts of a file or stream; raises InputError for damaged ones, and for types that Arrow cannot convert."""
     try:
         yield from parts
     except (pa.ArrowException, OSError) as error:

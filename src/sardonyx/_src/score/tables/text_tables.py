@@ -18,8 +18,8 @@ from sardonyx._src.score.tables.sources import MAX_READ_ROWS, Identity, SourceBa
 from sardonyx._src.score.tables.text_types import take_line, with_integers_as
 
 BLOCK_BYTES = 2 << 20
-LINE_BYTES = 4096  # to look for the end of a line
-MAX_SHOWN = 1000  # characters of a rejected line
+LINE_BYTES = 4096  # bytes that are read at a time to find the end of a line
+MAX_SHOWN = 1000  # characters of a rejected line that are reported
 WHOLE_NUMBER = pa.decimal128(38, 0)  # reads 1.0 and 1e3 without rounding, and refuses 1.5
 
 
@@ -27,8 +27,10 @@ WHOLE_NUMBER = pa.decimal128(38, 0)  # reads 1.0 and 1e3 without rounding, and r
 class TextFile:
     """A file of lines.
 
-    open: the blocks of its lines.  partition: columns with one value for the whole file, as text.  size: the bytes of a file of which parts can be
-    read, None for others.  open_range: the blocks of those lines that begin at the bytes from the first to before the second number.
+    open: returns the lines of the file, in blocks.
+    partition: the columns with one value for the whole file, as text.
+    size: the bytes of the file; None if parts of it cannot be read.
+    open_range: returns the lines that begin at a byte from its first to before its second argument, in blocks; None like `size`.
     """
 
     open: Callable[[], Iterator[bytes]]
@@ -52,11 +54,11 @@ class TextTable:
         return all(file.size is not None for file in self.files)
 
     def is_untyped(self, name: str) -> bool:
-        """Whether the numbers and texts of a column are written alike: in CSV, and in names of folders."""
+        """Whether numbers and strings of a column are written in the same way, as in CSV and in names of folders."""
         return self.format == CSV or name in self.files[0].partition
 
     def set_types(self, types: Mapping[str, pa.DataType]) -> None:
-        """Read these columns as these types, which their first rows need not have."""
+        """Read these columns as these types, whatever the types of their first rows are."""
         fields = (field.with_type(types.get(field.name, field.type)) for field in self.schema)
         self.schema = pa.schema(list(fields))
 
@@ -71,16 +73,16 @@ class TextTable:
     def parse(
         self, file: TextFile, columns: Sequence[str], first: int, max_rows: int
     ) -> Iterator[SourceBatch]:
-        """The rows of a file, of which the first has the number `first`."""
+        """The rows of a file; its first row has the number `first`."""
         header, blocks = self.split_header(file.open())
         return self.parse_blocks(blocks, file, header, columns, first, max_rows)
 
     def read_range(
         self, number: int, start: int, end: int, columns: Sequence[str], max_rows: int
     ) -> Iterator[SourceBatch]:
-        """The rows of those lines of a file that begin at the bytes from `start` to before `end`, counted from 0.
+        """The rows of the lines of a file that begin at a byte from `start` to before `end`, numbered from 0.
 
-        number: that of the file, whose parts can be read.
+        number: the number of the file; parts of the file must be readable.
         """
         file = self.files[number]
         assert file.open_range is not None, "parts of the file can be read"
@@ -108,7 +110,7 @@ class TextTable:
         first: int,
         max_rows: int,
     ) -> Iterator[SourceBatch]:
-        """The rows of blocks of a file, of which the first has the number `first`."""
+        """The rows of blocks of a file; the first row has the number `first`."""
         parser = BlockParser(self.schema, header, file.partition, self.format, columns)
         for block in blocks:
             table, unreadable = parser.parse(block)
@@ -123,7 +125,13 @@ class TextTable:
 
 
 class BlockParser:
-    """Parses blocks of lines.  header: the names of the columns of a CSV file.  columns: those to read, of the schema."""
+    """Parses blocks of lines.
+
+    schema: the types of all columns.
+    header: the names of the columns of a CSV file, in its order.
+    partition: the columns with one value for the whole file, as text.
+    columns: the columns of the schema to read.
+    """
 
     def __init__(
         self,
@@ -148,7 +156,7 @@ class BlockParser:
         }
 
     def parse(self, block: bytes) -> tuple[pa.Table, list[UnreadableRow]]:
-        """The rows of those lines that parse, and the others."""
+        """The rows of the lines that parse, and the lines that do not."""
         try:
             return self.table_of(block), []
         except pa.ArrowInvalid:
@@ -177,7 +185,7 @@ class BlockParser:
         return table
 
     def numbers_of(self, block: bytes) -> pa.Table:
-        """The rows of a block, whose integers may be written as 1.0 or 1e3."""
+        """The rows of a block in which integers may be written as 1.0 or 1e3."""
         try:
             return self.read(block, self.schema)
         except pa.ArrowInvalid as error:
@@ -190,12 +198,12 @@ class BlockParser:
                 raise error from None
 
     def refuse_texts(self, block: bytes) -> None:
-        """Raises ArrowInvalid for JSON with texts in the place of numbers, which Arrow accepts as decimals."""
+        """Raises ArrowInvalid for JSON with strings instead of numbers: Arrow would parse them as decimals."""
         if self.format != CSV:
             self.read(block, with_integers_as(self.schema, pa.float64()))
 
     def read(self, block: bytes, schema: pa.Schema) -> pa.Table:
-        """The rows of a block as the types of a schema."""
+        """The rows of a block, parsed as the types of a schema."""
         if self.format == CSV:
             return csv.read_csv(
                 io.BytesIO(block),
@@ -207,7 +215,7 @@ class BlockParser:
 
 
 def constant(name: str, text: str | None, kind: pa.DataType) -> pa.Scalar:
-    """The value of a partition; raises InputError for a text that is not of the column's type."""
+    """The value of a partition; raises InputError for text that does not parse as the column's type."""
     try:
         return pa.scalar(text, pa.string()).cast(kind)
     except pa.ArrowInvalid as error:
@@ -217,7 +225,7 @@ def constant(name: str, text: str | None, kind: pa.DataType) -> pa.Scalar:
 
 
 def line_blocks(stream: BinaryIO, count: int | None = None) -> Iterator[bytes]:
-    """The whole lines of a stream, about `BLOCK_BYTES` at a time.  count: the bytes to read, None for all."""
+    """The lines of a stream in blocks of complete lines, each of about `BLOCK_BYTES`.  count: the bytes to read, None for all."""
     rest = b""
     left = sys.maxsize if count is None else count
     with stream:
@@ -234,14 +242,14 @@ def line_blocks(stream: BinaryIO, count: int | None = None) -> Iterator[bytes]:
 
 
 def line_range(stream: BinaryIO, start: int, end: int) -> Iterator[bytes]:
-    """Those whole lines of a file that begin at the bytes from `start` to before `end`."""
+    """The lines of a file that begin at a byte from `start` to before `end`, in blocks of complete lines."""
     first, last = (line_start(stream, position) for position in (start, end))
     stream.seek(first)
     return line_blocks(stream, last - first)
 
 
 def line_start(stream: BinaryIO, position: int) -> int:
-    """Where the first line begins that begins at a byte or after it; the end of the file if there is none."""
+    """The position of the first beginning of a line at or after a position; the end of the file if there is none."""
     if not position:
         return 0
     stream.seek(position - 1)
@@ -263,7 +271,9 @@ def split_header(block: bytes) -> tuple[list[str], bytes]:
 def rows_after(part: SourceBatch, first: int) -> SourceBatch:
     """The rows of a batch from number `first` on."""
     skip = first - part.first
-    numbers = [u.place + i for i, u in enumerate(part.unreadable)]  # of unreadable rows, in the batch
+    numbers = [
+        u.place + i for i, u in enumerate(part.unreadable)
+    ]  # the positions of unreadable rows among all rows
     left = [u for number, u in zip(numbers, part.unreadable, strict=True) if number >= skip]
     readable = skip - (len(numbers) - len(left))
     moved = tuple(UnreadableRow(u.place - readable, u.reason, u.text) for u in left)

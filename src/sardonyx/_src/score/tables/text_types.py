@@ -1,4 +1,4 @@
-"""Types of the columns of text: those of the inputs that they feed, and for others those of the first lines of a file."""
+"""Types of the columns of text files: the types of the inputs that they feed, else the types of the first lines of a file."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ INT64_END, UINT64_END = 1 << 63, 1 << 64
 
 
 def fed_type(kind: pa.DataType, dtype: DataType, *, is_untyped: bool, is_kept: bool) -> pa.DataType:
-    """The type to read a column as that feeds inputs of an element type; `kind` is that of its first values.
+    """The type as which to read a column that feeds inputs of an element type.
 
-    is_untyped: whether numbers and texts are written alike, unlike in JSON.  is_kept: whether it is a column of the result, too, for
-    which integers stay integers; otherwise other numbers may follow them.
+    kind: the type of the first values of the column.
+    is_untyped: whether numbers and strings are written in the same way, unlike in JSON.
+    is_kept: whether the column is also a column of the result; then integers stay integers.  Otherwise they are read as a type
+        that accepts other numbers in later rows, too.
     """
     types = pa.types
     if types.is_list(kind):
@@ -36,7 +38,7 @@ def fed_type(kind: pa.DataType, dtype: DataType, *, is_untyped: bool, is_kept: b
 
 
 def with_integers_as(schema: pa.Schema, kind: pa.DataType) -> pa.Schema:
-    """A schema with another type in the place of integers, those of lists included."""
+    """A schema with another type instead of integers, also in lists."""
 
     def replace(of: pa.DataType) -> pa.DataType:
         if pa.types.is_list(of):
@@ -47,9 +49,9 @@ def with_integers_as(schema: pa.Schema, kind: pa.DataType) -> pa.Schema:
 
 
 def infer_schema(block: bytes, format: str) -> pa.Schema:
-    """The columns of the first block of a file; those without values hold text.
+    """The columns of the first block of a file, with their types; columns without values hold text.
 
-    Rows that do not fit the others have no influence.  Raises InputError if no line parses.
+    Rows that do not fit the others are ignored.  Raises InputError if no line parses.
     """
     try:
         header, rows = take_line(block) if format == CSV else (b"", block)
@@ -100,9 +102,9 @@ def json_schema(block: bytes) -> pa.Schema:
 
 
 def with_large_integers(read: Callable[[pa.Schema | None], pa.Table]) -> pa.Schema:
-    """The types of columns, uint64 for integers that Arrow takes for floats since int64 does not hold them.
+    """The types of columns; uint64 for integers that int64 does not hold, which Arrow would read as floats.
 
-    read: the table with the columns of a schema, or with all of them and types that Arrow chooses.
+    read: reads the table with the columns and types of a schema or, for None, with all columns and types that Arrow chooses.
     """
     table = read(None)
     schema = table.schema
@@ -118,7 +120,7 @@ def with_large_integers(read: Callable[[pa.Schema | None], pa.Table]) -> pa.Sche
 
 
 def frequent_types(block: bytes) -> pa.Schema:
-    """The fields of the lines that are objects, each with its most frequent type; numbers have the widest of theirs."""
+    """The fields of the lines that are JSON objects, each with its most frequent type; numbers get the widest of their types."""
     counts: dict[str, Counter[pa.DataType]] = {}
     for line in block.splitlines():
         for name, value in parse_object(line).items():

@@ -55,7 +55,7 @@ def load_verb(name: str) -> Verb:
 
 
 def help_of(name: str) -> str:
-    """The summary of a verb, parsed from its source: importing all verbs to list them takes too long."""
+    """The summary of a verb, parsed from its source: importing all verbs to list them would be slow."""
     for statement in ast.parse((VERBS_FOLDER / f"{module_name(name)}.py").read_text("utf-8")).body:
         match statement:
             case ast.Assign(targets=[ast.Name(id="HELP")], value=ast.Constant(value=str(text))):
@@ -64,7 +64,10 @@ def help_of(name: str) -> str:
 
 
 class VerbListFormatter(argparse.HelpFormatter):
-    """Help whose column of verbs is wide enough for the longest, which argparse computes without their indent."""
+    """Formats the list of verbs with a column that is wide enough for the longest verb.
+
+    argparse ignores the indent of the verbs when it computes the width.
+    """
 
     def add_argument(self, action: argparse.Action) -> None:
         super().add_argument(action)
@@ -113,7 +116,7 @@ def complete_parser() -> argparse.ArgumentParser:
 
 
 def verb_parser(name: str) -> argparse.ArgumentParser:
-    """The parser of a verb alone."""
+    """The parser of a single verb."""
     return add_verb(top_parser()[1], name)
 
 
@@ -158,7 +161,10 @@ def parse(words: Sequence[str], chosen: str | None) -> argparse.Namespace:
 
 
 def refuse_unknown_options(of: argparse.ArgumentParser, words: Sequence[str]) -> None:
-    """Ends with the error that argparse would report after others, such as a missing argument, with the closest option."""
+    """Exits with an error that suggests the closest option.
+
+    argparse would report an unknown option only after other errors, such as a missing argument.
+    """
     options = [flag for action in of._actions for flag in action.option_strings]
     for word in takewhile("--".__ne__, words):
         name = word.partition("=")[0]

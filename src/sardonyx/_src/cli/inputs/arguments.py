@@ -8,7 +8,7 @@ from sardonyx._src.errors import InputError
 
 
 def parse_mapping(words: Sequence[str], option: str) -> dict[str, str]:
-    """The mapping that words `OLD=NEW` of an option represent; every OLD must be unique."""
+    """The mapping that the words `OLD=NEW` of an option represent; every OLD must be unique."""
     result: dict[str, str] = {}
     for old, new in parse_pairs(words, option):
         if old in result:
@@ -29,7 +29,7 @@ def parse_pairs(words: Sequence[str], option: str) -> list[tuple[str, str]]:
 
 
 def parse_dims(words: Sequence[str]) -> dict[str, int]:
-    """Length by dimension variable, from the words `NAME=N` of `--dim`; the last of several wins."""
+    """The length of each dimension variable, from the words `NAME=N` of `--dim`; of several for one name, the last applies."""
     result: dict[str, int] = {}
     for word in words:
         name, _, length = word.rpartition("=")

@@ -12,12 +12,12 @@ from sardonyx._src.io.loading.operator_sets import OPSET_MAGIC
 from sardonyx._src.io.regular_files import open_regular, read_all
 from sardonyx._src.proto.record import Record
 
-# In this order where the bytes fit several: a sequence of one element is encoded like an optional with that element.
+# The first kind that fits applies: a sequence of one element, for example, is encoded like an optional with that element.
 DATA_KINDS: tuple[DocumentKind, ...] = ("tensor", "sequence", "map", "optional", "model")
 
 
 class DocumentSource:
-    """A document that a command line names: a file, or the bytes of standard input, which can be read once only."""
+    """A document that a command line names: a file, or the bytes of standard input, which can be read only once."""
 
     def __init__(self, name: str, kind: DocumentKind | None) -> None:
         """Raises OSError for a file that cannot be read."""
@@ -30,7 +30,7 @@ class DocumentSource:
 
 
 def guess_kind(source: str | bytes) -> DocumentKind:
-    """The kind of a document, by its magic, or for `.pb` files by which message its bytes fit best."""
+    """The kind of a document: its first bytes determine it, or for `.pb` files the message that the bytes fit best."""
     head = source if isinstance(source, bytes) else read_head(Path(source))
     suffix = "" if isinstance(source, bytes) else Path(source).suffix
     if suffix in TEXT_SUFFIXES:

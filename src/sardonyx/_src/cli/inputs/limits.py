@@ -8,7 +8,7 @@ from dataclasses import fields
 
 from sardonyx._src.ops.api import RunLimits
 
-UNITS = {"K": 10, "M": 20, "G": 30, "T": 40}  # powers of 2
+UNITS = {"K": 10, "M": 20, "G": 30, "T": 40}  # the exponent of 2 of each unit
 
 
 def add_limits(parser: argparse.ArgumentParser) -> None:

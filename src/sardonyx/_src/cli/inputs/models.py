@@ -62,7 +62,7 @@ def add_operator_sets(parser: argparse.ArgumentParser) -> None:
 
 def load_plugin(name: str) -> str:
     """Imports a module that registers operators; raises InputError if it cannot be imported."""
-    sys.path.insert(0, os.getcwd())  # as `python -m` has it
+    sys.path.insert(0, os.getcwd())  # modules in the current folder are found, as with `python -m`
     try:
         importlib.import_module(name)
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Where verbs write: the options that name files, standard output as `-`, and the line that says what was written."""
+"""Output of verbs: options that name files, standard output as `-`, and the line that says what was written."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from sardonyx._src.cli.output.streams import STANDARD_STREAM, printable, standar
 from sardonyx._src.errors import InputError
 from sardonyx._src.measure.quantities import quantity
 
-MODEL_SUFFIXES = (".onnx", ".onnxtxt", ".txt", ".json", ".pb", "")  # no suffix: binary
+MODEL_SUFFIXES = (".onnx", ".onnxtxt", ".txt", ".json", ".pb", "")  # a file without suffix is binary
 
 
 @dataclass(frozen=True)
 class OutputPath:
-    """The argparse type of an option that names what to write: a path with one of the suffixes, `-`, a device or a pipe.
+    """The argparse type of an option that names an output: a path with one of the suffixes, `-`, a device or a pipe.
 
-    folders: whether a path without suffix, or that of an existing folder, names a folder.
+    folders: whether a path without suffix, or the path of an existing folder, is accepted as a folder.
     """
 
     suffixes: Sequence[str]
@@ -56,7 +56,7 @@ def add_output(
     required: bool = False,
     metavar: str = "FILE",
 ) -> None:
-    """Adds an option for something that a verb writes; `-o, --out` unless `flags` name it otherwise."""
+    """Adds an option for a file that a verb writes; flags: its names, by default `-o, --out`."""
     kind = OutputPath(suffixes, folders)
     parser.add_argument(
         *(flags or ("-o", "--out")),
@@ -73,7 +73,7 @@ def output_actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:
 
 
 def check_streams(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
-    """Raises InputError if standard output would get two documents, or a binary one would get to a terminal."""
+    """Raises InputError if two documents would be written to standard output, or a binary one to a terminal."""
     streams = [
         a.option_strings[-1] for a in output_actions(parser) if getattr(args, a.dest) == STANDARD_STREAM
     ]
@@ -114,7 +114,7 @@ def create_parent(path: str) -> None:
 
 
 def write_file(path: str, write: Callable[[str], object]) -> None:
-    """Calls `write` with the path; for a stream, with that of a temporary file, whose bytes are copied to the stream."""
+    """Calls `write` with the path; for a stream, with the path of a temporary file, which is then copied to the stream."""
     if not is_stream(path):
         create_parent(path)
         write(path)
@@ -130,7 +130,7 @@ def write_file(path: str, write: Callable[[str], object]) -> None:
 
 
 def report_written(args: argparse.Namespace, *paths: str) -> None:
-    """Prints the line that says what was written, with sizes; beside a document, on standard error."""
+    """Prints which files were written, with their sizes; on standard error if a document is on standard output."""
     line = f"written: {', '.join(map(describe, paths))}\n"
     is_beside = args.standard_output_taken or getattr(args, "json", False)
     (sys.stderr if is_beside else sys.stdout).write(line)

@@ -1,4 +1,4 @@
-"""Options and output of verbs that write a model: `-o`, `--model-version`, `--json`, and the second model of verbs that take two."""
+"""Options and output of verbs that write a model: `-o`, `--model-version` and `--json`; loading of a second model."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def add_json(parser: argparse.ArgumentParser, what: str = "a summary of the resu
 
 
 def load_second(args: argparse.Namespace, path: str) -> Model:
-    """The second model of a verb that takes two; errors name its file.
+    """The second model of a verb with two models; errors name its file.
 
     Raises InputError if both are standard input.
     """
@@ -85,7 +85,7 @@ def load_second(args: argparse.Namespace, path: str) -> Model:
 
 
 def write_model(model: Model, args: argparse.Namespace) -> None:
-    """Writes the model to `--out` with the version that `--model-version` gives, and says so."""
+    """Writes the model to `--out` with the version of `--model-version`, and prints which files were written."""
     set_model_version(model, args)
     save_model(model, args.out, drop_unknown=args.drop_unknown)
     report_written(args, *written_files(model, args.out))
@@ -109,9 +109,9 @@ def written_files(model: Model, path: str) -> list[str]:
 
 
 def finish(model: Model, args: argparse.Namespace, facts: Mapping[str, Json], notes: int = 0) -> int:
-    """Writes the model and reports: with `--json` the facts and notes on standard output, else the notes on standard error.
+    """Writes the model, and prints the facts and its notes with `--json`, else only the notes, on standard error.
 
-    The first `notes` notes of the model are those of its source and are not reported.
+    notes: the number of notes that the source model had; they come first and are not printed.
     """
     write_model(model, args)
     notes_text = [str(note) for note in model.notes[notes:]]

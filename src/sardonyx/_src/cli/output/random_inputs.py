@@ -1,4 +1,4 @@
-"""What the command line says about random inputs."""
+"""Messages of the command line about random inputs."""
 
 from __future__ import annotations
 

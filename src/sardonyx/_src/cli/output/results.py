@@ -22,8 +22,8 @@ from sardonyx._src.measure.quantities import pluralize
 from sardonyx._src.ops.api import RunResult, RuntimeValue
 from sardonyx._src.proto.binary import encode
 
-SUFFIXES = (".npz", ".npy", ".json", ".pb")  # of files that outputs are saved to
-EDGE_ELEMENTS = 3  # printed at either end of a long axis
+SUFFIXES = (".npz", ".npy", ".json", ".pb")  # suffixes of files for outputs
+EDGE_ELEMENTS = 3  # elements that are printed at each end of a long axis
 NUMPY_KINDS = frozenset("biufc")  # dtype kinds that .npy files can store
 
 
@@ -49,7 +49,7 @@ def as_json(value: RuntimeValue) -> Json:
         if value.dtype.kind == "c":
             value = np.stack([value.real, value.imag], axis=-1)
         elif value.dtype.kind not in "biuOU":
-            with np.errstate(invalid="ignore"):  # NaN
+            with np.errstate(invalid="ignore"):  # NaN is no error
                 value = value.astype(np.int64 if DataType.of(value.dtype).is_integer else np.float64)
         return scalars(value.tolist())
     if isinstance(value, SparseTensor):
@@ -79,7 +79,7 @@ def save(
 ) -> None:
     """Writes all outputs to a `.npz` or `.json` file or a folder of `output_0.pb`, …, or one output to `.npy` or `.pb`.
 
-    target: a path, whose folders are created, or a stream, to which a `.npz` file is written.
+    target: a path, whose folders are created, or a stream, to which the bytes of a `.npz` file are written.
     types: the declared types by name, which decide the messages of `.pb` files.
     """
     if is_stream(target):

@@ -1,4 +1,4 @@
-"""The progress of scoring on standard error: a bar with rows per second and the time left, on a terminal."""
+"""The progress of scoring on standard error, if it is a terminal: a bar with rows per second and the time left."""
 
 from __future__ import annotations
 

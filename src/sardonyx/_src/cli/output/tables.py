@@ -1,4 +1,4 @@
-"""Tables of numbers and texts that fit the width of a terminal: texts are shortened, numbers never."""
+"""Tables of numbers and strings that fit the width of a terminal: strings are shortened if necessary, numbers never."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import sys
 from collections.abc import Iterator, Sequence
 
 GAP = "  "
-MIN_TEXT_WIDTH = 12  # to which the texts of a table are shortened at most
+MIN_TEXT_WIDTH = 12  # characters to which the strings of a column are shortened at most
 ELLIPSIS = "..."
 
 
 def line_width() -> int | None:
-    """The columns of a terminal at standard output, or of COLUMNS; None elsewhere, where lines may have any length."""
+    """The width of the terminal at standard output, or COLUMNS of the environment; None if lines may have any length."""
     if not sys.stdout.isatty() and not os.environ.get("COLUMNS"):
         return None
     return shutil.get_terminal_size().columns
@@ -22,9 +22,9 @@ def line_width() -> int | None:
 def format_table(
     headers: Sequence[str], rows: Sequence[Sequence[str]], numbers: int, width: int | None
 ) -> Iterator[str]:
-    """The lines of a table whose first `numbers` columns are numbers, flush right, and whose others are texts.
+    """The lines of a table; its first `numbers` columns are numbers, flush right, and the others are strings.
 
-    Of a table wider than `width`, the texts are shortened, those of the last column first.
+    If the table is wider than `width`, strings are shortened, those of the last column first.
     """
     table = [headers, *rows]
     widths = [max(len(row[i]) for row in table) for i in range(len(headers))]
@@ -38,7 +38,7 @@ def format_table(
 
 
 def shorten(widths: list[int], numbers: int, width: int | None) -> None:
-    """Reduces the widths of text columns until the sum fits, or all are as short as they may be."""
+    """Reduces the widths of columns of strings until the sum fits, or all have `MIN_TEXT_WIDTH`."""
     if width is None:
         return
     for i in range(len(widths) - 1, numbers - 1, -1):

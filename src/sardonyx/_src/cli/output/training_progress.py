@@ -12,7 +12,7 @@ from sardonyx._src.train.fit.results import TrainingStatus
 
 @contextmanager
 def training_progress(is_quiet: bool) -> Iterator[Callable[[TrainingStatus], None] | None]:
-    """Yields the function that `fit` calls.  is_quiet: no lines, since the result is printed for programs."""
+    """Yields the function that `fit` calls with the status.  is_quiet: whether to print no lines, as for `--json`."""
     if not sys.stderr.isatty():
         yield None if is_quiet else print_epoch
         return

@@ -5,7 +5,8 @@ sardonyx bench m.onnx --dim N=8 --threads 1,2 --against onnxruntime,openvino
 sardonyx bench m.onnx x=input.npy --turns 50 --json
 
 All engines run in one process with interleaved calls.  The ratio is the median latency of an engine divided by
-that of Sardonyx; the difference is that of the outputs from those of Sardonyx, relative to the largest output.
+that of Sardonyx.  The difference is the largest difference of an output from that of Sardonyx, relative to the
+largest output.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ from sardonyx._src.cli.output.diagnostics import (
     count_by_severity,
     format_diagnostic,
     format_fix,
-    use_colour,
+    use_color,
 )
 from sardonyx._src.cli.output.models import add_model_version
 from sardonyx._src.cli.output.progress import progress
@@ -58,7 +58,12 @@ HELP = "check a model against the specification, and fix what can be fixed"
 
 @dataclass(frozen=True, slots=True)
 class CheckedFile:
-    """The result of checking one file; with --fix also the applied fixes, the file written, and the data files copied."""
+    """The result of checking one file.
+
+    applied_fixes: the fixes that --fix applied.
+    written: the file that was written, None if none was.
+    carried: the data files that were copied.
+    """
 
     name: str
     report: Report
@@ -97,8 +102,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--strict",
         action="store_true",
-        help="report also what the specification asks for and no reader relies on, and treat warnings as errors in the exit "
-        "code",
+        help="also report violations of requirements that no reader relies on, and treat warnings as errors in the exit code",
     )
     parser.add_argument("--explain", metavar="RULE", help="print the documentation of a rule and exit")
     parser.add_argument(
@@ -282,12 +286,12 @@ def render(results: Sequence[CheckedFile], args: argparse.Namespace) -> Iterator
 
 
 def lines(result: CheckedFile, args: argparse.Namespace) -> Iterator[str]:
-    coloured = use_colour()
+    colored = use_color()
     for applied in result.applied_fixes:
-        yield format_fix(result.name, applied, coloured=coloured, done=not args.dry_run)
+        yield format_fix(result.name, applied, colored=colored, done=not args.dry_run)
     most = sys.maxsize if args.full or args.quiet else MAX_LISTED
     for diagnostic in result.report.listed(most):
-        yield from format_diagnostic(result.name, diagnostic, coloured=coloured, quiet=args.quiet)
+        yield from format_diagnostic(result.name, diagnostic, colored=colored, quiet=args.quiet)
     if args.quiet:
         return
     for (rule, name), count in result.report.omitted(most).items():
@@ -298,7 +302,7 @@ def lines(result: CheckedFile, args: argparse.Namespace) -> Iterator[str]:
 
 
 def summary(result: CheckedFile, args: argparse.Namespace) -> str:
-    """The summary line of a file: `fixed 2 issues, written to m.onnx; remaining: 1 error`, or the counts alone."""
+    """The summary line of a file: `fixed 2 issues, written to m.onnx; remaining: 1 error`, or only the counts."""
     remaining = count_by_severity([result.report])
     if not result.applied_fixes:
         return remaining + (f"; written to {result.written}" if result.written else "")

@@ -6,8 +6,8 @@ sardonyx compare m.onnx --engine native --against reference x=input.npy
 sardonyx compare a.onnx b.onnx inputs.npz
 sardonyx compare a.onnx b.onnx --dim N=8 --tolerance 1e-3 --json
 
-The values that both models name are compared in the order of the first model; `*` marks those that differ.  Where they do
-not fit into memory together, the first difference is found by bisection.
+The values whose names both models have are compared in the order of the first model; `*` marks values that differ.  If the
+values do not fit into memory together, the first difference is found by bisection.
 
 Exit codes: 0 the outputs agree, 1 they differ, 2 usage error.
 """
@@ -88,7 +88,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def split_words(words: Sequence[str]) -> tuple[str | None, list[str]]:
-    """The second model, which is the first word unless that names inputs, and the inputs."""
+    """The second model, and the words for inputs.  The first word is the second model, unless it names inputs."""
     if words and not is_input(words[0]):
         return words[0], list(words[1:])
     return None, list(words)

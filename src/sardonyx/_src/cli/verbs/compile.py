@@ -2,7 +2,7 @@
 
 sardonyx compile m.onnx -o m.sdx
 
-The file runs as a model does: sx.Session("m.sdx").  It requires Linux, a processor with the features of this one and
+The file is used like a model: sx.Session("m.sdx").  It requires Linux, a processor with the features of this one and
 this version of Sardonyx.  It contains executable code: run only files from sources that you trust.
 """
 
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(
             "--out must be given for a model from standard input; got none; add -o FILE.sdx", name="--out"
         )
-    model = load_model(args)  # first: a path that names no file has no suffix to replace
+    model = load_model(args)  # before the path of the output is derived, so that a missing model is reported
     out = str(Path(args.model).with_suffix(".sdx")) if args.out is None else args.out
     with progress(1, "compiling", kernels=True):
         write_file(out, lambda path: save_compiled(model, Path(path), args.precision))

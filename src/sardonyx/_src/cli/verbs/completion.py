@@ -4,7 +4,7 @@ sardonyx completion bash > ~/.local/share/bash-completion/completions/sardonyx
 sardonyx completion zsh > ~/.zfunc/_sardonyx
 eval "$(sardonyx completion bash)"
 
-Making the script requires the package shtab, the extra "completion"; the script itself requires nothing.
+To print the script, the package shtab (the extra "completion") is required; the script itself requires nothing.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ sardonyx diff a.onnx b.onnx
 sardonyx diff a.onnx b.onnx --weights-tolerance 1e-6 --ignore name --ignore doc
 
 Differences of the interface that break callers are marked: inputs or outputs that are removed, renamed or reordered,
-required inputs that are added, inputs that accept less than before or lose their default, and outputs that may be of
+required inputs that are added, inputs that accept fewer values than before or lose their default, and outputs that may have
 another type or size.
 
 Exit codes: 0 the models are equal, 1 they differ, 2 usage error, 3 they differ and callers break.

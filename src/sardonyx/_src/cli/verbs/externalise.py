@@ -44,7 +44,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--location",
         metavar="NAME",
-        help="data file, relative to the folder of FILE (default: FILE.data), or to the current one with -o -",
+        help="data file, relative to the folder of FILE (default: FILE.data), or to the current folder with -o -",
     )
     parser.add_argument(
         "--threshold",
@@ -69,7 +69,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--checksum",
         action="store_true",
         default=None,
-        help="record the SHA-1 of each data file in the model (default: of those whose data come from a file with one)",
+        help="record the SHA-1 of each data file in the model (default: if the data come from a file with a recorded SHA-1)",
     )
     add_json(parser, "the data files")
 

@@ -4,8 +4,8 @@ sardonyx extract m.onnx --output features -o part.onnx
 sardonyx extract m.onnx --input conv1_out --output logits -o head.onnx
 sardonyx extract m.onnx --graph loop.body -o body.onnx
 
-With --graph the values are those of a nested graph or of a function, which becomes the main graph of the part: what a nested graph
-captures becomes an input, and a function has the types and attributes of its first call.
+With --graph the part is taken from a nested graph or a function, which becomes the main graph of the result: values that a nested
+graph captures become inputs, and a function has the types and attributes of its first call.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="OUTPUT=INPUT",
         help="connect an output of the first model to an input of the second; may be repeated "
-        "(default: those with equal names, or the only ones)",
+        "(default: those with equal names, or the only output and the only input)",
     )
     parser.add_argument(
         "--prefix",

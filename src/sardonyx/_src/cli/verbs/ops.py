@@ -1,9 +1,9 @@
 """List operators, show the versions of one, or export an operator set as a document.
 
-sardonyx ops                          all operators with their versions; ( ) have no kernel
+sardonyx ops                          all operators with their versions; versions in ( ) have no kernel
 sardonyx ops Conv                     its signature in every version
 sardonyx ops --missing                operator versions without a kernel
-sardonyx ops --domain com.microsoft   the operators of one domain; those of vendors have a body or a kernel
+sardonyx ops --domain com.microsoft   the operators of one domain; operators of vendors have a body or a kernel
 sardonyx ops export ai.onnx 18        the operator set as text; --json as JSON
 sardonyx ops export ai.onnx 18 -o ai.onnx.18.onnxopset
 """
@@ -106,7 +106,7 @@ def known_domains() -> tuple[str, ...]:
 
 
 def kernels(domain: str, name: str) -> list[int]:
-    """The versions that run: those with a kernel, and a vendor's with a body."""
+    """The versions that can run: those with a kernel and, of operators of vendors, those with a body."""
     op = find(domain, name)
     return sorted({*op.kernels, *(op.bodies if domain in vendor_domains() else ())}) if op else []
 

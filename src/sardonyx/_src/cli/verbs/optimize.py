@@ -1,4 +1,4 @@
-"""Optimise a model, and verify on generated inputs that the outputs are the same.
+"""Optimize a model, and verify on generated inputs that the outputs are the same.
 
 sardonyx optimize m.onnx -o small.onnx
 sardonyx optimize m.onnx --dim batch=4
@@ -24,12 +24,12 @@ from sardonyx._src.rewrite.engine.edit import DEFAULT_GROWTH_BYTES
 from sardonyx._src.rewrite.optimize import optimize_with_report
 from sardonyx._src.rewrite.pages import names, page
 
-HELP = "optimise a model"
+HELP = "optimize a model"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
-    add_out(parser, "the optimised model", required=False)
+    add_out(parser, "the optimized model", required=False)
     parser.add_argument(
         "--no-verify", action="store_true", help="do not verify the result by running both models"
     )
@@ -54,7 +54,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--result-growth",
         type=int,
         metavar="BYTES",
-        help="maximum growth by one folded constant (a 64th of --growth)",
+        help="maximum growth of the file by one folded constant (a 64th of --growth)",
     )
     parser.add_argument(
         "--dim",

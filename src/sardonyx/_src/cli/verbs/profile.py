@@ -5,7 +5,7 @@ sardonyx profile m.onnx --dim N=8 --threads 2
 sardonyx profile m.onnx x=input.npy --by step --json
 sardonyx profile m.onnx --trace trace.json
 
-A program with branches or ranks that only runs tell is profiled as it is specialised for the inputs.
+A program with branches or ranks that are only known during a run is profiled after its specialization for the inputs.
 
 The columns "of peak" are relative to the peak rates of one thread of this machine, measured at startup:
 multiply-adds in registers, and memory copies.  Data in cache can exceed the peak of memory copies.
@@ -141,7 +141,7 @@ def share(part: float, whole: float) -> str:
 
 
 def describe_stats(stats: SessionStats) -> str:
-    """What ran as reference kernels, in one line."""
+    """The nodes that ran as reference kernels, in one line."""
     nodes = stats.fallback_nodes
     bailouts = ", ".join(f"{count} x {guard}" for guard, count in stats.bailouts.items())
     return f"{pluralize(nodes, 'fallback node')}; " + (f"bailouts: {bailouts}" if bailouts else "no bailouts")

@@ -87,8 +87,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--shapes",
         default="inputs",
         choices=SHAPE_POLICIES,
-        help="where sizes are others than the model declares: hold inputs to them and warn of other values, hold all values, "
-        "warn also of inputs that disagree about a dimension variable, or compare types and ranks only (%(default)s)",
+        help="if sizes differ from those that the model declares: refuse inputs and warn of other values, refuse all values, "
+        "as the first but only warn of inputs that disagree about a dimension variable, or compare only types and ranks "
+        "(%(default)s)",
     )
     parser.add_argument(
         "--show",
@@ -101,8 +102,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--verify",
         action="store_true",
-        help="run the reference engine beside the first run, and report the first node and kernel that are wrong if the outputs "
-        "differ beyond rounding: to be tried when a result looks wrong",
+        help="also run the reference engine for the first run, and report the first wrong node and kernel if the outputs differ "
+        "by more than rounding: try this if a result looks wrong",
     )
     parser.add_argument("--seed", type=int, help="seed for random operators that have no seed attribute")
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="run N times and report latency")
@@ -155,7 +156,7 @@ def run(args: argparse.Namespace) -> int:
 
 @contextmanager
 def warnings_printed(*categories: type[Warning]) -> Iterator[None]:
-    """Prints each warning of these categories, at the end, as a line on standard error."""
+    """Prints each warning of these categories as a line on standard error, at the end of the `with` block."""
     with warnings.catch_warnings(record=True) as caught:
         for category in categories:
             warnings.simplefilter("always", category)
@@ -167,13 +168,13 @@ def warnings_printed(*categories: type[Warning]) -> Iterator[None]:
 
 
 def report_bailouts(session: Session) -> None:
-    """Prints, on standard error, the guards of the compiled program that the runs failed."""
+    """Prints the guards of the compiled program that failed in the runs, on standard error."""
     for guard, count in session.stats.bailouts.items():
         sys.stderr.write(printable(f"{count} of {session.stats.runs} runs failed a guard: {guard}") + "\n")
 
 
 def describe_verification(stats: SessionStats) -> str:
-    """What the verification of a run found."""
+    """The result of the verification of a run, in words."""
     if not stats.verified_runs:
         return "nothing was verified: the reference engine itself computed the outputs"
     error = f"largest error {stats.largest_error:.2g} of the largest element"

@@ -8,10 +8,10 @@ cat rows.jsonl | sardonyx score m.onnx - --from json -o - --to json
 
 A source is a file of Parquet (.parquet), CSV (.csv), JSON lines (.jsonl) or Arrow IPC (.arrow, .arrows), a folder of such files, an
 address of an object store (s3://, gs://, ...), or - for standard input.  Inputs are fed by the columns of their names; the only
-input of a model takes all numeric columns if no column has its name.
+input of a model is fed by all numeric columns if no column has its name.
 
-A sink that is a folder has part files, and the same command continues a job that was killed at any moment.  A file appears
-when it is complete.
+If -o is a folder, the results are part files, and the same command continues a job that was killed at any moment.  A file
+appears when it is complete.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="write the results to FILE, or a folder of parts",
     )
     parser.add_argument(
-        "--from", dest="source_format", choices=FORMATS, help="the format of the source (that of its suffix)"
+        "--from", dest="source_format", choices=FORMATS, help="the format of the source (by its suffix)"
     )
     parser.add_argument(
-        "--to", dest="sink_format", choices=FORMATS, help="the format of the results (that of the suffix)"
+        "--to", dest="sink_format", choices=FORMATS, help="the format of the results (by the suffix)"
     )
     parser.add_argument(
         "--partition-by",
@@ -74,14 +74,14 @@ def add_columns(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="COLUMN=INPUT",
-        help="the input that a column feeds, if their names differ; may be repeated",
+        help="feed an input by a column of another name; may be repeated",
     )
     group.add_argument(
         "--pack",
         action="append",
         default=[],
         metavar="INPUT=COLUMN,COLUMN",
-        help="the columns that become one matrix for an input; may be repeated",
+        help="feed an input by several columns, as one matrix; may be repeated",
     )
     group.add_argument(
         "--output", action="append", metavar="NAME", help="compute only this output; may be repeated"
@@ -91,13 +91,13 @@ def add_columns(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="COLUMN",
-        help="a column of the source that results have, too; may be repeated",
+        help="copy a column of the source to the results; may be repeated",
     )
     group.add_argument(
         "--vectors",
         choices=VECTORS,
         default="lists",
-        help="outputs of several elements a row: one column of lists, or a column each (%(default)s)",
+        help="write outputs with several elements a row as one column of lists, or as a column each (%(default)s)",
     )
 
 
@@ -107,14 +107,14 @@ def add_rows(parser: argparse.ArgumentParser) -> None:
         "--nulls",
         choices=NULLS,
         default="raise",
-        help="nulls make bad rows, or NaN in inputs of floats (%(default)s)",
+        help="treat rows with nulls as bad rows, or feed NaN to inputs of floats (%(default)s)",
     )
     group.add_argument(
         "--default",
         action="append",
         default=[],
         metavar="COLUMN=VALUE",
-        help="what nulls of a column become; may be repeated",
+        help="replace the nulls of a column by a value; may be repeated",
     )
     group.add_argument(
         "--rejects",
@@ -125,7 +125,7 @@ def add_rows(parser: argparse.ArgumentParser) -> None:
 
 def add_run(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("run")
-    group.add_argument("--batch", metavar="N", help="rows of a run (measured)")
+    group.add_argument("--batch", metavar="N", help="rows of a run (default: measured)")
     group.add_argument(
         "--memory",
         default=f"{MEMORY >> 20}M",
@@ -139,10 +139,12 @@ def add_run(parser: argparse.ArgumentParser) -> None:
         const=True,
         default=False,
         metavar="ADDRESS",
-        help="score on the workers of a cluster of Ray: that of ADDRESS or RAY_ADDRESS, or a local one",
+        help="score on the workers of a cluster of Ray: at ADDRESS or RAY_ADDRESS, or a local one",
     )
     group.add_argument("--engine", default="auto", choices=ENGINES, help="the engine to use (%(default)s)")
-    group.add_argument("--restart", action="store_true", help="begin anew although the folder has parts")
+    group.add_argument(
+        "--restart", action="store_true", help="remove the parts of an earlier job, and start over"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -182,7 +184,7 @@ def run(args: argparse.Namespace) -> int:
 
 @contextmanager
 def resumable(args: argparse.Namespace) -> Iterator[None]:
-    """Says at an interruption how to continue a folder."""
+    """Prints, if the block is interrupted, how to continue the job of a folder."""
     try:
         yield
     except KeyboardInterrupt:
@@ -211,7 +213,7 @@ def parse_columns(maps: Sequence[str], packs: Sequence[str]) -> dict[str, str | 
 
 
 def parse_default(text: str) -> Default:
-    """A number or truth value as JSON writes it, or the text."""
+    """A number or truth value in JSON's syntax, or the string itself."""
     try:
         value = json.loads(text)
     except ValueError:
@@ -220,7 +222,7 @@ def parse_default(text: str) -> Default:
 
 
 def parse_bytes(text: str) -> int:
-    """A number of bytes, as 500M."""
+    """A number of bytes with an optional unit, as 500M."""
     number, unit = (text[:-1], UNITS[text[-1]]) if text[-1:] in UNITS else (text, 1)
     if not number.isdecimal() or int(number) < 1:
         raise InputError(f"--memory must be a number of bytes, as 500M or 1G; got {text!r}", name="--memory")

@@ -9,7 +9,7 @@ sardonyx serve models/ --host 0.0.0.0 --token-file token --certificate cert.pem 
 sardonyx serve --config serve.toml
 
 The folder has NAME.onnx, NAME/model.onnx or NAME/VERSION/model.onnx for each model; .sdx files, which `sardonyx compile` writes,
-may stand for .onnx files.  With --name, it is the folder of a single model.
+may replace .onnx files.  With --name, the folder is that of a single model.
 
 The service listens on this machine only, unless --host names another address.  It is ready (/v2/health/ready) when every model has
 run once.  SIGTERM or Ctrl-C lets the requests in progress complete.
@@ -53,20 +53,22 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--config", metavar="FILE", help="read settings from a TOML file; options override it"
     )
-    parser.add_argument("--name", help="FOLDER is that of one model, which has this name")
+    parser.add_argument("--name", help="serve a single model, in FOLDER, under this name")
     parser.add_argument("--host", metavar="ADDRESS", help="address to listen on (127.0.0.1)")
-    parser.add_argument("--port", type=parse_count, metavar="N", help="port of HTTP; 0: any free one (8000)")
+    parser.add_argument(
+        "--port", type=parse_count, metavar="N", help="port for HTTP; 0: any free port (8000)"
+    )
     parser.add_argument(
         "--grpc-port",
         type=parse_count,
         metavar="N",
-        help="serve gRPC, too, on this port; 0: any free one (none)",
+        help="also serve gRPC on this port; 0: any free port (default: no gRPC)",
     )
     parser.add_argument(
         "--processes",
         type=parse_count,
         metavar="N",
-        help="processes that accept requests; weights are in memory once (1)",
+        help="processes that accept requests and share the weights in memory (1)",
     )
     add_security(parser)
     add_operation(parser)
@@ -84,14 +86,18 @@ def add_security(parser: argparse.ArgumentParser) -> None:
         choices=("on", "off"),
         help="whether clients may load and unload models (on, if only this machine or holders of the token can)",
     )
-    group.add_argument("--max-body", dest="body", type=parse_size, metavar="SIZE", help="a request (64M)")
-    group.add_argument("--max-json", dest="json", type=parse_size, metavar="SIZE", help="its JSON (16M)")
+    group.add_argument(
+        "--max-body", dest="body", type=parse_size, metavar="SIZE", help="largest body of a request (64M)"
+    )
+    group.add_argument(
+        "--max-json", dest="json", type=parse_size, metavar="SIZE", help="largest JSON in a request (16M)"
+    )
     group.add_argument(
         "--max-connections",
         dest="connections",
         type=parse_count,
         metavar="N",
-        help="connections at one time; the one that has been idle for longest is closed for a new one (10000)",
+        help="connections at one time; a new one beyond them closes the one that has been idle longest (10000)",
     )
 
 
@@ -99,7 +105,7 @@ def add_operation(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("operation")
     group.add_argument("--log", choices=("text", "json", "off"), help="form of the log on stderr (text)")
     group.add_argument("--access-log", action="store_true", help="log every request")
-    group.add_argument("--no-metrics", action="store_true", help="answer no GET /metrics (Prometheus)")
+    group.add_argument("--no-metrics", action="store_true", help="do not answer GET /metrics (Prometheus)")
     group.add_argument(
         "--traces", metavar="URL", help="send OpenTelemetry traces to this collector by OTLP over HTTP (none)"
     )
@@ -108,14 +114,14 @@ def add_operation(parser: argparse.ArgumentParser) -> None:
         dest="watch_seconds",
         type=parse_seconds,
         metavar="S",
-        help="look for changed models every S seconds (models change by request only)",
+        help="look for changed models every S seconds (default: models only change by request)",
     )
     group.add_argument(
         "--drain",
         dest="drain_seconds",
         type=parse_seconds,
         metavar="S",
-        help="after SIGTERM, accept requests for S seconds while reporting not to be ready (0)",
+        help="after SIGTERM, report not ready but accept requests for S seconds (0)",
     )
     group.add_argument(
         "--grace",
@@ -147,7 +153,7 @@ def add_models(parser: argparse.ArgumentParser) -> None:
         "--batch-delay",
         type=parse_seconds,
         metavar="S",
-        help="how long a request waits for others to run together with (0)",
+        help="seconds that a request waits for other requests to run together with (0)",
     )
 
 

@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def axis_of(place: str, name: str) -> tuple[tuple[str, int], str]:
-    """Input and axis, and the variable, of a --free option."""
+    """The input and axis, and the variable, of a --free option."""
     value, colon, axis = place.rpartition(":")
     if not colon or not value:
         what = f"--free must be NAME:AXIS=VARIABLE, as in --free x:0=N; got '{place}={name}'"

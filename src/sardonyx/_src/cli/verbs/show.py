@@ -38,10 +38,17 @@ from sardonyx._src.measure.quantities import pluralize, quantity
 from sardonyx._src.proto.text import to_text as record_to_text
 
 HELP = "show a summary of a model"
-MAX_LINES = 24  # lines of a list, unless --full is given
-KINDS = ("model", "operator-set", "tensor", "sequence", "map", "optional")  # those of the checker
+MAX_LINES = 24  # lines of a list that are printed without --full
+KINDS = (
+    "model",
+    "operator-set",
+    "tensor",
+    "sequence",
+    "map",
+    "optional",
+)  # the document kinds of the checker
 UNDECODABLE = (DecodeError, TextError, JsonError, LimitError)
-MAX_CHARACTERS = 400  # characters of a text, unless --full is given
+MAX_CHARACTERS = 400  # characters of a string that are printed without --full
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -123,7 +130,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def print_picture(args: argparse.Namespace) -> int:
-    """Prints the outline of a graph, whose scopes are folded as far as the program that draws it requires."""
+    """Prints the outline of a graph; scopes stay folded as far as the limits of the drawing program require."""
     # The checker imports operators, which a summary does not need.
     from sardonyx._src.cli.inputs.documents import DocumentSource
     from sardonyx._src.view.documents import ReadingOptions, open_document
@@ -172,7 +179,7 @@ def amount(count: int | None, unit: str) -> str:
 
 
 def print_document(args: argparse.Namespace) -> int:
-    """Prints a document as text: a model as it is loaded, other documents and models that cannot be loaded by record."""
+    """Prints a document as text: a model as it is loaded; other documents, and models that cannot be loaded, as records."""
     # The checker imports operators, which a summary does not need.
     from sardonyx._src.check import check
     from sardonyx._src.cli.inputs.documents import DocumentSource
@@ -209,7 +216,7 @@ def folder_of(name: str) -> Path | None:
 
 
 class Truncator:
-    """Truncates long lists and texts, with a note, unless `full`."""
+    """Truncates long lists and strings, with a note, unless `full`."""
 
     def __init__(self, full: bool) -> None:
         self.full = full

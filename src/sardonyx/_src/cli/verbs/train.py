@@ -5,12 +5,12 @@ sardonyx train m.onnx --data train.parquet --validation 0.1 --epochs 20 --folder
 sardonyx train m.onnx --data images --loss cross_entropy --optimizer adamw --rate 3e-4 --schedule cosine -o trained.onnx
 sardonyx train m.onnx --data train.npz --trainable 'head.*' --patience 3 --folder run -o trained.onnx
 
-Data have a column for each input of the training step: the inputs of the model, and "target" or what --target names.
+The data must have a column for each input of the training step: the inputs of the model, and "target" or the name of --target.
 A .npz or .parquet file has columns by name; a folder has .npy files, several .npz or .parquet files, or one folder of images for
 each class.  --column renames columns.
 
 With --folder, the run keeps checkpoints, metrics and a picture of the curves, and the same command continues a run that was
-ended at any moment.
+interrupted at any moment.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from sardonyx._src.train.prepare.prepare import prepare
 from sardonyx._src.train.prepare.selection import ParameterGroup
 
 HELP = "train a model on data"
-# Options that are parameters of `prepare`, and those that make the optimizer.
+# Options that are parameters of `prepare`, options of adapters, and all options that only a model without training step has.
 PARAMETERS = (
     "loss",
     "output",
@@ -92,7 +92,7 @@ def add_data(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="COLUMN=INPUT",
-        help="the input that a column of the data feeds, if their names differ; may be repeated",
+        help="feed an input by a column of another name; may be repeated",
     )
 
 
@@ -125,7 +125,7 @@ def add_preparation(parser: argparse.ArgumentParser) -> None:
         "--clip-norm", type=float, metavar="X", help="the largest norm of all gradients together"
     )
     group.add_argument(
-        "--clip-value", type=float, metavar="X", help="the largest size of an element of a gradient"
+        "--clip-value", type=float, metavar="X", help="the largest magnitude of an element of a gradient"
     )
     group.add_argument(
         "--loss-scale",
@@ -161,7 +161,8 @@ def add_preparation(parser: argparse.ArgumentParser) -> None:
         "--checkpointing",
         type=memory_goal,
         metavar="auto|BYTES",
-        help="compute results of nodes again for the gradients, instead of keeping them: as little memory as possible, or at most BYTES",
+        help="compute results of nodes again for the gradients, instead of keeping them, to need as little memory as possible, "
+        "or at most BYTES",
     )
     group.add_argument(
         "--initialization",
@@ -171,7 +172,7 @@ def add_preparation(parser: argparse.ArgumentParser) -> None:
 
 
 def memory_goal(text: str) -> int | str:
-    """A number of bytes, or the text, which `prepare` checks."""
+    """A number of bytes, or the string itself, which `prepare` checks."""
     return int(text) if text.isdecimal() else text
 
 
@@ -181,18 +182,18 @@ def add_run(parser: argparse.ArgumentParser) -> None:
         "--epochs", type=int, default=10, metavar="N", help="passes over the data (%(default)s)"
     )
     group.add_argument("--batch", type=int, default=32, metavar="N", help="examples of a step (%(default)s)")
-    group.add_argument("--seed", type=int, default=0, help="seed of everything random (%(default)s)")
+    group.add_argument("--seed", type=int, default=0, help="seed of all random choices (%(default)s)")
     group.add_argument(
         "--patience", type=int, metavar="N", help="end after N epochs without a better validation metric"
     )
     group.add_argument(
         "--monitor", default="loss", metavar="METRIC", help="the metric of --patience (%(default)s)"
     )
-    group.add_argument("--no-shuffle", action="store_true", help="take the examples in their order")
+    group.add_argument("--no-shuffle", action="store_true", help="use the examples in their order")
     group.add_argument(
         "--folder", metavar="DIR", help="keep checkpoints, metrics and curves in DIR, and resume from it"
     )
-    group.add_argument("--restart", action="store_true", help="begin anew although DIR has a checkpoint")
+    group.add_argument("--restart", action="store_true", help="start over, even if DIR has a checkpoint")
     group.add_argument(
         "--checkpoint-seconds",
         type=float,
@@ -292,7 +293,7 @@ def parse_group(text: str) -> ParameterGroup:
 
 
 def make_optimizer(args: argparse.Namespace, data: DataSource) -> Optimizer:
-    """The optimizer with rate, schedule and weight decay of the options."""
+    """The optimizer with the rate, schedule and weight decay that the options state."""
     kind = optimizer_class(args.optimizer or "adam")
     given = {} if args.weight_decay is None else {"weight_decay": args.weight_decay}
     default = kind().rate
@@ -313,7 +314,7 @@ def make_optimizer(args: argparse.Namespace, data: DataSource) -> Optimizer:
 
 
 def refuse_preparation(args: argparse.Namespace) -> None:
-    """Raises InputError for an option that a training model leaves nothing to do for."""
+    """Raises InputError for an option that prepares a training step, since the model has one."""
     for name in PREPARATION:
         if getattr(args, name) is not None:
             option = f"--{name.replace('_', '-')}"
@@ -324,7 +325,7 @@ def refuse_preparation(args: argparse.Namespace) -> None:
 
 @contextmanager
 def resumable(args: argparse.Namespace) -> Iterator[None]:
-    """Says at an interruption how to continue."""
+    """Prints, if the block is interrupted, how to continue the run."""
     try:
         yield
     except KeyboardInterrupt:

@@ -11,14 +11,14 @@ sardonyx view a.onnx b.onnx --random 0 --dim N=8
 sardonyx view m.onnx --profile --dim N=8
 
 Without -o a server on this machine shows the model until Ctrl-C; only this machine reaches it, under an address that cannot be
-guessed.  With -o the page is one file that needs neither server nor network;
---svg and --png write pictures (extra `view`) of the main graph, or of the one that --graph names.  A broken model is shown, too, with what is wrong.
+guessed.  With -o the page is one file that needs neither server nor network.  --svg and --png write pictures (extra `view`) of the
+main graph, or of the graph that --graph names.  A broken model is shown, too, with what is wrong.
 
-Of two models the difference is shown: matched nodes, and changes of nodes, attributes, types and weights; with --feed or --random
+Of two models the difference is shown: matched nodes, and changes of nodes, attributes, types and weights.  With --feed or --random
 both models run on the same inputs, and the first value that differs is shown.
 
 With --profile the model runs on the native engine, on random inputs or those of --feed: the page shows the time of each node, its
-share of the machine's peak, what the compiler has fused, and the memory of the run.
+share of the machine's peak, the nodes that the compiler has fused, and the memory of the run.
 
 Exit codes: 0 success, 1 the document cannot be read, 2 usage error.
 """
@@ -52,7 +52,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_output(parser, "--svg", suffixes=(".svg",), help="write the picture of a graph to FILE, a .svg file")
     add_output(parser, "--png", suffixes=(".png",), help="write the picture of a graph to FILE, a .png file")
     add_graph(parser, "with --svg and --png")
-    parser.add_argument("--dark", action="store_true", help="with --svg and --png: light on dark")
+    parser.add_argument("--dark", action="store_true", help="with --svg and --png: draw light on dark")
     parser.add_argument(
         "--weights",
         action="store_true",
@@ -109,7 +109,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def write_files(page: Page, args: argparse.Namespace) -> list[str]:
-    """Writes the page and the pictures that are asked for, and returns their paths."""
+    """Writes the page and the pictures that the options request, and returns their paths."""
     if args.graph is not None and args.svg is None and args.png is None:
         raise InputError("--graph requires --svg or --png; got neither", name="graph")
     outputs: dict[str | None, Callable[[str], object]] = {

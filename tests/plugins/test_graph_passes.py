@@ -121,8 +121,8 @@ def edits_a_removed_node(graph: GraphEdit) -> Iterator[str]:
 @pytest.mark.parametrize(
     ("function", "text"),
     [
-        (returns_nothing, "must yield a text after each edit; it returned None"),
-        (yields_numbers, "must yield a text after each edit; got 1"),
+        (returns_nothing, "must yield a string after each edit; it returned None"),
+        (yields_numbers, "must yield a string after each edit; got 1"),
         (returns_too_many, "must return 1 values, the outputs of Gelu; got 2"),
         (edits_a_removed_node, "Gelu has been removed"),
     ],

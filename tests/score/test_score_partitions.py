@@ -195,10 +195,10 @@ def test_the_combinations_of_a_part_are_bounded(tmp_path: Path, monkeypatch: pyt
     [
         ("d", "must be columns of the result; got 'd'"),
         ("a", "must be columns of the result; got 'a'.*columns of the source are in it with keep (--keep)"),
-        ("y", "texts, integers, truth values or dates; got 'y' of type float"),
-        ("real", "texts, integers, truth values or dates; got 'real' of type double"),
-        ("list", "texts, integers, truth values or dates; got 'list' of type list"),
-        ("time", "texts, integers, truth values or dates; got 'time' of type timestamp"),
+        ("y", "strings, integers, truth values or dates; got 'y' of type float"),
+        ("real", "strings, integers, truth values or dates; got 'real' of type double"),
+        ("list", "strings, integers, truth values or dates; got 'list' of type list"),
+        ("time", "strings, integers, truth values or dates; got 'time' of type timestamp"),
         ("c,c", "must name a column once; got 'c' twice"),
         ("x/y", "must be columns whose names begin with neither '.' nor '_' and have no '/'"),
         ("_x", "must be columns whose names begin with neither"),
@@ -220,7 +220,7 @@ def test_columns_whose_types_only_results_tell_are_refused(tmp_path: Path) -> No
     model = parse_model("g (float[N,2] x) => (int64[N,2] y) { y = Cast<to = 7>(x) }")
     opened, table = sx.Session(model, engine="reference"), pa.table({"a": [1.0], "b": [2.0]})
     with pytest.raises(
-        sx.InputError, match="texts, integers, truth values or dates; got 'y' of type fixed_size"
+        sx.InputError, match="strings, integers, truth values or dates; got 'y' of type fixed_size"
     ):
         sx.score(opened, table, tmp_path, partition_by=["y"], keep=["a"])
     sx.score(opened, table, tmp_path, partition_by=["y_1"], vectors="columns", restart=True)

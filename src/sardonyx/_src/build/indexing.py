@@ -91,17 +91,17 @@ def read_index(operand: Operand, index: object) -> Selection:
 
 def expand_ellipsis(operand: Operand, parts: tuple[object, ...]) -> list[object]:
     """The parts with `...` replaced by full slices."""
-    places = [i for i, part in enumerate(parts) if part is Ellipsis]
-    if not places:
+    positions = [i for i, part in enumerate(parts) if part is Ellipsis]
+    if not positions:
         return list(parts)
-    if len(places) > 1 or operand.rank is None:
+    if len(positions) > 1 or operand.rank is None:
         raise InputError(
             f"an index may have one ..., on an operand of known rank; {operand.name!r} is {operand.type}",
             name="index",
         )
     consumed = sum(part is not None and part is not Ellipsis for part in parts)
     full: list[object] = [slice(None)] * (operand.rank - consumed)
-    return [*parts[: places[0]], *full, *parts[places[0] + 1 :]]
+    return [*parts[: positions[0]], *full, *parts[positions[0] + 1 :]]
 
 
 def add_slice(selection: Selection, part: slice, axis: int) -> None:

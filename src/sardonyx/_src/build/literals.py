@@ -83,7 +83,7 @@ def natural_array(value: object, what: str) -> Array:
         raise InputError(f"{what}: {type(error).__name__}: {error}", name=what) from None
     if array.dtype.kind not in "biufcSU":
         raise InputError(
-            f"{what} must be an operand, an array, a number, a text or a list of these; got {shown(value)}",
+            f"{what} must be an operand, an array, a number, a string or a list of these; got {shown(value)}",
             name=what,
         )
     return array

@@ -42,7 +42,7 @@ class BackwardNodes:
     names: the names in use.
     imports: the newest operator sets.
     elements: known elements of values of the model.
-    place: the node before which new nodes are inserted; None for the end of the graph.
+    before: the node before which new nodes are inserted; None for the end of the graph.
     shared: the small constants so far, by content.
     """
 
@@ -50,17 +50,17 @@ class BackwardNodes:
     names: FreshNames
     imports: Mapping[str, int]
     elements: Elements
-    place: Node | None = None
+    before: Node | None = None
     shared: dict[tuple[object, ...], Value] = field(default_factory=dict)
 
     def append(self, node: Node) -> None:
         """Adds a node and names its outputs."""
         for value in node.outputs:
             value.name = self.names.fresh(value.name)
-        if self.place is None:
+        if self.before is None:
             self.graph.append(node)
         else:
-            self.graph.insert_before(self.place, node)
+            self.graph.insert_before(self.before, node)
 
     def fresh(self, name: str) -> str:
         """An unused name based on this one."""

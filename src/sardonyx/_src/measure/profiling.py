@@ -98,7 +98,7 @@ def profile(
 
 
 def open_native(model: ModelSource, threads: int, precision: Precision = EXACT) -> NativeEngine:
-    """The compiled model."""
+    """The native engine with the compiled model."""
     require_precision(precision)
     with typed_defects("compile"):
         resolved = without_gradient_nodes(resolve_model(model))

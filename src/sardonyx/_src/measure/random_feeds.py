@@ -40,7 +40,7 @@ class RandomFeeds:
         return ", ".join(parts)
 
     def hint(self) -> str:
-        """What may be wrong with the values, and how to choose others."""
+        """A hint for an error: random values may be invalid, and how to choose others."""
         names = ", ".join(map(repr, self.values))
         cure = f"pass values for {names}"
         if self.sizes:

@@ -166,8 +166,8 @@ def checked_edits(function: GraphFunction, name: str, edit: Edit) -> Iterator[st
     """The strings that a function yields; raises TypeError for anything else."""
     edits = function(GraphEdit(edit))
     if not isinstance(edits, Iterable) or isinstance(edits, str):
-        raise TypeError(f"{name} must yield a text after each edit; it returned {shown(edits)}")
+        raise TypeError(f"{name} must yield a string after each edit; it returned {shown(edits)}")
     for text in edits:
         if not isinstance(text, str):
-            raise TypeError(f"{name} must yield a text after each edit; got {shown(text)}")
+            raise TypeError(f"{name} must yield a string after each edit; got {shown(text)}")
         yield text

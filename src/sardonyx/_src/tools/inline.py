@@ -154,7 +154,7 @@ def replace_calls(
     summaries: Mapping[Function, FunctionSummary],
 ) -> set[FunctionKey]:
     """Replace the selected calls in a function, or in the main graphs (`caller`: None), and in the bodies that replace
-    them; returns the functions of which some calls stay.
+    them; returns the functions that some calls still need.
 
     Callers must be processed before callees: references among the attributes of a call are resolved when the call is replaced.
     """

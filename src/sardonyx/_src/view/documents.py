@@ -31,7 +31,7 @@ UndecodableError: TypeAlias = DecodeError | TextError | JsonError | LimitError
 
 @dataclass(frozen=True, slots=True)
 class ReadingOptions:
-    """How documents are read.
+    """Options for reading documents.
 
     weights: whether the page contains the elements of all weights.
     policy, operator_sets, verify_checksums: as for `load`.
@@ -120,20 +120,20 @@ def broken_document(
     name: str,
     path: Path | None,
     options: ReadingOptions,
-    place: str = "",
+    first_fault: str = "",
 ) -> ReadDocument:
     """The document of data that do not decode: the parts that do, with a finding where decoding failed.
 
-    place: the path of the first field that does not decode.  The checker does not run, since its findings could all be
+    first_fault: the path of the first field that does not decode.  The checker does not run, since its findings could all be
     consequences of the missing data.
     """
     document = read_with(record, name, path, options)
     fault = finding(document, diagnose_decoding(error))
     if isinstance(error, DecodeError):
         fault["message"] = f"byte {error.offset}: {fault['message']}"
-    if place:
-        fault["place"] = place_of(document, place)
-        fault["message"] += f"; the first field that cannot be read is {place}"
+    if first_fault:
+        fault["place"] = place_of(document, first_fault)
+        fault["message"] += f"; the first field that cannot be read is {first_fault}"
     document.data["findings"].append(fault)
     document.data["kind"] = "broken"
     if record is not None:

@@ -70,5 +70,5 @@ def embed(data: PageData) -> str:
 
 
 def ascii_text(text: str) -> str:
-    """A text as HTML in ASCII."""
+    """Text as HTML in ASCII, with entities for all other characters."""
     return html.escape(text).encode("ascii", "xmlcharrefreplace").decode()

@@ -44,7 +44,7 @@ class Visits:
 
 
 def untaken_branches(model: Model) -> set[Graph]:
-    """The branches of If nodes of which inference visits only the other branch."""
+    """The branches that inference does not visit although it visits the other branch of their If node."""
     originals = list(branching_nodes(model))
     if not originals:
         return set()

@@ -69,8 +69,8 @@ def register_rule(
     """Registers a rule about the typed model."""
 
     def run(typed_model: TypedModel) -> Iterator[Finding]:
-        for place, message in function(typed_model.model):
-            yield Finding(path_of(place, typed_model), message, cure)
+        for subject, message in function(typed_model.model):
+            yield Finding(path_of(subject, typed_model), message, cure)
 
     TYPE_RULE_SUBJECTS[code] = TypedModel
     nothing: frozenset[str] = frozenset()
@@ -95,16 +95,16 @@ def register_rule(
     )
 
 
-def path_of(place: Place, typed_model: TypedModel) -> str:
+def path_of(subject: Place, typed_model: TypedModel) -> str:
     """The path from the model's record to a node or a value; "" for the model, and for nodes that loading has added."""
-    if isinstance(place, Node):
-        return typed_model.path(place)
-    if not isinstance(place, Value):
+    if isinstance(subject, Node):
+        return typed_model.path(subject)
+    if not isinstance(subject, Value):
         return ""
-    if place.producer is not None:
-        path = typed_model.path(place.producer)
-        return f"{path}.output[{place.producer.outputs.index(place)}]" if path else ""
+    if subject.producer is not None:
+        path = typed_model.path(subject.producer)
+        return f"{path}.output[{subject.producer.outputs.index(subject)}]" if path else ""
     graph = typed_model.model.graph
-    if place in graph.inputs:
-        return f"graph.input[{graph.inputs.index(place)}]"
-    return "graph" if place.graph is graph else ""
+    if subject in graph.inputs:
+        return f"graph.input[{graph.inputs.index(subject)}]"
+    return "graph" if subject.graph is graph else ""

@@ -32,7 +32,7 @@ class RulePage:
 
     @property
     def fix(self) -> str:
-        """What `check --fix` does about an unambiguous violation; "" if the rule has no fix."""
+        """The effect of `check --fix` on an unambiguous violation; "" if the rule has no fix."""
         registered = fixes_by_code().get(self.code)
         return registered.title if registered is not None else ""
 

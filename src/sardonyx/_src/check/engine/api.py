@@ -73,7 +73,7 @@ def rule(
     by_fingerprint: bool = False,
     group: RuleGroup = "default",
 ) -> Callable[[AnyRuleFunction], AnyRuleFunction]:
-    """Registers a rule for records of the given classes; `Record` alone means every class.
+    """Registers a rule for records of the given classes; `Record` means every class.
 
     since, until: the IR versions that the rule applies to.
     suppressed_by: codes, separated by blanks.  A finding of this rule is dropped if a finding of one of those rules

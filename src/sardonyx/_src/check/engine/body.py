@@ -16,7 +16,7 @@ Identity: TypeAlias = tuple[str, str, str]  # domain, name, overload
 
 
 class Definition(NamedTuple):
-    """Where a name is defined: the field of the body, the index in it, and the output of a node."""
+    """The definition of a name: the field of the body, the index in the field, and the output of a node."""
 
     field: str
     position: int

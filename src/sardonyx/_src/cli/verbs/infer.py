@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     if args.out is not None and not errors:
         write_model(model, args)
     if args.json:
-        types = {place + v.name: str(v.type) if v.type else None for place, v in values_with_paths(model)}
+        types = {path + v.name: str(v.type) if v.type else None for path, v in values_with_paths(model)}
         report = {"types": types, "contradictions": [str(e) for e in errors]}
         sys.stdout.write(json.dumps(report, indent=1) + "\n")
     elif args.out is None or errors:
@@ -47,17 +47,17 @@ def run(args: argparse.Namespace) -> int:
 
 def print_types(model: Model) -> None:
     """Prints one line per value; values of subgraphs and functions are indented under the path of their graph."""
-    for place, entries in groupby(values_with_paths(model), key=lambda pair: pair[0]):
-        if place:
-            sys.stdout.write(f"{printable(place.removesuffix('.'))}:\n")
+    for path, entries in groupby(values_with_paths(model), key=lambda pair: pair[0]):
+        if path:
+            sys.stdout.write(f"{printable(path.removesuffix('.'))}:\n")
         for _, value in entries:
             line = printable(f"{value.name}: {value.type or '?'}")
-            sys.stdout.write(f"{'  ' if place else ''}{line}\n")
+            sys.stdout.write(f"{'  ' if path else ''}{line}\n")
 
 
 def values_with_paths(model: Model) -> Iterator[tuple[str, Value]]:
     """Every value with the path of its graph, which is empty for the main graph."""
     for root in roots(model):
         for graph in graphs(root):
-            place = graph_path(graph)
-            yield from ((place, value) for value in values(graph))
+            path = graph_path(graph)
+            yield from ((path, value) for value in values(graph))

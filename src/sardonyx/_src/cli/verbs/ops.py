@@ -90,11 +90,11 @@ def export(args: argparse.Namespace) -> int:
 def resolve_operator(text: str) -> tuple[str, str]:
     """Domain and name of the operator that the user named; raises InputError if there is none."""
     domain, _, name = text.rpartition(".")
-    places = known_domains() if not domain else (canonical(domain),)
-    for place in places:
-        if place in known_domains() and name in operators(place):
-            return place, name
-    known = [name for place in known_domains() for name in operators(place)]
+    searched = known_domains() if not domain else (canonical(domain),)
+    for candidate in searched:
+        if candidate in known_domains() and name in operators(candidate):
+            return candidate, name
+    known = [name for candidate in known_domains() for name in operators(candidate)]
     raise InputError(
         f"the name must be that of an operator; got {text!r}{did_you_mean(name, known, 3)}", name=text
     )
@@ -112,11 +112,11 @@ def kernels(domain: str, name: str) -> list[int]:
 
 
 def listing(domain: str | None, *, missing: bool, as_json: bool) -> int:
-    places = domains() if domain is None else (canonical(domain),)
-    if domain is not None and places[0] not in known_domains():
+    searched = domains() if domain is None else (canonical(domain),)
+    if domain is not None and searched[0] not in known_domains():
         known = ", ".join(name or "ai.onnx" for name in known_domains())
         raise InputError(f"--domain must be one of {known}; got {domain!r}", name="domain")
-    rows = [(d, n, versions(d, n), kernels(d, n)) for d in places for n in operators(d)]
+    rows = [(d, n, versions(d, n), kernels(d, n)) for d in searched for n in operators(d)]
     if missing:
         rows = [(d, n, tuple(v for v in vs if v not in ks), []) for d, n, vs, ks in rows if set(vs) - set(ks)]
     if as_json:

@@ -253,7 +253,7 @@ def rows(facts: dict[str, Json], truncator: Truncator) -> Iterator[tuple[str, st
     for label in ("inputs", "outputs"):
         yield from truncator.lines(label, (f"{p['name']}: {p['type'] or '?'}" for p in ports(facts, label)))
     if defaults := ports(facts, "inputs_with_defaults"):
-        yield "defaults", f"{pluralize(len(defaults), 'further input')} with initializers as defaults"
+        yield "defaults", f"{pluralize(len(defaults), 'more input')} with initializers as defaults"
     yield "nodes", str(facts["nodes"])
     counts = cast("dict[str, int]", facts["operators"])
     digits = len(str(max(counts.values(), default=0)))

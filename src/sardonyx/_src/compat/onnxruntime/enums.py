@@ -6,7 +6,7 @@ import enum
 
 
 class GraphOptimizationLevel(enum.IntEnum):
-    """How far a graph is optimized; the compiler here has one level."""
+    """The level of optimization of a graph; the compiler here has only one."""
 
     ORT_DISABLE_ALL = 0
     ORT_ENABLE_BASIC = 1
@@ -39,7 +39,7 @@ class OrtAllocatorType(enum.IntEnum):
 
 
 class OrtMemType(enum.IntEnum):
-    """What memory of a device is for."""
+    """The purpose of memory of a device."""
 
     CPU_INPUT = -2
     CPU_OUTPUT = -1

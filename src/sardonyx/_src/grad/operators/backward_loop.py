@@ -109,9 +109,9 @@ class BackwardScan:
         for value, total in zip(carried, totals, strict=False):
             self.finals.append((loop.states[value], copy_inside(self.inner, total)))
         for value, total in zip(read, totals[len(carried) :], strict=True):
-            place = loop.residuals.slices[value]
+            slices = loop.residuals.slices[value]
             self.scan_targets.append(
-                (loop.scanned[value], self.write(total, place.axis, 1 - place.direction))
+                (loop.scanned[value], self.write(total, slices.axis, 1 - slices.direction))
             )
         varying = self.varying_values()
         for source, parts in zip(sources, terms[len(formals) :], strict=True):

@@ -63,7 +63,7 @@ def add_seed(graph: BackwardGraph, seeds: dict[Value, Value], value: Value, grad
 
 
 def fill_inside(graph: BackwardGraph, source: Value) -> Value:
-    """The gradient 0 of a value."""
+    """Zeros in the shape of a value, its gradient where nothing contributes to it."""
     return fill_like(graph, source, 0)
 
 

@@ -12,7 +12,9 @@ from sardonyx._src.grad.registry import operator
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ops.backward_step import BackwardStep, Gradients
 
-Derivative = Callable[[BackwardStep, Value, Value, Value], Value]  # of step, x, y, and the gradient of y
+Derivative = Callable[
+    [BackwardStep, Value, Value, Value], Value
+]  # from the step, x, y, and the gradient of y
 
 
 def square(step: BackwardStep, x: Value) -> Value:

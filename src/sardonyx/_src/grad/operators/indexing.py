@@ -84,8 +84,9 @@ def product_gradients(step: BackwardStep) -> Gradients:
     is_zero = step.Equal(updates, zero)
     nonzero = step.Where(is_zero, unit, updates)
     zeros = scattered(step, step.zeros_like(x), step.CastLike(is_zero, updates), "add")
-    product = gathered(step, scattered(step, x, nonzero, "mul"))  # of the factors that are not 0, and of x
-    count = step.Sub(gathered(step, zeros), step.CastLike(is_zero, updates))  # of other updates that are 0
+    # For each update: the product of x and all factors of its element that are not 0, and the number of other updates of 0.
+    product = gathered(step, scattered(step, x, nonzero, "mul"))
+    count = step.Sub(gathered(step, zeros), step.CastLike(is_zero, updates))
     others = step.Where(step.Equal(count, zero), step.Div(product, nonzero), zero)
     return [dx, None, step.Mul(gathered(step, dy), others)]
 

@@ -54,17 +54,18 @@ def scan(step: BackwardStep) -> Gradients:
     body = body_of(step.node.attributes["body"])
     count = len(body.inputs) - step.inference.integer("num_scan_inputs")
     scanned = {value: step.input(i) for i, value in enumerate(body.inputs[count:], count)}
-    places = axes_and_directions(step, "scan_input", len(scanned))
+    directions = axes_and_directions(step, "scan_input", len(scanned))
     slices = {
-        value: Slices(tensor, *place) for (value, tensor), place in zip(scanned.items(), places, strict=True)
+        value: Slices(tensor, *direction)
+        for (value, tensor), direction in zip(scanned.items(), directions, strict=True)
     }
     scans = step.output_gradients[count:]
-    result_places = axes_and_directions(step, "scan_output", len(scans))
+    result_directions = axes_and_directions(step, "scan_output", len(scans))
     gradients = [
-        None if gradient is None else Slices(gradient, *place)
-        for gradient, place in zip(scans, result_places, strict=True)
+        None if gradient is None else Slices(gradient, *direction)
+        for gradient, direction in zip(scans, result_directions, strict=True)
     ]
-    residuals = Residuals(step, body, slices, result_places, places[0][1])
+    residuals = Residuals(step, body, slices, result_directions, directions[0][1])
     states = {value: step.input(i) for i, value in enumerate(body.inputs[:count])}
     return run_backwards(step, Iterations(residuals, states, 0, scanned, gradients))
 
@@ -102,16 +103,16 @@ def repeating_body(
     gradients = [new_input(f"{body.inputs[2 + i].name}_gradient", body.inputs[2 + i].type) for i in carried]
     sums = [new_input(f"{source.name}_gradient", source.type) for source in sources]
     last = add_nodes(inner, "Sub", total, inner.constant(Tensor.of(np.int64(1))))
-    place = add_nodes(inner, "Sub", last, number)
-    place.type = TensorType(DataType.INT64, ())
-    states = earlier_iterations(step, inner, body, place)
-    results = inner.inline_body(body, [place, inner.constant(Tensor.of(np.True_)), *states])
+    iteration = add_nodes(inner, "Sub", last, number)
+    iteration.type = TensorType(DataType.INT64, ())
+    states = earlier_iterations(step, inner, body, iteration)
+    results = inner.inline_body(body, [iteration, inner.constant(Tensor.of(np.True_)), *states])
     seeds: dict[Value, Value] = {}
     for i, gradient in zip(carried, gradients, strict=True):
         add_seed(inner, seeds, results[1 + i], gradient)
     for value, scan in zip(results[1 + count :], step.output_gradients[count:], strict=True):
         if scan is not None:
-            add_seed(inner, seeds, value, add_nodes(inner, "Gather", scan, place))
+            add_seed(inner, seeds, value, add_nodes(inner, "Gather", scan, iteration))
     formals = [states[i] for i in carried]
     own = inner.differentiate([*formals, *sources], seeds)
     filled = [
@@ -126,15 +127,17 @@ def repeating_body(
     return backward
 
 
-def earlier_iterations(step: BackwardStep, inner: BackwardGraph, body: Graph, place: Value) -> list[Value]:
-    """The states of a Loop before the iteration of number `place`."""
+def earlier_iterations(
+    step: BackwardStep, inner: BackwardGraph, body: Graph, iteration: Value
+) -> list[Value]:
+    """The states of a Loop before an iteration, which is given by its number."""
     copy = step.graph.copy_body(body)
     count = len(copy.inputs) - 2
     copy.outputs = copy.outputs[: 1 + count]
     attribute = Attribute("body", AttributeType.GRAPH, copy)
     initial = [step.input(2 + i) for i in range(count)]
     states = [Value(f"{v.name}_before", v.type) for v in body.inputs[2:]]
-    node = Node("Loop", [place, step.optional(1), *initial], states, {"body": attribute})
+    node = Node("Loop", [iteration, step.optional(1), *initial], states, {"body": attribute})
     inner.append(node)
     return states
 

@@ -38,7 +38,7 @@ def roi_align(step: BackwardStep) -> Sequence[Value | None] | None:
     corners = sampler.scale_of_type(rois, float(str(step.inference.attributes["spatial_scale"])))
     rows = region_axis(sampler, corners, 1, step.inference.integer("output_height"))
     columns = region_axis(sampler, corners, 0, step.inference.integer("output_width"))
-    images = step.op("Gather", x, step.input(2), axis=0)  # of each region
+    images = step.op("Gather", x, step.input(2), axis=0)  # the image of each region
     axes = [
         spread_axis(sampler, images, rows, columns, 0),
         spread_axis(sampler, images, rows, columns, 1),

@@ -24,7 +24,7 @@ VIEWS = frozenset({"Expand", "Flatten", "Identity", "Reshape", "Split", "Squeeze
 
 @dataclass(frozen=True, slots=True)
 class Slices:
-    """A tensor of which each iteration of a Scan reads or writes a slice along an axis, forwards (0) or backwards (1)."""
+    """A tensor that a Scan reads or writes in slices along an axis, one in each iteration, forwards (0) or backwards (1)."""
 
     tensor: Value
     axis: int = 0
@@ -37,14 +37,14 @@ class Residuals:
 
     body: the body of the node.
     slices: the collected slices, by value of the body; at first those of the scan inputs.
-    places: the axis and direction of each scan output of a Scan.
+    scan_outputs: the axis and direction of each scan output of a Scan.
     direction: the direction of the scan outputs that are added.
     """
 
     step: BackwardStep
     body: Graph
     slices: dict[Value, Slices]
-    places: list[tuple[int, int]] = field(default_factory=list)
+    scan_outputs: list[tuple[int, int]] = field(default_factory=list)
     direction: int = 0
 
     def collect(self, value: Value) -> Slices:
@@ -59,8 +59,8 @@ class Residuals:
         self.body.outputs.append(copy.outputs[0])
         node = self.step.node
         if node.op_type == "Scan":
-            self.places.append((0, self.direction))
-            axes, directions = zip(*self.places, strict=True)
+            self.scan_outputs.append((0, self.direction))
+            axes, directions = zip(*self.scan_outputs, strict=True)
             node.set_attribute(Attribute("scan_output_axes", AttributeType.INTS, axes))
             node.set_attribute(Attribute("scan_output_directions", AttributeType.INTS, directions))
         return node.add_output(Value(self.step.graph.fresh(f"{value.name}_residuals")))

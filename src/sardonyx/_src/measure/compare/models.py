@@ -193,7 +193,7 @@ class Comparer:
         self.tolerance = tolerance
         self.limit = limit
         self.sizes = sizes
-        self.places = {v.name: location(node) for node in model.graph.nodes for v in node.outputs}
+        self.locations = {v.name: location(node) for node in model.graph.nodes for v in node.outputs}
         self.runs = 0
 
     def run(self, shared: Sequence[Value], outputs: Sequence[str]) -> ModelComparison:
@@ -225,7 +225,9 @@ class Comparer:
         self.runs += 1
         ours, theirs = (probe(names) for probe in self.probes)
         return [
-            compare_value(name, self.places.get(name, "an input"), ours[name], theirs[name], self.tolerance)
+            compare_value(
+                name, self.locations.get(name, "an input"), ours[name], theirs[name], self.tolerance
+            )
             for name in names
         ]
 

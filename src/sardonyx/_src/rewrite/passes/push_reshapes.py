@@ -74,8 +74,8 @@ def is_single(value: Value, edit: Edit) -> bool:
 
 
 def leads_to_reshapes(value: Value, source: Value, edit: Edit, depth: int) -> bool:
-    """Whether all readers reshape a value, to shapes that can be stated for the source, directly or after further
-    elementwise nodes."""
+    """Whether all readers reshape a value, directly or after more elementwise nodes, to shapes that can be stated for the
+    source."""
     if not edit.is_internal(value) or not value._uses or depth == 0:
         return False
     readers = dict.fromkeys(reader for reader, _ in value.uses)

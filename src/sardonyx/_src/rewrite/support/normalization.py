@@ -13,7 +13,7 @@ NORMALIZED_TYPES = (
     DataType.FLOAT,
     DataType.FLOAT16,
     DataType.BFLOAT16,
-)  # the element types of which normalization operators compute in float32
+)  # normalization operators compute in float32 for these element types
 
 
 def first_normalized_axis(match: Match) -> int | None:

@@ -135,7 +135,7 @@ class FolderSink:
             if other.get(key) != own[key]:
                 raise InputError(
                     f"{self.folder.path} must be empty or of the same job; it is of one with another {key}: write to another "
-                    "folder, or start anew with restart=True (--restart)",
+                    "folder, or start over with restart=True (--restart)",
                     name="sink",
                 )
 

@@ -61,7 +61,7 @@ def check_rest(names: Sequence[str], columns: Sequence[str]) -> None:
 
 def refusal(name: str, kind: str) -> InputError:
     return InputError(
-        f"{OPTION} must be columns of texts, integers, truth values or dates; got {name!r} of type {kind}: convert it in the "
+        f"{OPTION} must be columns of strings, integers, truth values or dates; got {name!r} of type {kind}: convert it in the "
         "source",
         name=name,
     )
@@ -125,7 +125,7 @@ def folder_name(name: str, value: str | None, *, ignores_case: bool) -> str:
     """
     if value is not None and value.upper() == NULL_NAME:
         raise InputError(
-            f"column {name!r} of {OPTION} must not have the text {value!r}, which stands for null",
+            f"column {name!r} of {OPTION} must not have the string {value!r}, which stands for null",
             name=name,
         )
     text = NULL_NAME if value is None else quote(value, safe="")

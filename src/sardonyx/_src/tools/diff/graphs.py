@@ -246,7 +246,7 @@ class Comparison:
 
 
 def origin(value: Value) -> str:
-    """What computes a graph output, as part of a message."""
+    """A phrase that names the node output, input or initializer that a graph output is."""
     return label(value.producer) if value.producer is not None else repr(value.name)
 
 

@@ -116,7 +116,7 @@ def file_checksum(document: Document, location: str) -> str:
 
 
 def sha1_of(document: Document, location: str) -> str:
-    import hashlib  # few models state checksums
+    import hashlib  # lazy: few models state checksums
 
     assert document.path is not None, "the file has a state"
     digest = hashlib.sha1(usedforsecurity=False)

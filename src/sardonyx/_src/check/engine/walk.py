@@ -111,7 +111,7 @@ class Walk:
                 if value is not None:
                     children = cast("list[Record]", value if child_field.repeated else (value,))
                     if len(children) > MAX_RANK and child_field.message is m.TensorShapeProtoDimension:
-                        continue  # the shape itself is reported
+                        continue  # SX008 reports the shape
                     stack += self.visit_children(children, child_field, record_path, context)
 
     def visit_children(

@@ -1,4 +1,4 @@
-"""keep-last-constant: keeps the last of several Constant nodes that define one name, in the place of the first.
+"""keep-last-constant: keeps the last of several Constant nodes that define one name, at the position of the first.
 
 Keeps: the meaning of the file in runtimes that read Constant nodes into one table of values by name.
 Leaves: names that another node defines, too, since its result and a constant could both be meant.

@@ -9,7 +9,7 @@ from sardonyx._src.grad.registry import decomposition
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ops.backward_step import BackwardStep
 
-CUBIC = -0.75  # the coefficient of cubic interpolation
+CUBIC = -0.75  # the coefficient a of cubic convolution (Keys, 1981)
 
 
 @decomposition("GridSample", 22)

@@ -14,7 +14,7 @@ from sardonyx._src.ir.graph import Attribute, Value
 from sardonyx._src.ops.backward_step import BackwardStep, Gradients, shape_of
 
 Integers = NDArray[np.int64]
-REGION, SCALES, SIZES = 1, 2, 3  # inputs of Resize
+REGION, SCALES, SIZES = 1, 2, 3  # positions of the inputs roi, scales and sizes of Resize
 DOUBLE = DataType.DOUBLE
 
 

@@ -133,7 +133,9 @@ def part(step: BackwardStep, sources: Value, is_other: Value, x: Value, offset: 
     """The gradient of the operand whose elements have numbers from `offset` on."""
     numbers = sources if offset is None else step.Sub(sources, offset)
     size, flat = step.Size(x), step.integers([-1])
-    inner = step.Where(is_other, size, numbers)  # the end, which is cut off
+    inner = step.Where(
+        is_other, size, numbers
+    )  # elements of the other operand go past the end, which is cut off
     zeros = step.op("Pad", step.Reshape(step.zeros_like(x), flat), step.integers([0, 1]))
     sums = step.op(
         "ScatterElements",

@@ -8,7 +8,7 @@ from sardonyx._src.grad.registry import decomposition, operator
 from sardonyx._src.ir.graph import Value
 from sardonyx._src.ops.backward_step import BackwardStep, Gradients
 
-AXIS = 2  # input of DFT
+AXIS = 2  # position of the input `axis` of DFT
 
 
 @operator("DFT").gradient(20)

@@ -45,7 +45,7 @@ def has_same_known_shape(node: Node, edit: Edit) -> bool:
 def is_inference_dropout(node: Node, edit: Edit) -> bool:
     version = edit.version(node)
     if any(v._uses or not edit.is_internal(v) for v in node.outputs[1:]):
-        return False  # the mask is used
+        return False  # something reads the mask
     if version < 7:
         return edit.attributes(node)["is_test"] == 1
     mode = node.inputs[2] if len(node.inputs) > 2 else None

@@ -22,7 +22,7 @@ from sardonyx._src.rewrite.support.evaluate import evaluate_node
 
 STRING_BYTES = 16  # estimated size of a string
 MAX_REPEATED_BYTES = 1 << 24  # bytes of the folded result of an Expand that only elementwise operators read
-DEQUANTIZE = "DequantizeLinear"  # quantized weights are kept small on purpose; engines match it
+DEQUANTIZE = "DequantizeLinear"  # is not folded: quantized weights are small on purpose, and engines match this operator
 
 
 @rewrite(phase="simplify")

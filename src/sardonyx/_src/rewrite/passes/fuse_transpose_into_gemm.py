@@ -15,7 +15,7 @@ from sardonyx._src.rewrite.engine.match import Match
 @pattern(phase="fuse")
 def fuse_transpose_into_gemm(match: Match) -> Bindings | None:
     if match.integers("p") not in (None, (1, 0)):
-        return None  # the identity
+        return None  # the Transpose changes nothing
     if match.constant("x") is not None or match.constant("w") is not None:
         return None
     return {"u": int(not match.attribute("t")), "v": int(not match.attribute("s"))}

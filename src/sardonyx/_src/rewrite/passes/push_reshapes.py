@@ -38,7 +38,7 @@ def push_reshapes(node: Node, edit: Edit) -> bool:
     if source is None or graph is None or not (has_one_reader and edit.can_insert("Reshape", graph)):
         return False
     if any((edit.rank(v) or 0) > (edit.rank(source) or 0) for v in node.inputs if v is not value):
-        return False  # a constant would raise the rank
+        return False  # a constant operand of higher rank would raise the rank of the result
     new_shape = reshape_target(edit.shape(source), edit.shape(value))
     if new_shape is None or not leads_to_reshapes(node.outputs[0], source, edit, MAX_RESHAPE_SEARCH_DEPTH):
         return False

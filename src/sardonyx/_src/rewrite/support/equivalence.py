@@ -87,4 +87,4 @@ def attribute_key(attribute: Attribute) -> Hashable:
         return None
     if isinstance(value, float):
         return np.float64(value).tobytes()  # distinguishes -0.0 from 0.0
-    return attribute.type, value  # numbers, strings and types
+    return attribute.type, value  # integers, strings, types, and lists, which can be compared directly

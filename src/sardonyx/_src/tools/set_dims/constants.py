@@ -51,7 +51,7 @@ class ConstantEditor:
 
     def tensor(self, tensor: Tensor, stem: str) -> Value:
         value = Value(self.names.fresh(stem), TensorType(tensor.dtype, tensor.shape), tensor)
-        if self.model.ir_version < 4:  # every initializer is an input
+        if self.model.ir_version < 4:  # up to IR version 3 every initializer must be an input
             self.model.graph.add_input(value)
         return self.model.graph.add_initializer(value)
 

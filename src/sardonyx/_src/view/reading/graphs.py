@@ -37,7 +37,7 @@ from sardonyx._src.view.strings import StringTable
 Body = m.GraphProto | m.FunctionProto
 FunctionKey = tuple[str, str, str]  # domain, name, overload
 DEFAULTS_UP_TO = (
-    20_000  # nodes of a graph up to which the defaults of omitted attributes are listed, which need space
+    20_000  # nodes of a graph up to which defaults of omitted attributes are listed: they enlarge the page
 )
 LITERAL_CHARACTERS = (
     40  # characters of a number or string up to which it is drawn inside the nodes that read it

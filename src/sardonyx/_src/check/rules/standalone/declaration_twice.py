@@ -36,7 +36,7 @@ def check_declaration_twice(document: OperatorSetProto, context: RuleContext) ->
 
 
 def versions_of_operators(document: OperatorSetProto) -> Iterator[Finding]:
-    """Operators that a set declares in several versions, of which IR.md allows one and onnx-operators.proto any number."""
+    """Operators that a set declares in several versions: IR.md allows only one, onnx-operators.proto any number."""
     first: dict[str, tuple[int, int]] = {}
     for i, operator in enumerate(document.operator):
         index, version = first.setdefault(operator.op_type, (i, operator.since_version))

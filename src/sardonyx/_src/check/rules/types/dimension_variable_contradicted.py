@@ -73,7 +73,7 @@ def size_equations(typed_model: TypedModel) -> Iterator[tuple[int, SizeEquation]
 
 
 def equations_of(graph: Graph, main: Graph, equations: dict[Graph | None, Equations]) -> Equations:
-    """The equations of a graph, which extend those of the enclosing graph, or of the main graph for training."""
+    """The equations of a graph; they extend the equations of the enclosing graph, or of the main graph for a training graph."""
     if graph not in equations:
         holder = graph.parent.graph if graph.parent is not None else None
         outer = holder if holder is not None else main if graph is not main else None

@@ -2,7 +2,8 @@
 
 Clause: IR.md, "Optional Inputs and Outputs"; "Functions"
 Catalogue: FUN-22 NOD-05
-Why:    an operator has no value to compute with.  Where a branch or the body of a loop requires it, which may not run, this is an info.
+Why:    an operator has no value to compute with.  If only a branch or the body of a loop requires the parameter, which a run
+        may not execute, this is an info.
 Bad:    <opset_import: ["": 21, "com.example": 1]> g (float[2] x) => (float[2] y) { y = com.example.F (x) }
         <domain: "com.example", opset_import: ["": 21]> F (v, u) => (w) { w = Add(v, u) }
 Good:   <opset_import: ["": 21, "com.example": 1]> g (float[2] x) => (float[2] y) { y = com.example.F (x) }

@@ -108,14 +108,14 @@ def with_large_integers(read: Callable[[pa.Schema | None], pa.Table]) -> pa.Sche
     """
     table = read(None)
     schema = table.schema
-    for place, (field, column) in enumerate(zip(schema, table.columns, strict=True)):
+    for i, (field, column) in enumerate(zip(schema, table.columns, strict=True)):
         if field.type == pa.float64() and (pc.max(column).as_py() or 0) >= INT64_END:
             large = field.with_type(pa.uint64())
             try:
                 read(pa.schema([large]))
             except pa.ArrowInvalid:
                 continue
-            schema = schema.set(place, large)
+            schema = schema.set(i, large)
     return schema
 
 

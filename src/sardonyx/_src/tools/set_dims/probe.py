@@ -20,7 +20,12 @@ from sardonyx._src.tools.calls import main_graphs, reachable_functions
 from sardonyx._src.tools.reachability import operands_of
 from sardonyx._src.tools.set_dims.requests import AxisChange
 
-PRIMES = (65537, 262147, 1048583, 4194319)
+PRIMES = (
+    65537,
+    262147,
+    1048583,
+    4194319,
+)  # primes just above powers of two: few sizes of models are multiples
 
 
 class Probe:
@@ -86,7 +91,10 @@ def all_values(model: Model) -> Iterator[Value]:
 
 
 def unused_prime(types: Iterable[Type | None]) -> int:
-    """A prime that stands for the new size: larger than all dims, or else one that divides none, or equals none."""
+    """A prime that stands for the new size.
+
+    It is more than twice as large as every dim if possible; else it divides no dim or, at worst, equals none.
+    """
     sizes = {d for t in types if isinstance(t, TensorType) for d in t.shape or () if isinstance(d, int) and d}
     prime = next((p for p in PRIMES if p > 2 * max(sizes, default=1)), PRIMES[-1])
     return prime if all(size % prime for size in sizes) else next(p for p in PRIMES if p not in sizes)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from sardonyx._src.view.outline import Outline, OutlineBox
 
-MAX_BOXES = 60
+MAX_BOXES = 60  # boxes of an outline that the command line draws as a flowchart
 MAX_EDGES = 480  # edges of a chart: Mermaid refuses to draw more than 500
 MAX_CHARACTERS = 48_000  # characters of a chart: Mermaid refuses to draw more than 50,000
 MAX_LABEL = 60

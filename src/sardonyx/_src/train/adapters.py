@@ -43,7 +43,7 @@ LowRankAdapter <scale> (x, y, a, b) => (z) {
   z = Add(y, r)
 }"""
 
-MAX_RANK = 1 << 20  # columns of A: a bound against mistakes, far above the width of any layer
+MAX_RANK = 1 << 20  # columns of A: more than any layer has
 
 
 def add_adapters(

@@ -20,12 +20,7 @@ from sardonyx._src.tools.calls import main_graphs, reachable_functions
 from sardonyx._src.tools.reachability import operands_of
 from sardonyx._src.tools.set_dims.requests import AxisChange
 
-PRIMES = (
-    65537,
-    262147,
-    1048583,
-    4194319,
-)  # primes just above powers of two: few sizes of models are multiples
+PRIMES = (65537, 262147, 1048583, 4194319)  # the first primes above 2**16, 2**18, 2**20 and 2**22
 
 
 class Probe:

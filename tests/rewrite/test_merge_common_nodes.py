@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from rewrite.rewriting import assert_becomes, assert_unchanged
+from sardonyx._src.ir.attributes import AttributeType
+from sardonyx._src.ir.graph import Attribute
+from sardonyx._src.rewrite.support.equivalence import attribute_key
 
 NODES = "merge-common-nodes"
 WEIGHTS = "merge-initializers"
@@ -27,6 +30,14 @@ def test_attributes_distinguish_nodes() -> None:
         "g (float[2] x) => (float[] y) { a = Elu<alpha = 1.0>(x) b = Elu<alpha = 2.0>(x) y = Mul(a, b) }",
         NODES,
     )
+
+
+def test_signs_of_zeros_in_lists_distinguish_nodes() -> None:
+    plus, minus, same = (
+        attribute_key(Attribute("offset", AttributeType.FLOATS, values))
+        for values in ((0.0, 1.0), (-0.0, 1.0), (0.0, 1.0))
+    )
+    assert plus == same != minus
 
 
 def test_draws_are_never_one() -> None:

@@ -123,3 +123,12 @@ def test_targets_choose_the_layers() -> None:
         add_adapters(model(), 0)
     with pytest.raises(sx.InputError, match="alpha must be a number > 0; got -1"):
         add_adapters(model(), 1, alpha=-1)
+
+
+def test_a_gemm_without_a_product_is_no_layer() -> None:
+    nothing = parse_model(
+        f"""g (double[N, 4] x) => (double[N, 3] y) <double[4, 3] w = {{{numbers(W)}}}> {{
+          y = Gemm<alpha = 0.0>(x, w) }}"""
+    )
+    with pytest.raises(sx.InputError, match="must name weights of MatMul or Gemm nodes"):
+        add_adapters(nothing, 2)

@@ -88,8 +88,13 @@ def add_adapters(
 
 
 def weight_of(node: Node) -> Value | None:
-    """The weight of a layer that can be adapted: a dense float initializer [in, out]; None for other nodes."""
+    """The weight of a layer that can be adapted: a dense float initializer [in, out]; None for other nodes.
+
+    A Gemm whose alpha is 0 has no weight: no change of it would change the result.
+    """
     if node.op_type not in ADAPTED or node.domain or len(node.inputs) < 2 or flag(node, "transA"):
+        return None
+    if number(node, "alpha", 1.0) == 0.0:
         return None
     weight = node.inputs[1]
     tensor = None if weight is None else weight.initializer

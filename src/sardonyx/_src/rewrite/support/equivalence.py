@@ -85,6 +85,6 @@ def attribute_key(attribute: Attribute) -> Hashable:
         and any(isinstance(v, Tensor) for v in value)
     ):
         return None
-    if isinstance(value, float):
-        return np.float64(value).tobytes()  # distinguishes -0.0 from 0.0
+    if isinstance(value, float) or (attribute.type is AttributeType.FLOATS and isinstance(value, tuple)):
+        return attribute.type, np.array(value, np.float64).tobytes()  # distinguishes -0.0 from 0.0
     return attribute.type, value  # integers, strings, types, and lists, which can be compared directly

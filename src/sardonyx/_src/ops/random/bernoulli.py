@@ -35,16 +35,16 @@ def evaluate(
 ) -> Array:
     """input: float in [0, 1], of any shape, which is that of the result, too.
 
-    With a seed it draws as the official cases do: their inputs are as many uniform numbers of the same state, drawn before.
+    Draws as the official cases do: their inputs are as many uniform numbers of the same state, drawn before.
     """
-    result_type = sample_type(dtype, DataType.of(input.dtype), BERNOULLI_TYPES).numpy
     chances = input.astype(np.float64)
     if not ((chances >= 0) & (chances <= 1)).all():
         raise EvaluationError("probabilities must be in [0, 1]; got others")
     state = context.random_state(seed)
-    drawn = state.random_sample(chances.shape)
-    hits = drawn < chances if seed is None else state.binomial(1, chances)
-    return np.asarray(hits).astype(result_type)
+    state.random_sample(chances.shape)
+    return np.asarray(state.binomial(1, chances)).astype(
+        sample_type(dtype, DataType.of(input.dtype), BERNOULLI_TYPES).numpy
+    )
 
 
 @op.body(15, 22, opset=13)

@@ -269,10 +269,9 @@ def test_bodies_of_too_many_types_are_interpreted() -> None:
 def test_a_body_that_gains_little_is_interpreted() -> None:
     text = """g (float[3] x, int64 m) => (float[3] y) {
       y = Loop <body = each (int64 i, bool on, float[3] s) => (bool goes, float[3] t) {
-        goes = Identity(on)
-        u = Unique(s)
-        n = ReduceMax(u)
-        t = Add(n, s)
+        goes = Identity(on)  top = ReduceMax <keepdims = 0> (s)
+        zero = Constant <value_float = 0.0> ()  one = Constant <value_float = 1.0> ()
+        r = Range(zero, top, one)  n = ReduceSum(r)  t = Add(n, s)
       }> (m, , x)
     }"""
     engine = assert_matches_reference(text, {"x": floats(3), "m": np.array(5)})

@@ -17,8 +17,8 @@ from sardonyx._src.view.node_places import NodePlaces
 from sardonyx._src.view.page_data import ProfileData
 
 MODEL = """
-    g (float[N,64] x) => (float[N,64] y, float[M] d) <float[64,64] w> {
-        [first] a = MatMul(x, w) [activation] b = Relu(a) [second] c = MatMul(b, w) [sorted] d, i = Unique(c) y = Add(c, x)
+    g (float[N,64] x) => (float[N,64] y, float[N,64] d) <float[64,64] w> {
+        [first] a = MatMul(x, w) [activation] b = Relu(a) [second] c = MatMul(b, w) [drawn] d = RandomNormalLike(c) y = Add(c, x)
     }
 """
 

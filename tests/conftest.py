@@ -79,6 +79,7 @@ settings.load_profile("sardonyx")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    os.environ.pop("SARDONYX_SHARE", None)  # tests that start pytest run what they name
     if SHARE != "all":
         left_out = [item for item in items if not is_in_share(item.nodeid)]
         items[:] = [item for item in items if is_in_share(item.nodeid)]

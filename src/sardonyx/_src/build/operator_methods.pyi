@@ -324,7 +324,7 @@ class OperatorMethods:
         outputs: str | Sequence[str] | None = None,
         name: str = "",
     ) -> Operand:
-        """BitShift-28: the bits of X moved Y places to the left or to the right.
+        """BitShift-28: the bits of X shifted to the left or to the right by Y bits.
         T: uint8, uint16, uint32, uint64, int8, int16, int32, int64
         https://onnx.ai/onnx/operators/onnx__BitShift.html"""
     def BitwiseAnd(
@@ -1191,7 +1191,7 @@ class OperatorMethods:
         outputs: str | Sequence[str] | None = None,
         name: str = "",
     ) -> Operand:
-        """HardSigmoid-22: alpha * x + beta, kept between 0 and 1.
+        """HardSigmoid-22: alpha * x + beta, limited to [0, 1].
         T: bfloat16, float16, float, double
         https://onnx.ai/onnx/operators/onnx__HardSigmoid.html"""
     def HardSwish(
@@ -1202,7 +1202,7 @@ class OperatorMethods:
         outputs: str | Sequence[str] | None = None,
         name: str = "",
     ) -> Operand:
-        """HardSwish-22: x times x / 6 + 0.5, the latter kept between 0 and 1.
+        """HardSwish-22: x times a gate, which is x / 6 + 0.5 limited to [0, 1].
         T: bfloat16, float16, float, double
         https://onnx.ai/onnx/operators/onnx__HardSwish.html"""
     def Hardmax(
@@ -1307,7 +1307,7 @@ class OperatorMethods:
         outputs: str | Sequence[str] | None = None,
         name: str = "",
     ) -> Operand:
-        """IsNaN-20: which elements are no numbers.
+        """IsNaN-20: which elements are NaN.
         T1: bfloat16, float16, float, double, float8e4m3fn, float8e4m3fnuz, float8e5m2, float8e5m2fnuz
         T2: bool
         https://onnx.ai/onnx/operators/onnx__IsNaN.html"""
@@ -1323,7 +1323,7 @@ class OperatorMethods:
         outputs: str | Sequence[str] | None = None,
         name: str = "",
     ) -> Operand:
-        """LRN-13: local response normalization; each element divided by a power of the squares of neighbouring channels.
+        """LRN-13: local response normalization; each element divided by a power of the sum of squares in neighboring channels.
         T: float16, float, double, bfloat16
         https://onnx.ai/onnx/operators/onnx__LRN.html"""
     @overload
@@ -1596,7 +1596,7 @@ class OperatorMethods:
         outputs: str | Sequence[str] | None = None,
         name: str = "",
     ) -> Operand:
-        """Max-13: the greatest of the inputs' elements at each place; NaN where one of them is NaN.
+        """Max-13: the greatest of the inputs' elements at each index; NaN where one of them is NaN.
         T: uint8, uint16, uint32, uint64, int8, int16, int32, int64, float16, float, double, bfloat16
         https://onnx.ai/onnx/operators/onnx__Max.html"""
     @overload
@@ -1715,7 +1715,7 @@ class OperatorMethods:
         outputs: str | Sequence[str] | None = None,
         name: str = "",
     ) -> Operand:
-        """Min-13: the least of the inputs' elements at each place; NaN where one of them is NaN.
+        """Min-13: the least of the inputs' elements at each index; NaN where one of them is NaN.
         T: uint8, uint16, uint32, uint64, int8, int16, int32, int64, float16, float, double, bfloat16
         https://onnx.ai/onnx/operators/onnx__Min.html"""
     def Mish(
@@ -2171,7 +2171,7 @@ class OperatorMethods:
         outputs: str | Sequence[str] | None = None,
         name: str = "",
     ) -> Operand:
-        """ReduceL1-18: the sum of the elements' sizes along axes.
+        """ReduceL1-18: the sum of the elements' magnitudes along axes.
         T: uint32, uint64, int32, int64, float16, float, double, bfloat16
         https://onnx.ai/onnx/operators/onnx__ReduceL1.html"""
     def ReduceL2(
@@ -2936,7 +2936,7 @@ class OperatorMethods:
         outputs: str | Sequence[str] | None = None,
         name: str = "",
     ) -> Operand:
-        """SwiGLU-28: the gate A through Swish, times B.
+        """SwiGLU-28: Swish of A, times B.
         T: bfloat16, float16, float, double
         https://onnx.ai/onnx/operators/onnx__SwiGLU.html"""
     def Swish(

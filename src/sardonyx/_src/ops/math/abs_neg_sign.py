@@ -1,7 +1,8 @@
-"""Abs, Neg, Sign: size, opposite, and -1, 0 or 1; the least integer is its own size and opposite.
+"""Abs, Neg, Sign: the magnitude, the negative, and the sign (-1, 0 or 1) of each element.
 
-Spec: ai.onnx Abs-1, -6, -13; Neg-1, -6, -13; Sign-9, -13.  Versions from 6 on take integers, 13 bfloat16.  The sign
-of NaN, of which no version speaks, is NaN.
+Spec: ai.onnx Abs-1, -6, -13; Neg-1, -6, -13; Sign-9, -13.  Versions from 6 on accept integers, 13 bfloat16.  Abs and Neg
+leave the least integer of a type as it is, since the type cannot hold its negative.  The sign of NaN, which no version
+mentions, is NaN.
 """
 
 from __future__ import annotations
@@ -44,7 +45,10 @@ define_unary(sign, (9, 13), np.sign)
 
 @sign.convert((9, 0))
 def to_8(adapter: Adapter) -> AdaptedNode:
-    """(x > 0) - (x < 0); integers are compared as doubles, which preserve the sign."""
+    """(x > 0) - (x < 0); integers are compared as doubles, which preserve the sign.
+
+    For floats, a term is added that is 0 for numbers and NaN for NaN, as the sign of NaN is NaN.
+    """
     own = adapter.dtype(0)
     wide = DataType.DOUBLE if own.is_integer else own
     x = adapter.input(0) if wide is own else cast(adapter, adapter.input(0), wide)
@@ -54,16 +58,17 @@ def to_8(adapter: Adapter) -> AdaptedNode:
     )
     if own.is_integer:
         return cast(adapter, sides, own)
-    nothing = adapter.Mul(adapter.Clip(x, min=-1.0, max=1.0), zero)  # but NaN for NaN
-    return adapter.Add(sides, nothing)
+    zero_or_nan = adapter.Mul(adapter.Clip(x, min=-1.0, max=1.0), zero)
+    return adapter.Add(sides, zero_or_nan)
 
 
-def size(dim: Known) -> Known:
+def magnitude(dim: Known) -> Known:
+    """|dim|; the dim or its negative itself where the sign is known."""
     low, high = bounds(dim)
     if low is not None and low >= 0:
         return dim
     return -dim if high is not None and high <= 0 else dim_max(dim, -dim)
 
 
-abs_.value(1, 6, 13)(arithmetic(size))
+abs_.value(1, 6, 13)(arithmetic(magnitude))
 neg.value(1, 6, 13)(arithmetic(operator.neg, takes_ratios=True))

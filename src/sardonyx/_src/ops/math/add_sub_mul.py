@@ -1,6 +1,6 @@
 """Add, Sub, Mul: sums, differences and products; integers wrap around.
 
-Spec: ai.onnx Add-1, -6, -7, -13, -14, and Sub and Mul of the same versions.  1 and 6 broadcast B alone, as `broadcast`
+Spec: ai.onnx Add-1, -6, -7, -13, -14, and Sub and Mul of the same versions.  1 and 6 broadcast only B, as `broadcast`
 and `axis` say; 7 broadcasts both.  6 adds integers of 32 and 64 bits, 13 bfloat16, 14 the smaller integers.
 """
 
@@ -23,7 +23,11 @@ from sardonyx._src.ops.traits import LegacyBroadcast
 
 
 def define(op: Operator, ufunc: Callable[[Array, Array], Array], rule: Rule) -> None:
-    """Gives `op` the facets of all versions; `ufunc` is for arrays, `rule` for known dims."""
+    """Gives `op` the facets of all versions.
+
+    ufunc: the operation on arrays.
+    rule: the operation on two elements that inference knows, numbers or expressions of dims.
+    """
 
     @round_to_input_type
     def evaluate(A: Array, B: Array) -> Array:

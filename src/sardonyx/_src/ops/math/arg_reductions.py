@@ -1,8 +1,8 @@
 """ArgMax, ArgMin: the index of the largest or the smallest element along an axis.
 
-Spec: ai.onnx ArgMax-1, -11, -12, -13 and ArgMin likewise.  Of equal elements the first one counts, from 12 on the last
-one where `select_last_index` is set; 13 adds an element type.  NaN, which the text leaves open, counts as
-the extreme element in both.
+Spec: ai.onnx ArgMax-1, -11, -12, -13 and ArgMin likewise.  Of equal elements the first one is selected, from 12 on the
+last one if `select_last_index` is set; 13 adds bfloat16.  The text does not mention NaN; here a NaN is selected as the
+extreme element by both operators.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def make_kernel(find: Callable[[Array, int], Array]) -> Callable[..., Array]:
     """The kernel for `find(x, axis)`, which returns the first of equal elements."""
 
     def evaluate(data: Array, *, axis: int, keepdims: int, select_last_index: int = 0) -> Array:
-        """data: [..., n, ...], n > 0; result: int64 [..., 1, ...], without that axis where keepdims is 0."""
+        """data: [..., n, ...], n > 0; result: int64 [..., 1, ...], without that axis if keepdims is 0."""
         axis = axis_of(axis, data.ndim)
         rest = data.shape[:axis] + data.shape[axis + 1 :]
         if data.shape[axis] == 0 and 0 not in rest:
@@ -59,13 +59,17 @@ def make_kernel(find: Callable[[Array, int], Array]) -> Callable[..., Array]:
 
 
 def locate(x: Array, axis: int, find: Callable[[Array, int], Array], last: bool) -> Array:
+    """The index that `find` gives for each line; with `last`, the last one of equal elements."""
     if not last:
         return np.asarray(find(x, axis), np.int64)
     return np.asarray(x.shape[axis] - 1 - find(np.flip(x, axis), axis), np.int64)
 
 
 def adapt_select_last_index(adapter: Adapter) -> AdaptedNode:
-    """From version 12 to 11, which selects the first of equal elements: applied to reversed lines."""
+    """From version 12 to 11, which selects the first of equal elements.
+
+    With select_last_index, the node gets reversed lines, and its index is counted from the end of the line.
+    """
     if not adapter.inference.integer("select_last_index"):
         return adapter.same(drop=("select_last_index",))
     axis = adapter.inference.integer("axis")

@@ -1,8 +1,8 @@
-"""BitShift: the bits of X moved Y places to the left or to the right.
+"""BitShift: the bits of X shifted to the left or to the right by Y bits.
 
-Spec: ai.onnx BitShift-11, -28.  11 shifts unsigned integers.  28 adds signed ones, whose sign fills the places that a
-shift to the right leaves, and says that a Y below zero or not below the number of bits moves every bit out; 11 does
-not speak of such Y and is read alike.
+Spec: ai.onnx BitShift-11, -28.  11 shifts unsigned integers.  28 adds signed ones; a shift to the right fills their upper
+bits with the sign.  28 also says that every bit is shifted out if Y is negative or at least the number of bits; 11
+does not mention such a Y, and the same is done there.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ def evaluate(X: Array, Y: Array, *, direction: str) -> Array:
     if direction == "LEFT":
         return np.where(out, X.dtype.type(0), np.left_shift(X, np.where(out, X.dtype.type(0), Y)))
     if direction == "RIGHT":
-        # the last bit that is not moved out is the sign of a signed X, and has to go when X is unsigned
+        # A shift by bits - 1 leaves only the highest bit: a signed X then is its sign, as it must be, but an unsigned X
+        # must become 0.
         shifted = np.right_shift(X, np.where(out, X.dtype.type(bits - 1), Y))
         return np.where(out, X.dtype.type(0), shifted) if X.dtype.kind == "u" else shifted
     raise EvaluationError(f"direction must be 'LEFT' or 'RIGHT'; got {direction!r}")

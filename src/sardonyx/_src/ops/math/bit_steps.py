@@ -27,7 +27,7 @@ def integer_type(adapter: Adapter) -> DataType:
 
 
 def decompose_logic(adapter: Adapter) -> AdaptedNode:
-    """Bitwise logic before version 18: on the bits of both operands as bools along a new axis."""
+    """Bitwise logic before version 18: the logic operator on the bits of both operands, as bools along a new axis."""
     own = integer_type(adapter)
     bits = [unpack_bits(adapter, adapter.input(i), own) for i in (0, 1)]
     result_bits = adapter.op(LOGIC_OPERATORS[adapter.node.op_type], *bits)
@@ -39,20 +39,23 @@ def decompose_logic(adapter: Adapter) -> AdaptedNode:
 def unpack_bits(adapter: Adapter, value: Value, own: DataType) -> Value:
     """The bits of integers [...] as bools [..., bits], least significant first."""
     wide = adapter.Unsqueeze(adapter.Cast(value, to=int(DataType.UINT64)), adapter.integers([-1]))
-    places = adapter.constant(np.arange(own.numpy.itemsize * 8, dtype=np.uint64))
-    shifted = adapter.BitShift(wide, places, direction="RIGHT")
+    bit_numbers = adapter.constant(np.arange(own.numpy.itemsize * 8, dtype=np.uint64))
+    shifted = adapter.BitShift(wide, bit_numbers, direction="RIGHT")
     return adapter.Cast(adapter.Mod(shifted, adapter.constant(2, DataType.UINT64)), to=int(DataType.BOOL))
 
 
 def decompose_not(adapter: Adapter) -> AdaptedNode:
-    """BitwiseNot before version 18: all ones minus the integer (-1 - x for signed types)."""
+    """BitwiseNot before version 18: the integer of which all bits are 1, minus x; for signed types it is -1."""
     own = integer_type(adapter)
     all_ones = int(np.iinfo(own.numpy).max) if own not in UNSIGNED else -1
     return adapter.Sub(adapter.constant(all_ones, own), adapter.input(0))
 
 
 def adapt_signed_shift(adapter: Adapter) -> AdaptedNode:
-    """BitShift from version 28 to 11, which shifts unsigned integers and leaves shifts out of range undefined."""
+    """BitShift from version 28 to 11, which shifts only unsigned integers and leaves shifts out of range undefined.
+
+    A negative X is inverted, shifted to the right and inverted again, so that ones enter from the left.
+    """
     X, Y, own = adapter.input(0), adapter.input(1), integer_type(adapter)
     unsigned = UNSIGNED.get(own)
     if unsigned is None:
@@ -61,11 +64,11 @@ def adapt_signed_shift(adapter: Adapter) -> AdaptedNode:
         adapter.Less(Y, adapter.constant(0, own)),
         adapter.GreaterOrEqual(Y, adapter.constant(own.numpy.itemsize * 8, own)),
     )
-    places = adapter.Cast(adapter.Where(out, adapter.constant(0, own), Y), to=int(unsigned))
+    count = adapter.Cast(adapter.Where(out, adapter.constant(0, own), Y), to=int(unsigned))
 
     def shift(value: Value) -> Value:
         attributes = dict(adapter.node.attributes)
-        (shifted,) = adapter.add("BitShift", [adapter.Cast(value, to=int(unsigned)), places], attributes, 1)
+        (shifted,) = adapter.add("BitShift", [adapter.Cast(value, to=int(unsigned)), count], attributes, 1)
         return adapter.Where(out, adapter.constant(0, own), adapter.Cast(shifted, to=int(own)))
 
     if adapter.inference.attributes["direction"] == "LEFT":
@@ -75,13 +78,13 @@ def adapt_signed_shift(adapter: Adapter) -> AdaptedNode:
 
 
 def decompose_shift(adapter: Adapter) -> AdaptedNode:
-    """BitShift before version 11: multiplication with or division by powers of 2; 0 for shifts out of range."""
+    """BitShift before version 11: multiplication or division by a power of 2; 0 for shifts out of range."""
     X, Y, own = adapter.input(0), adapter.input(1), integer_type(adapter)
     wide = SMALL_INTEGERS.get(own, own)
     bits = adapter.constant(own.numpy.itemsize * 8, own)
     is_out = adapter.Not(adapter.Less(Y, bits))
-    places = cast(adapter, adapter.Where(is_out, adapter.constant(0, own), Y), DataType.DOUBLE)
-    power = cast(adapter, adapter.Pow(adapter.constant(2, DataType.DOUBLE), places), wide)
+    count = cast(adapter, adapter.Where(is_out, adapter.constant(0, own), Y), DataType.DOUBLE)
+    power = cast(adapter, adapter.Pow(adapter.constant(2, DataType.DOUBLE), count), wide)
     combine = "Mul" if adapter.inference.attributes["direction"] == "LEFT" else "Div"
     number = X if wide is own else cast(adapter, X, wide)
     result = adapter.op(combine, number, power)

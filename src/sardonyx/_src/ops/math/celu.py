@@ -1,6 +1,6 @@
 """Celu: max(0, x) + min(0, alpha * (exp(x / alpha) - 1)).
 
-Spec: ai.onnx Celu-12, -28.  12 takes float alone, 28 every float type of 16 bits and more.
+Spec: ai.onnx Celu-12, -28.  12 accepts only float, 28 every float type of 16 bits and more.
 """
 
 from __future__ import annotations

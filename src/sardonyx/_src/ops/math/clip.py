@@ -1,8 +1,8 @@
 """Clip: elements limited to [min, max]; `max` wins where it is below `min`.
 
 Spec: ai.onnx Clip-1, -6, -11, -12, -13.  The limits are attributes in 1 and 6, scalar inputs from 11 on.  12 adds
-integers, 13 bfloat16 and the rule for limits that cross, which the others leave open.  A limit left out is the
-element type's least or greatest number, so that infinities are clipped; in 6 the default is that of float.
+integers, 13 bfloat16 and the rule for a `max` below `min`, which older versions do not mention.  The default of a limit
+is the element type's least or greatest finite number, so that infinities are clipped; in 6 it is that of float.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def infer(inference: Inference) -> Result:
 
 
 @op.convert((12, 11))
-def down_to_11(adapter: Adapter) -> AdaptedNode:
-    """Integers, which 11 does not accept, are clipped by comparison."""
+def convert_12_to_11(adapter: Adapter) -> AdaptedNode:
+    """Integers, which 11 does not accept, are clipped by Less, Greater and Where."""
     dtype = adapter.inference.dtype(0)
     if dtype is None or not dtype.is_integer:
         return adapter.same()
@@ -56,10 +56,10 @@ def down_to_11(adapter: Adapter) -> AdaptedNode:
 
 
 @op.convert((1, 6), (11, 6))
-def to_6(adapter: Adapter) -> AdaptedNode:
-    """An absent limit is the extreme of the element type, except in version 6, where it is that of float.
+def convert_to_6(adapter: Adapter) -> AdaptedNode:
+    """Write each limit as an attribute, which is a float: in version 6, the default of an absent limit is that of float.
 
-    A limit that no FLOAT holds, or that is not known, is broadcast to the input for Max or Min.
+    Where a limit is not known, or no float equals it, Max and Min with broadcast limits replace the node.
     """
     if adapter.has("min") and adapter.has("max"):
         return adapter.same(drop=("consumed_inputs",))
@@ -72,6 +72,7 @@ def to_6(adapter: Adapter) -> AdaptedNode:
 
 
 def number_type(adapter: Adapter) -> DataType:
+    """The element type of input 0; refused unless it is an integer or float type."""
     dtype = adapter.dtype(0)
     if not dtype.is_float and not dtype.is_integer:
         adapter.refuse(f"input must have a type with a least and a greatest element; got {dtype.text}")
@@ -79,7 +80,7 @@ def number_type(adapter: Adapter) -> DataType:
 
 
 def float_limit(adapter: Adapter, i: int, name: str, extreme: Array) -> Attribute | None:
-    """A limit as the attribute of version 6; None if that cannot hold it."""
+    """A limit as the attribute of version 6; None if the limit is not known or no float equals it."""
     if name in adapter.node.attributes:
         return adapter.node.attributes[name]
     limit = extreme if adapter.optional(i) is None else adapter.inference.constant(i)
@@ -92,13 +93,13 @@ def float_limit(adapter: Adapter, i: int, name: str, extreme: Array) -> Attribut
 
 
 def broadcast_limit(adapter: Adapter, i: int, name: str, extreme: Array) -> Value:
-    """A limit in a shape that Max and Min accept beside input 0."""
+    """A limit in a shape that Max and Min accept together with input 0: a scalar if they broadcast, else input 0's."""
     dtype = adapter.dtype(0)
     limit = adapter.optional(i) or (
         adapter.as_input(name, dtype) if adapter.has(name) else adapter.constant(extreme, dtype)
     )
     assert limit is not None, f"{name} is there"
-    if adapter.imports.get("", 0) >= 8:  # which broadcasts
+    if adapter.imports.get("", 0) >= 8:  # the first version in which Max and Min broadcast
         return adapter.Reshape(limit, adapter.constant(np.zeros(0, np.int64)))
     x, vector_shape = adapter.input(0), adapter.integers([1])
     return adapter.Reshape(
@@ -108,10 +109,13 @@ def broadcast_limit(adapter: Adapter, i: int, name: str, extreme: Array) -> Valu
 
 
 @op.convert((6, 11))
-def to_11(adapter: Adapter) -> AdaptedNode:
-    """Limits become scalars of input's type; float's own extremes need not be said."""
+def convert_6_to_11(adapter: Adapter) -> AdaptedNode:
+    """Limits become scalar inputs of input 0's type.
+
+    Defaults, the extremes of float in version 6, are omitted if that is the type of input 0, and else written.
+    """
     dtype = adapter.dtype(0)
-    with np.errstate(over="ignore"):  # the extremes of float are infinities of narrower types
+    with np.errstate(over="ignore"):  # in narrower types the extremes of float become infinities
         limits = [
             adapter.as_input(name, dtype) if adapter.has(name) or dtype is not DataType.FLOAT else None
             for name in ("min", "max")
@@ -143,7 +147,7 @@ def clip(x: Array, low: Array, high: Array) -> Array:
 
 
 def one_element(limit: Array, name: str) -> Array:
-    """The limit as a scalar; files with a vector of one element exist."""
+    """The limit as a scalar; a vector of one element is accepted, since files contain it."""
     if limit.size != 1:
         raise EvaluationError(f"{name} must be a scalar; got shape {list(limit.shape)}")
     return limit.reshape(())

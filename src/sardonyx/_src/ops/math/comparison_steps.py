@@ -13,12 +13,12 @@ from sardonyx._src.ops.support.promotion import INTEGERS_IN_DOUBLE, cast, comput
 from sardonyx._src.ops.support.shapes import broadcast
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-LOW_WORD_RANGE = 1 << 32
-MAX_TABLE_ELEMENTS = 1 << 20  # elements of the index table of a Gather
+LOW_WORD_RANGE = 1 << 32  # a 64-bit integer is high * LOW_WORD_RANGE + low
+MAX_TABLE_ELEMENTS = 1 << 20  # the largest index table of a Gather, which is a constant in the model
 
 
 def decompose_equal(adapter: Adapter) -> AdaptedNode:
-    """Equal from version 11 to 7, which compares truth values and integers of 32 and 64 bits alone."""
+    """Equal from version 11 to 7, which compares only bool and integers of 32 and 64 bits."""
     dtype, A, B = adapter.dtype(0), adapter.input(0), adapter.input(1)
     if dtype in (DataType.BOOL, DataType.INT32, DataType.INT64):
         return adapter.same()
@@ -29,9 +29,9 @@ def decompose_equal(adapter: Adapter) -> AdaptedNode:
 
 
 def compare_integers(adapter: Adapter) -> AdaptedNode:
-    """Less and Greater from version 9 to 7, which compare floats alone.
+    """Less and Greater from version 9 to 7, which compare only floats: integers are compared as doubles.
 
-    Integers of 64 bits are compared by their high words, then by their low words.
+    Integers of 64 bits, which double does not hold, are compared by their high words, then by their low words.
     """
     dtype = adapter.inference.dtype(0)
     if dtype is None or not dtype.is_integer:
@@ -46,13 +46,14 @@ def compare_integers(adapter: Adapter) -> AdaptedNode:
 
 
 def split_words(adapter: Adapter, value: Value, dtype: DataType) -> tuple[Value, Value]:
+    """The high and the low word; value = high * LOW_WORD_RANGE + low, and both have the sign of the value."""
     base = adapter.constant(LOW_WORD_RANGE, dtype)
     high = adapter.Div(value, base)
     return high, adapter.Sub(value, adapter.Mul(high, base))
 
 
 def is_nan(adapter: Adapter, X: Value, dtype: DataType) -> Value:
-    """Where X is neither below 1 nor above 0."""
+    """Where X is NaN: every number is below 1 or above 0."""
     is_number = adapter.Or(
         adapter.Less(X, adapter.constant(1, dtype)), adapter.Greater(X, adapter.constant(0, dtype))
     )
@@ -63,7 +64,7 @@ def is_nan(adapter: Adapter, X: Value, dtype: DataType) -> Value:
 
 
 def decompose_integer_extremes(adapter: Adapter) -> AdaptedNode:
-    """Max and Min from version 12 to 8, which take floats alone; integers are compared exactly."""
+    """Max and Min from version 12 to 8, which accept only floats: Less, Greater and Where select integers."""
     dtype = adapter.inference.dtype(0)
     if dtype is None or not dtype.is_integer:
         return adapter.same()
@@ -80,7 +81,11 @@ def select_extreme(adapter: Adapter, op_type: str, a: Value, b: Value) -> Value:
 
 
 def decompose_where(adapter: Adapter) -> AdaptedNode:
-    """Where before version 9: bool by logic, integers by arithmetic, other types by a Gather of known size."""
+    """Where before version 9: bool by logic, integers by arithmetic.
+
+    Other types are selected by a Gather from the elements of X, followed by those of Y.  Its indices are constants, so
+    the shapes must be known.
+    """
     condition, X, Y = (adapter.input(i) for i in range(3))
     dtype = adapter.inference.dtype(1) or adapter.dtype(2)
     if dtype is DataType.BOOL:
@@ -96,12 +101,13 @@ def decompose_where(adapter: Adapter) -> AdaptedNode:
     pool = adapter.Concat(
         *(adapter.Reshape(adapter.Expand(v, size), adapter.integers([-1])) for v in (X, Y)), axis=0
     )
-    places = adapter.constant(np.arange(count, 2 * count).reshape(shape))
-    back = adapter.Mul(adapter.Cast(condition, to=int(DataType.INT64)), adapter.integers(count))
-    return adapter.Gather(pool, adapter.Sub(places, back))
+    y_indices = adapter.constant(np.arange(count, 2 * count).reshape(shape))
+    distance = adapter.Mul(adapter.Cast(condition, to=int(DataType.INT64)), adapter.integers(count))
+    return adapter.Gather(pool, adapter.Sub(y_indices, distance))
 
 
 def known_shape(adapter: Adapter) -> tuple[int, ...]:
+    """The broadcast shape of the three inputs; refused unless all of its sizes are known."""
     shape: Shape | None = broadcast(adapter.inference, [adapter.inference.shape(i) for i in range(3)])
     if shape is None or not all(isinstance(d, int) for d in shape):
         adapter.refuse("the shapes must be known, as floats are selected by index in the target version")

@@ -1,7 +1,7 @@
 """Equal, Greater, Less, GreaterOrEqual, LessOrEqual: elementwise comparison; false for NaN.
 
 Spec: ai.onnx Equal-1, -7, -11, -13, -19; Greater and Less -1, -7, -9, -13; GreaterOrEqual and LessOrEqual -12, -16.
-Version 1 broadcasts B alone, as `broadcast` and `axis` say; 7 broadcasts both.  The others add element types: 9 and 11
+Version 1 broadcasts only B, as `broadcast` and `axis` say; 7 broadcasts both.  The others add element types: 9 and 11
 all integers and floats, 13 and 16 bfloat16, 19 strings.
 """
 
@@ -26,7 +26,11 @@ from sardonyx._src.ops.support.promotion import NARROW_FLOATS, promote_input
 from sardonyx._src.ops.support.shapes import infer_broadcast
 from sardonyx._src.ops.traits import LegacyBroadcast
 
-MIRROR = {"Equal": "Equal", "Greater": "Less", "Less": "Greater"}  # the same of (B, A)
+MIRROR = {
+    "Equal": "Equal",
+    "Greater": "Less",
+    "Less": "Greater",
+}  # the operator with the same result for (B, A)
 
 
 def define(
@@ -35,7 +39,7 @@ def define(
     ufunc: Callable[[Array, Array], Array],
     rule: Callable[[KnownDim, KnownDim], Dim],
 ) -> None:
-    """Gives `op` the facets of all versions; `ufunc` is for arrays, `rule` for dims."""
+    """Gives `op` the facets of all versions; `ufunc` compares arrays, `rule` two dims that inference knows."""
 
     def evaluate(A: Array, B: Array) -> Array:
         return np.asarray(ufunc(promote_to_float32(A), promote_to_float32(B)), np.bool_)
@@ -102,8 +106,11 @@ define(greater_or_equal, (12, 16), np.greater_equal, at_least)
 define(less_or_equal, (12, 16), np.less_equal, lambda a, b: at_least(b, a))
 
 
-def or_equal(op: Operator, strict: str) -> None:
-    """Gives `op` its body: false for NaN."""
+def define_or_equal(op: Operator, strict: str) -> None:
+    """Gives `op` its body, the operator `strict` or Equal.
+
+    It is not the negation of the opposite operator, which would be true for NaN.
+    """
 
     def body(inference: Inference) -> str:
         return f"(a, b) => (c) {{ differs = {strict}(a, b)  same = Equal(a, b)  c = Or(differs, same) }}"
@@ -113,5 +120,5 @@ def or_equal(op: Operator, strict: str) -> None:
     op.convert((16, 12))(promote_input(NARROW_FLOATS))
 
 
-or_equal(greater_or_equal, "Greater")
-or_equal(less_or_equal, "Less")
+define_or_equal(greater_or_equal, "Greater")
+define_or_equal(less_or_equal, "Less")

@@ -1,7 +1,7 @@
 """CumSum, CumProd: running sums and products along an axis.
 
-Spec: ai.onnx CumSum-11, -14, which differ in element types, and CumProd-26.  `exclusive` leaves the element itself out,
-so that the first result is 0 or 1; `reverse` runs from the end.  Integers wrap around.
+Spec: ai.onnx CumSum-11, -14, which differ in element types, and CumProd-26.  With `exclusive`, a result does not include
+its own element, so that the first result is 0 or 1; `reverse` runs from the end.  Integers wrap around.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sardonyx._src.ops.support.promotion import NARROW_FLOATS, promote_input
 from sardonyx._src.ops.support.shapes import axis_of, same_tensor
 from sardonyx._src.ops.tensor.elements import MAX_KNOWN_ELEMENTS
 
-Run = Callable[[Array, int], Array]  # x, axis
+RunningFunction = Callable[[Array, int], Array]  # (x, axis) -> the running results along the axis
 
 
 def infer(inference: Inference) -> Result:
@@ -36,8 +36,8 @@ def infer(inference: Inference) -> Result:
     return same_tensor(inference)
 
 
-def make_kernel(run: Run, first: int) -> Callable[..., Array]:
-    """The kernel of running results; `first` is the result of no elements."""
+def make_kernel(run: RunningFunction, first: int) -> Callable[..., Array]:
+    """The kernel of running results; `first` is the sum or product of no elements."""
 
     @compute_in_float32
     def evaluate(x: Array, axis: Array, *, exclusive: int, reverse: int) -> Array:
@@ -66,7 +66,7 @@ def shift_by_one(x: Array, axis: int, first: int) -> Array:
 
 
 def make_value_facet(fold: Callable[[Dim, Dim], Dim], first: int) -> ValueFacet:
-    """The value facet of running results of symbolic elements."""
+    """The value facet: running results of elements that inference knows, numbers or expressions of dims."""
 
     def value(inference: Inference) -> Known | None:
         elements, axis, dtype = inference.value(0), inference.constant(1), inference.dtype(0)
@@ -80,11 +80,11 @@ def make_value_facet(fold: Callable[[Dim, Dim], Dim], first: int) -> ValueFacet:
         )
         lines = np.moveaxis(np.flip(elements, along) if reverse else elements, along, -1)
         result = np.empty(lines.shape, np.object_)
-        for place in np.ndindex(*lines.shape[:-1]):
-            line: list[Dim] = [first, *(whole_number(e) for e in lines[place].tolist())]
+        for index in np.ndindex(*lines.shape[:-1]):
+            line: list[Dim] = [first, *(whole_number(e) for e in lines[index].tolist())]
             runs = [*accumulate(line, fold)]
             row = runs[:-1] if inference.integer("exclusive") else runs[1:]
-            result[place] = [drop_overflow(e, dtype) for e in row]
+            result[index] = [drop_overflow(e, dtype) for e in row]
         back = np.moveaxis(result, -1, along)
         return concretize(np.flip(back, along) if reverse else back, dtype)
 

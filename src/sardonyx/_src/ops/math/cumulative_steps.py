@@ -41,13 +41,16 @@ def decompose_to_scan(op_type: str, first: int) -> ConvertFacet:
         shape = adapter.inference.shape(0)
         length = None if shape is None else shape[axis]
         if not isinstance(length, int) or length == 0:
-            runs = adapter.Reshape(runs, own_shape)  # a Scan of no steps knows no sizes
+            runs = adapter.Reshape(
+                runs, own_shape
+            )  # without a step, a Scan does not know the sizes of its output
         return runs if wide is own else cast(adapter, runs, own)
 
     return convert
 
 
 def along(adapter: Adapter) -> int:
+    """The axis, counted from the front; refused unless it is known."""
     axis = adapter.inference.constant(1)
     if axis is None or axis.size != 1:
         adapter.refuse("axis must be known, as it becomes an attribute of a Scan")

@@ -1,8 +1,8 @@
 """Div: quotients; those of integers are rounded toward zero.
 
-Spec: ai.onnx Div-1, -6, -7, -13, -14.  1 and 6 broadcast B alone, as `broadcast` and `axis` say; 7 broadcasts both.
+Spec: ai.onnx Div-1, -6, -7, -13, -14.  1 and 6 broadcast only B, as `broadcast` and `axis` say; 7 broadcasts both.
 6 adds integers of 32 and 64 bits, 13 bfloat16, 14 the smaller integers.  No version says what an integer divided by
-zero is; it is refused.
+zero is; here it is an error.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ op.eval(6)(eval_1)
 
 
 def divide_truncating(A: Array, B: Array) -> Array:
-    """A / B for integers; the least one divided by -1 wraps around to itself."""
+    """A / B for integers; the least integer of the type divided by -1 wraps around to itself."""
     require_no_zero(B)
     floor = np.floor_divide(A, B)
     if A.dtype.kind == "u":
@@ -53,7 +53,7 @@ def divide_truncating(A: Array, B: Array) -> Array:
 
 
 def require_no_zero(B: Array) -> None:
-    """Raises EvaluationError when integers are to be divided by zero."""
+    """Raises EvaluationError if B, an integer divisor, contains a zero."""
     if not B.all():
         where = [int(i) for i in np.argwhere(B == 0)[0]]
         raise EvaluationError(f"an integer divisor must not be 0; got B = 0 at {where}")
@@ -67,14 +67,14 @@ def value(inference: Inference) -> Known | None:
 
 
 def float_quotient(a: Element, b: Element) -> Element | None:
-    """a / b where b is a number, or is known to divide a."""
+    """a / b if b is a number or is known to divide a; else None, that is unknown."""
     if isinstance(a, Ratio) or isinstance(b, Ratio | int):
         return quotient(a, b)
     return exact_dim(a, b)
 
 
 def truncated_dim(a: KnownDim, b: KnownDim) -> Dim:
-    """a / b rounded toward zero, if the sign of b is known."""
+    """a / b rounded toward zero; None if b may be zero or the sign of b is not known."""
     if b == 0:
         return None
     if (exact := exact_dim(a, b)) is not None:
@@ -83,6 +83,7 @@ def truncated_dim(a: KnownDim, b: KnownDim) -> Dim:
     if side is None:
         return None
     a, b = side * a, side * b
+    # Dims are divided with rounding down, which is rounding toward zero for each of the two parts.
     parts = [(part // b if part != 0 else 0) for part in (positive_part(a), positive_part(-a))]
     return parts[0] - parts[1]
 
@@ -96,12 +97,12 @@ def positive_part(dim: KnownDim) -> KnownDim:
 
 
 def exact_dim(a: KnownDim, b: KnownDim) -> Dim:
-    """a / b where b is known to divide a."""
+    """a / b if b is known to divide a, else None."""
     return a // b if b != 0 and a % b == 0 else None
 
 
 def sign(dim: KnownDim) -> int | None:
-    """1 for what is never negative, -1 for what is never positive, None for what may be either."""
+    """1 if the dim is never negative, -1 if it is never positive, None if it may be either."""
     low, high = bounds(dim)
     if low is not None and low >= 0:
         return 1

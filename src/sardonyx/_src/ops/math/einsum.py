@@ -1,8 +1,9 @@
 """Einsum: products of tensors, summed over every index that the output does not name.
 
-Spec: ai.onnx Einsum-12, -28, which differ in element types.  An equation as `ij, jk -> ik` names the axes of each
-input and of the output; without an arrow the output has the letters that occur once, in ASCII order, after
-the axes of the ellipses, whose number is the same in each term.  Axes of one name have one size, or broadcast from 1.
+Spec: ai.onnx Einsum-12, -28, which differ in element types.  An equation such as `ij, jk -> ik` labels the axes of each
+input and of the output.  An ellipsis (...) stands for the same number of axes in each term.  Without an arrow, the output
+has the axes of the ellipsis, then the letters that occur once, in ASCII order.  Axes with one label have one size, or
+are broadcast from size 1.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ op = Operator("Einsum", tolerance="rounding")
 op.convert((28, 12))(promote_input(NARROW_FLOATS))
 
 ELLIPSIS = "..."
-MAX_LABELS = 52  # that numpy.einsum takes
-MAX_OPERANDS = 16  # of one call of NumPy, which takes 32 at most
+MAX_LABELS = 52  # the largest number of labels that numpy.einsum accepts
+MAX_OPERANDS = 16  # operands of one call of numpy.einsum, which accepts at most 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class Equation:
 
 
 def parse(text: str) -> Equation:
-    """Raises EvaluationError for text that is no equation."""
+    """The equation of the attribute; raises EvaluationError for text that is no equation."""
     left, arrow, right = text.replace(" ", "").partition("->")
     inputs = tuple(labels(term, text) for term in left.split(","))
     counts = Counter(label for term in inputs for label in term)
@@ -78,29 +79,29 @@ class Axes:
 
 
 def number_axes(equation: Equation, ranks: Sequence[int | None]) -> Axes | None:
-    """The numbered axes; None if the rank of the output's ellipsis is not known.
+    """A number for each label, several for an ellipsis; None if the number of axes of the output's ellipsis is unknown.
 
-    The axes of an input of unknown rank are numbered as in the equation.  Raises EvaluationError for ranks that do not
-    fit.
+    For an input of unknown rank, the ellipsis covers as many axes as in the other terms.  Raises EvaluationError for
+    ranks that contradict the equation.
     """
     if len(ranks) != len(equation.inputs):
         raise EvaluationError(
             f"the equation must have one term for each of {len(ranks)} inputs; got {len(equation.inputs)}"
         )
-    hidden = {
+    covered = {
         count
         for term, rank in zip(equation.inputs, ranks, strict=True)
         for count in ellipsis_rank(term, rank)
     }
-    if len(hidden) > 1:
+    if len(covered) > 1:
         raise EvaluationError(
-            f"all ellipses must cover the same number of axes; got {' and '.join(map(str, sorted(hidden)))}"
+            f"all ellipses must cover the same number of axes; got {' and '.join(map(str, sorted(covered)))}"
         )
-    if not hidden and ELLIPSIS in equation.output:
+    if not covered and ELLIPSIS in equation.output:
         return None
     letters = sorted({label for term in equation.inputs for label in term} - {ELLIPSIS})
     numbers: dict[str, tuple[int, ...]] = {label: (i,) for i, label in enumerate(letters)}
-    numbers[ELLIPSIS] = tuple(range(len(letters), len(letters) + max(hidden, default=0)))
+    numbers[ELLIPSIS] = tuple(range(len(letters), len(letters) + max(covered, default=0)))
 
     def axes(term: tuple[str, ...]) -> tuple[int, ...]:
         return tuple(axis for label in term for axis in numbers[label])
@@ -109,7 +110,7 @@ def number_axes(equation: Equation, ranks: Sequence[int | None]) -> Axes | None:
 
 
 def ellipsis_rank(term: tuple[str, ...], rank: int | None) -> tuple[int, ...]:
-    """The number of axes that the term's ellipsis covers, if it has one and the rank is known."""
+    """The number of axes that the term's ellipsis covers; () if the term has none or the rank is not known."""
     if rank is None:
         return ()
     letters = len(term) - (ELLIPSIS in term)
@@ -122,7 +123,10 @@ def ellipsis_rank(term: tuple[str, ...], rank: int | None) -> tuple[int, ...]:
 
 @op.eval(12, 28)
 def evaluate(*Inputs: Array, equation: str, context: RunContext) -> Array:
-    """Inputs: of one type, of the ranks that the equation says; integers wrap around."""
+    """Inputs: of one type, with the ranks that the equation requires; integers wrap around.
+
+    More than MAX_OPERANDS inputs are contracted in several calls; each but the last keeps the axes still needed.
+    """
     axes = number_axes(parse(equation), [x.ndim for x in Inputs])
     assert axes is not None, "every rank is known"
     sizes: dict[int, int] = {}
@@ -152,6 +156,7 @@ def evaluate(*Inputs: Array, equation: str, context: RunContext) -> Array:
 
 @compute_in_float32
 def contract(*inputs: Array, axes: Axes) -> Array:
+    """One call of numpy.einsum."""
     terms = [part for x, term in zip(inputs, axes.inputs, strict=True) for part in (x, list(term))]
     return np.asarray(np.einsum(*terms, list(axes.output), optimize=len(inputs) > 1))
 

@@ -1,4 +1,7 @@
-"""Einsum decomposed for operator sets before 12: a left-to-right contraction that reduces axes early."""
+"""Einsum decomposed for operator sets before 12: the inputs are multiplied from left to right.
+
+An axis is summed over as soon as neither the output nor a later input has its label.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +18,12 @@ from sardonyx._src.ops.math.einsum import number_axes, op, parse
 from sardonyx._src.ops.support.promotion import NARROW_FLOATS, SMALL_INTEGERS, cast
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-UNIT = -1  # label of temporary axes of size 1
+UNIT = -1  # the label of a temporary axis of size 1
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A tensor whose axes have labels, each label once, and sizes."""
+    """A tensor whose axes have distinct labels; `sizes` has the size of each label."""
 
     value: Value
     labels: tuple[int, ...]
@@ -29,7 +32,7 @@ class Term:
 
 @op.convert((12, 0))
 def decompose(adapter: Adapter) -> AdaptedNode:
-    """Narrow floats are computed as float, and small integers in 32 bits, as Mul has it there."""
+    """Narrow floats are computed as float, and integers of fewer than 32 bits in 32 bits, which Mul requires there."""
     count = len(adapter.node.inputs)
     try:
         axes = number_axes(
@@ -56,7 +59,7 @@ def decompose(adapter: Adapter) -> AdaptedNode:
 
 
 def term_of(adapter: Adapter, i: int, labels: Sequence[int], dtype: DataType) -> Term:
-    """Input i, reduced to the diagonal of axes with the same label."""
+    """Input i; of axes with the same label, only the diagonal is kept."""
     value, shape = adapter.input(i), adapter.inference.shape(i)
     assert shape is not None, "every rank is known"
     if dtype is not adapter.dtype(i):
@@ -75,12 +78,14 @@ def term_of(adapter: Adapter, i: int, labels: Sequence[int], dtype: DataType) ->
 def diagonal(adapter: Adapter, value: Value, first: int, second: int, rank: int, dtype: DataType) -> Value:
     """The diagonal of two axes; the first one is removed."""
     size = adapter.Gather(adapter.Shape(value), adapter.integers(first))
-    places = adapter.Range(adapter.integers(0), size, adapter.integers(1))
-    spread = [
-        adapter.Unsqueeze(places, axes=[a for a in range(rank) if a != axis]) for axis in (first, second)
+    indices = adapter.Range(adapter.integers(0), size, adapter.integers(1))
+    along_axes = [
+        adapter.Unsqueeze(indices, axes=[a for a in range(rank) if a != axis]) for axis in (first, second)
     ]
-    others_gone = adapter.Where(adapter.Equal(*spread), value, adapter.constant(np.zeros((), dtype.numpy)))
-    return adapter.ReduceSum(others_gone, axes=[first], keepdims=0)
+    only_diagonal = adapter.Where(
+        adapter.Equal(*along_axes), value, adapter.constant(np.zeros((), dtype.numpy))
+    )
+    return adapter.ReduceSum(only_diagonal, axes=[first], keepdims=0)
 
 
 def reduce_labels(adapter: Adapter, term: Term, labels: Sequence[int]) -> Term:
@@ -95,7 +100,7 @@ def reduce_labels(adapter: Adapter, term: Term, labels: Sequence[int]) -> Term:
 
 
 def multiply_terms(adapter: Adapter, a: Term, b: Term, later: set[int]) -> Term:
-    """The product, summed over shared labels that are not needed later; one of these is contracted by MatMul."""
+    """The product, summed over shared labels that are not needed later; MatMul sums over one of these labels."""
     sizes = {**a.sizes, **{n: size for n, size in b.sizes.items() if a.sizes.get(n, 1) == 1}}
     shared = [n for n in a.labels if n in b.labels and n not in later]
     inner = [n for n in shared if known_equal(a.sizes[n], b.sizes[n])]

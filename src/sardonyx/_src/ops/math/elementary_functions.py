@@ -1,7 +1,7 @@
 """Acos, Acosh, Asin, Asinh, Atan, Atanh, Cos, Cosh, Exp, Log, Reciprocal, Sin, Sinh, Sqrt, Tan, Tanh.
 
-Spec: ai.onnx, the versions below.  1 to 6 lose `consumed_inputs`, 13 and 22 add bfloat16; nothing else changed.
-Outside of its domain a function is NaN.
+Spec: ai.onnx, the versions in the tables below.  6 drops `consumed_inputs`, 13 and 22 add bfloat16; nothing else
+changes.  Outside of its domain a function is NaN.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sardonyx._src.ops.api import Operator
 from sardonyx._src.ops.math.elementwise import define_unary
 from sardonyx._src.ops.math.hyperbolic_steps import HYPERBOLIC_FUNCTIONS, decompose_in_double
 
-Entry = tuple[Callable[[Array], Array], tuple[int, ...], str]  # what computes it, versions, what it is
+Entry = tuple[Callable[[Array], Array], tuple[int, ...], str]  # the function, the versions, a description
 
 ROUNDED_FUNCTIONS: dict[str, Entry] = {
     "Acos": (np.arccos, (7, 22), "the angle between 0 and pi whose cosine is x."),
@@ -33,7 +33,7 @@ ROUNDED_FUNCTIONS: dict[str, Entry] = {
     "Tan": (np.tan, (7, 22), "the tangent of x, in radians."),
     "Tanh": (np.tanh, (1, 6, 13), "the hyperbolic tangent of x."),
 }
-EXACT_FUNCTIONS: dict[str, Entry] = {  # IEEE 754 says every bit of these
+EXACT_FUNCTIONS: dict[str, Entry] = {  # IEEE 754 defines every bit of their results
     "Reciprocal": (lambda x: 1 / x, (1, 6, 13), "1 / x."),
     "Sqrt": (np.sqrt, (1, 6, 13), "the square root of x."),
 }

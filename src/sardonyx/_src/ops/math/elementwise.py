@@ -24,7 +24,7 @@ P = ParamSpec("P")
 def round_to_input_type(function: Callable[P, Array]) -> Callable[P, Array]:
     """Wraps a kernel so that its result has the first input's element type; narrow floats are computed in float32.
 
-    Whatever type NumPy gives the result, it is rounded once, at the end.
+    The kernel may return any element type; its result is rounded once, at the end.
     """
 
     @wraps(function)
@@ -41,10 +41,10 @@ def round_to_input_type(function: Callable[P, Array]) -> Callable[P, Array]:
 
 
 def define_unary(op: Operator, versions: Sequence[int], function: Callable[[Array], Array]) -> None:
-    """Gives `op` the facets of y = function(x), with y of the type of x, the same in all its versions."""
+    """Gives `op` the facets of y = function(x), where y has the type of x; all `versions` mean the same."""
     op.infer(*versions)(same_tensor)
     for old, new in pairwise(versions):
-        if new > 13:  # in whose operator set Cast takes bfloat16
+        if new > 13:  # from operator set 13 on, Cast supports bfloat16
             op.convert((new, old))(promote_input(NARROW_FLOATS))
 
     @round_to_input_type
@@ -55,7 +55,7 @@ def define_unary(op: Operator, versions: Sequence[int], function: Callable[[Arra
 
 
 def same_shapes(inference: Inference) -> Result:
-    """Output 0 has the element type and the one shape of all inputs."""
+    """Output 0 has the element type and shape of the inputs, which must all have the same shape."""
     types = [inference.tensor(i) for i in range(len(inference.inputs))]
     elements = next((x.dtype for x in types if x is not None), None)
     shape = merge_shapes(inference, [None if x is None else x.shape for x in types], "the inputs")

@@ -1,7 +1,7 @@
 """Erf: the error function.
 
-Spec: ai.onnx Erf-9, -13.  9 also takes integers, and its result for them is rounded toward zero: 1 where erf(x) is
-nearer to 1 than to any other float64, else 0.  13 takes floats alone, bfloat16 among them.
+Spec: ai.onnx Erf-9, -13.  9 also accepts integers.  The result for them, computed in float64, is rounded toward zero: its
+magnitude is 1 where 1 is the float64 nearest to |erf(x)|, else 0.  13 accepts only floats, and adds bfloat16.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ op = Operator("Erf", tolerance="rounding", elementwise=True)
 
 
 def erf(x: Array) -> Array:
-    """float64, which the caller rounds to x's type."""
+    """The error function as float64, which `define_unary` rounds to the type of x."""
     return error_function.erf(x.astype(np.float64))
 
 

@@ -1,9 +1,9 @@
 """The error function for arrays of float64, which NumPy lacks.
 
-Between 0 and 1, erf(x) / x is a polynomial in x**2; from 1 to 6, erfc(x) * exp(x**2) is one in (x - 3) / (x + 3);
-beyond, the nearest float64 is 1.  Both polynomials are Chebyshev fits (13 and 16 terms, largest error 2e-19 and
-6e-18), so that rounding alone decides: the result is within 2e-16 of erf(x), and within 3e-16 * |erf(x)| where that
-is normal.
+Between 0 and 1, a polynomial in x**2 approximates erf(x) / x; from 1 to 6, a polynomial in (x - 3) / (x + 3) approximates
+erfc(x) * exp(x**2); beyond 6, the nearest float64 is 1.  Both polynomials are Chebyshev fits of 13 and 16 terms with
+largest errors of 2e-19 and 6e-18, far below the rounding errors of float64.  The result is within 2e-16 of erf(x), and
+within 3e-16 * |erf(x)| unless that is subnormal.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Gemm: alpha * A' * B' + beta * C, where A' and B' are A and B, each optionally transposed.
 
-Spec: ai.onnx Gemm-1, -6, -7, -9, -11, -13.  In 1 and 6 C has the result's shape unless `broadcast` is set; from 7 on
-it broadcasts to it; 11 lets C be left out; 9 and 13 add element types.
+Spec: ai.onnx Gemm-1, -6, -7, -9, -11, -13.  In 1 and 6, C must have the result's shape unless `broadcast` is set; from 7
+on, C broadcasts to the result; from 11 on, C is optional; 9 and 13 add element types.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ op.convert((7, 6))(lambda adapter: adapter.same(broadcast=1))
 
 @op.convert((11, 9))
 def to_9(adapter: Adapter) -> AdaptedNode:
-    """An absent C becomes a zero: -0.0 for floats, as adding it changes no sign."""
+    """An absent C becomes a zero: -0.0 for floats, since adding -0.0 changes no sign of a zero."""
     if adapter.optional(2) is not None:
         return adapter.same()
     zero = adapter.constant(0 if adapter.dtype(0).is_integer else -0.0, adapter.dtype(0))
@@ -60,8 +60,8 @@ def evaluate(
 ) -> Array:
     """A: [m, k] or, transposed, [k, m]; B: [k, n] or [n, k]; C broadcasts to the result: [m, n].
 
-    Integers wrap around; an `alpha` or `beta` that is no whole number is applied to them in float64, and what comes
-    out is truncated.
+    Integers wrap around.  If `alpha` or `beta` is no whole number, integers are scaled and added in float64, and the
+    result is truncated.
     """
     if A.ndim != 2 or B.ndim != 2:
         raise EvaluationError(f"A and B must be matrices; got rank {A.ndim} and rank {B.ndim}")
@@ -137,16 +137,16 @@ def matrix(inference: Inference, i: int, name: str, transposed: int) -> tuple[Di
 
 
 def merge_c_shape(inference: Inference, c: Shape, shape: tuple[Dim, Dim]) -> Shape:
-    """The result's shape refined by that of C, which broadcasts to it."""
+    """The result's shape, with sizes that only the shape of C, which broadcasts to it, reveals."""
     if len(c) > 2:
         inference.fail(f"C must broadcast to a matrix; got rank {len(c)}", about="broadcast")
     padded = (1,) * (2 - len(c)) + c
     return tuple(merge_c_dim(inference, *pair) for pair in zip(shape, padded, strict=True))
 
 
-def merge_c_dim(inference: Inference, size: Dim, have: Dim) -> Dim:
-    """A size of the result, which that of C is, unless it is 1."""
-    if isinstance(have, int) and have != 1:
-        return merge_dims(inference, (size, have), "C and the product")
-    inference.require_broadcast(have, size)
+def merge_c_dim(inference: Inference, size: Dim, c_size: Dim) -> Dim:
+    """A size of the result, given the same axis of C: both are equal unless that of C is 1."""
+    if isinstance(c_size, int) and c_size != 1:
+        return merge_dims(inference, (size, c_size), "C and the product")
+    inference.require_broadcast(c_size, size)
     return size

@@ -1,7 +1,7 @@
 """GroupedMatMul: each row times the matrices that its group indices select.
 
-Spec: ai.onnx GroupedMatMul-29, under development.  Indices outside [0, G) have no meaning there, negative ones among them; here
-they are errors.
+Spec: ai.onnx GroupedMatMul-29, under development.  It gives indices outside [0, G), and so negative ones, no meaning;
+here they are errors.
 """
 
 from __future__ import annotations
@@ -92,7 +92,10 @@ def check_shapes(input: Array, weights: Array, group_indices: Array, bias: Array
 
 @op.body(29, opset=13)
 def body(inference: Inference) -> str:
-    """Gathers the matrices; unlike the function of the specification, without shapes that a run computes."""
+    """Gather a matrix for each index, then MatMul.
+
+    Unlike the function of the specification, the body computes no shapes during a run.
+    """
     has_bias = inference.has(3)
     sum_ = "own = Gather <axis = 0> (bias, indices)  y = Add(product, own)"
     return f"""({", ".join(["x", "weights", "indices", *["bias"] * has_bias])}) => (y) {{

@@ -1,4 +1,4 @@
-"""HardSigmoid: alpha * x + beta, kept between 0 and 1.
+"""HardSigmoid: alpha * x + beta, limited to [0, 1].
 
 Spec: ai.onnx HardSigmoid-1, -6, -22.  22 adds bfloat16.
 """

@@ -1,4 +1,4 @@
-"""HardSwish: x times x / 6 + 0.5, the latter kept between 0 and 1.
+"""HardSwish: x times a gate, which is x / 6 + 0.5 limited to [0, 1].
 
 Spec: ai.onnx HardSwish-14, -22.  22 adds bfloat16.
 """

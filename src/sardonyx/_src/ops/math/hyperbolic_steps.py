@@ -1,6 +1,7 @@
-"""Hyperbolic functions decomposed for operator sets before 9, in double, so that the result rounded to float is exact.
+"""Hyperbolic functions decomposed for operator sets before 9.
 
-Doubles themselves would need a wider type still.  Zeros keep their sign, and NaN stays NaN.
+They are computed in double, so that the error of the formulas is lost when the result is rounded to float.  An input of
+double is refused, since it would need a wider type still.  Zeros keep their sign, and NaN stays NaN.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from sardonyx._src.ops.api import ConvertFacet
 from sardonyx._src.ops.support.promotion import cast
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-CLAMP_LIMIT = 1e300  # beyond every float, and its inverse below every other
+# Above the magnitude of every finite float, and its reciprocal is below that of every float but 0: clamping to it changes
+# only infinities, of which a difference or quotient would be NaN.
+CLAMP_LIMIT = 1e300
 
 
 def number(adapter: Adapter, value: float) -> Value:
@@ -21,7 +24,7 @@ def number(adapter: Adapter, value: float) -> Value:
 
 
 def decompose_in_double(function: Callable[[Adapter, Value], Value]) -> ConvertFacet:
-    """The facet of a function of doubles."""
+    """The facet that computes `function` in double; it refuses an input of double."""
 
     def convert(adapter: Adapter) -> AdaptedNode:
         own = adapter.dtype(0)
@@ -37,7 +40,7 @@ def cosh(adapter: Adapter, x: Value) -> Value:
 
 
 def sinh(adapter: Adapter, x: Value) -> Value:
-    """tanh(x) cosh(x), of which each is exact where x is small."""
+    """tanh(x) cosh(x): unlike exp(x) - exp(-x), this loses no digits where x is small."""
     return adapter.Mul(adapter.Tanh(x), cosh(adapter, x))
 
 
@@ -56,19 +59,19 @@ def acosh(adapter: Adapter, x: Value) -> Value:
 def asinh(adapter: Adapter, x: Value) -> Value:
     """log(1 + a + a^2 / (1 + sqrt(1 + a^2))) with a = |x|, and the sign of x."""
     size, unit = adapter.Abs(x), number(adapter, 1)
-    a = adapter.Min(size, number(adapter, 1e100))  # whose square is a double
+    a = adapter.Min(size, number(adapter, 1e100))  # the square of 1e100 does not overflow
     square = adapter.Mul(a, a)
     u = adapter.Add(size, adapter.Div(square, adapter.Add(unit, adapter.Sqrt(adapter.Add(unit, square)))))
     return adapter.Mul(log1p(adapter, u), sign(adapter, x, size))
 
 
 def sign(adapter: Adapter, x: Value, size: Value) -> Value:
-    """1 or -1, and zeros as they are."""
+    """1 or -1 with the sign of x, where size = |x|; a zero x, with its sign, for zeros."""
     return adapter.Div(clamp(adapter, x), adapter.Max(clamp(adapter, size), number(adapter, 1 / CLAMP_LIMIT)))
 
 
 def log1p(adapter: Adapter, u: Value) -> Value:
-    """log(1 + u) minus the rounding error of 1 + u."""
+    """log(1 + u), corrected by the rounding error of 1 + u divided by 1 + u, so that small u lose no digits."""
     unit = number(adapter, 1)
     near = clamp(adapter, u)
     total = adapter.Add(near, unit)

@@ -48,7 +48,7 @@ def evaluate(input: Array, *, bias: Sequence[float] | None = None, scale: float)
 
 @op.convert((1, 0))
 def replace(adapter: Adapter) -> AdaptedNode:
-    """Mul by the scale and, with a bias, Add of it as [C, 1, 1]."""
+    """Mul by the scale; then Add of the bias, if there is one, as [C, 1, 1]."""
     shape, bias = adapter.inference.shape(0), adapter.inference.attributes.get("bias")
     if shape is not None and len(shape) != 4:
         adapter.refuse(f"the input must have rank 4 ([N, C, H, W]); got rank {len(shape)}")

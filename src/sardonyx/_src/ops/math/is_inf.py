@@ -22,7 +22,7 @@ op.infer(10, 20)(same_shape(DataType.BOOL))
 
 @op.convert((10, 0))
 def to_9(adapter: Adapter) -> AdaptedNode:
-    """Where X lies beyond the greatest numbers."""
+    """Compare X with the largest finite number and its negative: only infinities are beyond them."""
     X, dtype = adapter.input(0), adapter.dtype(0)
     if not dtype.is_float:
         adapter.refuse(f"X must have a float type; got {dtype.text}")
@@ -33,7 +33,7 @@ def to_9(adapter: Adapter) -> AdaptedNode:
     if adapter.inference.integer("detect_negative"):
         conditions.append(adapter.Less(X, adapter.constant(-largest, dtype)))
     if not conditions:
-        return adapter.Greater(X, adapter.constant(np.inf, dtype))  # nothing is
+        return adapter.Greater(X, adapter.constant(np.inf, dtype))  # false for every element
     return conditions[0] if len(conditions) == 1 else adapter.Or(*conditions)
 
 

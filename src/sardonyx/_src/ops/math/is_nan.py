@@ -1,4 +1,4 @@
-"""IsNaN: which elements are no numbers.
+"""IsNaN: which elements are NaN.
 
 Spec: ai.onnx IsNaN-9, -13, -20.  13 adds bfloat16, 20 the float types of 8 bits.
 """

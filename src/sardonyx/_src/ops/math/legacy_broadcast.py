@@ -1,9 +1,10 @@
 """Legacy broadcasting (before operator set 7): only B is broadcast to A, and only if attribute `broadcast` is set.
 
-Spec: ai.onnx Add-1 and -6, to which the other binary operators refer.  With `broadcast=0` both shapes are equal (a
-scalar B is accepted nevertheless: bodies of functions rely on it).  With `broadcast=1`, B may also have one element and
-no higher rank than A, or its shape is a contiguous run of A's dims: the last ones, or those from `axis` on.  The text says that a size of 1 inside B is not broadcast yet; the
-official suite's cases for version 6 broadcast it, and so does this module.
+Spec: ai.onnx Add-1 and -6, to which the other binary operators refer.  With `broadcast=0` both shapes must be equal; a
+scalar B is accepted as well, since function bodies rely on it.  With `broadcast=1`, B may also have one element and no
+higher rank than A, or its shape may be a contiguous run of A's dims: the last ones, or those from `axis` on.  The text
+says that a size of 1 inside B is not broadcast yet; the official suite's cases for version 6 broadcast it, and so does
+this module.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from sardonyx._src.ops.support.shapes import merge_dims, merge_shapes
 
 
 def wrap_legacy_broadcast(kernel: Callable[[Array, Array], Array]) -> Callable[..., Array]:
-    """The kernel of versions 1 and 6, from that of the later versions."""
+    """The kernel of versions 1 and 6, made from the kernel of the later versions."""
 
     def evaluate(A: Array, B: Array, *, axis: int | None = None, broadcast: int) -> Array:
         return kernel(A, broadcast_over_a(A, B, axis, broadcast))
@@ -44,7 +45,7 @@ def broadcast_over_a(A: Array, B: Array, axis: int | None, broadcast: int) -> Ar
 def broadcastable_shape(
     a: tuple[int, ...], b: tuple[int, ...], axis: int | None, broadcast: int
 ) -> tuple[int, ...] | None:
-    """The shape for B, of shape `b`, in which NumPy broadcasts it to A's shape `a`; None if it does not fit."""
+    """The shape to give to B, so that NumPy broadcasts it from its shape `b` to A's shape `a`; None if `b` is invalid."""
     if a == b:
         return b
     if not b:
@@ -60,13 +61,16 @@ def broadcastable_shape(
 
 
 def first_dim(a: int, b: int, axis: int | None) -> int | None:
-    """The index among A's `a` dims at which B's `b` dims begin; None if they exceed A's."""
+    """The axis of A, of rank `a`, at which the dims of B, of rank `b`, begin; None if they end after A's last one."""
     start = a - b if axis is None else axis + a if axis < 0 else axis
     return start if 0 <= start <= a - b else None
 
 
 def is_axis_of(axis: int | None, rank: int) -> bool:
-    """Whether `axis` is one of A, or its rank, at which a B without dims begins; also where it has no effect."""
+    """Whether `axis` is valid for A of this rank, which is checked even where `axis` has no effect.
+
+    The rank itself is valid: a B without dims may begin after A's last axis.
+    """
     return axis is None or -rank <= axis <= rank
 
 
@@ -75,7 +79,7 @@ def describe_bad_axis(axis: int | None, rank: int) -> str:
 
 
 def infer_legacy_broadcast(dtype: DataType | None = None) -> Callable[[Inference], Result]:
-    """Output 0 has A's shape, and elements of `dtype` or of the first typed input."""
+    """Output 0 has A's shape, and the element type `dtype`, or else that of the first input with a known type."""
 
     def infer(inference: Inference) -> Result:
         elements = dtype or inference.dtype(0) or inference.dtype(1)
@@ -113,5 +117,5 @@ def legacy_broadcast_shape(inference: Inference) -> Shape | None:
 
 
 def is_not_broadcast(dim: Dim) -> bool:
-    """Whether a size of B is known and not broadcast."""
+    """Whether a size of B is known to be another than 1, so that it is not broadcast."""
     return isinstance(dim, int) and dim != 1

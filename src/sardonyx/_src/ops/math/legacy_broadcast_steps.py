@@ -1,7 +1,7 @@
-"""Version adapters between legacy broadcasting (of B to A alone) and multidirectional broadcasting (from set 7 on).
+"""Version adapters between legacy broadcasting (only of B to A) and multidirectional broadcasting (from set 7 on).
 
-Down, the smaller operand becomes B.  Where B alone does not suffice (both are broadcast, or sizes of 1 inside B) the
-operands are expanded by Tile.
+To convert down, the operand that is broadcast becomes B, if the operator permits to swap the operands.  Where that does
+not suffice, because both are broadcast or B has sizes of 1 inside, the operands are expanded by Tile.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def append_axes(adapter: Adapter, axis: int) -> Value:
 
 @dataclass(frozen=True, slots=True)
 class BroadcastOperand:
-    """An operand of known rank."""
+    """An operand of known rank; its sizes may be unknown."""
 
     value: Value
     shape: Shape
@@ -78,15 +78,15 @@ class BroadcastOperand:
 
 @dataclass(frozen=True, slots=True)
 class ResultAxis:
-    """An axis of the result: its size, and an operand that has this size."""
+    """An axis of the result: its size, an operand that has this size, and the axis of that operand."""
 
     size: Dim
     side: BroadcastOperand
-    position: int  # among the operand's axes
+    position: int  # the axis of the operand `side`
 
 
 def make_legacy_adapter(mirror: str = "") -> ConvertFacet:
-    """The facet from version 7 to 6 or 1; `mirror` names the operator with the same result for (B, A)."""
+    """The facet from version 7 to 6 or 1; `mirror` names the operator with the same result for (B, A), if any."""
 
     def convert(adapter: Adapter) -> AdaptedNode:
         A, B = BroadcastOperand.of(adapter, 0), BroadcastOperand.of(adapter, 1)
@@ -104,7 +104,7 @@ def make_legacy_adapter(mirror: str = "") -> ConvertFacet:
 
 
 def broadcast_all_inputs(adapter: Adapter) -> AdaptedNode:
-    """From version 8 to 6 of a variadic operator: all inputs expanded to the result's shape."""
+    """For a variadic operator, from version 8 to 6, which requires one shape: all inputs are expanded to the result's."""
     sides = [BroadcastOperand.of(adapter, i) for i in range(len(adapter.node.inputs))]
     if all(same_dims(sides[0].shape, side.shape) for side in sides):
         return adapter.same()
@@ -117,7 +117,7 @@ def same_dims(a: Shape, b: Shape) -> bool:
 
 
 def result_axes(adapter: Adapter, sides: Sequence[BroadcastOperand]) -> list[ResultAxis]:
-    """The axes of the broadcast result; refused if it is not known which of the operands is broadcast."""
+    """The axes of the broadcast result; refused if it is not known along an axis which of the operands is broadcast."""
     rank = max(len(side.shape) for side in sides)
     result: list[ResultAxis] = []
     for i in range(rank):

@@ -1,6 +1,6 @@
 """And, Or, Xor, Not: logic on truth values.
 
-Spec: ai.onnx And-1, -7; Or-1, -7; Xor-1, -7; Not-1.  Version 1 of the first three broadcasts B alone, as `broadcast`
+Spec: ai.onnx And-1, -7; Or-1, -7; Xor-1, -7; Not-1.  Version 1 of the first three broadcasts only B, as `broadcast`
 and `axis` say; 7 broadcasts both.
 """
 
@@ -22,7 +22,7 @@ from sardonyx._src.ops.traits import LegacyBroadcast
 
 
 def define(op: Operator, ufunc: Callable[[Array, Array], Array], rule: Rule) -> None:
-    """Gives `op` the facets of all versions; `ufunc` is for arrays, `rule` for two of True, False and None."""
+    """Gives `op` the facets of all versions; `ufunc` is for arrays, `rule` for two of True, False and None (unknown)."""
 
     def evaluate(A: Array, B: Array) -> Array:
         return ufunc(A, B)

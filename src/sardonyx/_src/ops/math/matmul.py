@@ -1,7 +1,7 @@
 """MatMul: the matrix product of the last two axes, batched over the axes before them.
 
-Spec: ai.onnx MatMul-1, -9, -13, which mean what numpy.matmul means and differ in element types.  A vector on the left
-is a row, one on the right a column, and the axis lent to it is taken away again; scalars are refused.
+Spec: ai.onnx MatMul-1, -9, -13, which mean what numpy.matmul means and differ in element types.  A vector A is treated as
+a row, a vector B as a column, and the result lacks the axis that was added for it; scalars are errors.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from sardonyx._src.ops.traits import LegacyBroadcast
 
 
 def define(op: Operator, ufunc: Callable[[Array, Array], Array], rule: Rule) -> None:
-    """Gives `op` the facets of all versions; `ufunc` is for two arrays, `rule` for known dims."""
+    """Gives `op` the facets of all versions; `ufunc` is for two arrays, `rule` for all elements that inference knows."""
 
     @round_to_input_type
     def eval_8(*data_0: Array) -> Array:
@@ -44,8 +44,8 @@ def define(op: Operator, ufunc: Callable[[Array, Array], Array], rule: Rule) -> 
     op.eval(8, 12, 13)(eval_8)
 
 
-MAX = "the greatest of the inputs' elements at each place; NaN where one of them is NaN."
-MIN = "the least of the inputs' elements at each place; NaN where one of them is NaN."
+MAX = "the greatest of the inputs' elements at each index; NaN where one of them is NaN."
+MIN = "the least of the inputs' elements at each index; NaN where one of them is NaN."
 define(
     Operator(
         "Max",

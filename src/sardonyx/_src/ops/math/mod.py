@@ -1,9 +1,10 @@
 """Mod: the remainder of a division.
 
 Spec: ai.onnx Mod-10, -13, -28.  With `fmod=0` the quotient is rounded down and the result has the sign of B; with
-`fmod=1` it is rounded toward zero and the result has the sign of A.  10 and 13 allow floats with `fmod=1` alone;
-28 allows them with both, and so do 10 and 13 here, as in the official suite of opset 10.  13 adds bfloat16.  The
-remainder of an integer division by zero depends on the platform (10) or is left open; it is refused.
+`fmod=1` it is rounded toward zero and the result has the sign of A.  The texts of 10 and 13 allow floats only with
+`fmod=1`, 28 with both; here every version allows both, since cases of the official suite for opset 10 need it.  13 adds
+bfloat16.  The remainder of an integer division by zero, which depends on the platform in 10 and is undefined later, is
+an error here.
 """
 
 from __future__ import annotations
@@ -30,15 +31,15 @@ op.infer(10, 13, 28)(infer_broadcast())
 
 @op.convert((28, 13))
 def to_13(adapter: Adapter) -> AdaptedNode:
-    """Floats, for which 13 does not allow `fmod=0`: computed with `fmod=1`, then adjusted to the sign of B."""
+    """Floats with `fmod=0`, which 13 does not allow: the remainder with `fmod=1`, then adjusted to the sign of B."""
     if adapter.dtype(0).is_integer or adapter.inference.integer("fmod"):
         return adapter.same()
-    left = adapter.Mod(adapter.input(0), adapter.input(1), fmod=1)
+    B, remainder = adapter.input(1), adapter.Mod(adapter.input(0), adapter.input(1), fmod=1)
     zero = adapter.constant(0, adapter.dtype(0))
-    is_below = adapter.Less(adapter.input(1), zero)
-    nothing = adapter.Where(is_below, adapter.constant(-0.0, adapter.dtype(0)), zero)
+    is_below = adapter.Less(B, zero)
+    signed_zero = adapter.Where(is_below, adapter.constant(-0.0, adapter.dtype(0)), zero)
     return adapter.Where(
-        adapter.Equal(left, zero), nothing, add_divisor_if_signs_differ(adapter, left, adapter.input(1), zero)
+        adapter.Equal(remainder, zero), signed_zero, add_divisor_if_signs_differ(adapter, remainder, B, zero)
     )
 
 
@@ -50,18 +51,20 @@ def to_9(adapter: Adapter) -> AdaptedNode:
         adapter.refuse(f"the remainder of {own.text} cannot be computed exactly in the target version")
     wide = SMALL_INTEGERS.get(own, own)
     A, B = (adapter.input(i) if wide is own else cast(adapter, adapter.input(i), wide) for i in (0, 1))
-    left, zero = adapter.Sub(A, adapter.Mul(adapter.Div(A, B), B)), adapter.constant(0, wide)
+    remainder, zero = adapter.Sub(A, adapter.Mul(adapter.Div(A, B), B)), adapter.constant(0, wide)
     if not adapter.inference.integer("fmod") and wide in (DataType.INT32, DataType.INT64):
-        left = adapter.Where(
-            adapter.Equal(left, zero), left, add_divisor_if_signs_differ(adapter, left, B, zero)
+        remainder = adapter.Where(
+            adapter.Equal(remainder, zero),
+            remainder,
+            add_divisor_if_signs_differ(adapter, remainder, B, zero),
         )
-    return left if wide is own else cast(adapter, left, own)
+    return remainder if wide is own else cast(adapter, remainder, own)
 
 
-def add_divisor_if_signs_differ(adapter: Adapter, left: Value, B: Value, zero: Value) -> Value:
+def add_divisor_if_signs_differ(adapter: Adapter, remainder: Value, B: Value, zero: Value) -> Value:
     """The remainder, plus B where their signs differ."""
-    is_beyond = adapter.Xor(adapter.Less(left, zero), adapter.Less(B, zero))
-    return adapter.Where(is_beyond, adapter.Add(left, B), left)
+    signs_differ = adapter.Xor(adapter.Less(remainder, zero), adapter.Less(B, zero))
+    return adapter.Where(signs_differ, adapter.Add(remainder, B), remainder)
 
 
 @op.eval(10, 13, 28)
@@ -82,8 +85,8 @@ def floored_mod(a: KnownDim, b: KnownDim) -> Dim:
 
 
 def truncated_mod(a: KnownDim, b: KnownDim) -> Dim:
-    """The remainder of a / b rounded toward zero, if the sign of b is known, or b divides a."""
-    if b != 0 and (side := sign(a)) is not None and (size := sign(b)) is not None:
-        return side * (side * a % (size * b))
+    """The remainder of a / b rounded toward zero; None unless the sign of b is known or b is known to divide a."""
+    if b != 0 and (sign_a := sign(a)) is not None and (sign_b := sign(b)) is not None:
+        return sign_a * (sign_a * a % (sign_b * b))
     quotient = truncated_dim(a, b)
     return None if quotient is None else a - b * quotient

@@ -1,8 +1,8 @@
 """Pow: X to the power Y, in X's element type.
 
-Spec: ai.onnx Pow-1, -7, -12, -13, -15.  1 broadcasts Y alone, as `broadcast` and `axis` say; 7 broadcasts both.  12
-allows integers for X and any number for Y, whose type may be another one; 13 adds bfloat16 to X, 15 to Y.
-Integers to powers of integers wrap around.  A result that is no integer is rounded toward zero in an X of integers.
+Spec: ai.onnx Pow-1, -7, -12, -13, -15.  1 broadcasts only Y, as `broadcast` and `axis` say; 7 broadcasts both.  12
+allows integers for X, and for Y numbers of another type than X; 13 adds bfloat16 to X, 15 to Y.  Integers to powers of
+integers wrap around; if X is of integers and Y of floats, results are rounded toward zero.
 """
 
 from __future__ import annotations
@@ -48,7 +48,10 @@ def to_13(adapter: Adapter) -> AdaptedNode:
 
 @op.convert((12, 7))
 def to_7(adapter: Adapter) -> AdaptedNode:
-    """X and Y become of one type; an X of integers, whose powers wrap around, is multiplied a known number of times."""
+    """Version 7 requires floats of one type: other floats are computed in double.
+
+    For an X of integers, whose powers wrap around, a known small power is expanded to Mul.
+    """
     X, Y, dtype = adapter.input(0), adapter.input(1), adapter.dtype(0)
     if dtype is adapter.dtype(1) and not dtype.is_integer:
         return adapter.same()
@@ -92,7 +95,7 @@ def integer_power(X: Array, Y: Array) -> Array:
 
 
 def truncated_power(X: Array, Y: Array) -> Array:
-    """Integers to powers of floats, rounded toward zero; EvaluationError for a result beyond X's type."""
+    """Integers to powers of floats, rounded toward zero; raises EvaluationError if X's type cannot hold a result."""
     power = np.asarray(np.trunc(np.power(X.astype(np.float64), Y.astype(np.float64))))
     lowest = float(np.iinfo(X.dtype).min)
     beyond = ~((power >= lowest) & (power < -lowest))  # NaN included
@@ -103,7 +106,7 @@ def truncated_power(X: Array, Y: Array) -> Array:
 
 
 def small_power(a: KnownDim, b: KnownDim) -> Dim:
-    """a to the power of a small number b, written out."""
+    """a to the power b as a product of b factors; None unless b is a number from 0 to MAX_EXPANDED_POWER."""
     if not isinstance(b, int) or not 0 <= b <= MAX_EXPANDED_POWER:
         return None
     result: KnownDim = 1

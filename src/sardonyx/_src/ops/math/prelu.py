@@ -44,8 +44,8 @@ def infer(inference: Inference) -> Result:
         d == 1 and isinstance(s, int) and s != 1 for d, s in zip(reversed(x), reversed(slope), strict=False)
     ):
         inference.fail(f"slope must broadcast to X; got {inference.type(1)} and {inference.type(0)}")
-    for size, whole in zip(reversed(slope), reversed(x), strict=False):
-        inference.require_broadcast(size, whole)
+    for slope_size, x_size in zip(reversed(slope), reversed(x), strict=False):
+        inference.require_broadcast(slope_size, x_size)
     return TensorType(dtype, broadcast(inference, [x, slope]))
 
 
@@ -53,8 +53,8 @@ op.convert((16, 9))(promote_input(NARROW_FLOATS))
 
 
 @op.convert((9, 7))
-def integers_to_7(adapter: Adapter) -> AdaptedNode:
-    """Integers: X and, where it is negative, what slope * X adds to it."""
+def convert_9_to_7(adapter: Adapter) -> AdaptedNode:
+    """Integers, which 7 does not accept: X, plus slope * X - X where X is negative."""
     X, slope, dtype = adapter.input(0), adapter.input(1), adapter.dtype(0)
     if not dtype.is_integer:
         return adapter.same()
@@ -67,8 +67,8 @@ def integers_to_7(adapter: Adapter) -> AdaptedNode:
 
 
 @op.convert((6, 7))
-def to_7(adapter: Adapter) -> AdaptedNode:
-    """A slope for each channel gets trailing axes of size 1."""
+def convert_6_to_7(adapter: Adapter) -> AdaptedNode:
+    """A vector with a slope for each channel gets trailing axes of size 1, so that it broadcasts along axis 1."""
     rank, own = adapter.inference.rank(0), adapter.inference.rank(1)
     if (rank is not None and rank < 3) or own not in (None, 1) or adapter.inference.shape(1) == (1,):
         return adapter.same()
@@ -86,13 +86,13 @@ def append_axes(adapter: Adapter) -> Value:
     trailing = adapter.Sub(
         adapter.Sub(adapter.Shape(adapter.Shape(X)), adapter.Shape(shape)), adapter.integers([1])
     )
-    at_least_none = adapter.Relu(cast(adapter, trailing, DataType.FLOAT))
-    ones = adapter.Tile(adapter.integers([1]), cast(adapter, at_least_none, DataType.INT64))
+    not_negative = adapter.Relu(cast(adapter, trailing, DataType.FLOAT))  # Relu accepts only floats there
+    ones = adapter.Tile(adapter.integers([1]), cast(adapter, not_negative, DataType.INT64))
     return adapter.Reshape(slope, adapter.Concat(shape, ones, axis=0))
 
 
 @op.convert((7, 6))
-def to_6(adapter: Adapter) -> AdaptedNode:
+def convert_7_to_6(adapter: Adapter) -> AdaptedNode:
     """A slope that is neither one element nor one for each channel is expanded to X's shape."""
     X, slope = BroadcastOperand.of(adapter, 0), BroadcastOperand.of(adapter, 1)
     if same_dims(X.shape, slope.shape) or all(size == 1 for size in slope.shape):

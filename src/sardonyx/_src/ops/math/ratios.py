@@ -1,7 +1,8 @@
-"""Ratios: known elements of float tensors that are a size divided by a number, as `h / 2` or `0.5 * h`.
+"""Ratios: elements of float tensors that inference knows as a size divided by a number, such as `h / 2` or `0.5 * h`.
 
-Models that compute sizes in floats round them afterwards.  Floats hold a ratio exactly if its denominator is a power of two;
-others are rounded, but not across a whole number, so that what rounds them to one is exact, too.
+Models that compute sizes in floats round them to whole numbers afterwards, by Floor, Ceil or Cast.  Floats hold a ratio
+exactly if its denominator is a power of two, and arithmetic goes on with such ratios only.  Any other ratio is
+rounded by the run, but never across a whole number, so that Floor, Ceil and Cast of it are known all the same.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TypeAlias
 
 from sardonyx._src.ir.dims import Known, exact_div
 
-MAX_DENOMINATOR = 1 << 16
+MAX_DENOMINATOR = 1 << 16  # an element with a larger denominator becomes unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class Ratio:
 
     @property
     def is_exact(self) -> bool:
-        """Whether floats hold the ratio exactly, so that they can compute with it."""
+        """Whether floats hold the ratio exactly, so that results computed from it are known."""
         return self.denominator & (self.denominator - 1) == 0
 
     def __add__(self, other: Element) -> Element | None:
@@ -52,7 +53,7 @@ class Ratio:
     __rmul__ = __mul__
 
 
-Element: TypeAlias = Known | Ratio
+Element: TypeAlias = Known | Ratio  # a known element: a number, an expression of dims, or a ratio
 
 
 def numerator(element: Element) -> Known:
@@ -73,7 +74,7 @@ def divide(a: Known, b: int) -> Element | None:
 
 
 def quotient(a: Element, b: Element) -> Element | None:
-    """a / b, if b is a number other than 0, and a ratio exact."""
+    """a / b; None unless b is a number other than 0, and a is no inexact ratio."""
     factor = numerator(b)
     if not isinstance(factor, int) or factor == 0 or (isinstance(a, Ratio) and not a.is_exact):
         return None

@@ -1,4 +1,8 @@
-"""Infer and value facets of the reductions."""
+"""Infer and value facets of the reductions.
+
+A value facet computes the elements of a result where inference knows those of the data.  These elements are numbers,
+expressions of dims such as N + 1 ("symbolic" elements), or None, which is unknown.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ from sardonyx._src.ops.math.div import truncated_dim
 from sardonyx._src.ops.math.symbolic import SYMBOLIC_INTEGERS, SYMBOLIC_NUMBERS, drop_overflow, whole_number
 from sardonyx._src.ops.tensor.elements import MAX_KNOWN_ELEMENTS, numbers
 
-Fold = Callable[[list[Dim]], Dim]
+Fold = Callable[[list[Dim]], Dim]  # reduces known elements to one
 
 
 def infer(inference: Inference) -> Result:
@@ -33,7 +37,7 @@ def infer(inference: Inference) -> Result:
 
 
 def reduced_axes(inference: Inference, rank: int) -> tuple[int, ...] | None:
-    """The axes counted from the front, or None where they are an input of unknown elements."""
+    """The axes counted from the front; None if they are an input whose elements are unknown."""
     named = (
         axes_input(inference)
         if "noop_with_empty_axes" in inference.attributes
@@ -70,7 +74,10 @@ def shape_of_unknown_axes(inference: Inference, shape: Shape) -> Shape | None:
 
 
 def make_value_facet(fold: Fold, *, only_integers: bool = False) -> ValueFacet:
-    """The value facet that gives `fold(elements)` for each set of symbolic elements."""
+    """The value facet that reduces each set of elements by `fold`, if any of them is symbolic.
+
+    only_integers: whether `fold` rounds, so that it does not hold for sizes that a model computes in floats.
+    """
 
     def value(inference: Inference) -> Known | None:
         elements, dtype = inference.value(0), inference.dtype(0)
@@ -90,6 +97,7 @@ def make_value_facet(fold: Fold, *, only_integers: bool = False) -> ValueFacet:
 
 
 def fold_axes(elements: Known, axes: tuple[int, ...], keepdims: bool, fold: Fold) -> Known:
+    """The elements reduced by `fold` along the axes; a float that is no whole number counts as unknown."""
     outer_axes = tuple(i for i in range(elements.ndim) if i not in axes)
     rows = math.prod(elements.shape[i] for i in outer_axes)
     flat = elements.transpose(outer_axes + tuple(sorted(axes))).reshape(rows, elements.size // max(rows, 1))
@@ -100,7 +108,7 @@ def fold_axes(elements: Known, axes: tuple[int, ...], keepdims: bool, fold: Fold
 
 
 def concretize(elements: Known, dtype: DataType) -> Known:
-    """Elements as an array of their own type if all of them are numbers."""
+    """The elements as an array of `dtype` if all of them are numbers; else the array of objects itself."""
     return elements.astype(dtype.numpy) if all(isinstance(e, int) for e in elements.flat) else elements
 
 
@@ -117,6 +125,6 @@ def least(dims: list[Dim]) -> Dim:
 
 
 def mean(dims: list[Dim]) -> Dim:
-    """The mean, rounded towards zero."""
+    """The mean, rounded toward zero."""
     sum_ = total(dims)
     return None if sum_ is None or not dims else truncated_dim(sum_, len(dims))

@@ -1,11 +1,11 @@
 """The Reduce operators: sums, products, means, norms, logarithms of sums and extremes along axes.
 
-Spec: ai.onnx ReduceSum-1, -11, -13 and the other nine in 1, 11, 13 and 18 (ReduceMax and ReduceMin in 12 and 20,
-ReduceLogSum and ReduceLogSumExp in 28, too).  `axes`, an attribute at first, is an input from 18 on (ReduceSum: 13);
-where it is empty or absent all axes are meant, or none of them if `noop_with_empty_axes` is set.  11 says that
-negative axes count from the back, which they do here in all versions; the others differ in element types.
+Spec: ai.onnx ReduceSum-1, -11, -13 and the other nine in versions 1, 11, 13 and 18; also ReduceMax and ReduceMin in 12
+and 20, ReduceLogSum and ReduceLogSumExp in 28.  `axes` is an attribute at first, and an input from 18 on (of ReduceSum
+from 13 on).  If it is empty or absent, all axes are reduced, or none of them if `noop_with_empty_axes` is set.  11
+says that negative axes count from the back, which they do here in all versions; the others differ in element types.
 
-Of an empty set the sum is 0, the product 1, an extreme the far end of the element type.
+The sum of an empty set is 0, its product 1, its maximum the lowest and its minimum the highest value of the type.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from sardonyx._src.ops.traits import Tolerance
 Axes = tuple[int, ...]
 Reduce = Callable[
     [Array, Axes, bool], Array
-]  # data, axes from the front, whether they stay as axes of size 1
+]  # (data, axes counted from the front, keepdims: whether they stay as axes of size 1) -> result
 
 
 def total(x: Array, axes: Axes, keepdims: bool) -> Array:
@@ -46,7 +46,10 @@ def product(x: Array, axes: Axes, keepdims: bool) -> Array:
 
 
 def mean(x: Array, axes: Axes, keepdims: bool) -> Array:
-    """Of integers: rounded towards zero; intermediate sums may wrap around, the result does not."""
+    """The mean; of integers, rounded toward zero.
+
+    A sum of integers may wrap around where the mean does not, so quotients and remainders are summed separately.
+    """
     count = math.prod(x.shape[axis] for axis in axes)
     if x.dtype.kind == "f":
         return total(x, axes, keepdims) / x.dtype.type(count)
@@ -67,17 +70,17 @@ def sum_of_squares(x: Array, axes: Axes, keepdims: bool) -> Array:
 
 
 def root_of_squares(x: Array, axes: Axes, keepdims: bool) -> Array:
-    """Of integers, whose squares wrap around like all their products: truncated."""
+    """The root of the sum of squares; of integers, whose squares and sums wrap around, the root is truncated."""
     return cast_result(np.sqrt(to_float(sum_of_squares(x, axes, keepdims))), x)
 
 
 def log_of_sum(x: Array, axes: Axes, keepdims: bool) -> Array:
-    """Of integers: summed in float64, and truncated."""
+    """The logarithm of the sum; integers are summed in float64, and the logarithm is truncated."""
     return cast_result(np.log(total(to_float(x), axes, keepdims)), x)
 
 
 def log_of_exponentials(x: Array, axes: Axes, keepdims: bool) -> Array:
-    """Of integers: truncated."""
+    """The logarithm of the sum of exponentials; for integers it is truncated."""
     wide = to_float(x)
     top = np.max(wide, axis=axes, keepdims=True, initial=-np.inf)
     top = np.where(np.isfinite(top), top, 0).astype(wide.dtype)  # keeps exp below overflow
@@ -86,17 +89,17 @@ def log_of_exponentials(x: Array, axes: Axes, keepdims: bool) -> Array:
 
 
 def greatest(x: Array, axes: Axes, keepdims: bool) -> Array:
-    """A NaN among the elements is the result."""
+    """The maximum; NaN if an element is NaN."""
     return np.max(x, axis=axes, keepdims=keepdims, initial=ends(x.dtype)[0])
 
 
 def least(x: Array, axes: Axes, keepdims: bool) -> Array:
-    """A NaN among the elements is the result."""
+    """The minimum; NaN if an element is NaN."""
     return np.min(x, axis=axes, keepdims=keepdims, initial=ends(x.dtype)[1])
 
 
 def ends(dtype: np.dtype[Any]) -> tuple[float, float]:
-    """A lower and an upper bound of all elements of this type."""
+    """The lowest and the highest value of this type: the maximum and the minimum of no elements."""
     if dtype.kind in "iu":
         info = np.iinfo(dtype)
         return int(info.min), int(info.max)
@@ -108,7 +111,7 @@ def to_float(x: Array) -> Array:
 
 
 def cast_result(result: Array, x: Array) -> Array:
-    """The result in the element type of x, as a Cast converts it: NaN and what integers cannot hold included."""
+    """The result in the element type of x, as Cast converts it, which defines NaN and numbers out of range, too."""
     return convert(np.asarray(result), DataType.of(x.dtype), CastRule())
 
 
@@ -117,13 +120,13 @@ def cast_result(result: Array, x: Array) -> Array:
 
 @dataclass(frozen=True)
 class ReductionSpec:
-    """One of the operators: its versions with an attribute `axes`, those with an input, and what it computes."""
+    """One of the operators."""
 
     name: str
-    by_attribute: tuple[int, ...]
-    by_input: tuple[int, ...]
+    by_attribute: tuple[int, ...]  # the versions in which `axes` is an attribute
+    by_input: tuple[int, ...]  # the versions in which `axes` is an input
     reduce: Reduce
-    fold: shapes.Fold | None = None  # the same of known dims
+    fold: shapes.Fold | None = None  # the same reduction of elements that inference knows
     tolerance: Tolerance = "rounding"
 
 
@@ -145,7 +148,7 @@ REDUCTION_SUMMARIES = {
     "ReduceProd": "the product of the elements along axes.",
     "ReduceMax": "the greatest element along axes.",
     "ReduceMin": "the least element along axes.",
-    "ReduceL1": "the sum of the elements' sizes along axes.",
+    "ReduceL1": "the sum of the elements' magnitudes along axes.",
     "ReduceL2": "the root of the sum of squares along axes.",
     "ReduceSumSquare": "the sum of squares along axes.",
     "ReduceLogSum": "the logarithm of the sum along axes.",
@@ -153,7 +156,7 @@ REDUCTION_SUMMARIES = {
 }
 REDUCTION_BODIES: dict[
     str, tuple[BodyFacet, int]
-] = {  # of the versions with an input, and the operator set that they use
+] = {  # the body of the versions in `by_input`, and the operator set that the body imports
     "ReduceL1": (bodies.sum_of_magnitudes, 13),
     "ReduceL2": (bodies.root_of_squares, 13),
     "ReduceSumSquare": (bodies.sum_of_squares, 13),
@@ -211,7 +214,9 @@ def define(reduction: ReductionSpec) -> None:
     op.eval(*reduction.by_attribute)(make_attribute_kernel(reduce))
     op.eval(*reduction.by_input)(make_input_kernel(reduce))
     if reduction.fold is not None:
-        rounds = reduction.fold is shapes.mean  # which floats do not
+        rounds = (
+            reduction.fold is shapes.mean
+        )  # `fold` rounds the mean, as holds for integers but not for floats
         value = shapes.make_value_facet(reduction.fold, only_integers=rounds)
         op.value(*reduction.by_attribute, *reduction.by_input)(value)
     if reduction.name in REDUCTION_BODIES:

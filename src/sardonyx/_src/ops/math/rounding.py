@@ -1,4 +1,4 @@
-"""Ceil, Floor, Round: the next whole number above, below, and the nearest one, of two equally near the even one.
+"""Ceil, Floor, Round: the next whole number above or below, and the nearest one; halves are rounded to the even one.
 
 Spec: ai.onnx Ceil-1, -6, -13; Floor-1, -6, -13; Round-11, -22.  13 and 22 add bfloat16.  Zeros keep their sign.
 """
@@ -35,7 +35,10 @@ define_unary(round_, (11, 22), np.rint)
 
 @round_.convert((11, 0))
 def to_10(adapter: Adapter) -> AdaptedNode:
-    """Round half to even: floor of the magnitude, plus one above a half, or at a half if odd; with the sign of x."""
+    """Round half to even, with the sign of x: the floor of |x|, or one more.
+
+    It is one more if the fraction is above a half, or if it is a half and the floor is odd.
+    """
     x, dtype = adapter.input(0), adapter.dtype(0)
 
     def number(value: float) -> Value:

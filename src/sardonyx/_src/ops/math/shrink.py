@@ -1,6 +1,6 @@
 """Shrink: bias added below -lambd and subtracted above lambd; 0 in between.
 
-Spec: ai.onnx Shrink-9.  Where the elements are integers the bias is rounded toward zero to one of them first.
+Spec: ai.onnx Shrink-9.  For integer elements, the bias is first rounded toward zero to an integer.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ op.infer(9)(same_tensor)
 @op.eval(9)
 @round_to_input_type
 def evaluate(input: Array, *, bias: float, lambd: float) -> Array:
-    amount = bias if input.dtype.kind == "f" else whole(bias, input.dtype)
+    amount = bias if input.dtype.kind == "f" else bias_as_integer(bias, input.dtype)
     raised = np.where(input < -lambd, input + amount, input.dtype.type(0))
     return np.where(input > lambd, input - amount, raised)
 
 
-def whole(bias: float, dtype: np.dtype[np.generic]) -> Array:
-    """The bias as an integer of that type, modulo 2 to its number of bits."""
+def bias_as_integer(bias: float, dtype: np.dtype[np.generic]) -> Array:
+    """The bias rounded toward zero to an integer of that type; it wraps around beyond the type's range."""
     if not math.isfinite(bias):
         raise EvaluationError(f"bias must be finite for elements of {dtype}; got {bias}")
     bits = 8 * dtype.itemsize
@@ -40,7 +40,7 @@ def whole(bias: float, dtype: np.dtype[np.generic]) -> Array:
 
 @op.body(9, opset=9)
 def body(inference: Inference) -> str:
-    """Integers of 8 and 16 bits, which Add does not take in this operator set, are computed in int64."""
+    """Integers are computed in int64 or uint64: Add does not accept those of 8 and 16 bits in operator set 9."""
     dtype, lambd, bias = (
         element_type(inference),
         float_attribute(inference, "lambd"),
@@ -50,7 +50,7 @@ def body(inference: Inference) -> str:
     own = compared
     if dtype.is_integer:
         own = DataType.UINT64 if dtype is DataType.UINT64 else DataType.INT64
-    amount = bias if own.is_float else whole(bias, own.numpy).item()
+    amount = bias if own.is_float else bias_as_integer(bias, own.numpy).item()
     return f"""(x) => (y) {{
       zero = {scalar(0, own)}
       bias = {scalar(amount, own)}

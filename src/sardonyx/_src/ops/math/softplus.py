@@ -32,7 +32,7 @@ def body(inference: Inference) -> str:
 
 
 def text(x: str, y: str, dtype: DataType) -> str:
-    """The nodes that compute y of x: log(exp(x) + 1) as max(x, 0) + log(1 + exp(-|x|)), which never overflows."""
+    """The nodes of y = log(exp(x) + 1), written as max(x, 0) + log(1 + exp(-|x|)), which never overflows."""
     return f"""
       one = {scalar(1, dtype)}
       positive = Relu({x})

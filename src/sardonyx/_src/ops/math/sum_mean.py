@@ -1,6 +1,6 @@
-"""Sum, Mean: the sum of the inputs, and that divided by their number.
+"""Sum, Mean: the sum of the inputs, and their sum divided by their number.
 
-Spec: ai.onnx Sum-1, -6, -8, -13 and Mean of the same versions.  1 and 6 want inputs of one shape; 8 broadcasts them;
+Spec: ai.onnx Sum-1, -6, -8, -13 and Mean of the same versions.  1 and 6 require inputs of one shape; 8 broadcasts them;
 13 adds bfloat16.
 """
 

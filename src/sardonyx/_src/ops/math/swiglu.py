@@ -1,4 +1,4 @@
-"""SwiGLU: the gate A through Swish, times B.
+"""SwiGLU: Swish of A, times B.
 
 Spec: ai.onnx SwiGLU-28.  A and B are of one shape; nothing is broadcast.
 """

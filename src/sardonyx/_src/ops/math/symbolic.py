@@ -1,8 +1,9 @@
-"""Elementwise operators on elements that are known before a model runs: numbers, expressions and unknowns.
+"""Value facets of elementwise operators: elements that inference knows before a model runs.
 
-Sizes are integers, but some models calculate with them in floats.  Both are followed here as long as elements are whole
-numbers, and in some operators ratios; others become unknown.  Where no element is an expression the kernel itself is run
-instead.
+Such an element is a number, an expression of dims such as N + 1, or None, which is unknown.  Sizes are integers, but some
+models calculate with them in floats.  Elements of both kinds are followed as long as they are whole numbers, or in
+some operators ratios (`math/ratios.py`); any other element becomes unknown.  If no element of the inputs is an
+expression, inference runs the kernel instead.
 """
 
 from __future__ import annotations
@@ -24,12 +25,17 @@ from sardonyx._src.ops.tensor.elements import MAX_KNOWN_ELEMENTS, elements
 
 Rule: TypeAlias = Callable[..., "Element | None"]
 AnyElement = TypeVar("AnyElement", bound="Element | None")
+# The element types in which models compute sizes.
 SYMBOLIC_INTEGERS = (DataType.INT64, DataType.INT32)
 SYMBOLIC_NUMBERS = (*SYMBOLIC_INTEGERS, DataType.FLOAT, DataType.DOUBLE)
 
 
 def arithmetic(rule: Rule, *, takes_ratios: bool = False) -> ValueFacet:
-    """The elements of the output by `rule`, a function of one known dim, or ratio if it takes them, for each input."""
+    """The facet that computes an element of the output by `rule` from an element of each input.
+
+    rule: a function of known elements, which may be ratios only with `takes_ratios`.  An unknown one makes the result
+    unknown, without a call.
+    """
 
     def value(inference: Inference) -> Known | None:
         dtype = inference.dtype(0)
@@ -45,7 +51,7 @@ def arithmetic(rule: Rule, *, takes_ratios: bool = False) -> ValueFacet:
 
 
 def relation(rule: Callable[[KnownDim, KnownDim], Dim]) -> ValueFacet:
-    """The truth of each element by `rule`: a bool, or an expression that is 0 or 1."""
+    """The facet of a comparison; `rule` returns a bool, or an expression that is 0 or 1."""
 
     def value(inference: Inference) -> Known | None:
         if inference.dtype(0) not in (*SYMBOLIC_NUMBERS, DataType.BOOL):
@@ -56,14 +62,14 @@ def relation(rule: Callable[[KnownDim, KnownDim], Dim]) -> ValueFacet:
 
 
 def logic(rule: Rule) -> ValueFacet:
-    """The bool of each element by `rule`, a function of True, False or None for each input."""
+    """The facet of a logic operator; `rule` is a function of True, False or None (unknown) for each input."""
     return lambda inference: map_elements(
         inference, lambda *truths: rule(*(t if isinstance(t, bool) else None for t in truths))
     )
 
 
 def map_elements(inference: Inference, rule: Rule, *, takes_ratios: bool = False) -> Known | None:
-    """`rule` on the elements of all inputs, broadcast to one shape; None if they are not known."""
+    """`rule` applied to the elements of all inputs, broadcast to one shape; None if an input is not known at all."""
     arrays = operands(inference)
     return None if arrays is None else each(rule, arrays, known_number if takes_ratios else whole_number)
 
@@ -85,7 +91,7 @@ def operands(inference: Inference) -> list[Known] | None:
 
 
 def is_small(arrays: Sequence[Known]) -> bool:
-    """Whether arrays broadcast to a shape of at most LIMIT elements."""
+    """Whether the arrays broadcast to a shape of at most MAX_KNOWN_ELEMENTS elements."""
     try:
         shape = np.broadcast_shapes(*(x.shape for x in arrays))
     except ValueError:
@@ -96,7 +102,7 @@ def is_small(arrays: Sequence[Known]) -> bool:
 def each(
     rule: Rule, arrays: Sequence[Known], known: Callable[[Element | float | None], Element | None]
 ) -> NDArray[np.object_]:
-    """`rule` on the elements of arrays that broadcast to one shape, as far as they are `known`."""
+    """`rule` applied to the elements of arrays that broadcast to one shape, after `known` has been applied to each."""
     columns = np.broadcast_arrays(*arrays)
     flat = [[known(e) for e in column.reshape(-1).tolist()] for column in columns]
     result = np.empty(len(flat[0]), np.object_)
@@ -105,19 +111,19 @@ def each(
 
 
 def whole_number(element: Element | float | None) -> Dim:
-    """The element, None for a float or ratio that is no whole number."""
+    """The element; None for a float or ratio that is no whole number."""
     if isinstance(element, float):
         return int(element) if element.is_integer() else None
     return None if isinstance(element, Ratio) else element
 
 
 def known_number(element: Element | float | None) -> Element | None:
-    """The element as a whole number or a ratio."""
+    """The element, where a float becomes a whole number or a ratio; None for a float that is neither."""
     return ratio_of(element) if isinstance(element, float) else element
 
 
 def drop_overflow(element: AnyElement, dtype: DataType) -> AnyElement | None:
-    """The element, None for an integer beyond its type, which would wrap around."""
+    """The element; None for an integer out of the range of its type, which would wrap around in a run."""
     if isinstance(element, int) and dtype in SYMBOLIC_INTEGERS and not fits(element, dtype):
         return None
     return element

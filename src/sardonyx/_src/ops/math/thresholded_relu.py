@@ -29,7 +29,7 @@ def evaluate(X: Array, *, alpha: float) -> Array:
 @op.body(22, opset=16)
 @op.body(10, opset=9)
 def body(inference: Inference) -> str:
-    """Narrow floats are compared as float: alpha need not be one of them."""
+    """Narrow floats are compared as float, since their type may not hold alpha exactly."""
     dtype = element_type(inference)
     compared = promoted_type(dtype)
     return f"""(x) => (y) {{

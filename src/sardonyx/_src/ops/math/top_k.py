@@ -1,8 +1,8 @@
 """TopK: the k largest or smallest elements along an axis, and their indices.
 
 Spec: ai.onnx TopK-1, -10, -11, -24.  k is an attribute in 1 and an input from 10 on; 11 adds `largest`, `sorted` and
-integers, 24 bfloat16.  Of equal elements the one with the lower index comes first.  Elements that need not be sorted
-are sorted all the same; NaN, which the text leaves open, counts as larger than all numbers.
+integers, 24 bfloat16.  Of equal elements the one with the lower index comes first.  Results are sorted even with
+`sorted` 0.  The text does not mention NaN; here it counts as larger than all numbers.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ def infer(inference: Inference) -> Result:
 
 
 def k_of(inference: Inference) -> Dim:
+    """k, an attribute in version 1, later an input; None if it is not known."""
     if inference.version == 1:
         return inference.integer("k")
     dims, shape = inference.dims(1), inference.shape(1)
@@ -55,8 +56,8 @@ op.convert((24, 11))(promote_input(NARROW_FLOATS))
 
 
 @op.convert((1, 10))
-def to_10(adapter: Adapter) -> AdaptedNode:
-    """k becomes an input of one axis."""
+def convert_1_to_10(adapter: Adapter) -> AdaptedNode:
+    """k becomes an input, a vector of one element."""
     attribute = adapter.node.attributes["k"]
     k = (
         adapter.Reshape(adapter.parameter(attribute), adapter.integers([1]))
@@ -67,13 +68,16 @@ def to_10(adapter: Adapter) -> AdaptedNode:
 
 
 @op.convert((10, 1))
-def to_1(adapter: Adapter) -> AdaptedNode:
+def convert_10_to_1(adapter: Adapter) -> AdaptedNode:
     return adapter.same([adapter.input(0)], k=adapter.as_attribute(1, "k", AttributeType.INT))
 
 
 @op.convert((11, 10))
-def down_to_10(adapter: Adapter) -> AdaptedNode:
-    """Integers of up to 32 bits are selected as doubles; the least elements are the largest of the negated ones."""
+def convert_11_to_10(adapter: Adapter) -> AdaptedNode:
+    """Version 10 selects the largest elements of floats only.
+
+    Integers of up to 32 bits are selected as doubles.  The smallest elements are the largest ones of the negated data.
+    """
     dtype, largest = adapter.dtype(0), bool(adapter.inference.integer("largest"))
     if largest and not dtype.is_integer:
         return adapter.same(drop=("largest", "sorted"))
@@ -86,7 +90,10 @@ def down_to_10(adapter: Adapter) -> AdaptedNode:
 
 
 def negate(adapter: Adapter, X: Value) -> Value:
-    """The negated numbers in double, infinities clamped, and NaN below all of them."""
+    """The negated numbers in double; NaN, the largest element, becomes -inf, the smallest.
+
+    Infinities are clamped to OUT_OF_RANGE, so that they differ from a NaN.
+    """
     far = adapter.constant(OUT_OF_RANGE, DataType.DOUBLE)
     bounded = adapter.Max(adapter.Min(X, far), adapter.Neg(far))
     return adapter.Where(adapter.IsNaN(X), adapter.constant(-np.inf, DataType.DOUBLE), adapter.Neg(bounded))

@@ -26,7 +26,7 @@ op.convert((9, 0))(decompose_where)
 
 @op.convert((16, 9))
 def to_9(adapter: Adapter) -> AdaptedNode:
-    """bfloat16 goes through float, which holds its numbers."""
+    """bfloat16, which 9 lacks, is cast to float, which holds its numbers, and back."""
     if adapter.inference.dtype(1) is not DataType.BFLOAT16:
         return adapter.same()
     numbers = [cast(adapter, adapter.input(i), DataType.FLOAT) for i in (1, 2)]
@@ -51,7 +51,10 @@ def value(inference: Inference) -> Known | None:
 
 
 def select(condition: Dim, x: Dim, y: Dim) -> Dim:
-    """x or y, or an expression of both if the condition is one; their common value if nothing is known of it."""
+    """x or y; an expression of both if the condition is an expression (1 or 0); None if that is not known.
+
+    If x equals y, the condition does not matter.
+    """
     if isinstance(condition, bool):
         return x if condition else y
     if x is None or y is None or condition is None or known_equal(x, y):
@@ -61,5 +64,7 @@ def select(condition: Dim, x: Dim, y: Dim) -> Dim:
     if condition in (less(x, y), at_least(y, x)):
         return dim_min(x, y)
     if known_ge(x, 0) and known_ge(y, 0):
-        return dim_max(condition * x, (1 - condition) * y)  # known not to be negative
+        return dim_max(
+            condition * x, (1 - condition) * y
+        )  # unlike the sum below, this is known not to be negative
     return y + condition * (x - y)

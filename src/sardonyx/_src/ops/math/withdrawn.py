@@ -54,7 +54,7 @@ def eval_scaled_tanh(input: Array, *, alpha: float | None = None, beta: float | 
 
 
 def require_attribute(value: float | None, name: str) -> float:
-    """The attribute, which has no default although no signature marks it required."""
+    """The attribute; raises EvaluationError without it: it has no default, although its signature is not `required`."""
     if value is None:
         raise EvaluationError(f"attribute {name} must be set, as it has no default; got none")
     return value

@@ -1,7 +1,8 @@
 """Attention: scaled dot-product attention with multiple heads, masks and a key/value cache.
 
-Spec: ai.onnx Attention-23, -24, -25.  Version 24 added nonpad_kv_seqlen, for an external cache, and pads masks that
-have fewer keys than K; 25 added windows.  A query without a visible key gives zeros.
+Spec: ai.onnx Attention-23, -24, -25.  Version 24 added nonpad_kv_seqlen, for a key/value cache that the caller updates
+before the node, and pads masks that have fewer keys than K; 25 added windows.  A query without a visible key gives
+zeros.
 """
 
 from __future__ import annotations
@@ -124,6 +125,7 @@ def check_call(inference: Inference) -> None:
 
 
 def check_25(inference: Inference) -> None:
+    """Raises InferenceError for what only version 25 forbids."""
     for name in ("left_window_size", "right_window_size"):
         if inference.integer(name) < -1:
             inference.fail(f"{name} must be >= -1; got {inference.integer(name)}")
@@ -176,7 +178,7 @@ op.convert((25, 24))(lambda adapter: adapter.same())
 
 @op.convert((23, 24))
 def to_24(adapter: Adapter) -> AdaptedNode:
-    """Expand a mask that may have fewer keys, which version 23 broadcasts or refuses, and version 24 pads with minus infinity."""
+    """Expand a mask that may have fewer keys than K, as version 23 broadcasts it; version 24 would pad it with -inf."""
     mask = adapter.optional(3)
     if mask is None or adapter.inference.shape(3) == () or masks_every_key(adapter.inference):
         return adapter.same()
@@ -191,7 +193,10 @@ def to_24(adapter: Adapter) -> AdaptedNode:
 
 @op.convert((24, 23))
 def to_23(adapter: Adapter) -> AdaptedNode:
-    """Refuse a mask of fewer keys, which version 23 does not pad; attributes new in 24 are left to the function body."""
+    """Refuse a mask of fewer keys than K, which version 23 does not pad.
+
+    Nothing is done about nonpad_kv_seqlen, an input that 23 lacks: such a node is replaced by its function body.
+    """
     if (
         adapter.optional(3) is not None
         and adapter.inference.shape(3) != ()

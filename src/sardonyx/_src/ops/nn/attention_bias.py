@@ -15,8 +15,10 @@ from sardonyx._src.ops.support.arithmetic import promote_to_float32
 class KeyVisibility:
     """Which keys each query may attend to, by position.
 
-    past: keys before the first query, one number or [batch]; valid: number of keys that are not padding, [batch], or
-    None; left, right: window sizes before and after the query, -1 for unbounded.
+    past: number of keys before the first query; one number or [batch].
+    valid: number of keys that are not padding, [batch]; None if no key is padding.
+    causal: whether each query sees only the keys up to its own position.
+    left, right: number of keys that a query sees before and after its own position; -1 for all of them.
     """
 
     past: int | Array
@@ -69,6 +71,7 @@ def attention_bias(
 
 
 def minus_infinity(visible: Array, dtype: np.dtype[np.generic]) -> Array:
+    """-inf where `visible` is False, else 0."""
     return np.where(visible, 0.0, -np.inf).astype(dtype)
 
 

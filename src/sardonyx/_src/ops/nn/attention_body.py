@@ -1,6 +1,7 @@
 """The function body of Attention, specialized for the inputs and attributes of one node.
 
-Scores are computed as float, or as double where Q is, and rounded where the specification says so.
+Scores are computed as float, or as double if Q is double, and rounded where the specification says so.  The functions
+named `*_text` return lines of the body in the textual syntax of ONNX; `wide` is the element type of the scores.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from sardonyx._src.ops.support.body_text import element_type, float_attribute, r
 SCORE_STAGES = ("scores", "capped", "biased", "weights")  # indexed by qk_matmul_output_mode
 
 
-FARTHEST = 1 << 62  # of window sizes: every position plus or minus it is an int64
+FARTHEST = (
+    1 << 62
+)  # largest window size in the text: a position plus or minus this number does not overflow int64
 
 
 def body(inference: Inference) -> str:
@@ -71,12 +74,13 @@ def present_text(inference: Inference) -> str:
 
 
 def is_grouped(inference: Inference) -> bool:
-    """Whether several query heads may share one of key and value."""
+    """Whether several query heads may share one key/value head."""
     q, k = heads(inference, 0, "q_num_heads"), heads(inference, 1, "kv_num_heads")
     return not known_equal(q, k)
 
 
 def heads(inference: Inference, i: int, attribute: str) -> Dim:
+    """The number of heads of input i; `attribute` states it for inputs of rank 3."""
     shape = inference.shape(i)
     if shape is None or len(shape) == 4:
         return None if shape is None else shape[1]
@@ -119,7 +123,7 @@ def softcap_text(inference: Inference, wide: DataType) -> str:
 def weights_text(inference: Inference, dtype: DataType, wide: DataType) -> str:
     """The nodes of `weights`: zeros for a query without a visible key, for which Softmax would give NaN.
 
-    Its scores are replaced, too, since the gradient of what gave NaN is NaN.
+    The scores of such a query are replaced by zeros before the Softmax, too: otherwise its gradient would be NaN.
     """
     source = "visible" if has_bias(inference) else "biased"
     nodes = f"shares = Softmax <axis = -1> ({source})"
@@ -165,7 +169,7 @@ def window(inference: Inference, side: str) -> int:
 
 
 def bias_text(inference: Inference, wide: DataType) -> str:
-    """The nodes of `biased` and of `bias`, the sum of the mask and of the bias for keys that are not visible."""
+    """The nodes of `biased`, the scores plus `bias`, and of `bias`: the mask, plus -inf for keys that are not visible."""
     if not has_bias(inference):
         return "biased = Identity(capped)"
     nodes = [f"lowest = {scalar(-math.inf, wide)}", f"zero = {scalar(0, wide)}"]
@@ -200,6 +204,7 @@ def mask_text(inference: Inference, wide: DataType) -> str:
 
 
 def masks_every_key(inference: Inference) -> bool:
+    """Whether the mask is known to have an entry for each key, past keys included."""
     mask, k, past = inference.shape(3), inference.shape(1), inference.shape(4)
     if (
         not mask

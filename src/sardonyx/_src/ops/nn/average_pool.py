@@ -1,8 +1,8 @@
 """AveragePool: the mean of each window.
 
 Spec: ai.onnx AveragePool-1, -7, -10, -11, -19, -22.  Version 7 adds count_include_pad, 10 ceil_mode, 19 dilations, and,
-as in PyTorch, lets no window start in the padding at the end; 22 adds bfloat16.  The text of 11 rounds the size of
-SAME both down and up; up is consistent with the other versions.
+as in PyTorch, lets no window start in the padding at the end; 22 adds bfloat16.  The text of 11 contradicts itself on
+whether the output size of SAME padding is rounded down or up; it is rounded up here, as in the other versions.
 """
 
 from __future__ import annotations

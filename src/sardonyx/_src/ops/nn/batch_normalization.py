@@ -2,8 +2,8 @@
 
 Spec: ai.onnx BatchNormalization-1, -6, -7, -9, -14, -15.  Training is selected by `is_test` in 1 and
 6, by requesting outputs besides Y in 7 and 9, and by `training_mode` from 14 on.  Up to 9 training also gives
-saved_mean and saved_var, the batch's own; up to 7 `spatial` 0 takes statistics for each element of an instance.
-15 allows separate types for the parameters.
+saved_mean and saved_var, the statistics of the batch; up to 7 `spatial` 0 computes separate statistics for each
+element of an instance, not for each channel.  15 allows separate types for the parameters.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ def infer(inference: Inference) -> Result:
 
 
 def parameter_shape(inference: Inference, shape: Shape | None) -> Shape | None:
+    """The shape of scale, bias, mean and variance for data of `shape`: [C], or that of input 3 with `spatial` 0."""
     if not inference.integer("spatial", 1):
         return inference.shape(3)
     if shape is None:
@@ -71,7 +72,7 @@ class Batch:
     """The data and parameters of one call, in the type of the computation."""
 
     x: Array  # [N, C, *spatial]
-    axes: tuple[int, ...]  # of x over which statistics are computed
+    axes: tuple[int, ...]  # axes of x over which statistics are computed
     scale: Array
     bias: Array
     mean: Array
@@ -104,7 +105,7 @@ class Batch:
         return y
 
     def train(self, momentum: float) -> tuple[Array, Array, Array, Array, Array]:
-        """Y, running mean, running variance, and the batch's own mean and variance."""
+        """Y, the running mean and variance, and the mean and variance of the batch."""
         mean, var = moments(self.x, self.axes)
         keep = self.x.dtype.type(momentum)
         running = (old * keep + new[0] * (1 - keep) for old, new in ((self.mean, mean), (self.var, var)))

@@ -1,4 +1,4 @@
-"""Version adapters of BatchNormalization: the selection of training, and its statistics outputs."""
+"""Version adapters of BatchNormalization: how a version selects training, and which statistics it then outputs."""
 
 from __future__ import annotations
 
@@ -55,7 +55,10 @@ def remove_spatial(adapter: Adapter) -> AdaptedNode:
 
 
 def add_training_mode(adapter: Adapter) -> AdaptedNode:
-    """From version 9 to 14, which does not output batch statistics: running ones with momentum 0 replace them."""
+    """From version 9 to 14, which does not output the batch's own statistics.
+
+    They are computed by a second node with momentum 0, whose running statistics are those of the batch.
+    """
     if not has_statistics_outputs(adapter):
         return adapter.same(outputs=1)
     if not any(value.uses or value.is_graph_output for value in adapter.node.outputs[3:]):
@@ -94,7 +97,10 @@ def unify_parameter_types(adapter: Adapter) -> AdaptedNode:
 
 
 def common_type(adapter: Adapter, count: int) -> DataType | None:
-    """The type to cast the first `count` inputs to; None if they already have one type supported by the target."""
+    """The type to cast the first `count` inputs to; None if they have one type that the target version supports.
+
+    Versions up to 13 lack bfloat16.
+    """
     types = {adapter.dtype(i) for i in range(count)}
     if len(types) == 1 and (adapter.target > 13 or types != {DataType.BFLOAT16}):
         return None
@@ -110,7 +116,7 @@ def cast_inputs(adapter: Adapter, which: range, dtype: DataType) -> list[Value]:
 
 
 def restore_types(adapter: Adapter, results: Values, wide: DataType | None) -> list[Value | None]:
-    """Y in the type of the data, and statistics in that of the mean."""
+    """The results, cast from `wide`: Y to the type of the data, the statistics to the type of the mean."""
     types = [adapter.dtype(0), *[adapter.dtype(3)] * (len(results) - 1)]
     return [
         cast(adapter, value, own) if wide not in (None, own) and value is not None else value

@@ -61,8 +61,10 @@ def evaluate(
     activation: str,
     context: RunContext,
 ) -> tuple[Array, Array]:
-    """input, output: [batch, channels, length]; weight: [channels, 1, k]; bias: [channels]; states: [batch, channels,
-    k - 1], the inputs before the first one and the last ones.
+    """The output and present_state.
+
+    input, output: [batch, channels, length]; weight: [channels, 1, k]; bias: [channels].
+    past_state, present_state: [batch, channels, k - 1], the inputs before the first one, and the last inputs.
     """
     if activation not in ACTIVATIONS:
         raise EvaluationError(f"activation must be none, silu or swish; got {activation!r}")
@@ -96,7 +98,10 @@ def evaluate(
 
 @op.body(27, opset=15)
 def body(inference: Inference) -> str:
-    """A depthwise Conv, so the number of channels must be known; half precision is computed as float."""
+    """A depthwise Conv, whose attribute `group` is the number of channels, which must therefore be known.
+
+    Half precision is computed as float.
+    """
     dtype = element_type(inference)
     sizes = [
         shape[axis]

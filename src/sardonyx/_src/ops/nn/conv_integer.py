@@ -34,7 +34,7 @@ def infer(inference: Inference) -> Result:
 
 @op.convert((10, 0))
 def to_9(adapter: Adapter) -> AdaptedNode:
-    """Conv on doubles, exact for every sum; sums outside int32 wrap around by a Cast through int64."""
+    """Conv on doubles, which hold every sum exactly; a Cast through int64 wraps sums outside int32 around."""
     inputs = [
         dequantized_input(adapter, 0, 2, ()),
         dequantized_input(adapter, 1, 3, (-1, *(1,) * (adapter.rank(1) - 1))),
@@ -91,7 +91,8 @@ def eval_10(
 def subtract_zero_point(values: Array, zero_point: Array | None) -> Array:
     """values minus their zero point (one, or one for each entry of the first axis), as float64.
 
-    Sums of as many 9-bit products as memory holds stay below 2^53: float64 is exact, and BLAS supports it.
+    Differences have 9 bits, and products 18.  The sum of as many products as memory holds stays below 2^53, so
+    float64 holds it exactly; BLAS multiplies matrices of float64, but none of integers.
     """
     wide = values.astype(np.float64)
     if zero_point is None:

@@ -47,7 +47,10 @@ op = Operator(
 
 @dataclass(frozen=True, slots=True)
 class Spreading:
-    """The attributes of one node, with an entry for each spatial axis."""
+    """The attributes of one node: how each input element is spread over a window of the output.
+
+    Tuples have one entry for each spatial axis; `pads` has all entries of the starts, then those of the ends.
+    """
 
     strides: tuple[int, ...]
     dilations: tuple[int, ...]
@@ -86,7 +89,7 @@ class Spreading:
         )
 
     def reach(self, size: Sequence[Dim], kernel: Sequence[Dim]) -> tuple[Dim, ...]:
-        """The full output size before cropping, output_padding included."""
+        """The spatial sizes of the output before padding is cropped, output_padding included."""
         axes = zip(size, kernel, self.strides, self.dilations, self.output_padding, strict=True)
         return tuple(
             None if n is None or k is None else s * (n - 1) + extra + d * (k - 1) + 1

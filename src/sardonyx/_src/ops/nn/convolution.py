@@ -174,6 +174,7 @@ def convolution_shape(inference: Inference, x: int, w: int, bias: int | None) ->
 
 
 def check_channels(inference: Inference, channels: Dim, weight: Shape) -> None:
+    """Raises InferenceError where the `channels` of x, the shape of W and `group` contradict each other."""
     group = inference.integer("group")
     if group < 1:
         inference.fail(f"group must be >= 1; got {group}")

@@ -1,7 +1,7 @@
 """DeformConv: deformable convolution; each tap is shifted by an offset and sampled with linear interpolation.
 
-Spec: ai.onnx DeformConv-19, -22.  Both mean the same; 22 adds bfloat16.  Elements outside the input are zero, also
-as neighbours of an interpolated point.
+Spec: ai.onnx DeformConv-19, -22.  Both mean the same; 22 adds bfloat16.  Elements outside the input count as zeros,
+also where a point is interpolated between them and elements inside.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ op.convert((22, 19))(promote_input(NARROW_FLOATS))
 
 
 def check_points(inference: Inference, shape: Shape) -> None:
-    """Raises InferenceError where offset or mask do not have one number per tap and window of shape [N, M, *out]."""
+    """Raises InferenceError unless offset and mask match `shape`, [N, M, *out].
+
+    For each window and offset group, the offset has one number for each tap and axis, the mask one for each tap.
+    """
     groups, x, kernel = (
         inference.integer("offset_group"),
         inference.shape(0),

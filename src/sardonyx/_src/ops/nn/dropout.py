@@ -45,7 +45,7 @@ def infer(inference: Inference) -> Result:
 
 @op.convert((6, 7))
 def to_7(adapter: Adapter) -> AdaptedNode:
-    """Express training, which versions 7 to 10 lack, by comparing random numbers with the ratio."""
+    """Express training, which versions 7 to 10 lack, by nodes that compare random numbers with the ratio."""
     if adapter.inference.integer("is_test"):
         return adapter.same(drop=("is_test",))
     ratio = adapter.as_input("ratio")
@@ -86,9 +86,10 @@ def to_12(adapter: Adapter) -> AdaptedNode:
 
 @op.convert((12, 10))
 def to_10(adapter: Adapter) -> AdaptedNode:
-    """Express training as in `to_7`; a training_mode known only at run time multiplies the ratio, 0 in inference.
+    """Express training as in `to_7`.
 
-    The mask of inference is computed: the texts of versions 7 and 10 do not say what it is.
+    Where training_mode is known only at run time, the ratio is multiplied by it: a ratio of 0 is inference.  The mask
+    in inference is computed by other nodes, since the texts of versions 7 and 10 do not say what Dropout returns.
     """
     training = adapter.inference.constant(2)
     if training is not None and training.size != 1:
@@ -149,7 +150,7 @@ def eval_22(
     context: RunContext,
     seed: int | None = None,
 ) -> tuple[Array, Array]:
-    """data, output: [...], ratio: scalar in [0, 1), 0.5 without it; mask: [...] bool, true where an element is kept."""
+    """data, output: [...]; ratio: scalar in [0, 1), 0.5 if omitted; mask: [...] bool, true where an element is kept."""
     if training_mode is None or not read_flag(training_mode):
         return data, np.ones(data.shape, np.bool_)
     share = 0.5 if ratio is None else read_ratio(ratio)

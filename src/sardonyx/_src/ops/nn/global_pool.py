@@ -1,7 +1,7 @@
 """GlobalAveragePool, GlobalMaxPool, GlobalLpPool: one window over all spatial axes of each channel.
 
-Spec: ai.onnx GlobalAveragePool-1, -22, GlobalMaxPool-1, -22, GlobalLpPool-1, -2, -22.  GlobalLpPool-1 has p as a float;
-22 adds bfloat16 to each.
+Spec: ai.onnx GlobalAveragePool-1, -22, GlobalMaxPool-1, -22, GlobalLpPool-1, -2, -22.  The attribute p is a float in
+GlobalLpPool-1, an integer later; 22 adds bfloat16 to each.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """GroupNormalization: each group of channels normalized to mean 0 and variance 1, then scaled and shifted.
 
-Spec: ai.onnx GroupNormalization-18, -21.  Version 18, which is deprecated, has one scale and bias for each group; 21 one
-for each channel, and a separate precision for the statistics.
+Spec: ai.onnx GroupNormalization-18, -21.  Version 18, which is deprecated, has one scale and bias for each group; 21
+has one for each channel, and `stash_type`, a separate precision for the statistics.
 """
 
 from __future__ import annotations
@@ -47,7 +47,10 @@ def infer(inference: Inference) -> Result:
 
 @op.convert((18, 21))
 def to_21(adapter: Adapter) -> AdaptedNode:
-    """Repeat the scale and bias of each group per channel; compute in float or double, as 18 rounds only once."""
+    """Repeat the scale and bias of each group for its channels, and compute in float or double.
+
+    Version 18 rounds only once, at the end, but 21 after each step in the type of its data.
+    """
     dtype, wide = adapter.dtype(0), promoted_type(adapter.dtype(0))
     groups = adapter.integers([adapter.inference.integer("num_groups")])
     shape = adapter.Shape(adapter.input(0), start=1, end=2)
@@ -101,7 +104,7 @@ def by_group(x: Array, num_groups: int) -> Array:
 
 @op.body(18, 21, opset=15)
 def body(inference: Inference) -> str:
-    """Version 18 scales per group in the type of the statistics, 21 per channel in that of x."""
+    """Version 18 scales each group in the type of the statistics, 21 each channel in the type of x."""
     dtype = element_type(inference)
     wide, rows = (
         (promoted_type(dtype), "by_group")

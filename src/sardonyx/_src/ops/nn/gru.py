@@ -1,8 +1,9 @@
 """GRU: a gated recurrent unit layer.
 
 Spec: ai.onnx GRU-1, -3, -7, -14, -22.  Version 3 added linear_before_reset, 7 dropped output_sequence, which only said
-whether Y is an output; 14 added layout, 22 bfloat16.  The formulas of versions 1 and 3 omit the transpose of R;
-models of those versions and this implementation follow the later ones.  Version 1 spells the default "foward".
+whether Y is an output; 14 added layout, 22 bfloat16.  The formulas of versions 1 and 3 omit the transpose of R; models
+of these versions follow the later formulas, and so does this implementation.  Version 1 misspells the default
+direction as "foward".
 """
 
 from __future__ import annotations
@@ -65,7 +66,11 @@ def body(inference: Inference) -> str:
 
 
 def cell_text(cell: CellText) -> tuple[str, str]:
-    """With linear_before_reset, the hidden gate's part of Rb is multiplied by the reset gate, and not added before."""
+    """The nodes before the Scan of a direction, and those of a step.
+
+    With linear_before_reset, the hidden gate's part of Rb is not added to the projected input, as all other biases
+    are: a step adds it to the recurrent product, which the reset gate then multiplies.
+    """
     d = cell.d
     is_linear_first, has_bias = bool(cell.inference.integer("linear_before_reset")), cell.inference.has(3)
     outside = f"rz{d}, rr{d}, rh{d} = Split <axis = 1, num_outputs = 3> (r_t{d}) "
@@ -96,7 +101,7 @@ def cell_text(cell: CellText) -> tuple[str, str]:
 
 
 def gated_bias_text(cell: CellText) -> str:
-    """The nodes of the projected input with all biases but that of the recurrent product of the hidden gate, rb_h."""
+    """The nodes of `projected`: the input product plus all biases except rb_h, the hidden gate's part of Rb."""
     d = cell.d
     return f"""
       b_d{d} = Gather <axis = 0> (b, direction{d})
@@ -126,7 +131,7 @@ def evaluate(
     layout: int = 0,
     context: RunContext,
 ) -> Results:
-    """Y, Y_h.  Gates follow each other as update (z), reset (r), hidden (h)."""
+    """Y, Y_h.  The rows of W, R and B are those of the update gate (z), the reset gate (r) and the hidden gate (h)."""
     if context.version == 1 and direction == "foward":
         direction = "forward"
     net = prepare_layer(
@@ -159,9 +164,9 @@ class GruCell:
     """The weights of one direction, R: [3 * hidden, hidden], and its activations."""
 
     R: Array
-    bias: Array  # of the hidden gate, [hidden], multiplied by the reset gate
-    functions: Sequence[Function]  # f, g
-    linear_first: bool
+    bias: Array  # the hidden gate's part of Rb, [hidden], which the reset gate multiplies; zeros unless `linear_first`
+    functions: Sequence[Function]  # f (of the gates z and r) and g (of the hidden gate)
+    linear_first: bool  # the attribute linear_before_reset
 
     def step(self, projected: Array, states: States) -> States:
         (H,), (f, g) = states, self.functions

@@ -1,4 +1,4 @@
-"""GRUUnit: one step of gated recurrent units whose gates are computed elsewhere.
+"""GRUUnit: one step of gated recurrent units; the values of the gates before activation are an input.
 
 Spec: ai.onnx GRUUnit-1, experimental in the first releases, removed in 1.5.
 """

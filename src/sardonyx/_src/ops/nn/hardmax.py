@@ -1,7 +1,7 @@
 """Hardmax: 1 at the first maximum along an axis, 0 elsewhere.
 
 Spec: ai.onnx Hardmax-1, -11, -13.  Versions 1 and 11 flatten x to two dimensions at `axis` and mark one element of
-each row; 13 marks one of each line along `axis`.
+each row; 13 marks one element of each line along `axis`.
 """
 
 from __future__ import annotations

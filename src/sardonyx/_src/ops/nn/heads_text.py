@@ -1,6 +1,7 @@
-"""Attention heads in the text of function bodies, for sizes known only at run time.
+"""Attention heads in the text of function bodies: splitting, merging, grouped products, softmax.
 
-Value names are prefixed with the name of the tensor, so that a body can use each text several times.
+Sizes may be known only at run time.  The name of each intermediate value begins with the name of the tensor, so that
+a body can contain the same text for several tensors.
 """
 
 from __future__ import annotations
@@ -13,8 +14,11 @@ from sardonyx._src.ops.support.body_text import promoted_type, vector
 
 
 def split_heads_text(name: str, counts: Sequence[int]) -> str:
-    """The nodes of `{name}_heads`: `name`, [batch, length, heads * size], as [batch, length, *counts, size], where the
-    product of `counts` is the number of heads.  `{name}_tokens` is [batch, length], `{name}_size` [size]."""
+    """The nodes of `{name}_heads`: the tensor `name`, [batch, length, heads * size], as [batch, length, *counts, size].
+
+    The product of `counts` is the number of heads.  The vectors `{name}_tokens`, which holds batch and length, and
+    `{name}_size`, which holds size, can be used by the nodes after it.
+    """
     return f"""
       {name}_tokens = Shape <end = 2> ({name})
       {name}_row = Shape <start = 2> ({name})
@@ -37,8 +41,10 @@ def merge_heads_text(name: str, result: str) -> str:
 
 
 def matmul_text(left: str, right: str, result: str, *, is_grouped: bool) -> str:
-    """The nodes of `result`: the matrix product of [batch, heads, n, m] and [batch, heads, m, k]; with `is_grouped`
-    several heads on the left, one after the other, can share one on the right."""
+    """The nodes of `result`: the matrix product of [batch, heads, n, m] and [batch, heads, m, k].
+
+    With `is_grouped`, several adjacent heads of the left operand can share one head of the right operand.
+    """
     if not is_grouped:
         return f"""
       {result} = MatMul({left}, {right})"""
@@ -59,7 +65,10 @@ def matmul_text(left: str, right: str, result: str, *, is_grouped: bool) -> str:
 
 
 def softmax_text(scores: str, result: str, dtype: DataType) -> str:
-    """The nodes of `result`: Softmax along the last axis of scores rounded to `dtype`, and rounded to it once."""
+    """The nodes of `result`: Softmax along the last axis of the scores.
+
+    The scores are rounded to `dtype`, and so is the result; between the two, half precision is computed as float.
+    """
     return f"""
       {result}_scores = Cast <to = {int(dtype)}> ({scores})
       {result}_wide = Cast <to = {int(promoted_type(dtype))}> ({result}_scores)

@@ -1,6 +1,8 @@
 """LinearAttention: attention without softmax, as a recurrent state that every token updates and reads.
 
-Spec: ai.onnx LinearAttention-27.
+Spec: ai.onnx LinearAttention-27.  The state is a matrix [d_k, d_v] for each key/value head.  A token with key k and value
+v adds k v^T to it.  With the gated rules the state first decays by the factor exp(decay); with the delta rules v is
+replaced by beta * (v - k^T state), so that the state is corrected toward v.
 """
 
 from __future__ import annotations
@@ -60,7 +62,7 @@ def infer(inference: Inference) -> Result:
 def check_factors(
     inference: Inference, i: int, name: str, tokens: tuple[Dim, Dim], sizes: tuple[Dim, Dim]
 ) -> None:
-    """Raises InferenceError unless input i can be [batch, length, n] with n one of the sizes."""
+    """Raises InferenceError unless input i is given and can be [*tokens, n], where n is one of the `sizes`."""
     if not inference.has(i):
         inference.fail(f"{name} must be given for update_rule {inference.attributes['update_rule']!r}")
     shape = inference.shape(i)
@@ -245,7 +247,7 @@ def start_text(heads: int) -> str:
 
 
 def token_text(optional_scans: Sequence[str]) -> str:
-    """The Scan body for one token: the next state, and the query's product with it."""
+    """The Scan body for one token: the next state, and the product of the query and the next state."""
     fading = "column = Unsqueeze(fade, last)  faded = Mul(before, column)"
     writing = """
           k_row = Unsqueeze(k, second_last)

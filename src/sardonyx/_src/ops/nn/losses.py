@@ -1,4 +1,7 @@
-"""The negative log-likelihood loss: class weights, ignored targets and reduction, as kernel and as function body."""
+"""Shared by NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss: the loss of log-probabilities and target classes.
+
+Class weights, ignored targets and the reduction, for kernels, inference and function bodies.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +87,7 @@ def loss_text(inference: Inference) -> str:
     wide = promoted_type(dtype)
     nodes = []
     safe = "target"
-    if ignored is not None:  # may lie outside the classes: gather class 0 instead
+    if ignored is not None:  # an ignored target may lie outside the classes: gather class 0 instead
         safe = "safe"
         nodes += [
             f"zero = {scalar(0, wide)}",

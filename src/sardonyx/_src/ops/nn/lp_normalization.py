@@ -1,6 +1,6 @@
 """LpNormalization: elements divided by the p-norm along an axis.
 
-Spec: ai.onnx LpNormalization-1, -22, which differ in element types.  A line whose norm is 0 stays 0.
+Spec: ai.onnx LpNormalization-1, -22, which differ in element types.  A line of zeros stays as it is.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def infer(inference: Inference) -> Result:
 @op.eval(1, 22)
 @compute_in_float32
 def evaluate(input: Array, *, axis: int, p: int) -> Array:
-    """input, result: [..., n, ...] float; the p-norm of every line that is not 0 becomes 1."""
+    """input, result: [..., n, ...] float; every line but one of zeros gets the p-norm 1."""
     axis = axis_of(axis, input.ndim)
     if p not in (1, 2):
         raise EvaluationError(f"p must be 1 or 2; got {p}")

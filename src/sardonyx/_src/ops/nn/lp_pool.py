@@ -1,7 +1,7 @@
 """LpPool: the Lp norm of each window, the p-th root of the sum of |x|^p.
 
-Spec: ai.onnx LpPool-1, -2, -11, -18, -22.  Version 1 has p as a float and no default for kernel_shape, 18 adds
-dilations and ceil_mode, 22 bfloat16 and the rule that no window starts in the padding at the end.
+Spec: ai.onnx LpPool-1, -2, -11, -18, -22.  In version 1 p is a float and kernel_shape is optional, without a default; 18
+adds dilations and ceil_mode, 22 bfloat16 and the rule that no window starts in the padding at the end.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LP_STARTS_INSIDE = {22}  # versions in which no window starts in the padding at 
 @op.infer(1, 2, 11, 18, 22)
 def infer(inference: Inference) -> Result:
     data, p = inference.tensor(0), inference.attributes.get("p", 2)
-    if isinstance(p, int | float) and not p > 0:  # which a NaN is not, either
+    if isinstance(p, int | float) and not p > 0:  # `p <= 0` would accept NaN
         inference.fail(f"p must be > 0; got {p}")
     if inference.integers("kernel_shape") is None:
         inference.fail("kernel_shape must be given: it alone defines the window size")

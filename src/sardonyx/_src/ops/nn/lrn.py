@@ -1,4 +1,4 @@
-"""LRN: local response normalization; each element divided by a power of the squares of neighbouring channels.
+"""LRN: local response normalization; each element divided by a power of the sum of squares in neighboring channels.
 
 Spec: ai.onnx LRN-1, -13.  Both mean the same; 13 adds bfloat16.
 """
@@ -30,20 +30,20 @@ def infer(inference: Inference) -> Result:
 @op.eval(1, 13)
 @compute_in_float32
 def eval_13(x: Array, *, size: int, alpha: float, beta: float, bias: float) -> Array:
-    """x, result: [N, C, *spatial]; with an even `size`, one more neighbour after than before."""
+    """x, result: [N, C, *spatial]; if `size` is even, one more channel after the element's own counts than before."""
     if x.ndim < 2 or size < 1:
         raise EvaluationError(
             f"x must have rank >= 2 ([N, C, ...]) and size must be >= 1; got rank {x.ndim} and size {size}"
         )
     number = x.dtype.type
-    scale = sum_neighbours(np.square(x), (size - 1) // 2, size // 2)
+    scale = sum_neighbors(np.square(x), before=(size - 1) // 2, after=size // 2)
     scale *= number(alpha / size)
     scale += number(bias)
     return x / np.power(scale, number(beta), out=scale)
 
 
-def sum_neighbours(x: Array, before: int, after: int) -> Array:
-    """The sum of each element of x [N, C, *spatial] and its neighbours in `before` + `after` channels."""
+def sum_neighbors(x: Array, before: int, after: int) -> Array:
+    """Each element of x [N, C, *spatial] plus the elements of up to `before` channels before and `after` after it."""
     channels = x.shape[1]
     total = x.copy()
     for distance in range(1, min(max(before, after) + 1, channels)):

@@ -1,8 +1,8 @@
 """LSTM: a long short-term memory layer.
 
 Spec: ai.onnx LSTM-1, -7, -14, -22.  Version 7 dropped output_sequence, which only said whether Y is an output; 14 added
-layout, 22 bfloat16.  The formulas of version 1 omit the transpose of R; models of that
-version and this implementation follow the later versions.
+layout, 22 bfloat16.  The formulas of version 1 omit the transpose of R; models of that version follow the later
+formulas, and so does this implementation.
 """
 
 from __future__ import annotations
@@ -68,7 +68,10 @@ def body(inference: Inference) -> str:
 
 
 def cell_text(cell: CellText, *, clips_cell: bool = True) -> tuple[str, str]:
-    """The nodes of a cell; clips_cell: whether the attribute clip holds for the input of the activation h, too."""
+    """The nodes before the Scan of a direction, and those of a step.
+
+    clips_cell: whether the attribute `clip` also applies to the cell state where the activation h reads it.
+    """
     d, has_peepholes = cell.d, cell.inference.has(7)
     outside = bias_text(cell)
     if has_peepholes:
@@ -76,7 +79,7 @@ def cell_text(cell: CellText, *, clips_cell: bool = True) -> tuple[str, str]:
         outside += f"pi{d}, po{d}, pf{d} = Split <axis = 0, num_outputs = 3> (p_d{d}) "
 
     def gate(name: str, state: str) -> str:
-        """A gate, to which a peephole adds a share of the cell state."""
+        """The nodes of a gate; with peepholes, the cell state times a weight is added to its input."""
         text, x = "", f"to_{name}{d}"
         if has_peepholes:
             text, x = (
@@ -126,9 +129,10 @@ def evaluate(
     layout: int = 0,
     context: RunContext,
 ) -> Results:
-    """Y, Y_h, Y_c.  Gates follow each other as input, output, forget, cell; P: [directions, 3 * hidden] has no cell's.
+    """Y, Y_h, Y_c.  The rows of W, R and B are those of the input, output, forget and cell gate.
 
-    The cell state is clipped as the input of the activation h, but stored unclipped.
+    P: [directions, 3 * hidden], the peepholes of the input, output and forget gate.  With `clip`, the activation h reads
+    a clipped cell state, but the state itself is not clipped.
     """
     net = prepare_layer(
         X,
@@ -160,8 +164,8 @@ class LstmCell:
 
     R: Array
     P: Array
-    functions: Sequence[Function]  # f, g, h
-    coupled: bool  # the forget gate is 1 minus the input gate
+    functions: Sequence[Function]  # f (of the gates i, o and f), g (of the cell gate), h (of the cell state)
+    coupled: bool  # the attribute input_forget: the forget gate is 1 minus the input gate
 
     def step(self, projected: Array, states: States) -> States:
         (H, C), (f, g, h) = states, self.functions

@@ -1,7 +1,7 @@
 """MaxPool: the maximum of each window, and its position.
 
 Spec: ai.onnx MaxPool-1, -8, -10, -11, -12, -22.  Version 8 adds Indices and storage_order, 10 dilations and ceil_mode,
-12 the 8-bit integers, and from PyTorch the rule that no window starts in the padding at the end; 22 adds bfloat16.
+12 the 8-bit integers and the rule, as in PyTorch, that no window starts in the padding at the end; 22 adds bfloat16.
 """
 
 from __future__ import annotations
@@ -89,7 +89,9 @@ def eval_22(
     ceil_mode: int = 0,
     storage_order: int = 0,
 ) -> Array | tuple[Array, Array]:
-    """x: [N, C, *spatial], results: [N, C, *out], Indices int64 into x as a vector, -1 for a window without elements.
+    """x: [N, C, *spatial]; results: the maxima and Indices, int64, [N, C, *out] each.
+
+    Indices are positions in x flattened to a vector, or -1 for a window that covers no element of x.
 
     storage_order 1 makes Indices column-major in the spatial axes.  Among equal elements the first in the window
     wins; NaN is greater than any number.
@@ -130,7 +132,7 @@ def argmax_windows(x: Array, windows: WindowGeometry, context: RunContext) -> tu
 
 
 def first_of_greatest(a: Parts, b: Parts) -> Parts:
-    """Values with their positions: those of b where they are greater, or a has none; padding has position -1."""
+    """The greater values of a and b with their positions, those of a where both are equal; padding (-1) never wins."""
     (top, first), (value, position) = a, b
     better = (value > top) | (value != value) & (top == top) | (first < 0)
     better &= position >= 0

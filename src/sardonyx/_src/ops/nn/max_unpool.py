@@ -1,7 +1,8 @@
 """MaxUnpool: the inverse of MaxPool; scatters values to their indices in a tensor of zeros.
 
-Spec: ai.onnx MaxUnpool-9, -11, -22.  All mean the same; 22 adds bfloat16.  Indices are flat indices into the
-tensor of the size that the attributes give, clipped to output_shape; a larger output_shape appends zeros.
+Spec: ai.onnx MaxUnpool-9, -11, -22.  All mean the same; 22 adds bfloat16.  The attributes give the shape of a tensor,
+which is cropped where output_shape is smaller; indices are flat indices into it.  A larger output_shape then appends
+zeros to each axis.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """MeanVarianceNormalization: elements normalized to mean 0 and variance 1 along axes.
 
-Spec: ai.onnx MeanVarianceNormalization-9, -13, which differ in element types, and the withdrawn -1, which reduces the
-batch and spatial axes, with `across_channels` also the channels, and keeps the variance with `normalize_variance` 0.
-The function body adds 1e-9 to the standard deviation, so constant inputs give 0.
+Spec: ai.onnx MeanVarianceNormalization-9, -13, which differ in element types, and the withdrawn -1.  Version 1 reduces
+the batch and spatial axes, and the channels too with `across_channels`; with `normalize_variance` 0 it only subtracts
+the mean.  The function body adds 1e-9 to the standard deviation, so constant inputs give 0.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sardonyx._src.ops.support.shapes import axes_of, same_tensor
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
 op = Operator("MeanVarianceNormalization", tolerance="rounding")
-EPSILON = 1e-9
+EPSILON = 1e-9  # the constant of the specification's function body
 
 
 @op.infer(1, 9, 13)

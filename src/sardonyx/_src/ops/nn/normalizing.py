@@ -1,4 +1,7 @@
-"""Shared by the normalizations: statistics, the precision of the first stage, parameters per channel."""
+"""Shared by the normalizations: statistics, the precision of the first stage, parameters per channel.
+
+"Stage one" is the specification's name for the computation of mean and variance; `stash_type` is its precision.
+"""
 
 from __future__ import annotations
 
@@ -116,7 +119,9 @@ def stage_one(inference: Inference) -> DataType:
 
 
 def inner_axes(inference: Inference) -> range:
-    """The axes from `axis` to the last one, counted from the back; raises InferenceError where the rank is needed
-    and not known."""
+    """The axes from `axis` to the last one as negative numbers, so that a negative `axis` needs no rank.
+
+    Raises InferenceError where `axis` is not negative and the rank is unknown.
+    """
     axis = inference.integer("axis")
     return range(axis if axis < 0 else inference.axis(axis, rank_of(inference)) - rank_of(inference), 0)

@@ -22,8 +22,11 @@ from sardonyx._src.ops.nn.windows import (
     window_dims,
 )
 
-MAX_SINGLE_TAPS = 64  # of a window whose taps are combined one after the other
-Parts: TypeAlias = tuple[Array, ...]  # of one shape, reduced together
+# The largest window whose taps are combined one after the other; the work for larger ones grows with the logarithm only.
+MAX_SINGLE_TAPS = 64
+Parts: TypeAlias = tuple[
+    Array, ...
+]  # arrays of one shape that are reduced together, such as values and positions
 CombineParts: TypeAlias = Callable[[Parts, Parts], Parts]
 
 
@@ -61,7 +64,10 @@ def pooling_windows(
 def reduce_windows(
     x: Array, windows: WindowGeometry, combine: np.ufunc, identity: float, context: RunContext
 ) -> Array:
-    """x [N, C, *size] reduced axis by axis to [N, C, *out]; `combine`: associative and commutative, with this identity."""
+    """x [N, C, *size] reduced axis by axis to [N, C, *out].
+
+    combine: an associative and commutative function; `identity` is its neutral element.
+    """
     check_result_bytes(context, (*x.shape[:2], *windows.out), x.dtype, "the result")
     if any(span > n for span, n in zip(windows.spans, windows.size, strict=True)):
         return reduce_distinct_windows(x, windows, combine, identity)
@@ -78,7 +84,7 @@ def reduce_windows(
 
 
 def reduce_axis(parts: Parts, windows: WindowGeometry, i: int, combine: CombineParts) -> Parts:
-    """The reduction of spatial axis i of padded parts [N, C, *extents] to its windows; combine: associative."""
+    """Padded parts [N, C, *extents] with spatial axis i reduced to its windows; `combine` must be associative."""
     axis, n, s = i + 2, windows.out[i], windows.strides[i]
     leading = tuple(np.moveaxis(part, axis, 0) for part in parts)
     reduced = reduce_taps(leading, windows.kernel[i], windows.dilations[i], combine)
@@ -86,9 +92,10 @@ def reduce_axis(parts: Parts, windows: WindowGeometry, i: int, combine: CombineP
 
 
 def reduce_taps(parts: Parts, taps: int, step: int, combine: CombineParts) -> Parts:
-    """Each run of `taps` entries, `step` apart, of the first axis of all parts, combined in order.
+    """The combination, in order, of each `taps` entries of the first axis that are `step` apart.
 
-    Runs of a power of two are combined of two halves, so that the work grows with the logarithm of the length.
+    Windows of 1, 2, 4, ... taps are each combined from two windows of half the length.  The result is combined from
+    those that the binary digits of `taps` name, so that the work grows with the logarithm of `taps`.
     """
     length = len(parts[0]) - (taps - 1) * step
     result: Parts | None = None
@@ -107,7 +114,7 @@ def reduce_taps(parts: Parts, taps: int, step: int, combine: CombineParts) -> Pa
 
 
 def reduce_distinct_windows(x: Array, windows: WindowGeometry, combine: np.ufunc, identity: float) -> Array:
-    """`reduce_windows` for windows longer than the input, of which many have the same elements and most taps are padding.
+    """`reduce_windows` for windows longer than the input: many cover the same elements, and most taps are padding.
 
     The work of an axis is at most the square of its size, whatever the sizes of windows and padding.
     """

@@ -1,7 +1,9 @@
 """Version adapters of the pooling operators: window counting rules and padding included in averages.
 
-A window that `ceil_mode` lets extend past the end becomes a window over longer padding that is not counted; padding
-that is counted becomes a Pad node before the operator.
+With `ceil_mode`, the last window may extend past the padded input.  Older versions let it start anywhere, newer ones
+only before the padding at the end.  Where the two rules, or the lack of `ceil_mode`, matter, the node loses `ceil_mode`
+and gets as much padding at the end as gives the same windows.  Where an average counts padding (`count_include_pad`),
+the original padding becomes a Pad node before the operator, and the additional padding is not counted.
 """
 
 from __future__ import annotations
@@ -88,7 +90,7 @@ def convert_p_to_float(adapter: Adapter) -> AdaptedNode:
     return adapter.same(p=float(adapter.inference.integer("p")))
 
 
-# --- what the node says ----------------------------------------------------------------------
+# --- queries ---------------------------------------------------------------------------------
 
 
 def kernel_of(adapter: Adapter) -> Sizes:
@@ -145,6 +147,7 @@ def auto_pad(adapter: Adapter) -> str:
 
 
 def rounds_up(adapter: Adapter) -> bool:
+    """Whether the node has `ceil_mode` and it has an effect: with any auto_pad but NOTSET it has none."""
     return bool(adapter.inference.integer("ceil_mode", 0)) and auto_pad(adapter) == "NOTSET"
 
 
@@ -175,11 +178,11 @@ def ends_inside(adapter: Adapter) -> list[int]:
     return result
 
 
-# --- what is said instead --------------------------------------------------------------------
+# --- replacements ----------------------------------------------------------------------------
 
 
 def replace_ceil_mode(adapter: Adapter, end: list[int], drop: tuple[str, ...] = ()) -> AdaptedNode:
-    """The node without ceil_mode and with `end` more elements of padding after each axis (fewer if negative)."""
+    """The node without ceil_mode and with `end` more elements of padding at the end of each axis (fewer if negative)."""
     before, after = pads(adapter)
     if adapter.inference.integer("count_include_pad", 0):
         cut = [max(a + min(e, 0), 0) for a, e in zip(after, end, strict=True)]

@@ -21,8 +21,8 @@ from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
 BACKWARD = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
 
-# From the inputs of a step, multiplied by the weights already ([batch, gates * hidden]), and the states to the next
-# states, all [batch, hidden]; the first state is the output.
+# One step of a cell.  Arguments: the inputs of the step after multiplication by W, [batch, gates * hidden], and the
+# states before the step, [batch, hidden] each.  Result: the states after it, of which the first is the output.
 CellStep = Callable[[Array, "States"], "States"]
 States = tuple[Array, ...]
 Results = tuple[Array, ...]
@@ -34,6 +34,8 @@ class RecurrentLayer:
 
     x: [length, batch, input]; lengths: [batch]; W: [directions, gates * hidden, input];
     R: [directions, gates * hidden, hidden]; B: [directions, 2 * gates * hidden].
+    backward: for each direction, whether it reads time backward.
+    batch_first: whether operands and results of the call have the batch as their first axis (`layout` 1).
     """
 
     x: Array
@@ -43,7 +45,7 @@ class RecurrentLayer:
     B: Array
     backward: tuple[bool, ...]
     batch_first: bool
-    dtype: np.dtype[np.generic]  # of the results
+    dtype: np.dtype[np.generic]  # the element type of the results
 
     @property
     def hidden(self) -> int:
@@ -148,15 +150,15 @@ def run_sequence(
 ) -> tuple[Array, States]:
     """All outputs [length, batch, hidden] and the states after each sequence's last step.
 
-    projected: [length, batch, gates * hidden].  After its end a shorter sequence keeps its states and outputs zeros;
-    a backward pass starts at each sequence's own end.
+    projected: [length, batch, gates * hidden].  A sequence shorter than `length` keeps its states after its end and
+    outputs zeros there; a backward pass starts at each sequence's own end.
     """
     time = np.arange(len(projected))[:, None]
     in_sequence = time < lengths
     order = (
         np.where(in_sequence & backward, lengths - 1 - time, time),
         np.arange(len(lengths)),
-    )  # its own inverse
+    )  # reverses each sequence in a backward pass; applied twice, it restores the order
     projected = projected[order]
     outs = np.zeros((*in_sequence.shape, states[0].shape[1]), projected.dtype)
     for t in range(len(projected)):
@@ -172,7 +174,7 @@ def run_sequence(
 
 
 def register_recurrent_adapters(op: Operator, oldest: int) -> None:
-    """Registers the version adapters common to the three operators; `oldest` is the last version before 7."""
+    """Registers the version adapters common to the three operators; `oldest` is the version before 7."""
     op.convert((oldest, 7))(lambda adapter: adapter.same(drop=("output_sequence",)))
     op.convert((7, oldest))(lambda adapter: adapter.same(output_sequence=int(adapter.has_output(0))))
     op.convert((7, 14), (14, 22))(lambda adapter: adapter.same())

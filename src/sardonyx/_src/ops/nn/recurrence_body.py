@@ -1,6 +1,7 @@
 """The function bodies of LSTM, GRU and RNN: a Scan over time for each direction, specialized for the inputs of one node.
 
-Everything is computed as float, or as double where X is, and rounded once.
+Everything is computed as float, or as double if X is double, and rounded once.  A name in the text that ends with `{d}`
+belongs to direction d.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ from sardonyx._src.ops.support.body_text import element_type, promoted_type, sca
 
 @dataclass(frozen=True, slots=True)
 class WeightsText:
-    """How a layer multiplies by its weights W and R, whose float forms are `w` and `r`, [directions, columns, rows].
+    """How a layer multiplies by its weights W and R.
 
-    hidden_axis: the axis of R that is as long as a state.  more_inputs: formal inputs after the eight of LSTM.
+    In the text the weights are named `w` and `r`: float, [directions, columns, rows].  Subclasses replace the products.
+    hidden_axis: the axis of R whose size is that of a state.
+    more_inputs: names of the function's inputs after the eight of LSTM.
     """
 
     hidden_axis: int = 2
@@ -46,9 +49,13 @@ FLOAT_WEIGHTS = WeightsText()
 
 @dataclass(frozen=True, slots=True)
 class CellText:
-    """The text of one direction of a layer; all its names end with `d`, the number of the direction.
+    """What the text of one direction of a layer depends on.
 
-    inference: the node.  activations: of this direction.
+    inference: the inference context of the node.
+    dtype: the element type of the computation.
+    d: the number of the direction, with which all its names end.
+    activations: the activations of this direction.
+    weights: the text of the products with W and R.
     """
 
     inference: Inference
@@ -58,7 +65,7 @@ class CellText:
     weights: WeightsText
 
     def activation(self, i: int, x: str, y: str, *, clips: bool = True) -> str:
-        """The nodes of y = activation i of x, which is clipped before if the node demands it and `clips`."""
+        """The nodes of y = activation i of x; with `clips`, the attribute `clip` of the node limits x before."""
         clip = self.inference.attributes.get("clip")
         if not isinstance(clip, float) or not clips:
             return activation_text(self.activations[i], x, y, self.dtype)
@@ -102,8 +109,8 @@ def activation_text(activation: Activation, x: str, y: str, dtype: DataType) -> 
     )
 
 
-# The nodes of one direction before its Scan, and those of the Scan's body: from p, the projected input of a step, and the
-# states h and c before it to the states hn and cn after it, all with the number of the direction.
+# The nodes of one direction before its Scan, and those of the Scan's body, a step: from p_in, the projected input of the
+# step, and the states h_in and c_in before it, to the states h_new and c_new after it, each with the direction's number.
 CellBody = Callable[[CellText], tuple[str, str]]
 
 
@@ -148,7 +155,7 @@ def activations_of(inference: Inference, default: Sequence[str], directions: int
 
 
 def operands_text(inference: Inference, dtype: DataType) -> str:
-    """The operands in the type that is computed in, time first: x: [length, batch, input]; sizes of the states."""
+    """The nodes of the operands in the element type of the computation, with time first: x: [length, batch, input]."""
     names = (
         ("X", "x"),
         ("W", "w"),
@@ -172,7 +179,7 @@ def operands_text(inference: Inference, dtype: DataType) -> str:
 
 
 def sizes_text(inference: Inference, states: str, weights: WeightsText) -> str:
-    """The nodes of the sizes of results, and of initial states that are left out."""
+    """The nodes of `all_sizes`, the shape of a direction's outputs, and `size`, that of an omitted initial state."""
     has_all = all(inference.has(5 if state == "h" else 6) for state in states)
     return f"""
       length = Shape <start = 0, end = 1> (x)
@@ -183,7 +190,7 @@ def sizes_text(inference: Inference, states: str, weights: WeightsText) -> str:
 
 
 def direction_text(text: CellText, is_backward: bool, cell: CellBody, states: str) -> str:
-    """The nodes of one direction: yd: [length, batch, hidden], and the final states hd and cd: [batch, hidden].
+    """The nodes of direction d: y{d}: [length, batch, hidden], and the final states h{d} and c{d}: [batch, hidden].
 
     A Scan without steps does not know the sizes of its output, hence the Reshape.
     """
@@ -249,7 +256,7 @@ def unmasked_text(d: int, states: str) -> str:
 
 
 def masked_text(d: int, states: str) -> str:
-    """After the end of a sequence its states are kept, and its outputs are zeros."""
+    """The states after a step, and the output: after the end of a sequence, the states stay and the output is 0."""
     kept = "".join(f"{state}_out{d} = Where(active{d}, {state}_new{d}, {state}_in{d}) " for state in states)
     return f"""unit{d} = Constant <value_int = 1> () t_out{d} = Add(t_in{d}, unit{d})
           within{d} = Less(t_in{d}, lengths) last{d} = {vector([1])} active{d} = Unsqueeze(within{d}, last{d})

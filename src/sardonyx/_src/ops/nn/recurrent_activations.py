@@ -20,13 +20,13 @@ UNSCALED_ACTIVATIONS: dict[str, Function] = {
     "softsign": lambda x: x / (1 + np.abs(x)),
     "softplus": lambda x: np.logaddexp(x, 0).astype(x.dtype),
 }
-# With alpha: the function and alpha's default, None where the operator of that name has none.
+# Activations with the scale alpha: the function and the default of alpha.
 ALPHA_ACTIVATIONS: dict[str, tuple[ScaledFunction, float | None]] = {
     "leakyrelu": (lambda x, alpha, beta: np.where(x >= 0, x, alpha * x), 0.01),
     "thresholdedrelu": (lambda x, alpha, beta: np.where(x >= alpha, x, np.zeros_like(x)), 1.0),
     "elu": (lambda x, alpha, beta: np.where(x >= 0, x, alpha * np.expm1(x)), 1.0),
 }
-# With alpha and beta.
+# Activations with the scales alpha and beta: the function and the defaults, None where the specification has none.
 ALPHA_BETA_ACTIVATIONS: dict[str, tuple[ScaledFunction, float | None, float | None]] = {
     "affine": (lambda x, alpha, beta: alpha * x + beta, 1.0, 0.0),
     "scaledtanh": (lambda x, alpha, beta: alpha * np.tanh(beta * x), None, None),
@@ -40,7 +40,7 @@ ACTIVATION_NAMES = (
 
 @dataclass(frozen=True, slots=True)
 class Activation:
-    """An activation by its name in lower case, with the scales that it takes."""
+    """An activation by its name in lower case, with its scales; 0 for a scale that it does not use."""
 
     name: str
     alpha: float
@@ -62,8 +62,9 @@ def activation_functions(
 ) -> list[Function]:
     """The functions of these names (case-insensitive), with inputs clipped to [-clip, clip].
 
-    `alpha` and `beta` hold values for those functions that take one, in order; lists as long as `names` hold one for
-    each function, used or not.  Raises EvaluationError for an unknown name, too many values or a negative clip.
+    `alpha` has a value for each function that uses alpha, in order, or as many values as there are names, of which
+    those of other functions are not used; `beta` likewise.
+    Raises EvaluationError for an unknown name, too many values or a negative clip.
     """
     if clip is not None and clip < 0:
         raise EvaluationError(f"clip must be >= 0; got {clip}")
@@ -73,7 +74,7 @@ def activation_functions(
 def choose_activations(
     names: Sequence[str], alpha: Sequence[float], beta: Sequence[float]
 ) -> list[Activation]:
-    """The activations of these names with their scales, as `activation_functions` has them."""
+    """The activations of these names with their scales; arguments and errors as in `activation_functions`."""
     lowered = [name.lower() for name in names]
     known = [*UNSCALED_ACTIVATIONS, *ALPHA_ACTIVATIONS, *ALPHA_BETA_ACTIVATIONS]
     for name in lowered:
@@ -86,7 +87,7 @@ def choose_activations(
 
 
 def assign_scales(values: Sequence[float], takes: Sequence[bool], what: str) -> list[float | None]:
-    """The scale of each function: None for one that takes none, or for which the list has no value."""
+    """The scale of each function: None if it uses no such scale, or if the list ends before it."""
     if len(values) == len(takes):
         return list(values)
     if len(values) > sum(takes):

@@ -1,7 +1,7 @@
 """RMSNormalization: the axes from `axis` on divided by their root mean square, then scaled.
 
-Spec: ai.onnx RMSNormalization-23.  `stash_type` is the precision of the mean; the quotient is rounded to the type of
-the data, then to that of the scale, which is the type of the result.
+Spec: ai.onnx RMSNormalization-23.  `stash_type` is the precision of the mean.  The quotient is rounded to the type of the
+data, then to the type of the scale, which is the type of the result.
 """
 
 from __future__ import annotations

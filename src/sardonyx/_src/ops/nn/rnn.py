@@ -1,8 +1,8 @@
 """RNN: a recurrent layer without gates.
 
 Spec: ai.onnx RNN-1, -7, -14, -22.  Version 7 dropped output_sequence, which only said whether Y is an output; 14 added
-layout, 22 bfloat16.  The formulas of version 1 omit the transpose of R; models of that
-version and this implementation follow the later versions.
+layout, 22 bfloat16.  The formulas of version 1 omit the transpose of R; models of that version follow the later
+formulas, and so does this implementation.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ def body(inference: Inference) -> str:
 
 
 def cell_text(cell: CellText) -> tuple[str, str]:
+    """The nodes before the Scan of a direction, and those of a step."""
     d = cell.d
     return (
         bias_text(cell),

@@ -72,8 +72,10 @@ def evaluate(
     num_heads: int | None = None,
     rotary_embedding_dim: int,
 ) -> Array:
-    """X, result: [batch, heads, length, size] or [batch, length, heads * size]; caches: [positions, half] with
-    position_ids [batch, length], else [batch, length, half], where 2 * half elements of each head are rotated.
+    """X, result: [batch, heads, length, size] or [batch, length, heads * size].
+
+    The first 2 * half elements of each head are rotated.  The caches are [positions, half] if position_ids, [batch,
+    length], select their rows, else [batch, length, half].
     """
     if X.ndim not in (3, 4) or (X.ndim == 3 and not num_heads):
         raise EvaluationError(
@@ -119,7 +121,9 @@ def angles(cache: Array, position_ids: Array | None, shape: tuple[int, ...], wha
 
 @op.body(23, opset=15)
 def body(inference: Inference) -> str:
-    packed = rank_of(inference) == 3  # after the split into heads they are axis 2, else axis 1
+    packed = (
+        rank_of(inference) == 3
+    )  # X of rank 3: splitting it makes the heads axis 2; in rank 4 they are axis 1
     if packed and "num_heads" not in inference.attributes:
         inference.fail("num_heads must be given for X of rank 3")
     rotated = inference.integer("rotary_embedding_dim")

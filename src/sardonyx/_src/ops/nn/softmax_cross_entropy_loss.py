@@ -40,8 +40,9 @@ def evaluate(
     ignore_index: int | None = None,
     reduction: str,
 ) -> tuple[Array, Array]:
-    """scores: [N, C, d1, ..., dk]; labels: [N, d1, ..., dk] classes; weights: [C]; results: the loss, and the
-    log-probabilities, shaped like `scores`.
+    """The loss, and the log-probabilities, shaped like `scores`.
+
+    scores: [N, C, d1, ..., dk]; labels: [N, d1, ..., dk] classes; weights: [C].
     """
     check_shapes(scores, labels, weights)
     wide = promote_to_float32(scores)
@@ -58,7 +59,7 @@ def body(inference: Inference) -> str:
 
 @op.body(12, opset=11)
 def body_12(inference: Inference) -> str:
-    """Without LogSoftmax, which normalizes all axes from `axis` on in that operator set."""
+    """Without the operator LogSoftmax, which in operator set 11 normalizes over all axes from `axis` on."""
     return body_text(
         inference,
         """top = ReduceMax <axes = [1]> (wide)

@@ -1,7 +1,8 @@
 """Sliding windows over the spatial axes of a tensor: padding, window counts, and the elements in each window.
 
 Spec: the attributes kernel_shape, strides, dilations, pads, auto_pad and ceil_mode, which convolution and pooling
-share.  A window of `kernel` taps `dilation` apart spans `dilation * (kernel - 1) + 1` elements.
+share.  A tap is one position of the kernel.  A window of `kernel` taps `dilation` apart spans
+`dilation * (kernel - 1) + 1` elements.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RunContext, check_result_bytes
 from sardonyx._src.ops.inference import Inference
 
-# floor: whole windows alone; ceil: one more where elements are left over; ceil-inside: the same, but no window starts
-# after the last element of the input, in the padding at the end.
+# How many windows an axis has.  floor: only those that fit the padded input; ceil: one more if elements are left over;
+# ceil-inside: as ceil, but no window starts after the last element of the input, in the padding at the end.
 Rounding = Literal["floor", "ceil", "ceil-inside"]
 
 AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
@@ -34,8 +35,8 @@ class WindowGeometry:
     kernel: tuple[int, ...]
     strides: tuple[int, ...]
     dilations: tuple[int, ...]
-    before: tuple[int, ...]  # padding
-    after: tuple[int, ...]
+    before: tuple[int, ...]  # padding before the first element
+    after: tuple[int, ...]  # padding after the last element
     out: tuple[int, ...]  # number of windows
 
     @property
@@ -106,7 +107,7 @@ def auto_pad_of(auto_pad: str) -> str:
 
 
 def auto_pad_amounts(size: int, kernel: int, stride: int, dilation: int, auto_pad: str) -> tuple[int, int]:
-    """The padding before and after for which SAME gives ceil(size / stride) windows; none for VALID."""
+    """The padding before and after an axis: for SAME what ceil(size / stride) windows need, for VALID none."""
     if auto_pad == "VALID":
         return 0, 0
     total = max((-(-size // stride) - 1) * stride + dilation * (kernel - 1) + 1 - size, 0)
@@ -205,7 +206,7 @@ def unfold_windows(x: Array, windows: WindowGeometry) -> Array:
 
 
 def iterate_taps(x: Array, windows: WindowGeometry) -> Iterator[tuple[tuple[int, ...], Array]]:
-    """Each kernel position, in row-major order, with the element of every window there: [..., *out]."""
+    """Each tap, in row-major order, with the element that every window of padded x has at it: [..., *out]."""
     view = unfold_windows(x, windows)
     lead = x.ndim - len(windows.size)
     for tap in np.ndindex(*windows.kernel):
@@ -245,13 +246,13 @@ def iterate_taps_along_axis(x: Array, windows: WindowGeometry, i: int) -> Iterat
 
 
 def count_taps(windows: WindowGeometry, i: int, *, with_pads: bool) -> Array:
-    """Number of taps of each window of axis i on the input, or on the input and its padding: [out] int64."""
+    """How many taps of each window of axis i lie on the input, or on the input and its padding: [out] int64."""
     low = -windows.before[i] if with_pads else 0
     high = windows.size[i] + (windows.after[i] if with_pads else 0)
     return taps_below(windows, i, high) - taps_below(windows, i, low)
 
 
 def taps_below(windows: WindowGeometry, i: int, end: int) -> Array:
-    """Number of taps of each window of axis i before position `end` of the input: [out] int64."""
+    """How many taps of each window of axis i lie before position `end` of the input: [out] int64."""
     first = np.arange(windows.out[i]) * windows.strides[i] - windows.before[i]
     return np.clip(-((first - end) // windows.dilations[i]), 0, windows.kernel[i])

@@ -1,6 +1,6 @@
 """BitCast: the bits of each element read as another type of the same width.
 
-Spec: ai.onnx BitCast-26.  A byte other than 0 and 1 that is read as bool is true.
+Spec: ai.onnx BitCast-26.  A byte read as bool is true unless it is 0.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ def evaluate(input: Array, *, to: int) -> Array:
     source = DataType.of(input.dtype)
     dtype = target(to, source)
     contiguous = np.ascontiguousarray(input).reshape(input.shape)
-    if dtype.bits < 8:  # only the low bits of a byte count, and signed elements may fill the others
+    if (
+        dtype.bits < 8
+    ):  # an element uses only the low bits of its byte; the others may hold copies of a sign bit
         return (contiguous.view(np.uint8) & np.uint8((1 << dtype.bits) - 1)).view(dtype.numpy)
     if dtype is DataType.BOOL:
         return truth(contiguous.view(np.uint8))

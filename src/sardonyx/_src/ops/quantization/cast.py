@@ -1,8 +1,9 @@
 """Cast: elements as another type.
 
 Spec: ai.onnx Cast-1, -6, -9, -13, -19, -21, -23, -24, -25, -28.  Version 1 names the type in a string, 6 by its number;
-9 adds strings, 13 bfloat16 and the rules for what is out of range, 19 float8 with `saturate`, 24 float8e8m0 with
-`round_mode`, and saturates infinities in the FNUZ types, which were NaN before; the others add element types.
+9 adds strings, 13 bfloat16 and the rules for numbers that the target type cannot hold, 19 float8 with `saturate`, 24
+float8e8m0 with `round_mode`; the others add element types.  An infinity cast to an FNUZ type, a float8 type without
+infinities, gives NaN up to version 23, and with `saturate` the largest number from 24 on.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ op.convert(*CAST_TYPE_STEPS, *((new, old) for old, new in CAST_TYPE_STEPS), (13,
 )
 op.convert((19, 13))(
     lambda adapter: adapter.same(drop=("saturate",))
-)  # it concerns types alone that 13 lacks
+)  # `saturate` concerns only types that 13 lacks
 
 
 @op.convert((23, 24))
@@ -110,7 +111,7 @@ def to_24(adapter: Adapter) -> AdaptedNode:
 @op.convert((24, 23))
 def to_23(adapter: Adapter) -> AdaptedNode:
     """Infinities become the largest number in the FNUZ types from 24 on."""
-    drop = ("round_mode",)  # it concerns a type alone that 23 lacks
+    drop = ("round_mode",)  # it concerns only float8e8m0, which 23 lacks
     if known_target(adapter.inference) not in FNUZ_TYPES or not adapter.inference.integer("saturate"):
         return adapter.same(drop=drop)
     return adapter.same([adapter.Clip(adapter.input(0)), *adapter.node.inputs[1:]], drop=drop)
@@ -137,6 +138,7 @@ def infer(inference: Inference) -> Result:
 
 
 def known_target(inference: Inference) -> DataType:
+    """The type that the attribute `to` names or numbers; raises InferenceError for one without conversions."""
     to = inference.attributes["to"]
     assert isinstance(to, int | str), f"to of Cast is {to!r}"
     try:
@@ -145,7 +147,7 @@ def known_target(inference: Inference) -> DataType:
         inference.fail(str(error))
 
 
-# The types that models compute sizes in, and the bound of the integers that they hold exactly.
+# The types in which models compute sizes.  Each holds exactly the integers whose magnitude is below its bound.
 HOLD_SIZES = {
     DataType.INT64: 1 << 63,
     DataType.INT32: 1 << 31,
@@ -160,10 +162,10 @@ def value(inference: Inference) -> Known | None:
 
 
 def known_as(inference: Inference, to: DataType) -> Known | None:
-    """The known elements of input 0 as `to`, a type that models compute sizes in."""
+    """The elements of input 0, where inference knows them, converted to `to`; None unless `to` is in HOLD_SIZES."""
     values = inference.value(0)
     if values is None or values.dtype != object or inference.dtype(0) not in (*HOLD_SIZES, DataType.BOOL):
-        return None  # strings are objects, too
+        return None  # known strings are arrays of objects as well: the element type decides
     if to is not DataType.BOOL and to not in HOLD_SIZES:
         return None
     result = np.empty(values.size, np.object_)
@@ -172,7 +174,10 @@ def known_as(inference: Inference, to: DataType) -> Known | None:
 
 
 def size(element: Element | None, to: DataType) -> Element | None:
-    """The element; None for a number that the type may not hold.  Integers are rounded toward zero."""
+    """A known element converted to `to`; None for a number that `to` may not hold.
+
+    A Ratio, the symbolic quotient of two sizes, is rounded toward zero if `to` is an integer type.
+    """
     if isinstance(element, Ratio) and to in SYMBOLIC_INTEGERS:
         return truncated_dim(element.numerator, element.denominator)
     if not isinstance(element, int):
@@ -181,6 +186,7 @@ def size(element: Element | None, to: DataType) -> Element | None:
 
 
 def truth(element: Element | None) -> bool | None:
+    """Whether the element is not 0; None if that is unknown."""
     if isinstance(element, Expr):
         return True if known_ge(element, 1) else None
     return None if element is None or isinstance(element, Ratio) else bool(element)

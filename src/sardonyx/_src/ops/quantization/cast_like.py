@@ -1,6 +1,6 @@
 """CastLike: elements as the type of another tensor.
 
-Spec: ai.onnx CastLike-15, -19, -21, -23, -24, -25.  Each means what Cast of its operator set means.
+Spec: ai.onnx CastLike-15, -19, -21, -23, -24, -25.  Each version converts as Cast of the same operator set does.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ op.convert(*CAST_LIKE_TYPE_STEPS, *((new, old) for old, new in CAST_LIKE_TYPE_ST
 )
 op.convert((19, 15))(
     lambda adapter: adapter.same(drop=("saturate",))
-)  # it concerns types alone that 15 lacks
+)  # `saturate` concerns only types that 15 lacks
 
 
 @op.convert((23, 24))

@@ -1,11 +1,15 @@
 """Conversion between element types: rounded once, wrapped around or saturated.
 
-Spec: the lists and tables of Cast-13 to Cast-28, which QuantizeLinear and CastLike refer to.  What they leave undefined
-is defined here, the same on every machine:
-- a float that leaves an integer type loses its fraction and its high bits; types of up to 32 bits are converted
-  through int32, uint32 and the larger ones through int64; overflow there gives the lowest number, as on x86;
+Spec: the lists and tables of Cast-13 to Cast-28, which QuantizeLinear and CastLike refer to.  Results that they leave
+undefined are defined here, the same on every machine:
+- a float outside the range of an integer type loses its fraction and its high bits: it is converted to int64 for
+  uint32 and types of 64 bits, to int32 for the others, and then wrapped around; where it overflows int64 or int32
+  itself, it becomes the lowest number of that type, as on x86;
 - in types without NaN (float4, float6) NaN becomes -0;
-- negative numbers become NaN in float8e8m0, and -0 becomes what 0 does.
+- negative numbers become NaN in float8e8m0, and -0 is converted as 0.
+
+Numbers are rounded only once.  Where a conversion needs an intermediate type, the number is rounded to it "to odd": if it
+is inexact, to the neighbor with an odd last bit, so that rounding to fewer bits afterwards gives the correct result.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.support.arithmetic import promote_to_float32
 
-MAX_FINITE = {  # of the types that `saturate` applies to
+MAX_FINITE = {  # the largest finite number of each type that `saturate` applies to
     DataType.FLOAT8E4M3FN: 448.0,
     DataType.FLOAT8E4M3FNUZ: 240.0,
     DataType.FLOAT8E5M2: 57344.0,
@@ -28,7 +32,7 @@ MAX_FINITE = {  # of the types that `saturate` applies to
 }
 FNUZ_TYPES = (DataType.FLOAT8E4M3FNUZ, DataType.FLOAT8E5M2FNUZ)
 WITHOUT_NAN = (DataType.FLOAT4E2M1, DataType.FLOAT6E2M3, DataType.FLOAT6E3M2)
-# Rounding to powers of two (float8e8m0): the least fraction that rounds up.
+# Rounding to powers of two (float8e8m0), by round_mode: the least fraction in [0.5, 1) that rounds up.
 ROUND_MODES = {"up": np.nextafter(0.5, 1), "nearest": 0.75, "down": 1.0}
 IEEE = (DataType.DOUBLE, DataType.FLOAT, DataType.FLOAT16)
 
@@ -38,12 +42,12 @@ class CastRule:
     """How numbers out of range are converted to float8 types."""
 
     saturate: bool = True
-    round_mode: str = "up"  # of float8e8m0
-    infinity_saturates: bool = True  # in the FNUZ types; not in versions 19 to 23
+    round_mode: str = "up"  # how float8e8m0 is rounded: up, nearest or down
+    infinity_saturates: bool = True  # whether FNUZ types saturate infinities; versions 19 to 23 make them NaN
 
 
 def rule_of(version: int, saturate: int = 1, round_mode: str = "up") -> CastRule:
-    """The rule of the operators of that operator set."""
+    """The rule of Cast, CastLike and QuantizeLinear in this version; their versions mean the same."""
     return CastRule(bool(saturate), round_mode, infinity_saturates=version >= 24)
 
 
@@ -59,7 +63,7 @@ def convert(x: Array, to: DataType, rule: CastRule) -> Array:
 
 
 def to_numpy_type(x: Array) -> Array:
-    """x in a type that NumPy itself has: narrow floats as float32, integers of fewer than 8 bits as int8 or uint8."""
+    """x in an element type of NumPy: narrow floats as float32, integers of fewer than 8 bits as int8 or uint8."""
     source = DataType.of(x.dtype)
     if source.is_integer and source.bits < 8:
         return x.astype(np.int8 if source.is_signed else np.uint8)
@@ -70,7 +74,7 @@ def to_numpy_type(x: Array) -> Array:
 
 
 def to_integer(x: Array, to: DataType) -> Array:
-    """x without fraction, modulo 2 ** bits."""
+    """x without fraction, wrapped around to the bits of `to`."""
     if x.dtype.kind != "f":
         return x.astype(to.numpy)
     if to is DataType.UINT64:
@@ -91,7 +95,7 @@ def to_int32(x: Array) -> NDArray[np.int32]:
 
 
 def truncate_float(x: Array, dtype: type[np.int32] | type[np.int64], bits: int) -> Array:
-    """x without fraction; the lowest number for what is outside of [-2**bits, 2**bits)."""
+    """x without fraction; numbers outside of [-2**bits, 2**bits), and NaN, become the lowest number, -2**bits."""
     whole = np.trunc(x)
     inside = (whole >= -(2.0**bits)) & (whole < 2.0**bits)
     return (whole if inside.all() else np.where(inside, whole, -(2.0**bits))).astype(dtype)
@@ -101,32 +105,33 @@ def truncate_float(x: Array, dtype: type[np.int32] | type[np.int64], bits: int) 
 
 
 def to_float(x: Array, to: DataType, rule: CastRule) -> Array:
-    """x rounded once to the nearest element, ties to even."""
+    """x rounded once to the nearest number of `to`, ties to even."""
     if to in IEEE:
         return x.astype(to.numpy)
-    once = odd_float32(x)
+    odd = odd_float32(x)
     if to is DataType.FLOAT8E8M0:
-        return to_power(once, rule)
-    result = once.astype(to.numpy)
+        return to_power(odd, rule)
+    result = odd.astype(to.numpy)
     if to in MAX_FINITE and rule.saturate:
-        return saturate_overflow(once, result, to, rule)
-    if to in WITHOUT_NAN and (missing := np.isnan(once)).any():
-        return np.where(missing, np.float32(-0.0), result.astype(np.float32)).astype(to.numpy)
+        return saturate_overflow(odd, result, to, rule)
+    if to in WITHOUT_NAN and (is_nan := np.isnan(odd)).any():
+        return np.where(is_nan, np.float32(-0.0), result.astype(np.float32)).astype(to.numpy)
     return result
 
 
 def odd_float32(x: Array) -> NDArray[np.float32]:
-    """x as float32, rounded to odd, so that rounding again to fewer bits gives the correctly rounded result."""
+    """x as float32, rounded to odd (see the head of this file)."""
     if x.dtype == np.float32:
         return x
     if x.dtype.kind in "iu" and x.dtype.itemsize == 8:
         x = odd_float64(x)
     near = x.astype(np.float32)
-    if x.dtype.itemsize < 4:
+    if x.dtype.itemsize < 4:  # such numbers are exact in float32
         return near
-    exact = x.astype(np.float64)
-    error = np.abs(near.astype(np.float64)) - np.abs(exact)
-    inexact = (error != 0) & np.isfinite(exact)
+    wide = x.astype(np.float64)
+    error = np.abs(near.astype(np.float64)) - np.abs(wide)
+    inexact = (error != 0) & np.isfinite(wide)
+    # Subtracting 1 from the bits undoes rounding away from zero; setting the last bit makes the number odd.
     return ((near.view(np.uint32) - (inexact & (error > 0))) | inexact).astype(np.uint32).view(np.float32)
 
 
@@ -134,10 +139,10 @@ def odd_float64(x: Array) -> NDArray[np.float64]:
     """Integers of 64 bits as float64, rounded to odd where they have more than 53 bits."""
     negative = x < 0
     bits = x.view(np.uint64)
-    size = np.where(negative, -bits, bits)
-    low = np.uint64((1 << 11) - 1)
-    sticky = ((size & low) != 0).astype(np.uint64) << np.uint64(11)
-    rounded = np.where(size >> np.uint64(53), (size & ~low) | sticky, size).astype(np.float64)
+    magnitude = np.where(negative, -bits, bits)
+    low = np.uint64((1 << 11) - 1)  # float64 holds 53 of 64 bits: the low 11 may be lost
+    sticky = ((magnitude & low) != 0).astype(np.uint64) << np.uint64(11)
+    rounded = np.where(magnitude >> np.uint64(53), (magnitude & ~low) | sticky, magnitude).astype(np.float64)
     return np.where(negative, -rounded, rounded)
 
 

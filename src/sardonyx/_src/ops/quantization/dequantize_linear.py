@@ -1,9 +1,9 @@
 """DequantizeLinear: y = (x - x_zero_point) * x_scale.
 
 Spec: ai.onnx DequantizeLinear-10, -13, -19, -21, -23, -24, -25, -28.  13 adds scales along `axis`, 19 float8 and scales of
-narrow floats, 21 blocks, 23 `output_dtype`; the others add element types.  Up to 21 the product is rounded once to the
-type of x_scale; from 23 on the result's type is that of the multiplication, so both factors are rounded to it, too.
-A scale of type float8e8m0, which no result can have, needs an output_dtype.
+narrow floats, 21 blocks, 23 `output_dtype`; the others add element types.  Up to 21 the product is rounded once, to the
+type of x_scale.  From 23 on the multiplication is defined in the type of the result, so both factors are rounded to that
+type before.  A scale of type float8e8m0 needs an output_dtype, since no result can have the type of the scale.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def output_type(output_dtype: int, scale: DataType) -> DataType:
 def factors(
     x: Array, scale: Array, zero_point: Array | None, axis: int, block_size: int
 ) -> tuple[Array, Array]:
-    """x - x_zero_point, exact (as integers or float32), and the scales, broadcast against it."""
+    """x - x_zero_point, exact (as integers or float32), and the scales in a shape that broadcasts against x."""
     if block_size < 0:
         raise EvaluationError(f"block_size must be positive or 0 for none; got {block_size}")
     factor = broadcast_parameter(scale, x.shape, axis, block_size, "x_scale")
@@ -100,7 +100,7 @@ def factors(
 
 
 def product(difference: Array, scale: Array, to: DataType) -> Array:
-    """difference * scale, both taken as float32, rounded to `to`."""
+    """difference * scale, computed in float32 and rounded to `to`."""
     with np.errstate(all="ignore"):
         return convert(difference.astype(np.float32) * scale, to, CastRule())
 
@@ -109,13 +109,13 @@ def product(difference: Array, scale: Array, to: DataType) -> Array:
 
 
 @op.convert((10, 13))
-def to_13(adapter: Adapter) -> AdaptedNode:
+def convert_10_to_13(adapter: Adapter) -> AdaptedNode:
     return adapter.same([adapter.input(0), *(scalar_of(adapter, i) for i in (1, 2))])
 
 
 @op.convert((13, 10))
-def to_10(adapter: Adapter) -> AdaptedNode:
-    """One scale, or the operator decomposed for scales along an axis."""
+def convert_13_to_10(adapter: Adapter) -> AdaptedNode:
+    """Keep the node for one scale, which is all that version 10 supports; decompose it for scales along an axis."""
     if adapter.inference.shape(1) in ((), (1,)):
         return adapter.same([adapter.input(0), *(scalar_of(adapter, i) for i in (1, 2))], drop=("axis",))
     return decompose(adapter)
@@ -123,7 +123,7 @@ def to_10(adapter: Adapter) -> AdaptedNode:
 
 @op.convert((10, 0))
 def decompose(adapter: Adapter) -> AdaptedNode:
-    """Differences of 8-bit integers are exact in float."""
+    """Cast, Sub and Mul.  Only for 8-bit integers: float holds their differences exactly."""
     if adapter.dtype(1) is not DataType.FLOAT or (
         adapter.optional(2) is not None and adapter.dtype(0).bits > 8
     ):
@@ -138,15 +138,18 @@ op.convert((19, 21))(lambda adapter: adapter.same())
 
 
 @op.convert((21, 19))
-def to_19(adapter: Adapter) -> AdaptedNode:
+def convert_21_to_19(adapter: Adapter) -> AdaptedNode:
     if adapter.inference.integer("block_size"):
         adapter.refuse("the target version has no blocks")
     return adapter.same(drop=("block_size",))
 
 
 @op.convert((21, 23))
-def to_23(adapter: Adapter) -> AdaptedNode:
-    """Factors are not rounded to the type of the scale up to 21, which matters for wide integers alone."""
+def convert_21_to_23(adapter: Adapter) -> AdaptedNode:
+    """Compute in float and cast the result where version 23 would round the factors to the type of the scale.
+
+    That changes results only for integers of more than 8 bits and a scale that is not float.
+    """
     scale = adapter.dtype(1)
     if scale is DataType.FLOAT or adapter.dtype(0).bits <= 8:
         return adapter.same()
@@ -158,7 +161,7 @@ def to_23(adapter: Adapter) -> AdaptedNode:
 
 
 @op.convert((23, 21))
-def to_21(adapter: Adapter) -> AdaptedNode:
+def convert_23_to_21(adapter: Adapter) -> AdaptedNode:
     scale, to = adapter.dtype(1), DataType.from_number(adapter.inference.integer("output_dtype"))
     result_type = scale if to is DataType.UNDEFINED else to
     if result_type is not DataType.FLOAT and adapter.dtype(0).bits > 8:

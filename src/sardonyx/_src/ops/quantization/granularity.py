@@ -17,10 +17,11 @@ from sardonyx._src.ops.support.shapes import axis_of, element_count
 def broadcast_parameter(
     parameter: Array, shape: tuple[int, ...], axis: int, block_size: int, name: str
 ) -> Array:
-    """The parameter as an array that broadcasts against `shape`, that of the quantized tensor.
+    """A scale or zero point reshaped to broadcast against `shape`, the shape of the quantized tensor.
 
-    One element is for the whole tensor whatever its rank, a vector for the indices of `axis` (which a tensor of rank 1
-    need not name), and a tensor of the same rank for blocks of `block_size` along `axis`.
+    - A parameter of one element, of any rank, applies to the whole tensor.
+    - A vector has an element for each index of `axis`; for a tensor of rank 1, `axis` is ignored.
+    - With `block_size`, a parameter of the tensor's rank has an element for each block of this size along `axis`.
     Raises EvaluationError for any other shape.
     """
     if parameter.size == 1:
@@ -42,6 +43,7 @@ def broadcast_parameter(
 def broadcast_blocks(
     parameter: Array, shape: tuple[int, ...], axis: int, block_size: int, name: str
 ) -> Array:
+    """The elements of the blocks, each repeated for the indices of its block; the last block may be shorter."""
     along = axis_of(axis, len(shape))
     expected = (*shape[:along], -(-shape[along] // block_size), *shape[along + 1 :])
     if parameter.shape != expected:
@@ -71,7 +73,7 @@ def check_granularity(inference: Inference, i: int) -> None:
             f"input {i} must have rank 0, 1 or, with block_size, {len(shape)}; got rank {len(parameter)}"
         )
     else:
-        return  # symbols, which may all be 1
+        return  # all sizes that are not 1 are symbols, which may be 1 in a run
     for actual, size in zip(parameter, expected, strict=True):
         if isinstance(actual, int) and isinstance(size, int) and actual not in (1, size):
             inference.fail(f"input {i} must have {size} elements along the quantized axis; got {actual}")

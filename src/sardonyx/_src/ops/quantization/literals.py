@@ -47,15 +47,17 @@ def format_float(value: np.floating[Any]) -> str:
 
 
 def parse_numbers(x: Array, to: DataType) -> Array:
-    """The strings of x as numbers that are then converted to `to`: float64, or uint64 modulo 2 ** 64 for integers.
+    """The strings of x as float64, or modulo 2 ** 64 as uint64 if `to` is an integer type.
+
+    The caller then converts these numbers to `to`.
 
     Raises EvaluationError for a string that is no number.
     """
-    texts = [str(s).strip() for s in x.reshape(-1).tolist()]
+    strings = [str(s).strip() for s in x.reshape(-1).tolist()]
     if to.is_integer:
-        return np.array([parse_integer(s) & (1 << 64) - 1 for s in texts], np.uint64).reshape(x.shape)
+        return np.array([parse_integer(s) & (1 << 64) - 1 for s in strings], np.uint64).reshape(x.shape)
     parse = parse_float if to in (DataType.DOUBLE, DataType.BOOL) else parse_odd_float
-    return np.array([parse(s) for s in texts], np.float64).reshape(x.shape)
+    return np.array([parse(s) for s in strings], np.float64).reshape(x.shape)
 
 
 def parse_integer(text: str) -> int:
@@ -79,7 +81,10 @@ def parse_float(text: str) -> float:
 
 
 def parse_odd_float(text: str) -> float:
-    """The number rounded to odd, so that it can be rounded again to a narrower type."""
+    """The number as float64; if it is inexact, rounded to a neighbor with an odd last bit.
+
+    Rounding this float64 to a narrower type then gives the same as rounding the decimal number.
+    """
     near = parse_float(text)
     if not math.isfinite(near) or near == 0 or int(np.float64(near).view(np.int64)) & 1:
         return near

@@ -36,7 +36,10 @@ def infer(inference: Inference) -> Result:
 def evaluate(
     A: Array, B: Array, a_zero_point: Array | None = None, b_zero_point: Array | None = None
 ) -> Array:
-    """A: [..., M, K], B: [..., K, N], result: [..., M, N] int32; zero points: one, [M] or [N], or with all axes."""
+    """A: [..., M, K], B: [..., K, N], result: [..., M, N] int32.
+
+    Zero points: one element; [M] or [..., M, 1] for A; [N] or [..., 1, N] for B.
+    """
     rows = NO_ZERO_POINT if a_zero_point is None else by_row(a_zero_point, A.shape, "a_zero_point")
     columns = NO_ZERO_POINT if b_zero_point is None else by_column(b_zero_point, B.shape, "b_zero_point")
     return np.asarray(product(A, rows, B, columns)).astype(np.int64).astype(np.int32)

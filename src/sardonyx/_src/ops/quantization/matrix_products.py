@@ -13,10 +13,10 @@ from sardonyx._src.ops.inference import Inference
 
 
 def product(a: Array, a_zero_point: Array, b: Array, b_zero_point: Array) -> NDArray[np.float64]:
-    """(a - a_zero_point) @ (b - b_zero_point) as by numpy.matmul; zero points as by `by_row` and `by_column`.
+    """(a - a_zero_point) @ (b - b_zero_point), broadcast as by numpy.matmul.
 
-    Differences of 8-bit integers have 9 bits, their products 18, and float64 adds up 2 ** 35 of those exactly; what
-    float8 needs is of the same kind.
+    The zero points have been reshaped by `by_row` and `by_column`.
+    Differences of 8-bit integers have 9 bits, and their products 18: float64 adds up 2 ** 35 of these exactly.
     """
     if a.ndim == 0 or b.ndim == 0 or a.shape[-1] != b.shape[-2 if b.ndim > 1 else 0]:
         raise EvaluationError(
@@ -49,20 +49,21 @@ def by_column(parameter: Array, shape: tuple[int, ...], name: str) -> Array:
 
 
 def check_rows(inference: Inference, i: int, matrix: int, name: str) -> None:
-    """Raises InferenceError if `by_row` cannot take input i for the left matrix."""
+    """Raises InferenceError if `by_row` would reject input i for the left matrix, input `matrix`."""
     shape = inference.shape(matrix)
     if shape is not None:
         check_fits(inference, i, [shape[-2:-1], (*shape[:-1], 1)] if len(shape) > 1 else [], name)
 
 
 def check_columns(inference: Inference, i: int, matrix: int, name: str) -> None:
-    """Raises InferenceError if `by_column` cannot take input i for the right matrix."""
+    """Raises InferenceError if `by_column` would reject input i for the right matrix, input `matrix`."""
     shape = inference.shape(matrix)
     if shape is not None:
         check_fits(inference, i, [shape[-1:], (*shape[:-2], 1, *shape[-1:])] if len(shape) > 1 else [], name)
 
 
 def check_fits(inference: Inference, i: int, expected: list[Shape], name: str) -> None:
+    """Raises InferenceError if input i can neither have one element nor one of the `expected` shapes."""
     shape = inference.shape(i)
     if shape is None or all(n == 1 or not isinstance(n, int) for n in shape):
         return
@@ -81,8 +82,12 @@ def may_be(shape: Shape, expected: Shape) -> bool:
     )
 
 
-def check_shape(parameter: Array, whole: tuple[int, ...], name: str, line: tuple[int, ...]) -> Array:
-    if parameter.shape != whole or not line:
-        expected = f"a scalar or have shape {list(line)} or {list(whole)}" if line else "a scalar"
+def check_shape(parameter: Array, full: tuple[int, ...], name: str, vector: tuple[int, ...]) -> Array:
+    """The parameter; raises EvaluationError unless its shape is `full`.
+
+    `vector` is the shape of a vector that the caller has accepted already; () if the operand is no matrix.
+    """
+    if parameter.shape != full or not vector:
+        expected = f"a scalar or have shape {list(vector)} or {list(full)}" if vector else "a scalar"
         raise EvaluationError(f"{name} must be {expected}; got shape {list(parameter.shape)}")
     return parameter

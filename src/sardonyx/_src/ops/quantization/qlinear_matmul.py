@@ -55,7 +55,7 @@ def evaluate(
 ) -> Array:
     """a: [..., M, K], b: [..., K, N], result: [..., M, N] of the type of y_zero_point.
 
-    Scales and zero points: one; [M] or [..., M, 1] for those of a; [N] or [..., 1, N] for those of b.
+    Scales and zero points: one element; [M] or [..., M, 1] for a; [N] or [..., 1, N] for b.
     """
     for name, parameter in (("y_scale", y_scale), ("y_zero_point", y_zero_point)):
         if parameter.size != 1:

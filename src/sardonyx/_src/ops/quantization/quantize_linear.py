@@ -3,8 +3,8 @@
 Spec: ai.onnx QuantizeLinear-10, -13, -19, -21, -23, -24, -25, -28.  13 adds scales along `axis`, 19 float8 and
 `saturate`, 21 blocks and `output_dtype`, 23 `precision`; the others add element types.
 The quotient is computed in float32, or in float64 for int32 operands or a precision beyond float32.  Up to 21 it is
-rounded to the nearest integer at once, from 23 on first to `precision`, by default the type of y_scale (not at all for
-float8e8m0 and int32).  NaN becomes the lowest integer.
+rounded directly to the nearest integer.  From 23 on it is first rounded to `precision`, by default the type of y_scale
+(unless that is float8e8m0 or int32, which leave the quotient as it is).  NaN becomes the lowest integer.
 """
 
 from __future__ import annotations
@@ -29,7 +29,14 @@ from sardonyx._src.ops.support.shapes import check_one_element
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
 op = Operator("QuantizeLinear", tolerance="rounding", under_permutation="per_tensor_quantization")
-QUOTIENT_TYPES = (DataType.FLOAT, DataType.FLOAT16, DataType.BFLOAT16, DataType.DOUBLE)
+QUOTIENT_TYPES = (
+    DataType.FLOAT,
+    DataType.FLOAT16,
+    DataType.BFLOAT16,
+    DataType.DOUBLE,
+)  # values of `precision`
+# Beyond the range of any quantized type, even after a zero point is added: these have at most 16 bits, or are float8.
+QUOTIENT_LIMIT = 1 << 17
 
 
 @op.eval(10)
@@ -95,6 +102,7 @@ def evaluate(
 
 
 def type_of(zero_point: Array | None, output_dtype: int = 0) -> DataType:
+    """`output_type` for a zero point that is given as an array."""
     return output_type(output_dtype, None if zero_point is None else DataType.of(zero_point.dtype))
 
 
@@ -132,6 +140,7 @@ def quantize(
     precision: DataType | None,
     rule: CastRule,
 ) -> Array:
+    """x as elements of `to`; quotients are rounded to `precision` before, unless it is None."""
     if block_size < 0:
         raise EvaluationError(f"block_size must be positive or 0 for none; got {block_size}")
     divisor = broadcast_parameter(scale, x.shape, axis, block_size, "y_scale")
@@ -150,13 +159,14 @@ def quotient(x: Array, divisor: Array, precision: DataType | None) -> Array:
     with np.errstate(all="ignore"):
         if x.dtype == divisor.dtype == np.float32 and precision in (None, DataType.FLOAT):
             return x / divisor
-        # float64 holds int32 and has more than twice the bits of float32: rounding its quotients again is harmless
-        exact = x.astype(np.float64) / divisor.astype(np.float64)
-    return exact if precision is None else promote_to_float32(convert(exact, precision, CastRule()))
+        # float64 holds int32, and its significand has more than twice the bits of float32: rounding such a quotient a
+        # second time gives the same as rounding it once.
+        wide = x.astype(np.float64) / divisor.astype(np.float64)
+    return wide if precision is None else promote_to_float32(convert(wide, precision, CastRule()))
 
 
 def round_to_quantized(values: Array, shift: Array | None, to: DataType, rule: CastRule) -> Array:
-    """float32 or float64 values rounded to the quantized type with zero point `shift`, saturated."""
+    """float32 or float64 values rounded, shifted by the zero point `shift`, and saturated to the type `to`."""
     with np.errstate(all="ignore"):
         if not to.is_integer:
             return convert(values if shift is None else values + shift.astype(values.dtype), to, rule)
@@ -177,13 +187,13 @@ def limits(to: DataType) -> tuple[float, float]:
 
 
 @op.convert((10, 13))
-def to_13(adapter: Adapter) -> AdaptedNode:
+def convert_10_to_13(adapter: Adapter) -> AdaptedNode:
     return adapter.same([adapter.input(0), *(scalar_of(adapter, i) for i in (1, 2))])
 
 
 @op.convert((13, 10))
-def to_10(adapter: Adapter) -> AdaptedNode:
-    """One scale, or the operator decomposed for scales along an axis."""
+def convert_13_to_10(adapter: Adapter) -> AdaptedNode:
+    """Keep the node for one scale, which is all that version 10 supports; decompose it for scales along an axis."""
     if adapter.inference.shape(1) in ((), (1,)):
         return adapter.same([adapter.input(0), *(scalar_of(adapter, i) for i in (1, 2))], drop=("axis",))
     if adapter.dtype(0) is not DataType.FLOAT:
@@ -204,10 +214,10 @@ op.convert((19, 21), (24, 25), (25, 24), (25, 28), (28, 25))(lambda adapter: ada
 
 
 @op.convert((13, 19))
-def to_19_of_one_type(adapter: Adapter) -> AdaptedNode:
-    """Data and scale are of one type from 19 to 21."""
+def convert_13_to_19(adapter: Adapter) -> AdaptedNode:
+    """In versions 19 and 21, x and y_scale have one type: quotients of an int32 x are computed by other nodes."""
     return (
-        adapter.same(quotients_of_int32(adapter))
+        adapter.same(divide_int32_before(adapter))
         if adapter.inference.dtype(0) is DataType.INT32
         else adapter.same()
     )
@@ -215,12 +225,12 @@ def to_19_of_one_type(adapter: Adapter) -> AdaptedNode:
 
 op.convert((19, 13))(
     lambda adapter: adapter.same(drop=("saturate",))
-)  # it concerns types alone that 13 lacks
+)  # `saturate` concerns only types that 13 lacks
 
 
 @op.convert((21, 19))
-def to_19(adapter: Adapter) -> AdaptedNode:
-    """The type of the result is expressed by a zero point of zeros."""
+def convert_21_to_19(adapter: Adapter) -> AdaptedNode:
+    """Version 19 has no output_dtype: zero points of this type, which are all 0, give the type of the result."""
     if adapter.inference.integer("block_size"):
         adapter.refuse("the target version has no blocks")
     inputs = [adapter.input(0), adapter.input(1), adapter.optional(2)]
@@ -230,16 +240,19 @@ def to_19(adapter: Adapter) -> AdaptedNode:
 
 
 @op.convert((21, 23))
-def up_to_23(adapter: Adapter) -> AdaptedNode:
-    """Quotients are not rounded to the type of the scale up to 21."""
+def convert_21_to_23(adapter: Adapter) -> AdaptedNode:
+    """Version 21 does not round quotients to the type of the scale: set a `precision` that keeps them as they are."""
     if adapter.dtype(0) is DataType.INT32:
         return adapter.same(precision=DataType.DOUBLE)
     return adapter.same() if adapter.dtype(1) is DataType.FLOAT else adapter.same(precision=DataType.FLOAT)
 
 
 @op.convert((23, 21))
-def to_21(adapter: Adapter) -> AdaptedNode:
-    """Data and scale are of one type; rounded quotients are computed separately and quantized with scale 1."""
+def convert_23_to_21(adapter: Adapter) -> AdaptedNode:
+    """In version 21, x and y_scale have one type, and quotients are not rounded to a `precision`.
+
+    Where `precision` matters, other nodes compute the rounded quotients, and the node quantizes them with scale 1.
+    """
     drop, x, scale = ("precision",), adapter.dtype(0), adapter.dtype(1)
     rounded = precision_of(adapter.inference.integer("precision"), scale)
     if rounded is None:
@@ -251,36 +264,42 @@ def to_21(adapter: Adapter) -> AdaptedNode:
             [*(adapter.Cast(adapter.input(i), to=rounded) for i in (0, 1)), adapter.optional(2)], drop=drop
         )
     if rounded is DataType.DOUBLE and x is DataType.INT32:
-        return adapter.same(quotients_of_int32(adapter), drop=drop)
+        return adapter.same(divide_int32_before(adapter), drop=drop)
     if rounded is DataType.DOUBLE:
         adapter.refuse(f"the target version does not round quotients to {rounded.name}")
-    quotients = adapter.Cast(adapter.Cast(wide_quotients(adapter), to=rounded), to=DataType.FLOAT)
-    return adapter.same(with_unit_scale(adapter, quotients), drop=drop)
+    quotients = adapter.Cast(adapter.Cast(quotients_in_double(adapter), to=rounded), to=DataType.FLOAT)
+    return adapter.same(inputs_with_scale_1(adapter, quotients), drop=drop)
 
 
-def quotients_of_int32(adapter: Adapter) -> list[Value | None]:
-    """The inputs with rounded quotients for int32 and a scale of float, clipped beyond every quantized type."""
+def divide_int32_before(adapter: Adapter) -> list[Value | None]:
+    """The inputs for an int32 x and a float scale: rounded quotients, a scale of 1, and the zero point.
+
+    The quotients are clipped to a range that float, their type, holds exactly.
+    """
     if adapter.dtype(1) is DataType.INT32:
         return list(adapter.node.inputs)
-    low, high = (adapter.constant(n, DataType.DOUBLE) for n in (-(1 << 17), 1 << 17))
-    whole = adapter.Clip(adapter.Round(wide_quotients(adapter)), low, high)
-    return with_unit_scale(adapter, adapter.Cast(whole, to=DataType.FLOAT))
+    low, high = (adapter.constant(n, DataType.DOUBLE) for n in (-QUOTIENT_LIMIT, QUOTIENT_LIMIT))
+    whole = adapter.Clip(adapter.Round(quotients_in_double(adapter)), low, high)
+    return inputs_with_scale_1(adapter, adapter.Cast(whole, to=DataType.FLOAT))
 
 
-def wide_quotients(adapter: Adapter) -> Value:
+def quotients_in_double(adapter: Adapter) -> Value:
     return adapter.Div(
         adapter.Cast(adapter.input(0), to=DataType.DOUBLE),
         adapter.Cast(broadcast_along_axis(adapter, 1), to=DataType.DOUBLE),
     )
 
 
-def with_unit_scale(adapter: Adapter, quotients: Value) -> list[Value | None]:
+def inputs_with_scale_1(adapter: Adapter, quotients: Value) -> list[Value | None]:
     return [quotients, adapter.constant(np.ones(adapter.shape(1)), DataType.FLOAT), adapter.optional(2)]
 
 
 @op.convert((23, 24))
-def to_24(adapter: Adapter) -> AdaptedNode:
-    """Infinite quotients become NaN in the FNUZ types up to 23, the largest number from 24 on."""
+def convert_23_to_24(adapter: Adapter) -> AdaptedNode:
+    """Infinite quotients become NaN in the FNUZ types up to 23, the largest number from 24 on.
+
+    So x is replaced by NaN where its quotient is infinite.
+    """
     if not saturates_infinities(adapter):
         return adapter.same()
     quotients = adapter.Div(
@@ -294,14 +313,14 @@ def to_24(adapter: Adapter) -> AdaptedNode:
 
 
 @op.convert((24, 23))
-def to_23(adapter: Adapter) -> AdaptedNode:
+def convert_24_to_23(adapter: Adapter) -> AdaptedNode:
     if saturates_infinities(adapter):
         adapter.refuse("infinite quotients become NaN in the target version, not the largest number")
     return adapter.same()
 
 
 def saturates_infinities(adapter: Adapter) -> bool:
-    """Whether the result is of an FNUZ type and saturated."""
+    """Whether the result saturates and has an FNUZ type, a float8 type without infinities."""
     type = adapter.node.outputs[0].type
     if not isinstance(type, TensorType):
         adapter.refuse("the element type of the result must be known")
@@ -309,7 +328,7 @@ def saturates_infinities(adapter: Adapter) -> bool:
 
 
 def scalar_of(adapter: Adapter, i: int) -> Value | None:
-    """Input i, of one element, as a scalar."""
+    """Input i, which must have one element, as a scalar; None if it is omitted."""
     value = adapter.optional(i)
     if adapter.inference.shape(i) not in (None, (), (1,)):
         adapter.refuse(f"input {i} must have one element; got shape {adapter.inference.shape(i)}")
@@ -322,15 +341,13 @@ def scalar_of(adapter: Adapter, i: int) -> Value | None:
 
 
 def broadcast_along_axis(adapter: Adapter, i: int) -> Value:
-    """Input i, a vector along `axis`, as it broadcasts against input 0."""
+    """Input i, a vector along `axis`, reshaped to broadcast against input 0."""
     if adapter.inference.shape(i) in ((), (1,)):
         return adapter.Reshape(adapter.input(i), adapter.integers([]))
     if adapter.inference.integer("block_size", 0):
         adapter.refuse("scales of blocks cannot be broadcast along the data")
     if "axis" not in adapter.inference.attributes:
-        return adapter.Reshape(
-            adapter.input(i), adapter.integers([])
-        )  # version 10, which knows one scale alone
+        return adapter.Reshape(adapter.input(i), adapter.integers([]))  # version 10, which has only one scale
     trailing = adapter.rank(0) - adapter.axis() - 1
     return adapter.Reshape(adapter.input(i), adapter.integers([-1] + [1] * trailing))
 

@@ -34,7 +34,7 @@ class Heads:
 
 
 def match_heads(scope: Scope, value: Value | None, num_heads: object) -> Heads | None:
-    """The heads of a native value; None if it has neither form.  num_heads: an attribute, for merged heads."""
+    """The heads of a native value; None if it has another rank.  num_heads: an attribute, for merged heads."""
     shape = () if value is None else scope.known_shape(value)
     if value is not None and len(shape) == 4:
         return Heads(value, shape, is_merged=False)
@@ -60,7 +60,7 @@ def as_heads(tensor: TensorView, shape: Shape) -> TensorView:
 
 
 def write_heads(scope: Scope, value: Value) -> Write:
-    """The result of attention, or of a product; [B, S, H, D] in memory if its consumer is such a Transpose, which then needs no copy."""
+    """The result [B, H, S, D] of attention or of a product; in memory [B, S, H, D] if only a Transpose to that order reads it."""
     consumer = scope.sole_consumer(value)
     bound = scope.bind_node(consumer) if consumer is not None and consumer.op_type == "Transpose" else None
     is_transposed = bound is not None and bound.ints("perm") == SWAP_HEADS_AND_TOKENS
@@ -71,7 +71,10 @@ def write_heads(scope: Scope, value: Value) -> Write:
 
 
 def match_mask(scope: Scope, value: Value, scores: Shape) -> Known | None:
-    """The number of keys that a mask of scores [B, H, S, T] covers; it hides the others.  None if it does not broadcast."""
+    """The number of keys that a mask covers; the later ones are masked out.  None if it does not broadcast to the scores.
+
+    scores: the dims [B, H, S, T] of the scores.
+    """
     shape = scope.known_shape(value)
     if len(shape) > 4:
         return None
@@ -82,7 +85,7 @@ def match_mask(scope: Scope, value: Value, scores: Shape) -> Known | None:
 
 
 def count_masked_keys(scope: Scope, size: Known, total: Known) -> Known | None:
-    """The number of keys that a mask covers; None if that is known to exceed the number of keys."""
+    """The number of keys that a mask covers, from its last dim `size`; None if that is known to exceed the number of keys."""
     if known_equal(size, total) or known_ge(total, size):
         return size
     if size == 1:
@@ -99,7 +102,7 @@ def read_mask(value: Value) -> Read:
 
 
 def broadcast_mask(mask: TensorView, scores: Shape, keys: Known) -> TensorView:
-    """A mask broadcast to the rank of the scores; a dim that may be 1 at run time gets a stride that is 0 in that case."""
+    """A mask broadcast to the rank of the scores; a dim that may be 1 at run time gets a stride expression that is then 0."""
     leading = 4 - mask.rank
     strides: list[Known] = [0] * leading
     for size, stride, dim in zip(mask.shape[:-1], mask.strides, scores[leading:], strict=False):

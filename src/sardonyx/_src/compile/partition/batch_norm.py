@@ -10,7 +10,7 @@ from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.rewrite.support.batch_norm import fold_statistics
 
-FIRST_VERSION = 7  # whose attributes and outputs show whether a node is in training mode
+FIRST_VERSION = 7  # from this version on, attributes and outputs show whether a node is in training mode
 
 
 def folded_statistics(op: BoundNode, scope: Scope) -> tuple[Value, Value] | None:
@@ -24,7 +24,7 @@ def folded_statistics(op: BoundNode, scope: Scope) -> tuple[Value, Value] | None
 
 
 def fold_constants(op: BoundNode, scope: Scope) -> tuple[Value, ...]:
-    """New constants for the factor and the addend of a BatchNormalization; none if it has no constant statistics."""
+    """New constants for the factor and the addend of a BatchNormalization; an empty tuple if its statistics are not constant."""
     shape = scope.shape(op.input(0))
     if (
         shape is None
@@ -44,6 +44,6 @@ def fold_constants(op: BoundNode, scope: Scope) -> tuple[Value, ...]:
 
 
 def constant_value(name: str, elements: Array) -> Value:
-    """A constant that is part of no graph."""
+    """A constant that belongs to no graph."""
     literal = Tensor.of(elements)
     return Value(name, TensorType(literal.dtype, literal.shape), literal)

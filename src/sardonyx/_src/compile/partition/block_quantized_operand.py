@@ -1,4 +1,7 @@
-"""A constant matrix that DequantizeLinear computes, and whose codes a product reads, with scales for blocks of its columns."""
+"""Block-quantized weights: a constant matrix that a DequantizeLinear computes, of which a product reads the codes.
+
+The codes are integers of 2 to 8 bits; each block of a column has a scale and a zero point.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ CODE_TYPES = frozenset(
 def match_block_quantized(
     scope: Scope, value: Value | None, *, is_transposed: bool = False
 ) -> BlockQuantizedMatrix | None:
-    """The large matrix [k, columns] that a deferred DequantizeLinear computes, from constants; None for any other value.
+    """The large matrix [k, columns] that a deferred DequantizeLinear computes from constants; None for any other value.
 
     is_transposed: whether the product reads the value, [columns, k], with its dims exchanged.
     """
@@ -54,13 +57,13 @@ def match_block_quantized(
 
 
 def needed_bits(codes: Array, zeros: Array) -> int:
-    """The bits of packed codes that hold all unsigned codes and zero points: a byte often holds a code of 2 or 4 bits."""
+    """The bits of a packed code, enough for all codes and zero points: the codes of a byte type often fit in 2 or 4 bits."""
     largest = max(int(codes.max()), int(zeros.max()))
     return next(bits for bits in (2, 4, 8) if largest < 1 << bits)
 
 
 def unsigned_zeros(node: Node, scope: Scope, dtype: DataType) -> Array | None:
-    """The zero points of a DequantizeLinear as uint8 of unsigned codes; None if they are computed."""
+    """The zero points of a DequantizeLinear as unsigned codes, uint8; None if a run computes them."""
     value = node.inputs[2] if len(node.inputs) > 2 else None
     if value is None:
         return np.full((), view_as_codes(np.empty(0, np.uint8), dtype)[1], np.uint8)
@@ -82,7 +85,7 @@ def scale_grid(
 ) -> Array | None:
     """Scales or zero points as [blocks, columns] for packed blocks of `size` terms of a matrix [k, columns].
 
-    None if they have another form.
+    None if they have another shape.
     """
     k, columns = shape
     blocks = -(-k // size)
@@ -99,7 +102,7 @@ def scale_grid(
 
 
 def block_size(node: Node, k: int, bits: int, *, is_transposed: bool) -> int | None:
-    """The terms of a packed block: those of the node's, or fewer if these are long; None if words would lie in two blocks."""
+    """The terms of a packed block: the node's block size, or a divisor if that is long; None if a word would span two blocks."""
     limit, stated = BlockQuantizedTuning.k_block, integer_attribute(node, "block_size", 0)
     size = stated if stated and along_k(node, is_transposed=is_transposed) else 0
     if not 0 < size < k:
@@ -111,7 +114,7 @@ def block_size(node: Node, k: int, bits: int, *, is_transposed: bool) -> int | N
 
 
 def spread(grid: Array, blocks: int) -> Array:
-    """[blocks, columns] from scales of longer blocks, each for several."""
+    """Scales [blocks, columns] from those of longer blocks, each row repeated for the packed blocks within."""
     if len(grid) == blocks:
         return grid
     repeats = -(-blocks // len(grid))

@@ -1,7 +1,8 @@
-"""Integer products with parameters that a run computes: 8-bit matrices and zero points in every form; int32 accumulators.
+"""Products of 8-bit matrices, of which a run computes the second matrix or the zero points; int32 accumulators.
 
-The kernel multiplies unsigned rows by signed columns.  With a' and b' the operands as it reads them, and their zero points shifted
-alike, (a' - za) (b' - zb) summed over k is the accumulator - za * (sum(b') - K * zb) - zb * sum(a'), which the epilogue computes.
+The kernel multiplies uint8 rows by int8 columns, so a signed a and an unsigned b are shifted by 128, with their zero
+points.  Let a', b', za and zb be shifted: sum((a' - za) * (b' - zb)) = accumulator - za * (sum(b') - K * zb) - zb *
+sum(a'), where the sums are over the K terms.  The epilogue computes the right side.
 """
 
 from __future__ import annotations
@@ -36,9 +37,11 @@ Finish: TypeAlias = Callable[[KernelExpression], KernelExpression]
 class ComputedIntegerProduct:
     """A product of a [..., M, K] and b [..., K, N], uint8 or int8; a is the first value read, then b, then zero points.
 
-    k: the length of the sums.  matrix: b as int8 if it is constant; then it is not read.  zeros: the form of each zero
-    point; the omitted ones are not read.  shifts: what is added to each zero point, as to its operand.  result: an element of the
-    result; its first operands are those of `correct_zero_points`.
+    k: the length of the sums.
+    matrix: b as int8 if it is constant; then it is not read.
+    zeros: the form of each zero point; the omitted ones are not read.
+    shifts: the number that is added to each operand and to its zero point.
+    result: the expression of an element of the result; its first operands are those of `correct_zero_points`.
     """
 
     k: Known
@@ -63,8 +66,9 @@ def match_computed_product(
 ) -> Region[ComputedIntegerProduct] | None:
     """The region of a node; None if it is not supported.
 
-    left, right: an operand and its zero points.  finish: extends the sums to an element of the result by constants.  max_terms: of
-    a sum, if it must not wrap around; guarded.
+    left, right: an operand and its zero points.
+    finish: extends the expression of a sum to that of an element of the result, by constants.
+    max_terms: the most terms that a sum may have, where it must not wrap around; guarded.
     """
     (a, za), (b, zb) = left, right
     k = None if a is None or b is None else length_of_sums(op, scope, a, b)
@@ -78,7 +82,7 @@ def match_computed_product(
     elements, matrix, shift = scope.constant(b), None, 0
     if elements is not None and elements.ndim == 2:
         matrix, offsets = shift_to_int8(elements, None)
-        shift = int(offsets[0]) if offsets.size else 0  # of all columns
+        shift = int(offsets[0]) if offsets.size else 0  # all columns have the same one
     elif scope.dtype(b) is DataType.UINT8:
         shift = -SIGN_OFFSET
     shifts = (SIGN_OFFSET if scope.dtype(a) is DataType.INT8 else 0, shift)
@@ -92,7 +96,7 @@ def match_computed_product(
 
 
 def length_of_sums(op: BoundNode, scope: Scope, a: Value, b: Value) -> Known | None:
-    """K, if 8-bit matrices, or batches of them, are multiplied; guarded."""
+    """K, the number of terms, if the operands are 8-bit matrices or batches of them; guarded.  None for other operands."""
     if not all(scope.is_native(v) and scope.dtype(v) in INT8_TYPES for v in (a, b)):
         return None
     if scope.shape(op.output) is None:
@@ -105,37 +109,38 @@ def length_of_sums(op: BoundNode, scope: Scope, a: Value, b: Value) -> Known | N
 
 
 def zero_form(scope: Scope, zero: Value | None, operand: Value, axis: int) -> ZeroForm | None:
-    """Whether a zero point is omitted, one number, or one for each row or column of an operand, along `axis`; else None."""
+    """Whether a zero point is omitted, one number, or a number for each index along `axis` of an operand; otherwise None."""
     if zero is None:
         return "none"
     if not scope.is_native(zero) or scope.shape(zero) is None or scope.dtype(zero) not in INT8_TYPES:
         return None
-    shape, whole = scope.known_shape(zero), scope.known_shape(operand)
+    shape, operand_shape = scope.known_shape(zero), scope.known_shape(operand)
     if all(dim == 1 for dim in shape):
-        return "scalar" if len(shape) <= len(whole) else None
-    return "vector" if is_zero_vector(shape, whole, axis) else None
+        return "scalar" if len(shape) <= len(operand_shape) else None
+    return "vector" if is_zero_vector(shape, operand_shape, axis) else None
 
 
-def is_zero_vector(shape: Shape, whole: Shape, axis: int) -> bool:
+def is_zero_vector(shape: Shape, operand_shape: Shape, axis: int) -> bool:
     if len(shape) == 1:
-        return known_equal(shape[0], whole[axis]) is True
-    expected = [*whole[:-2], 1, 1]
-    expected[axis] = whole[axis]
-    return len(shape) == len(whole) and all(
+        return known_equal(shape[0], operand_shape[axis]) is True
+    expected = [*operand_shape[:-2], 1, 1]
+    expected[axis] = operand_shape[axis]
+    return len(shape) == len(operand_shape) and all(
         known_equal(*pair) is True for pair in zip(shape, expected, strict=True)
     )
 
 
 def has_zero(config: ComputedIntegerProduct, side: int) -> bool:
-    """Whether the zero point of an operand as the kernel reads it is other than 0."""
+    """Whether the zero point of an operand may differ from 0, once both are shifted for the kernel."""
     return config.zeros[side] != "none" or config.shifts[side] != 0
 
 
 def correct_zero_points(config: ComputedIntegerProduct) -> KernelExpression:
     """The sums without the contributions of zero points.
 
-    Operands: for the left zero point the term of a column, [..., 1, N], after the zero points of rows if these differ; for the
-    right one the term of a row, [..., M, 1], after the zero points of columns if these differ.
+    The operands come in this order, and are left out where an operand has no zero point:
+    - for a: its zero points of rows, if these differ, and a term for each column, [..., 1, N];
+    - for b: its zero points of columns, if these differ, and a term for each row, [..., M, 1].
     """
     row, column = (
         KernelOperand("matrix", DataType.INT32, is_row=True),

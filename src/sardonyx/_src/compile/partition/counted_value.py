@@ -1,8 +1,8 @@
 """Values whose length a step counts: results of native steps with one data-dependent size.
 
-The step writes into a buffer that has room for the longest result, and the number of what it has written.  The action
-`BindSizes` then binds the size to that number, and a copy takes the result out of the buffer.  In a subgraph, a step binds it
-(`program.local_sizes`), which requires a limit.
+The step writes its result into a buffer with room for the longest one, and the number of its elements as an int64.
+The action `BindSizes` then binds the size to that number, and a copy takes the result out of the buffer.  In a
+subgraph, a step binds the size instead (`program.local_sizes`), which requires an upper limit.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sardonyx._src.ir.graph import Value
 
 @dataclass(frozen=True, slots=True)
 class CountedValue:
-    """A value whose length along an axis is a number that a step counts: the symbol of that length."""
+    """A value with the axis whose length a step counts, and the symbol of that length."""
 
     value: Value
     axis: int
@@ -26,7 +26,7 @@ class CountedValue:
 
 
 def counted_value(scope: Scope, value: Value) -> CountedValue | None:
-    """The value, if one of its lengths depends on data and a run binds it."""
+    """The value with its only data-dependent length, which a run binds; None if it has none or several."""
     axes, shape = scope.data_dependent_axes(value), scope.shape(value)
     if shape is None or len(axes) != 1:
         return None
@@ -35,5 +35,5 @@ def counted_value(scope: Scope, value: Value) -> CountedValue | None:
 
 
 def bind_count(counted: CountedValue, rank: int, count: TensorView, limit: Known | None = None) -> BindSizes:
-    """The action that binds the length of a value to a number, one int64, which is at most `limit`."""
+    """The action that binds the length of a value to `count`, one int64 that is at most `limit`."""
     return BindSizes(counted.value, rank, {counted.axis: counted.symbol}, count, limit)

@@ -1,7 +1,8 @@
-"""Dequantized operands: Conv, MatMul and Gemm of 8-bit values, computed exactly in integers.
+"""Dequantized operands: Conv, MatMul and Gemm of two DequantizeLinear results, computed exactly in integers.
 
-The int32 accumulators are multiplied by the product of both scales in the epilogue, into which a QuantizeLinear that
-follows is fused.  Used only where int8 products are faster than float32 ones and accumulators cannot overflow.
+The epilogue multiplies the int32 accumulators by the product of both scales; a QuantizeLinear that follows is fused
+into it.  Integers are used only where int8 products are faster than float32 ones and the accumulators cannot
+overflow.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class QuantizedValue:
 
 
 def match_dequantized_operands(op: BoundNode, scope: Scope) -> tuple[QuantizedValue, QuantizedValue] | None:
-    """The 8-bit operands of a node, the left one with a single scale; None if int8 is not faster."""
+    """The 8-bit operands of a node, the left one with a single scale; None if it has others, or if int8 is not faster."""
     if not has_fast_int8(scope.target):
         return None
     x, weights = match_dequantize(scope, op.input(0)), match_dequantize(scope, op.input(1))

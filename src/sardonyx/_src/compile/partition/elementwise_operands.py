@@ -1,4 +1,4 @@
-"""Operands of elementwise nodes in a group: how they broadcast to its dims, beyond the broadcasting of all operators."""
+"""Operands of elementwise nodes in a group: how they broadcast to its dims, per axis and per channel as well."""
 
 from __future__ import annotations
 
@@ -23,36 +23,36 @@ def reads_by_broadcasting(node: Node, index: int) -> bool:
     return index == 0 or node.op_type not in ("BatchNormalization", *QUANTIZATION)
 
 
-def broadcast_shape(scope: Scope, node: Node, index: int, value: Value, whole: Shape) -> Shape | None:
+def broadcast_shape(scope: Scope, node: Node, index: int, value: Value, result_shape: Shape) -> Shape | None:
     """The dims of an operand padded to the rank of the result; None if it is not known to broadcast."""
     dims = scope.shape(value)
-    shape = None if dims is None else align_dims(node, index, dims, whole)
+    shape = None if dims is None else align_dims(node, index, dims, result_shape)
     if shape is None or (node.op_type in QUANTIZATION and index > 0 and not has_one_shape(scope, node)):
         return None
-    if node.op_type in QUANTIZATION and index > 0 and quantization.is_blocked(node, dims or (), whole):
-        blocks = quantization.block_shape(node, whole)
+    if node.op_type in QUANTIZATION and index > 0 and quantization.is_blocked(node, dims or (), result_shape):
+        blocks = quantization.block_shape(node, result_shape)
         if blocks is None or not all(map(scope.guard_required_equal, shape, blocks)):
             return None
-        return tuple(1 if block == 1 else b for block, b in zip(blocks, whole, strict=True))
-    if not all(scope.guard_broadcast(a, b) for a, b in zip(shape, whole, strict=True)):
+        return tuple(1 if block == 1 else b for block, b in zip(blocks, result_shape, strict=True))
+    if not all(scope.guard_broadcast(a, b) for a, b in zip(shape, result_shape, strict=True)):
         return None
-    return tuple(1 if a == 1 else b for a, b in zip(shape, whole, strict=True))
+    return tuple(1 if a == 1 else b for a, b in zip(shape, result_shape, strict=True))
 
 
-def align_dims(node: Node, index: int, dims: Shape, whole: Shape) -> Shape | None:
-    """The dims of an input of a node padded to the rank of its result; None if they have no such form."""
-    if len(dims) > len(whole):
+def align_dims(node: Node, index: int, dims: Shape, result_shape: Shape) -> Shape | None:
+    """The dims of an input of a node padded to the rank of its result; None if they cannot be padded so."""
+    if len(dims) > len(result_shape):
         return None
     shape: Shape | None = dims
     if node.op_type == "BatchNormalization" and index > 0:
-        shape = (*dims, *(1 for _ in whole[2:]))  # one element per channel
+        shape = (*dims, *(1 for _ in result_shape[2:]))  # one element per channel
     if node.op_type in QUANTIZATION and index > 0:
-        shape = quantization.align_to_axis(node, dims, whole)
-    return None if shape is None else (*(1 for _ in whole[len(shape) :]), *shape)
+        shape = quantization.align_to_axis(node, dims, result_shape)
+    return None if shape is None else (*(1 for _ in result_shape[len(shape) :]), *shape)
 
 
 def has_one_shape(scope: Scope, node: Node) -> bool:
-    """Whether the scale and the zero point of a quantisation have the same shape, or one element each."""
+    """Whether the scale and the zero point of a node have the same shape, or one element each."""
     shapes = [scope.shape(value) for value in node.inputs[1:] if value is not None]
     return all(map(is_single_element, shapes)) or all(
         shape is not None and shape == shapes[0] for shape in shapes
@@ -60,7 +60,7 @@ def has_one_shape(scope: Scope, node: Node) -> bool:
 
 
 def is_deferred_dequantize(scope: Scope, value: Value) -> bool:
-    """Whether a value dequantizes narrow integers, which consumers better read than the floats."""
+    """Whether a DequantizeLinear computes the value from 8-bit or narrower codes, which consumers better read than the floats."""
     node = value.producer
     if node is None or node.op_type != "DequantizeLinear" or node.domain:
         return False
@@ -73,7 +73,7 @@ def is_single_element(shape: Shape | None) -> bool:
 
 
 def is_per_node_constant(node: Node, index: int, number: float) -> bool:
-    """Whether a constant differs from node to node: scales and zero points stay operands, so that nodes share kernels."""
+    """Whether a constant must stay an operand: scales and zero points differ from node to node, and nodes should share kernels."""
     return node.op_type in QUANTIZATION and index > 0 and number != 0
 
 

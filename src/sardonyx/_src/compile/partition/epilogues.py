@@ -34,9 +34,10 @@ def fuse_epilogue(
 ) -> FusedEpilogue:
     """Fuses the elementwise consumers of a value into the kernel that computes it.
 
-    The columns of the epilogue's operands run along the last dim, or along the channels.  start: the value as an
-    expression of the kernel's result, and of `operands` as `o0`, `o1`, ..., each with its dims as broadcast, which the
-    caller has proved or guarded.  takes_rows: whether the kernel also reads operands that have one element for each row, as GEMMs do.
+    channels_last: whether the columns of the result run along the channels, and not along the last dim.
+    start: the value as an expression of the kernel's result, and of `operands` as `o0`, `o1`, ..., each with
+        its dims as broadcast, which the caller has proved or guarded.
+    takes_rows: whether the kernel also reads operands that have one element for each row, as GEMMs do.
     """
     result = KernelResult(scope.known_shape(value), channels_last, takes_rows)
 
@@ -60,7 +61,7 @@ def fuse_epilogue(
 
 
 def float_epilogue(value: Scalar, roles: Sequence[Role]) -> Epilogue:
-    """An epilogue in float32: that of an integer kernel, which tells rows from matrices, if an operand is a row."""
+    """An epilogue in float32; an `IntegerEpilogue` if an operand is a row, since only that class tells rows from matrices."""
     layouts, rows = tuple(map(operand_layout, roles)), [i for i, role in enumerate(roles) if role == "row"]
     if not rows:
         return Epilogue(value, layouts)
@@ -69,7 +70,7 @@ def float_epilogue(value: Scalar, roles: Sequence[Role]) -> Epilogue:
 
 
 def fuse_without_operands(scope: Scope, value: Value) -> FusedEpilogue:
-    """Fuses those consumers that read nothing else than constants of one element, whatever the layout of the result."""
+    """Fuses the consumers that read the value and constants of one element only, so that they suit any layout."""
     group = fuse_consumers(scope, value, lambda operand, shape: False, RESULT)
     if group is None:
         return FusedEpilogue(Epilogue(), value)

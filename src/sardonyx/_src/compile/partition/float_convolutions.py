@@ -1,4 +1,6 @@
-"""Conv nodes in float32 over one or two spatial dims, with constant weights and bias or with those that a run computes."""
+"""Operands of Conv nodes in float32 over one or two spatial dims: `FloatConvolution` if weights and bias are constant,
+`ComputedConvolution` if a run computes them.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,12 @@ from sardonyx._src.ir.tensors import Array
 
 @dataclass(frozen=True, slots=True)
 class FloatConvolution:
-    """The operands of a Conv.  weights: [M, C / group, h, w].  bias: [M], or None.  shape: the dims of the result."""
+    """The operands of a Conv with constant weights and bias; a single spatial dim is the width of an image of height 1.
+
+    weights: [M, C / group, h, w].
+    bias: [M], or None.
+    shape: the dims of the result.
+    """
 
     x: Value
     weights: Array
@@ -41,7 +48,7 @@ class FloatConvolution:
 
     @property
     def is_pointwise(self) -> bool:
-        """Whether each pixel of the result is computed from the same pixel of one group of channels."""
+        """Whether each pixel of the result is computed from the same pixel of the input, by one group of channels."""
         geometry = self.geometry
         is_unit = geometry.kernel == geometry.strides == (1, 1) and geometry.pads == (0, 0, 0, 0)
         return is_unit and self.group == 1
@@ -49,9 +56,10 @@ class FloatConvolution:
 
 @dataclass(frozen=True, slots=True)
 class ComputedConvolution:
-    """The operands of a Conv of which a run computes the weights, the bias or both.
+    """The operands of a Conv, of which a run may compute the weights and the bias.
 
-    dims: those of the weights, [M, C / group, h, w].  shape: the dims of the result.
+    dims: those of the weights, [M, C / group, h, w].
+    shape: the dims of the result.
     """
 
     x: Value

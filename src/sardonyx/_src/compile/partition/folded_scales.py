@@ -1,4 +1,4 @@
-"""Epilogues whose divisions by constant scales are folded: the new expression with the operands that it still reads."""
+"""Folds divisions by constant scales in an epilogue, and drops the operands that the new expression no longer reads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sardonyx._src.compile.partition.scope import Scope
 def fold_scales(
     scope: Scope, scaled: ScaledAccumulator, result: KernelExpression, fused: FusedEpilogue
 ) -> tuple[KernelExpression, FusedEpilogue]:
-    """Folds the scales of an epilogue that begins with `scaled`, whose operands are those of `result`."""
+    """Folds the scales of an epilogue whose innermost expression is `scaled`, with the operands of `result`."""
     epilogue, own = fused.epilogue, len(result.operands)
     assert isinstance(epilogue, IntegerEpilogue), "an integer kernel has an integer epilogue"
     names = [f"o{i}" for i in range(len(epilogue.operand_types))]
@@ -44,7 +44,7 @@ def fold_scales(
 
 
 def constant_scalars(scope: Scope, reads: Mapping[str, Read]) -> dict[str, float]:
-    """Those operands that are constants of one element."""
+    """The constants of one element among the operands, by name."""
     arrays = {name: scope.constant(read.value) for name, read in reads.items()}
     return {
         name: float(array.item()) for name, array in arrays.items() if array is not None and array.size == 1
@@ -54,7 +54,7 @@ def constant_scalars(scope: Scope, reads: Mapping[str, Read]) -> dict[str, float
 def select_operands(
     epilogue: IntegerEpilogue, expression: Scalar, kernel: Mapping[str, KernelOperand], kept: list[int]
 ) -> IntegerEpilogue:
-    """An expression of the kernel's operands, and of those of the epilogue whose indices are `kept`, as an epilogue of these."""
+    """The epilogue of an expression of the kernel's own operands, and of the fused operands with the indices `kept`."""
     order = [*kernel, *(f"o{i}" for i in kept)]
     own = kernel.values()
     return IntegerEpilogue(

@@ -1,7 +1,7 @@
 """Elementwise fusion: groups of elementwise nodes for one kernel, as an epilogue of another kernel or on their own.
 
 An epilogue has one result, a group on its own up to `MAX_RESULTS`.  Such a group also absorbs the elementwise nodes that
-compute operands of its nodes.  It is executed in the place of its first node, where all of its operands are computed.
+compute operands of its nodes.  It is executed where its first node was: all of its operands are computed by then.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known
 from sardonyx._src.ir.graph import Node, Value
 
-MAX_RESULTS = 4  # of one kernel, whose loop has a pointer for each tensor
+MAX_RESULTS = 4  # results of one kernel, which keeps a pointer to each of its tensors in a register
 Shape = tuple[Known, ...]
 
 
@@ -26,9 +26,10 @@ def fuse_consumers(
     start: Scalar,
     operands: Sequence[tuple[Value, Shape]] = (),
 ) -> FusionGroup | None:
-    """The elementwise consumers of a kernel's result, which is `start` in their expression, that fit in its epilogue.
+    """The elementwise consumers of a kernel's result that fit in its epilogue; None if there are none.
 
-    operands: those that `start` reads as `o0`, `o1`, ..., with their dims as broadcast.
+    start: the kernel's result as an expression.
+    operands: the values that `start` reads as `o0`, `o1`, ..., with their dims as broadcast.
     """
     shape = scope.shape(value)
     if shape is None or value in scope.outputs:
@@ -52,7 +53,7 @@ def fuse_from(scope: Scope, node: Node) -> FusionGroup | None:
 
 
 def group_single_node(scope: Scope, node: Node) -> FusionGroup | None:
-    """The group of one elementwise node alone."""
+    """The group of a single elementwise node; None for any other node."""
     shape = scope.shape(node.outputs[0])
     builder = None if shape is None else GroupBuilder(scope, shape, lambda value, shape: True)
     return builder.snapshot(node.outputs[0]) if builder is not None and builder.add(node) else None

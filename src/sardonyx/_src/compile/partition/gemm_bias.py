@@ -1,4 +1,4 @@
-"""The bias of a Gemm as initial accumulators: a constant row."""
+"""The constant bias of a Gemm as a row, with which a kernel can initialize its accumulators."""
 
 from __future__ import annotations
 

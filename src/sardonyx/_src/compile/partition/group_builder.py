@@ -31,8 +31,8 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known
 from sardonyx._src.ir.graph import Node, Value
 
-MAX_FUSED_NODES, MAX_OPERANDS = 24, 8  # of one kernel: more of them are slow to compile and spill registers
-MAX_INPUTS = 16  # of one node, repeated ones included: expressions of more are deep
+MAX_FUSED_NODES, MAX_OPERANDS = 24, 8  # of one kernel: with more, it compiles slowly and spills registers
+MAX_INPUTS = 16  # of one node, such as a Sum, repeated inputs included: its expression nests a level for each
 Shape = tuple[Known, ...]
 Accepts = Callable[[Value, Shape], bool]
 Entry = TypeVar("Entry")
@@ -69,7 +69,7 @@ class FusionGroup:
 
 @dataclass(frozen=True, slots=True)
 class GroupContents:
-    """How much a group under construction has at one time: the lengths of what only grows, and a copy of its queue."""
+    """A state of a group to return to: the lengths of its dicts, which only grow, and a copy of its queue."""
 
     values: int
     inlined: int
@@ -82,9 +82,10 @@ class GroupContents:
 class GroupBuilder:
     """A group under construction.
 
-    values: the expression of each value that the group computes.  operands: values from outside, at most `max_operands`,
-    each with its broadcast dims.  inlined: expressions of deferred values, which are computed inside the group.
-    absorbs: whether elementwise nodes that compute operands are added.
+    values: the expression of each value that the group computes.
+    operands: values from outside, at most `max_operands`, each with its broadcast dims.
+    inlined: expressions of deferred values, which are computed inside the group.
+    absorbs: whether the elementwise nodes that compute operands are added as well.
     """
 
     max_operands = MAX_OPERANDS
@@ -98,7 +99,11 @@ class GroupBuilder:
         dtype: DataType | None = None,
         max_results: int = 1,
     ) -> None:
-        """name: prefix of the operands' names.  dtype: the only element type that the kernel supports, if it has one."""
+        """shape: the dims of all results.
+        accepts: whether the kernel can read an operand, a value with its dims as broadcast.
+        name: prefix of the operands' names.
+        dtype: the only element type that the kernel supports, if it has one.
+        """
         self.scope, self.shape, self.accepts, self.name, self.dtype = scope, shape, accepts, name, dtype
         self.max_results, self.absorbs = max_results, max_results > 1
         self.values: dict[Value, Scalar] = {}
@@ -106,7 +111,7 @@ class GroupBuilder:
         self.operands: dict[tuple[Value, Shape], Local] = {}
         self.nodes: dict[Node, None] = {}
         self.queue: list[tuple[int, int, Node]] = []
-        self.enclosed: set[Value] = set()  # that only nodes of the group read
+        self.enclosed: set[Value] = set()  # values that only nodes of the group read
         self.unfit: set[Node] = set()  # nodes that compute operands and could not be added
 
     def add(self, node: Node) -> bool:
@@ -133,7 +138,7 @@ class GroupBuilder:
         return True
 
     def contents(self) -> GroupContents:
-        """What `restore` needs to undo an `add`."""
+        """The state to which `restore` can return."""
         return GroupContents(
             len(self.values),
             len(self.inlined),
@@ -144,7 +149,7 @@ class GroupBuilder:
         )
 
     def restore(self, contents: GroupContents) -> None:
-        """Undoes what was added since `contents` were taken."""
+        """Removes what was added since `contents` was returned."""
         truncate(self.values, contents.values)
         truncate(self.inlined, contents.inlined)
         truncate(self.operands, contents.operands)
@@ -153,7 +158,7 @@ class GroupBuilder:
         self.queue = contents.queue
 
     def is_of_one_type(self, node: Node) -> bool:
-        """Whether a node has operands and results of `dtype` only, or rounds to half precision inside the group."""
+        """Whether a node has operands and results of `dtype` only, or is a Cast to or from half precision inside the group."""
         values = [value for value in (*node.outputs, *node.inputs) if value is not None]
         other = [value for value in values if self.scope.dtype_of(value) is not self.dtype]
         if not other:
@@ -176,7 +181,7 @@ class GroupBuilder:
         )
 
     def scale_and_shift(self, node: Node, factor: Value, addend: Value) -> Scalar | None:
-        """The first input of a node times a constant plus another one; None if an input is unavailable."""
+        """The first input of a node times `factor` plus `addend`; None if an input is unavailable."""
         x, a, b = (self.argument(node, 0, value) for value in (node.inputs[0], factor, addend))
         if x is None or a is None or b is None:
             return None
@@ -216,7 +221,7 @@ class GroupBuilder:
         return self.operands.setdefault((value, shape), Local(f"{self.name}{len(self.operands)}"))
 
     def absorb(self, value: Value) -> bool:
-        """Adds the node that computes an operand, if no region has claimed it and it fits."""
+        """Adds the node that computes an operand; False if a region has claimed it or it does not fit."""
         node = value.producer
         if node is None or node.graph is not self.scope.graph or node in self.scope.claimed:
             return False
@@ -224,13 +229,12 @@ class GroupBuilder:
             return False
         fits = self.add(node)
         if not fits:
-            self.unfit.add(
-                node
-            )  # or it would be tried for each path to it, of which there may be exponentially many
+            # Without this, a node is tried for each path to it, of which there may be exponentially many.
+            self.unfit.add(node)
         return fits
 
     def inline(self, value: Value, broadcasts: bool) -> Scalar | None:
-        """A deferred value as an expression of its operands; it may be broadcast if it is only a Cast.
+        """A deferred value as an expression of its operands; None if it does not fit.  Only the result of a Cast may be broadcast.
 
         broadcasts: whether the consumer reads the value by ordinary broadcasting, and not per axis or per channel.
         """
@@ -249,7 +253,7 @@ class GroupBuilder:
         return self.prefix(results, len(self.nodes), len(self.operands))
 
     def prefix(self, results: tuple[Value, ...], nodes: int, operands: int) -> FusionGroup:
-        """The group as it was when it had these numbers of nodes and operands."""
+        """The group of the first nodes and operands, as many as given."""
         keys = list(islice(self.operands, operands))
         return FusionGroup(
             self.shape,
@@ -261,11 +265,11 @@ class GroupBuilder:
         )
 
     def counts(self, node: Node) -> bool:
-        """Whether a node counts towards the size of a group: those that round to half precision and back do not."""
+        """Whether a node counts towards the size of a group: Casts to half precision and back do not."""
         return not any(self.scope.dtype_of(value) in HALF_TYPES for value in (*node.inputs, *node.outputs))
 
     def escaping(self) -> list[Value]:
-        """The values that are read outside the group, which only grows between calls."""
+        """The values that are read outside the group.  A value that is enclosed stays so, since the group only grows between calls."""
         outside = [v for v in self.values if v not in self.enclosed and self.is_read_outside(v)]
         self.enclosed = self.values.keys() - outside
         return outside
@@ -294,7 +298,7 @@ class GroupBuilder:
         return None if best is None else self.prefix(*best)
 
     def can_have_results(self, values: Sequence[Value]) -> bool:
-        """Whether the kernel can write these values, and is meant to."""
+        """Whether the kernel can write these values: few enough, of its type, and not dequantized codes, which stay codes."""
         return 1 <= len(values) <= self.max_results and not any(
             is_deferred_dequantize(self.scope, value) or self.dtype not in (None, self.scope.dtype_of(value))
             for value in values
@@ -308,7 +312,7 @@ def truncate(entries: dict[Entry, Content], length: int) -> None:
 
 
 def canonicalize_operands(value: Scalar) -> Scalar:
-    """A sum or product with its outside operand last, so that kernels that differ only in that order are one."""
+    """A sum or product with an operand from outside the group last, so that kernels differ less and are shared more."""
     match value:
         case Apply(op="add" | "mul", args=(Local() as a, b)) if a != Local("x") and not isinstance(b, Number):
             return Apply(value.op, (b, a))

@@ -35,8 +35,9 @@ from sardonyx._src.ir.tensors import Array
 class IntegerConvolution:
     """A convolution of x [N, C, ...], uint8 or int8, with weights [M, C / group, h, w] int8.
 
-    zero: the zero point of x, if the kernel reads it: to subtract it, or as the value of padding.  initial: initial
-    accumulators [M] int32.  result: an element of the result without the contribution of the zero point.
+    zero: the zero point of x, if the kernel reads it, to subtract it or to pad with it.
+    initial: initial accumulators [M] int32.
+    result: an element of the result without the contribution of the zero point.
     """
 
     x: Value
@@ -62,8 +63,9 @@ def match_integer_convolution(
 ) -> IntegerConvolution | None:
     """The convolution of a node; None if it is not supported.
 
-    left: x and its zero point.  right: weights [M, C / group, ...] and their zero points, one or one per output channel.
-    added: [M] int64, to the accumulators.
+    left: x and its zero point.
+    right: weights [M, C / group, ...] and their zero points, one or one per output channel.
+    added: [M] int64, what is added to the accumulators, such as a bias.
     """
     (x, zero), (weights, zeros), group = left, right, op.attribute("group", int)
     shifted = subtract_channel_zeros(weights, zeros)
@@ -96,12 +98,12 @@ def convolution_region(
 
 
 def is_depthwise(weights: Array, group: int) -> bool:
-    """Whether each channel is convolved on its own, once."""
+    """Whether each channel is convolved separately, by one filter."""
     return group > 1 and group == len(weights) and weights.shape[1] == 1
 
 
 def is_int8_convolution(op: BoundNode, scope: Scope, x: Value, weights: Array) -> bool:
-    """Whether an 8-bit image has the channels of the weights, a multiple of four in each of several groups."""
+    """Whether an 8-bit image fits the weights, and each of several groups has a multiple of four channels, or one as if depthwise."""
     shape, group = scope.shape(x), op.attribute("group", int)
     if shape is None or scope.shape(op.output) is None or weights.size == 0:
         return False

@@ -29,8 +29,8 @@ ACCUMULATOR = Local("x")
 class KernelOperand:
     """An operand of the integer kernel itself, such as a column of weight sums: `o0`, `o1`, ... before the fused ones.
 
-    is_row: whether it has one element per row, in the layout of `integer_epilogue.expand_row_vector`.  elements: of a
-    constant; the lowering knows the tensor of any other operand.
+    is_row: whether it has one element per row, in the layout of `integer_epilogue.expand_row_vector`.
+    elements: the elements of a constant; the lowering knows the tensor of any other operand.
     """
 
     layout: OperandLayout
@@ -48,7 +48,7 @@ def constant_operand(layout: OperandLayout, elements: Array) -> KernelOperand:
 class KernelExpression:
     """An expression of the int32 accumulator and of the operands of the integer kernel itself.
 
-    approximation: of the quotient that it rounds, if there is one.
+    approximation: how the quotient is approximated that the expression rounds, if there is one.
     """
 
     value: Scalar = ACCUMULATOR
@@ -67,9 +67,8 @@ class KernelExpression:
 class IntegerGroupBuilder(GroupBuilder):
     """A group after int32 accumulators: float32, int32, uint8 and int8 only."""
 
-    max_operands = (
-        14  # scales and zero points of several quantisations, which occupy no register during accumulation
-    )
+    # Several quantized consumers have scales and zero points, which occupy no register during accumulation.
+    max_operands = 14
 
     def add(self, node: Node) -> bool:
         dtypes = [self.scope.dtype_of(value) for value in node.outputs]

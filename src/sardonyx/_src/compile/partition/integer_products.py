@@ -25,7 +25,7 @@ from sardonyx._src.ir.tensors import Array
 
 INT8_TYPES = (DataType.UINT8, DataType.INT8)
 SIGN_OFFSET = 128  # converts between uint8 and int8
-MAX_INT32 = (1 << 31) - 1  # of an accumulator
+MAX_INT32 = (1 << 31) - 1  # the greatest accumulator
 MAX_BYTE = 255
 
 
@@ -33,8 +33,9 @@ MAX_BYTE = 255
 class IntegerProduct:
     """A product of a [..., M, K], uint8 or int8, and a constant int8 matrix [K, N].
 
-    zero: the zero point of a, if it is not constant, so that the kernel reads it.  initial: initial accumulators [N]
-    int32; None: zeros.  result: an element of the result, without the contributions of zero points.
+    zero: the zero point of a, if it is not constant, so that the kernel reads it.
+    initial: initial accumulators [N] int32; None: zeros.
+    result: an element of the result, without the contributions of zero points.
     """
 
     a: Value
@@ -99,9 +100,9 @@ def is_per_column(parameter: Array, b: Array) -> bool:
 
 
 def shift_to_int8(b: Array, zeros: Array | None) -> tuple[Array, Array]:
-    """b [K, N] as int8, and what remains to be subtracted from its columns, [N] int64.
+    """Returns b [K, N] as int8, and the zero points that remain to be subtracted from its columns, [N] int64.
 
-    That is b minus its zero points, and zeros, if the difference fits in int8.
+    If b minus its zero points fits in int8, that difference is returned, and all remaining zero points are 0.
     """
     widened, zero = b.astype(np.int16), np.zeros(b.shape[1], np.int16)
     if zeros is not None:
@@ -122,8 +123,8 @@ def compensate_zero_point(
 ) -> tuple[KernelExpression, Array | None]:
     """The accumulators without the contribution of the zero point of x: sum((x - z) * w) = sum(x * w) - z * sum(w).
 
-    Returns them as an expression, and what initial accumulators have to contain if the zero point is constant.  Kernels
-    add `SIGN_OFFSET` to an int8 x, and so to its zero point.
+    Returns an expression, and the initial accumulators [N] that make the same correction if the zero point is
+    constant.  Kernels add `SIGN_OFFSET` to an int8 x, so it is added to the zero point, too.
     """
     shift = SIGN_OFFSET if scope.dtype(x) is DataType.INT8 else 0
     constant = np.zeros((), np.int64) if zero is None else scope.constant(zero)
@@ -141,7 +142,7 @@ def compensate_zero_point(
 
 
 def subtract_row_sums(result: KernelExpression, zeros: Array) -> KernelExpression:
-    """Subtracts the contribution of the zero points of columns: the sums of the rows of a times these."""
+    """Subtracts the contribution of the zero points of columns: each is multiplied by the sum of the row of a."""
     sums, points = result.next_operands(2)
     value = Apply("sub", (result.value, Apply("mul", (sums, points))))
     row_sums = KernelOperand("matrix", DataType.INT32, is_row=True)

@@ -1,7 +1,8 @@
 """Roles of epilogue operands: which element of an operand a kernel reads for its result at a row and a column.
 
-A kernel divides the dims of its result into columns, one dim, and rows, all others in the order of memory.  Matchers leave
-it to `role_of` how an operand broadcasts to these; `verify_roles.py` proves what it says without this module.
+A kernel views its result as a matrix: one dim gives the columns, all others, in the order of memory, the rows.
+`role_of` finds how an operand broadcasts to that matrix; `verify_roles.py` proves its answers independently of this
+module.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ Role = Literal["scalar", "column", "row", "matrix"]
 class KernelResult:
     """The result of a kernel that has an epilogue.
 
-    channels_last: whether columns run along the channels, dim 1, and not along the last dim.  takes_rows: whether the kernel
-    reads operands of one element for each row, as GEMMs do.
+    channels_last: whether columns run along the channels, dim 1, and not along the last dim.
+    takes_rows: whether the kernel supports operands of one element for each row, as GEMMs do.
     """
 
     shape: Shape
@@ -56,20 +57,20 @@ def role_of(dims: Shape, broadcast: Shape, result: KernelResult) -> Role | None:
 
 
 def accepted_role(dims: Shape, broadcast: Shape, result: KernelResult) -> Role:
-    """The role of an operand that a matcher has accepted because it has one."""
+    """The role of an operand for which `role_of` has found one before."""
     role = role_of(dims, broadcast, result)
     assert role is not None, f"no operand of dims {dims} can be read as {broadcast}"
     return role
 
 
 def has_static_dims(dims: Shape, broadcast: Shape) -> bool:
-    """Whether an operand's dims equal its broadcast dims, apart from ones: none may turn out to be 1 at run time."""
+    """Whether an operand's dims equal its broadcast dims, apart from dims of 1, so that no other dim can be 1 at run time."""
     own, other = ([dim for dim in shape if dim != 1] for shape in (dims, broadcast))
     return len(own) == len(other) and all(map(known_equal, own, other))
 
 
 def operand_layout(role: Role) -> OperandLayout:
-    """The layout with which a kernel reads an operand: a row as the only existing column of a matrix."""
+    """The layout in which a kernel reads an operand; a row operand is a matrix whose only column serves all columns."""
     return "matrix" if role == "row" else role
 
 

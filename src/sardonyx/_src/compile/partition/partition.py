@@ -21,10 +21,11 @@ from sardonyx._src.ir.graph import Node
 def partition(scope: Scope) -> RegionGraph:
     """The regions of a graph, in order of execution.
 
-    A node whose outputs are computed from input sizes alone belongs to no region: they are written where they are read.
+    A node whose outputs depend on input sizes only belongs to no region: the layout stage writes their elements where
+    kernels read them.
     """
     regions: list[Region[object]] = []
-    pending: dict[Node, Region[object]] = {}  # by the node in whose place it is executed
+    pending: dict[Node, Region[object]] = {}  # regions by `Region.last`, the node where they are executed
     reserve_row_programs(scope)
     for node in scope.order:
         if node in pending:
@@ -49,9 +50,10 @@ def partition(scope: Scope) -> RegionGraph:
 
 
 def match_region(scope: Scope, node: Node) -> Region[object]:
-    """The region that starts at a node: what the first matcher returns, or a fallback.
+    """The region that starts at a node: the first one that a matcher returns, or a fallback.
 
-    A region with a guard that cannot be computed is no match, and a failure of a matcher is a defect of the node.
+    A region with a guard that cannot be computed is no match.  An exception of a matcher is recorded as a
+    defect of the node.
     """
     try:
         return find_region(scope, node) or guarded_fallback(scope, node)
@@ -80,15 +82,15 @@ def find_region(scope: Scope, node: Node) -> Region[object] | None:
 
 
 def guarded_fallback(scope: Scope, node: Node) -> Region[object]:
-    """A fallback, with the guards of what inference took as equal: other nodes read the sizes of its results, not the results."""
+    """A fallback, with guards for the sizes that inference took as equal: other nodes may rely on the sizes of its results."""
     return replace(fallback_region(node), guards=tuple(dict.fromkeys(scope.required_guards(node))))
 
 
 def can_be_executed(region: Region[object], scope: Scope) -> bool:
     """Whether no node is refused, guards can be computed, and the sizes of all results are known before the region is executed.
 
-    A node whose execution tells sizes must be a region of its own, and either bind them or provide its results in Python, as a
-    loop can that is in no other one.
+    A node with data-dependent sizes must be a region of its own, and either bind these sizes or return its results in
+    Python, which the nodes of a subgraph cannot.
     """
     if not scope.refused.isdisjoint(region.nodes):
         return False

@@ -1,4 +1,4 @@
-"""Batches of products of matrices: which operands kernels can walk along."""
+"""Batch dims of matrix products: the forms that kernels support."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def has_dynamic_batch(shape: Shape) -> bool:
 
 
 def is_broadcastable(scope: Scope, shape: Shape, result: Shape) -> bool:
-    """Whether dims are those of a result, or 1, guarded."""
+    """Whether each dim of an operand is 1 or the aligned dim of the result; guarded."""
     if len(shape) > len(result):
         return False
     aligned = result[len(result) - len(shape) :]

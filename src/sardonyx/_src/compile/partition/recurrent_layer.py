@@ -1,4 +1,4 @@
-"""Recurrent layers as regions recognize them: LSTM, GRU and RNN with all their attributes and operands."""
+"""The attributes and operands of LSTM, GRU and RNN nodes, checked for the recurrent kernels."""
 
 from __future__ import annotations
 
@@ -26,17 +26,21 @@ DEFAULT_ACTIVATIONS: dict[str, tuple[str, ...]] = {
     "RNN": ("Tanh",),
 }  # per direction
 FLOATS = (DataType.FLOAT, DataType.DOUBLE)
-MAX_HIDDEN_SIZE = 1 << 16  # a unit's weights and state are laid out when the layer is compiled
+MAX_HIDDEN_SIZE = 1 << 16  # weights and state of each hidden unit are laid out at compile time
 
 
 @dataclass(frozen=True, slots=True)
 class RecurrenceConfig:
     """A recurrent layer.
 
-    activations, backward: of each direction.  clip: the bound of the inputs of activations; None for no bound.  is_coupled:
-    whether the forget gate of an LSTM is 1 minus its input gate.  is_batch_first: whether X, Y and the states are.
-    constants: W, R and B where they are constant.  reads: the names of the operands of the region; used: the numbers of its
-    results.
+    activations: the activations of each direction.
+    backward: for each direction, whether it reads the sequence from its end.
+    clip: the bound of the inputs of activations; None for no bound.
+    is_coupled: whether the forget gate of an LSTM is 1 minus its input gate.
+    is_batch_first: whether the batch is the first dim of X, Y and the states (`layout=1`).
+    constants: the elements of W, R and B, as far as they are constant.
+    reads: the names of the operands of the region.
+    used: the indices of the node's outputs that are read.
     """
 
     cell: CellKind
@@ -52,12 +56,12 @@ class RecurrenceConfig:
 
     @property
     def rows(self) -> int:
-        """The gate columns of a direction."""
+        """The rows of W and R in a direction: one for each gate and hidden unit."""
         return GATE_COUNTS[self.cell] * self.hidden
 
 
 def layer_config(op: BoundNode, scope: Scope) -> RecurrenceConfig | None:
-    """The layer of a node; None if its hidden size is unknown or 0, or its operands are not those of a kernel."""
+    """The layer of a node; None if its hidden size is unknown or 0, or no kernel supports its operands."""
     values = {name: v for i, name in enumerate(OPERANDS) if (v := op.input(i)) is not None}
     backward, activations = BACKWARD.get(op.attribute("direction", str)), layer_activations(op)
     if {"X", "W", "R"} - values.keys() or backward is None or activations is None:
@@ -66,7 +70,7 @@ def layer_config(op: BoundNode, scope: Scope) -> RecurrenceConfig | None:
         return None
     hidden, clip = hidden_size(op, scope, values), op.optional("clip")
     if isinstance(clip, float) and math.isnan(clip):
-        return None  # all results are NaN, and a minimum is not
+        return None  # all results must be NaN, and the kernel's minimum with a NaN bound is not
     is_batch_first = bool(op.attribute("layout", int))
     if hidden is None or not guard_shapes(
         op, scope, values, hidden, len(backward), batch_first=is_batch_first

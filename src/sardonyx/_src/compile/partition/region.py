@@ -46,8 +46,9 @@ class Write:
 class Alias:
     """A result that is a view of a value that the region reads: no kernel computes it.
 
-    view: from a tensor of the source to the one of the result; None where no strides express it.  inverse: from a tensor
-    of the result to one with the dims of the source, for results that have all elements of the source.
+    view: returns the result's view of a tensor of the source; None where no strides express it.
+    inverse: returns the view with the source's dims of a tensor of the result, for results that have all elements of
+        the source.
     """
 
     value: Value
@@ -60,8 +61,10 @@ class Alias:
 class FusedEpilogue:
     """The consumers that are fused into a kernel's store.
 
-    nodes: the fused nodes.  result: the value that the kernel writes.  reads: the operands `o0`, `o1`, ... of the
-    expression; shapes: their dims, broadcast to the rank of the result.
+    nodes: the fused nodes.
+    result: the value that the kernel writes.
+    reads: the operands `o0`, `o1`, ... of the expression.
+    shapes: their dims, broadcast to the rank of the result.
     """
 
     epilogue: Epilogue
@@ -73,14 +76,16 @@ class FusedEpilogue:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Region(Generic[C_co]):
-    """Nodes that become one lowering.
+    """Nodes that one lowering turns into steps.
 
-    kind: names the lowering, and is the operator of the anchor unless several operators share one.  nodes: in order of
-    the graph, the anchor first.  config: the parameters of the lowering.  reads: the values read, without those of the
-    epilogue.  guards: the relations between dims on which the match relies.
-    last: the node in whose place the region is executed, if that is not the anchor.
-    is_deferred: whether it is executed only if another region reads its result, just before.
-    binds_sizes: whether its actions bind the data-dependent sizes of what it writes.
+    kind: names the lowering, and is the operator of the anchor unless several operators share one.
+    nodes: the nodes in the order of the graph, the anchor first.
+    config: the parameters of the lowering.
+    reads: the values read, without those of the epilogue.
+    guards: the relations between dims on which the match relies.
+    last: the node at whose position in the graph the region is executed, if that is not the anchor.
+    is_deferred: whether the region is executed only if another region reads its result, just before that region.
+    binds_sizes: whether the region's steps and actions bind the data-dependent sizes of its results.
     """
 
     kind: str
@@ -130,7 +135,7 @@ def fused_region(
 
 @dataclass(frozen=True, slots=True)
 class Fallback:
-    """The config of a region that a reference kernel computes."""
+    """The config of a region of one node that its reference kernel computes."""
 
 
 def fallback_region(node: Node) -> Region[Fallback]:

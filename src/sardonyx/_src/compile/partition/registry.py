@@ -21,10 +21,10 @@ Key: TypeAlias = tuple[str, str, int]  # domain, operator, version
 COMPILE = __name__.rpartition(".partition.")[0]
 PATTERN_INDEX = Index(f"{COMPILE}.partition.patterns", Path(__file__).parent / "patterns")
 OPERATOR_INDEX = Index(f"{COMPILE}.lower.operators", Path(__file__).parent.parent / "lower" / "operators")
-OWN_KERNEL = "OwnKernel"  # the kind of regions of native kernels of callers
+OWN_KERNEL = "OwnKernel"  # the kind of regions with native kernels that callers of the package define
 PATTERNS: dict[Key, list[Matcher]] = {}
 MATCHERS: dict[Key, Matcher] = {}
-SHIPPED: dict[Key, Matcher] = {}  # the project's own, for each operator that was looked up
+SHIPPED: dict[Key, Matcher] = {}  # the matchers of this package, for each operator that was looked up
 
 
 def matches(name: str, *versions: int, domain: str = "") -> Callable[[Matcher], Matcher]:
@@ -77,7 +77,7 @@ def is_supported(domain: str, name: str, version: int) -> bool:
 
 
 def user_matchers() -> tuple[object, ...]:
-    """Matchers and patterns that a caller registered, replaced or removed, as parts of a cache key."""
+    """The keys and functions of matchers and patterns that a caller registered, replaced or removed, as parts of a cache key."""
     ours = f"{OPERATOR_INDEX.package}."
     changed: list[object] = []
     for key, matcher in list(MATCHERS.items()):

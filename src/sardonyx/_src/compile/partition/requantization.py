@@ -1,11 +1,12 @@
-"""Requantization: divisions by the scales of QuantizeLinear, folded into the sums of integers that are divided.
+"""Requantization: a division by the constant scale of a QuantizeLinear is folded into the factors of its dividend.
 
     QuantizeLinear(DequantizeLinear(q) + DequantizeLinear(r)), where q = QuantizeLinear(accumulator * scale + bias):
         q - z = clamp(round(accumulator * (scale / s) + bias / s), low - z, high - z)
         y = saturate(round((q - z) * (s / sy) + (r - zr) * (sr / sy)) + zy)
 
-The dividend is a sum of integers times constants; the quotients of the constants are computed in float64 and rounded once to
-float32, so that a division becomes a chain of multiply-adds.  Other dividends, such as results of functions, are divided.
+The dividend is a sum of integers times constants.  The constants are divided in float64 and rounded once to float32,
+so that a division becomes a chain of multiply-adds.  A dividend that is no such sum, as the result of a function, is
+still divided.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ ONE = np.ones(())
 
 @dataclass(frozen=True, slots=True)
 class ScaledAccumulator:
-    """accumulator * scale + bias, the expression `value` of an epilogue; scale, bias: float64, an element for each column."""
+    """The expression `value` = accumulator * scale + bias of an epilogue.
+
+    scale, bias: float64, an element for each column.
+    """
 
     value: Scalar
     accumulator: Scalar
@@ -40,7 +44,9 @@ class ScaledAccumulator:
 
 @dataclass(frozen=True, slots=True)
 class IntegerTerm:
-    """factor * integer.  factor: float64, one element or one for each column.  bound: of the integer's magnitude.
+    """factor * integer.
+    factor: float64, one element or one for each column.
+    bound: an upper bound of the integer's magnitude.
 
     is_operand: whether the integer is an operand, and does not depend on the accumulator.
     """
@@ -71,7 +77,7 @@ class IntegerSum:
 
     @property
     def bound(self) -> float:
-        """Of its magnitude."""
+        """An upper bound of the sum's magnitude."""
         magnitude: Array = np.abs(self.constant)
         for term in self.terms:
             magnitude = magnitude + np.abs(term.factor) * term.bound
@@ -81,7 +87,8 @@ class IntegerSum:
 class RequantizationFolder:
     """Folds the divisions of an epilogue's expression.
 
-    constants: the operands of the epilogue that are constants of one element, by name.  types: of all operands, by name.
+    constants: the operands of the epilogue that are constants of one element, by name.
+    types: the element types of all operands, by name.
     operands: the constants that the new expression needs, `c0`, `c1`, ...
     """
 
@@ -93,7 +100,7 @@ class RequantizationFolder:
     ) -> None:
         self.scaled, self.constants, self.types = scaled, constants, types
         self.operands: list[KernelOperand] = []
-        self.bounded: dict[int, Scalar] = {}  # quotients below `MAX_ROUNDED`, by identity
+        self.bounded: dict[int, Scalar] = {}  # quotients below `MAX_ROUNDED`, by `id`
         self.rewritten: dict[int, Scalar] = {}
         self.sums: dict[int, IntegerSum | None] = {}
 
@@ -104,7 +111,7 @@ class RequantizationFolder:
         return self.rewritten[id(value)]
 
     def has_bounded_quotient(self, value: Scalar) -> bool:
-        """Whether what a quantized result rounds fits in int32, whatever the inputs are."""
+        """Whether the quotient that a quantized result rounds fits in int32, whatever the inputs are."""
         match value:
             case Cast(
                 value=Apply(op="clamp", args=(Apply(op="add", args=(Apply(op="round", args=(x,)), _)), *_))
@@ -137,7 +144,7 @@ class RequantizationFolder:
         return value
 
     def drop_relu(self, value: Scalar, low: float) -> Scalar:
-        """round(max(x, 0)) + zero point, rewritten, to be clamped at `low`: without the maximum if that is the zero point."""
+        """round(max(x, 0)) + zero point, rewritten; without the maximum if clamping at `low`, which follows, has the same effect."""
         match value:
             case Apply(op="add", args=(Apply(op="round") as rounded, zero)):
                 return Apply("add", (self.rewrite_rounded(rounded, self.zero_point(zero) == low), zero))
@@ -146,7 +153,7 @@ class RequantizationFolder:
         return self.rewrite(value)
 
     def rewrite_rounded(self, value: Apply, drops_relu: bool) -> Scalar:
-        """round(x), rewritten; drops_relu: with x instead of max(x, 0)."""
+        """round(x), rewritten; drops_relu: whether x replaces an argument max(x, 0)."""
         new = self.rewrite(value)
         match new:
             case Apply(args=(Apply(op="max", args=(x, Number(value=0))),)) if drops_relu:
@@ -156,7 +163,7 @@ class RequantizationFolder:
     # --- sums of integers ---------------------------------------------------------------------
 
     def divide(self, dividend: Scalar, scale: float) -> Scalar | None:
-        """dividend / scale by multiply-adds; None if the dividend is not a sum of integers, or Relu of one."""
+        """dividend / scale by multiply-adds; None if the dividend is neither a sum of integers nor the Relu of one."""
         match dividend:
             case Apply(op="max", args=(x, Number(value=0))) if scale > 0:
                 quotient = self.divide(x, scale)
@@ -173,7 +180,7 @@ class RequantizationFolder:
         return value
 
     def bound_as(self, value: Scalar, other: Scalar) -> Scalar:
-        """The value, which is bounded if the other one is."""
+        """Returns `value`, after recording that its quotient is bounded if the quotient `other` is."""
         if id(other) in self.bounded:
             self.bounded[id(value)] = value
         return value
@@ -201,7 +208,7 @@ class RequantizationFolder:
         return None if integer is None else IntegerSum((integer,), np.zeros(()))
 
     def integer_term(self, value: Scalar) -> IntegerTerm | None:
-        """A quantized integer minus its zero point, as DequantizeLinear multiplies it; None for any other value."""
+        """A quantized integer minus its zero point, the factor in a DequantizeLinear; None for any other value."""
         match value:
             case Apply(op="sub", args=(Apply(op="clamp", args=(x, Number(low), Number(high))), zero)):
                 return self.shifted_term(x, self.zero_point(zero), (low, high))
@@ -219,7 +226,7 @@ class RequantizationFolder:
     def shifted_term(
         self, value: Scalar, zero: float | None, limits: tuple[float, float]
     ) -> IntegerTerm | None:
-        """clamp(round(x) + zero, *limits) - zero, for a constant zero: `round(x)` with other limits."""
+        """clamp(round(x) + zero, *limits) - zero for a constant zero: round(x) clamped at shifted limits."""
         match value:
             case Apply(op="add", args=(Apply(op="round") as x, added)):
                 if zero is not None and self.zero_point(added) == zero:
@@ -250,7 +257,7 @@ class RequantizationFolder:
     # --- emission -----------------------------------------------------------------------------
 
     def emit(self, terms: IntegerSum) -> Scalar:
-        """A chain of multiply-adds, which begins with what is known first: the constant, then operands."""
+        """A chain of multiply-adds.  It begins with the constant and the operands, since the accumulator is known last."""
         total: Scalar | None = (
             self.constant(terms.constant) if terms.constant.ndim or terms.constant else None
         )

@@ -1,4 +1,4 @@
-"""Requirements of matchers: what does not hold makes a node a fallback, unless another matcher recognizes it."""
+"""Requirements of matchers: a node that violates one becomes a fallback, unless another matcher recognizes it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 class FallbackRequired(Exception):
-    """A matcher does not recognize a node, as if it had returned None."""
+    """Raised in a matcher that does not recognize a node, with the effect of returning None."""
 
 
 def require(condition: bool) -> None:

@@ -1,6 +1,7 @@
-"""Reserved nodes: those of row programs, which no elementwise group takes before the pattern of the program is tried.
+"""Reserves the nodes of row programs, so that no elementwise group takes them before the pattern of the program is tried.
 
-A group that computes the gradient of a norm's result would otherwise take the products that the gradient of the norm begins with.
+Otherwise a group that computes the gradient of a norm's output would also take the multiplications at the start of
+the norm's own gradient.
 """
 
 from __future__ import annotations

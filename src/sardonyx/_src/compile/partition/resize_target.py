@@ -20,7 +20,7 @@ from sardonyx._src.ops.image.resize.resize import identity_axis, regions_of, res
 
 @dataclass(frozen=True, slots=True)
 class ResizeTarget:
-    """The resized axes with their scales or sizes, one of which is None, and the region of interest."""
+    """The resized axes with either their scales or their sizes, and the region of interest (`roi`), if there is one."""
 
     axes: tuple[int, ...]
     scales: Array | None
@@ -48,7 +48,7 @@ def resize_target(op: BoundNode, scope: Scope, x: Value) -> ResizeTarget | None:
 
 
 class UnsupportedResize(Exception):
-    """Sizes are dynamic, or the batch or the channels are resized."""
+    """Raised where sizes are dynamic, or the batch or the channels are resized."""
 
 
 def image_axes(axes: Sequence[ResampledAxis | None]) -> list[ResampledAxis]:
@@ -61,7 +61,10 @@ def image_axes(axes: Sequence[ResampledAxis | None]) -> list[ResampledAxis]:
 
 
 def resampled_axes(op: BoundNode, scope: Scope, x: Value, target: ResizeTarget) -> list[ResampledAxis | None]:
-    """All axes, None for symbolic ones that stay; raises UnsupportedResize, or EvaluationError for invalid attributes."""
+    """All axes; None for a symbolic one that is not resized.
+
+    Raises UnsupportedResize, and EvaluationError for invalid attributes.
+    """
     has_regions = op.attributes["coordinate_transformation_mode"] == "tf_crop_and_resize"
     count = len(target.axes)
     regions = regions_of(target.region, count) if has_regions else [(0.0, 1.0)] * count
@@ -84,7 +87,7 @@ def resampled_axes(op: BoundNode, scope: Scope, x: Value, target: ResizeTarget) 
 def resized_together(
     shape: Shape, target: ResizeTarget, regions: Sequence[tuple[float, float]], policy: str
 ) -> list[ResampledAxis]:
-    """The resized axes, whose scales are equal by an aspect ratio policy."""
+    """The resized axes, with one scale for all, by a policy that keeps the aspect ratio."""
     sizes = [size for axis in target.axes if isinstance(size := shape[axis], int)]
     if len(sizes) < len(target.axes) or (target.sizes is not None and target.sizes.dtype == object):
         raise UnsupportedResize

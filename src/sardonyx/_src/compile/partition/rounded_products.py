@@ -1,4 +1,4 @@
-"""Products of float32 whose factors are rounded to bfloat16, or are bfloat16: which ones, and the layout of their rows."""
+"""Which float32 products have factors of bfloat16, exact or rounded (`precision="bf16"`), and the layout of their rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ROUNDED_ROWS = CustomLayout(
 
 
 def rounds_product(scope: Scope, a: Value, matrix: Array | None) -> bool:
-    """Whether the factors of a product of a by a constant matrix [..., K, N] are rounded, or are bfloat16 anyway."""
+    """Whether the factors of a product of a by a constant matrix [..., K, N] are rounded to bfloat16, or have been bfloat16 before they were promoted."""
     if matrix is None or not favours_bf16_products(scope.target):
         return False
     is_exact = matrix.dtype == DataType.BFLOAT16.numpy and is_bfloat16(scope, a)
@@ -39,7 +39,7 @@ def has_many_terms(scope: Scope, matrix: Array) -> bool:
 
 
 def round_weights(scope: Scope, matrix: Array) -> Array:
-    """A constant [..., K, N] rounded to bfloat16 where it is multiplied in float32 nevertheless: half of the bytes are read."""
+    """A constant [..., K, N] rounded to bfloat16, where the kernel multiplies in float32 nevertheless: it reads half of the bytes."""
     is_rounded = scope.rounds_factors and not favours_bf16_products(scope.target)
     if not is_rounded or matrix.dtype != np.float32 or not has_many_terms(scope, matrix):
         return matrix
@@ -56,7 +56,7 @@ def is_bfloat16(scope: Scope, value: Value) -> bool:
 
 
 def rounds_convolution(scope: Scope, conv: FloatConvolution) -> bool:
-    """Whether the factors of a convolution are rounded: of one group."""
+    """Whether the factors of a convolution are rounded to bfloat16; only of convolutions of one group."""
     if not scope.rounds_factors or conv.group != 1 or not favours_bf16_products(scope.target):
         return False
     terms = int(conv.weights[0].size)

@@ -1,4 +1,4 @@
-"""Rounding to half precision and back: the Casts after each node of a promoted model, which kernels can perform."""
+"""Fuses the Casts to half precision and back, which round each result of a promoted model, into kernels."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from sardonyx._src.ir.graph import Node, Value
 
 
 def fuse_rounding(scope: Scope, value: Value) -> tuple[tuple[Node, ...], DataType | None, Value]:
-    """The half-precision type that a result is rounded to, if any, and the value that the kernel computes.
+    """Returns the fused Casts after a result, the half-precision type that it is rounded to, if any, and what the kernel computes.
 
-    That is the result of a Cast to half precision and back, whose nodes are fused, or the value itself.
+    The kernel computes the result of a Cast to half precision and back, if both can be fused, and otherwise
+    the value itself.
     """
     node = scope.sole_consumer(value)
     if node is None or node.op_type != "Cast" or (half := scope.dtype_of(node.outputs[0])) not in HALF_TYPES:

@@ -1,4 +1,4 @@
-"""Regions of row programs: what patterns recognize as passes over rows of the last dims."""
+"""Regions of row programs: sums of rows, and elementwise expressions of elements and sums, in one kernel."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from sardonyx._src.ir.graph import Node, Value
 
 @dataclass(frozen=True, slots=True)
 class RowProgramRegion:
-    """The region reads the operands of the program, and writes its result, then its column sums; axis: the first of a row."""
+    """The parameters of a region that reads the program's operands, and writes its result, then its column sums.
+
+    axis: the first dim of a row.
+    """
 
     program: RowProgram
     axis: int
@@ -24,7 +27,7 @@ class RowProgramRegion:
 
 @dataclass(frozen=True, slots=True)
 class RowMatch:
-    """A row program that nodes compute, in any order: operands, result and column sums are values."""
+    """A row program that nodes compute, with the values that are its operands, its result and its column sums."""
 
     program: RowProgram
     axis: int
@@ -43,9 +46,9 @@ def native_region(scope: Scope, matches: Iterable[RowMatch]) -> Region[RowProgra
 
 
 def row_program_region(scope: Scope, match: RowMatch) -> Region[RowProgramRegion]:
-    """The region of a match, with the consumers of its result as epilogue; it is executed in the place of its last node.
+    """The region of a match, with the consumers of its result as epilogue; it is executed where its last node was.
 
-    The sum of the result over all rows, as a bias has for gradient, is a column sum.
+    A sum of the result over all rows, which is the gradient of a bias, becomes another column sum.
     """
     program, sums = match.program, list(match.sums)
     is_last = match.axis == len(scope.known_shape(match.result)) - 1
@@ -67,12 +70,12 @@ def row_program_region(scope: Scope, match: RowMatch) -> Region[RowProgramRegion
 
 
 def row_sum(scope: Scope, x: Value, axis: int) -> Node | None:
-    """The node that sums a value over all dims before an axis, without keeping these, if no region has it yet."""
+    """The first unclaimed node that sums a value over all dims before an axis (`keepdims=0`); None if there is none."""
     return next((node for node in scope.consumers(x) if sums_rows(node, scope, axis)), None)
 
 
 def sums_rows(node: Node, scope: Scope, axis: int) -> bool:
-    """Whether a node that no region has yet sums a tensor over all dims before an axis, without keeping these."""
+    """Whether a node is unclaimed and sums a tensor over all dims before an axis (`keepdims=0`)."""
     is_sum = (node.op_type, node.domain) == ("ReduceSum", "")
     if not is_sum or node in scope.claimed or node.graph is not scope.graph:
         return False
@@ -94,7 +97,7 @@ def are_rows(scope: Scope, result: Value, operands: Sequence[Value]) -> bool:
 
 
 def nodes_are_closed(scope: Scope, nodes: set[Node], results: set[Value]) -> bool:
-    """Whether nodes of this graph that no region has yet compute nothing else that is read outside, and results are read after all."""
+    """Whether nodes can become one region: unclaimed, with no other results, and these are read after the last node only."""
     if any(node in scope.claimed or node.graph is not scope.graph for node in nodes):
         return False
     last = max(map(scope.order.__getitem__, nodes))
@@ -108,7 +111,7 @@ def nodes_are_closed(scope: Scope, nodes: set[Node], results: set[Value]) -> boo
 
 
 def first_reduced_axis(scope: Scope, axes: Value | None, rank: int) -> int | None:
-    """The first of constant axes that are all from that one on; None if they are others."""
+    """The first of constant axes, if they are all the dims from that one on; otherwise None."""
     elements = None if axes is None else scope.constant(axes)
     if elements is None or elements.ndim != 1:
         return None

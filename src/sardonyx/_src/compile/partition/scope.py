@@ -1,4 +1,8 @@
-"""Partition scope: what matchers query while a graph is split into regions, and the guards that they add."""
+"""Partition scope: the queries of matchers while a graph is split into regions, and the guards that matchers add.
+
+A `Known` dim is a number or an expression of symbols.  A query that algebra cannot decide for all runs is guarded:
+the relation is assumed, and checked when a run binds the sizes.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +27,16 @@ from sardonyx._src.ir.tensors import Array, Tensor
 class Scope(GraphInfo):
     """A graph that is being partitioned for a target.
 
-    claimed: the nodes of the regions so far, whose results later regions can read.  reserved: nodes that no elementwise group may take, each with
-    all that are fused with it.  deferred: the regions of values that
-    are computed only if a region reads them; matchers may read their operands instead.  guards: the relations that the
-    matcher being tried relies on; they become the guards of its region, or are dropped with it.  folded_constants: what
-    matchers computed from the constant operands of a node.  refused: nodes that no region but a fallback may
-    have.  defects: the nodes whose matchers failed, with the exception, subgraphs included.
+    claimed: the nodes of the regions so far, whose results later regions can read.
+    reserved: the nodes that no elementwise group may take, each with all nodes of its row program.
+    deferred: the regions of values that are computed only if a region reads them; matchers may read their
+        operands instead.
+    guards: the relations that the matcher being tried relies on; they become the guards of its region, or are
+        dropped with it.
+    folded_constants: what matchers computed from the constant operands of a node.
+    refused: the nodes that must be fallbacks.
+    writers: the region that computes each value, with the result as the region declares it.
+    defects: the nodes whose matchers raised an exception, with it; nodes of subgraphs included.
     binds_in_python: whether a run may return to Python to bind data-dependent sizes.
     """
 
@@ -67,7 +75,7 @@ class Scope(GraphInfo):
             self.deferred[region.anchor.outputs[0]] = region
 
     def bind_node(self, node: Node) -> BoundNode | None:
-        """The node with its signature; None also for a refused node."""
+        """The node with its signature; None if it has none, or is refused."""
         return None if node in self.refused else super().bind_node(node)
 
     # --- constants ---------------------------------------------------------------------------
@@ -101,7 +109,7 @@ class Scope(GraphInfo):
         return self.is_computed(value) or self.constant(value) is not None
 
     def is_computed(self, value: Value) -> bool:
-        """Whether the value is an input, or the result of a region so far."""
+        """Whether the value is an input, or the result of a region that is recorded already."""
         return value.producer is None or value.producer in self.claimed
 
     def is_channels_last(self, value: Value) -> bool:
@@ -126,13 +134,13 @@ class Scope(GraphInfo):
     # --- guards ------------------------------------------------------------------------------
 
     def guard(self, left: Known, right: Known) -> None:
-        """Adds a guard."""
+        """Adds the guard that two dims are equal."""
         self.guards[Guard(left, right)] = None
 
     def guard_equal(self, a: Known, b: Known) -> bool:
         """Whether two dims are equal in every run.
 
-        Two unproved dims that depend on a common size, such as `min(n, 512)` and `n`, are guarded and taken as equal.
+        If that is unproved and the dims depend on a common size, as `min(n, 512)` and `n`, it is guarded and assumed.
         """
         is_equal = known_equal(a, b)
         if is_equal is None and isinstance(a, Expr) and isinstance(b, Expr) and a.symbols() & b.symbols():
@@ -141,9 +149,9 @@ class Scope(GraphInfo):
         return bool(is_equal)
 
     def guard_required_equal(self, a: Known, b: Known) -> bool:
-        """Whether two dims can be equal, which the operator requires of them; guarded unless proved.
+        """Whether two dims that an operator requires to be equal can be so; guarded unless proved.
 
-        A run in which they differ is an error, so that no valid run bails out.
+        A run in which they differ is invalid, so the guard makes no valid run bail out.
         """
         is_equal = known_equal(a, b)
         if is_equal is None:
@@ -151,9 +159,9 @@ class Scope(GraphInfo):
         return is_equal is not False
 
     def guard_node(self, node: Node) -> bool:
-        """Whether the sizes can be equal that the node's operator requires to be equal; guarded unless proved.
+        """Whether all sizes that the node's operator requires to be equal can be so; guarded unless proved.
 
-        Shape inference takes them as equal, so that a dim of a result may be that of any operand.
+        Shape inference assumes that they are equal, and gives a result the dim of any of the operands.
         """
         return all(
             self.is_size(a) and self.is_size(b) and self.guard_required_equal(a, b)
@@ -161,7 +169,7 @@ class Scope(GraphInfo):
         )
 
     def required_guards(self, node: Node) -> Iterator[Guard]:
-        """What a node's operator requires of sizes, where it is not proved and can hold."""
+        """The equalities of sizes that a node's operator requires, except those that are proved or cannot hold."""
         for a, b in self.facts.equal_dims(node):
             if self.is_size(a) and self.is_size(b) and known_equal(a, b) is None:
                 guard = Guard.of(a, b)
@@ -175,13 +183,13 @@ class Scope(GraphInfo):
             self.guard(dim_min(a, b), b)
         return is_ge is not False
 
-    def guard_broadcast(self, size: Known, whole: Known) -> bool:
-        """Whether a dim broadcasts to another one, by being equal to it or 1, in every run; guarded where not known."""
-        if size == 1 or known_equal(size, whole):
+    def guard_broadcast(self, size: Known, target: Known) -> bool:
+        """Whether `size` broadcasts to `target`, being equal to it or 1, in every run; guarded where that is not known."""
+        if size == 1 or known_equal(size, target):
             return True
-        if isinstance(size, int) or known_equal(size, whole) is False or known_ge(size, 2):
-            return self.guard_equal(size, whole)
-        violation = (size - whole) * (size - 1)
+        if isinstance(size, int) or known_equal(size, target) is False or known_ge(size, 2):
+            return self.guard_equal(size, target)
+        violation = (size - target) * (size - 1)
         self.guard(violation, 0)
         return True
 

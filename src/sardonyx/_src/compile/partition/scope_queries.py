@@ -1,4 +1,4 @@
-"""A partition scope as graph of the pattern matcher that rewrite passes use: patterns of the compiler are texts, too."""
+"""Adapts a partition scope to the pattern matcher of rewrite passes, so that the compiler's patterns can be text as well."""
 
 from __future__ import annotations
 

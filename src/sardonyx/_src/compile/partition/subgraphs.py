@@ -21,8 +21,9 @@ from sardonyx._src.ops.bind import literal_of
 class SubgraphScope(Scope):
     """A subgraph of the graph of an enclosing scope.
 
-    captures: the values of enclosing graphs that the subgraph reads.  Raises FallbackRequired for those that no kernel can
-    read, and for a node that is not native.
+    captures: the values of enclosing graphs that the subgraph reads.
+
+    Raises FallbackRequired if no kernel can read a captured value, and when a region without a kernel is recorded.
     """
 
     binds_in_python = False
@@ -52,7 +53,7 @@ class SubgraphScope(Scope):
         super().record(region)
 
     def partition(self) -> RegionGraph:
-        """The regions of the subgraph; the guards of those that are executed become those of the node that is being matched."""
+        """The regions of the subgraph.  Their guards are added to those of the node that is being matched in the parent."""
         body = partition(self)
         guards = (guard for region in body.regions for guard in region.guards)
         self.parent.guards.update(dict.fromkeys(guards))

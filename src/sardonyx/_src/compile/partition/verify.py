@@ -18,7 +18,9 @@ from sardonyx._src.compile.program.size_facts import SizeFacts
 from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.walk import captures
 
-PLAIN_TYPES = frozenset((int, float, bool, str, NoneType))  # of parts of a config without parts
+PLAIN_TYPES = frozenset(
+    (int, float, bool, str, NoneType)
+)  # a search of a config skips them: they have no parts
 
 
 def verify_regions(graph: RegionGraph) -> None:
@@ -31,7 +33,11 @@ def verify_regions(graph: RegionGraph) -> None:
 
 
 class RegionVerifier:
-    """The verification of one graph; computed: the results of the regions so far."""
+    """The verification of one graph.
+
+    region_of: the region of each node.
+    computed: the results of the regions that are verified so far.
+    """
 
     def __init__(self, graph: RegionGraph) -> None:
         self.graph, self.scope = graph, graph.scope
@@ -79,7 +85,7 @@ class RegionVerifier:
                 writers[value] = region
 
     def results_of(self, region: Region[object]) -> tuple[Value, ...]:
-        """The results of a region: of a fallback all outputs, as of any region those without dims, which Python holds."""
+        """The results of a region.  Python holds all outputs of a fallback, and of other regions the outputs without dims."""
         if isinstance(region.config, Fallback):
             return tuple(region.anchor.outputs)
         outputs = (
@@ -119,16 +125,17 @@ class RegionVerifier:
             self.verify_subgraph(region, body)
 
     def verify_requirements(self, region: Region[object]) -> None:
-        """What operators require of sizes is guarded, since inference relies on it, also for what fallbacks compute."""
+        """Sizes that operators require to be equal are guarded, for fallbacks as well, since inference relies on them."""
         guards = {*region.guards, *self.scope.prepared.guards}
         for node in region.nodes:
             for guard in self.scope.required_guards(node):
                 assert guard in guards, f"{describe(region)} requires {guard}, which is not guarded"
 
     def is_read_outside(self, value: Value, region: Region[object]) -> bool:
-        """Whether kernels of another region or a caller read a value, which is not known without this region.
+        """Whether other regions or a caller need a value from this region.
 
-        Python holds what has data-dependent sizes, except in subgraphs.
+        They do not if it is known without the region, or held by Python, as values of data-dependent sizes
+        outside of subgraphs.
         """
         is_in_python = self.scope.binds_in_python and self.scope.data_dependent_axes(value)
         if self.is_known(value) or is_in_python:
@@ -162,7 +169,7 @@ def values_read(region: Region[object]) -> Iterator[Value]:
 def verify_epilogue(region: Region[object], fused: FusedEpilogue) -> None:
     """The operands of an epilogue: a layout and a shape for each that is read, and a name for each in the expression."""
     layouts = fused.epilogue.operand_layouts
-    own = len(layouts) - len(fused.reads)  # operands of the kernel itself, which integer kernels have
+    own = len(layouts) - len(fused.reads)  # operands that an integer kernel itself has before the fused ones
     assert own >= 0, (
         f"{describe(region)}: the epilogue reads {len(fused.reads)} operands and has {len(layouts)} layouts"
     )
@@ -179,7 +186,7 @@ def verify_epilogue(region: Region[object], fused: FusedEpilogue) -> None:
 
 
 def subgraphs_of(config: object) -> Iterator[RegionGraph]:
-    """The inlined subgraphs in a config.  Its parts may be shared, as those of expressions are: each object is visited once."""
+    """The inlined subgraphs in a config.  Each object is visited once, since parts of a config, as of expressions, are shared."""
     parts, seen = [config], {id(config)}
     for part in parts:
         if isinstance(part, RegionGraph):

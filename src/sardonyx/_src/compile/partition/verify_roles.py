@@ -1,7 +1,7 @@
-"""Proof of the roles of epilogue operands: a kernel reads for each result the element that broadcasting gives to it.
+"""Verifies the roles of epilogue operands: for each element of the result, a kernel reads the element that broadcasting gives.
 
-Roles are taken from the epilogue, as the kernel has it, dims from the graph, and the column axis from the layout of the
-result.  Nothing here relies on `operand_roles`.
+The roles come from the epilogue that the kernel is generated from, the dims from the graph, and the column axis from
+the layout of the result, so that errors of `operand_roles` are found.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ from sardonyx._src.ir.graph import Value
 
 @dataclass(frozen=True, slots=True)
 class RoleVerifier:
-    """The proofs for the epilogue of a region.  facts: the guards that hold."""
+    """The verification of a region's epilogue.
+
+    facts: answers whether sizes are equal, given the guards of the region.
+    """
 
     scope: Scope
     region: Region[object]
@@ -55,23 +58,24 @@ class RoleVerifier:
 
     def verify_values(self) -> None:
         """Each operand broadcasts to the dims of its role, and is read in a layout of that role."""
-        whole, own = self.scope.known_shape(self.fused.result), len(self.roles) - len(self.fused.reads)
-        self.verify_own_operands(self.roles[:own], whole)
+        result_shape, own = self.scope.known_shape(self.fused.result), len(self.roles) - len(self.fused.reads)
+        self.verify_own_operands(self.roles[:own], result_shape)
         pairs = zip(self.fused.reads, self.fused.shapes, strict=True)
         for role, (read, shape) in zip(self.roles[own:], pairs, strict=True):
-            name, expected = f"{self.where}: {read.value.name}", self.dims_of(role, whole)
-            assert self.broadcasts(read.value, shape, whole), f"{name} does not broadcast as {shape}"
+            name, expected = f"{self.where}: {read.value.name}", self.dims_of(role, result_shape)
+            assert self.broadcasts(read.value, shape, result_shape), f"{name} does not broadcast as {shape}"
             assert self.facts.have_equal_dims(shape, expected), (
-                f"{name} must broadcast as {expected}, a {role} of {whole}; got {shape}"
+                f"{name} must broadcast as {expected}, a {role} of {result_shape}; got {shape}"
             )
-            assert self.has_layout(read, role, whole), (
+            assert self.has_layout(read, role, result_shape), (
                 f"{name}, a {role}, is read in the layout {read.layout}"
             )
 
-    def verify_own_operands(self, roles: Sequence[str], whole: Shape) -> None:
-        """The operands of an integer kernel itself: constants and the zero point have as many elements as their role.
+    def verify_own_operands(self, roles: Sequence[str], result_shape: Shape) -> None:
+        """The operands of an integer kernel itself: constants and the zero point have as many elements as their roles.
 
-        The lowering of a computed product makes the others, with the dims of the result.
+        The others are row sums and the operands of a computed product, which its lowering makes with the dims
+        of the result.
         """
         config = self.region.config
         if not isinstance(config, IntegerProduct | IntegerConvolution | ComputedIntegerProduct):
@@ -82,41 +86,42 @@ class RoleVerifier:
         zero = () if point is None else self.scope.known_shape(point)
         for i, (role, operand) in enumerate(zip(roles, config.result.operands, strict=True)):
             size: Known = dim_product(zero) if operand.elements is None else operand.elements.size
-            expected = dim_product(self.dims_of(role, whole))
+            expected = dim_product(self.dims_of(role, result_shape))
             is_free = operand.is_row or (is_made and operand.elements is None)
             assert is_free or self.facts.have_equal_dims((size,), (expected,)), (
-                f"{self.where}: o{i} must have {expected} elements, as a {role} of {whole}; got {size}"
+                f"{self.where}: o{i} must have {expected} elements, as a {role} of {result_shape}; got {size}"
             )
             assert operand.is_row == (role == "row"), f"{self.where}: o{i} is read as a {role}"
 
-    def dims_of(self, role: str, whole: Shape) -> Shape:
+    def dims_of(self, role: str, result_shape: Shape) -> Shape:
         """The dims to which an operand of a role broadcasts."""
-        axis = 1 if self.is_channels_last else len(whole) - 1
-        varies = {"scalar": (), "column": (axis,), "matrix": range(len(whole))}
-        others = [i for i in range(len(whole)) if i != axis]
-        return tuple(dim if i in varies.get(role, others) else 1 for i, dim in enumerate(whole))
+        axis = 1 if self.is_channels_last else len(result_shape) - 1
+        varies = {"scalar": (), "column": (axis,), "matrix": range(len(result_shape))}
+        others = [i for i in range(len(result_shape)) if i != axis]
+        return tuple(dim if i in varies.get(role, others) else 1 for i, dim in enumerate(result_shape))
 
-    def broadcasts(self, value: Value, shape: Shape, whole: Shape) -> bool:
-        """Whether a node that the kernel computes reads a value as broadcast to these dims.
+    def broadcasts(self, value: Value, shape: Shape, result_shape: Shape) -> bool:
+        """Whether a node of the region reads a value as broadcast to the dims `shape`.
 
-        The constants of a folded node, which no node reads, broadcast by their last dims.
+        No node reads the constants of a folded node; they are aligned at their last dims.
         """
         dims, deferred = self.scope.known_shape(value), self.scope.deferred.keys()
         aligned = [
-            align_dims(node, i, dims, whole)
+            align_dims(node, i, dims, result_shape)
             for node, i in value.uses
             if node in self.region.nodes or not deferred.isdisjoint(node.outputs)
         ]
-        aligned = aligned or [(*(1 for _ in whole[len(dims) :]), *dims)]
+        aligned = aligned or [(*(1 for _ in result_shape[len(dims) :]), *dims)]
         return any(other is not None and self.facts.have_equal_dims(other, shape) for other in aligned)
 
-    def has_layout(self, read: Read, role: str, whole: Shape) -> bool:
+    def has_layout(self, read: Read, role: str, result_shape: Shape) -> bool:
         """Whether an operand of a role is read with its elements in the order of the result."""
         if role != "matrix":
             return isinstance(read.layout, Dense)
         if not self.is_channels_last:
             return isinstance(read.layout, Dense | DenseRows)
-        return isinstance(read.layout, ChannelsLast) and len(self.scope.known_shape(read.value)) == len(whole)
+        rank = len(self.scope.known_shape(read.value))
+        return isinstance(read.layout, ChannelsLast) and rank == len(result_shape)
 
     # --- tensors -----------------------------------------------------------------------------
 

@@ -37,7 +37,7 @@ def window_geometry(op: BoundNode, sizes: tuple[Known, ...], kernel: tuple[int, 
 def window_attributes(
     op: BoundNode, sizes: tuple[Known, ...], kernel: tuple[int, ...]
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[Known, ...]] | None:
-    """Strides, dilations and pads of a window over as many dims; None if one of them is out of range."""
+    """The strides, dilations and pads of a window, in each spatial dim; None if one of them is out of range."""
     ones = (1,) * len(sizes)
     strides, dilations = op.ints("strides") or ones, op.ints("dilations") or ones
     if min((*strides, *dilations, *kernel)) < 1:
@@ -72,9 +72,10 @@ def resolve_padding(
 
 
 def same_padding(size: Known, kernel: int, stride: int, dilation: int) -> Known:
-    """The elements that `auto_pad` adds to a dim in total, so that it has one result for each `stride` elements."""
+    """The elements that `auto_pad` adds to a dim in total, so that the result has ceil(size / stride) elements."""
     reach = (kernel - 1) * dilation
-    if stride == 1 or reach == 0:  # for any size, also where no arithmetic proves it
+    # The formula below gives `reach` as well, but for symbolic sizes no arithmetic proves that.
+    if stride == 1 or reach == 0:
         return reach
     return dim_max((ceil_div(size, stride) - 1) * stride + reach + 1 - size, 0)
 

@@ -27,7 +27,7 @@ def match_block_quantized_gemm(op: BoundNode, scope: Scope) -> Region[BlockQuant
 
 
 def match_product(op: BoundNode, scope: Scope, *, is_transposed: bool) -> Region[BlockQuantizedMatrix] | None:
-    """The region of a product of float32 rows; products of two 8-bit operands are left to those in integers."""
+    """The region of a product of float32 rows; products of two 8-bit operands are left to the integer patterns."""
     a = op.input(0)
     if a is None or scope.dtype_of(a) is not DataType.FLOAT or not scope.is_native(a):
         return None

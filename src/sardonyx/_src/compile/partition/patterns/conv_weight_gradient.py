@@ -1,7 +1,8 @@
-"""Gradient of a convolution by its weights: a Conv of the transposed input by the transposed output gradient, as gradients write it.
+"""Gradient of a convolution by its weights, in the nodes that `sx.gradient` writes for it.
 
-`Slice(Transpose(Conv(Transpose(x), Transpose(dy))))`, where the transpositions exchange batch and channels, and the Slice is
-only there if strides leave pixels at the end that no window reads.
+They are `Slice(Transpose(Conv(Transpose(x), Transpose(dy))))`, where dy is the gradient of the output and the
+transpositions exchange batch and channels.  There is a Slice only if strides leave pixels at the end that no window
+reads.
 """
 
 from __future__ import annotations
@@ -18,12 +19,15 @@ from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.compile.program.layout import CHANNELS_LAST
 from sardonyx._src.ir.graph import Node, Value
 
-MAX_TAPS = 1024  # each has a row of sums in scratch for each channel of a tile
+MAX_TAPS = 1024  # window positions: the kernel has a row of sums for each in scratch
 
 
 @dataclass(frozen=True, slots=True)
 class ConvWeightGradient:
-    """The window of the convolution; dims: those of the weights, [M, C / groups, height, width]."""
+    """The window of the convolution in the forward pass.
+
+    dims: the dims of the weights, [M, C / groups, height, width].
+    """
 
     window: ConvWindow
     dims: tuple[int, int, int, int]
@@ -50,7 +54,7 @@ def match_conv_weight_gradient(op: BoundNode, scope: Scope) -> Region[ConvWeight
 
 
 def exchanged(scope: Scope, value: Value | None) -> Value | None:
-    """The tensor whose batch and channels a Transpose exchanged for a value; None if there is none."""
+    """The input of the Transpose that computes a value by exchanging batch and channels; None for any other value."""
     node = None if value is None else value.producer
     return node.inputs[0] if node is not None and exchanges_leading_dims(scope, node) else None
 
@@ -62,7 +66,7 @@ def exchanges_leading_dims(scope: Scope, node: Node) -> bool:
 
 
 def gradient_nodes(op: BoundNode, scope: Scope) -> tuple[Node, ...]:
-    """The Transpose after the Conv, and a Slice after that; empty if this is no gradient."""
+    """The Transpose after the Conv, and a Slice after that; empty if there is no such Transpose."""
     transposition = scope.sole_consumer(op.output)
     if transposition is None or not exchanges_leading_dims(scope, transposition):
         return ()
@@ -71,7 +75,7 @@ def gradient_nodes(op: BoundNode, scope: Scope) -> tuple[Node, ...]:
 
 
 def is_crop(scope: Scope, node: Node) -> bool:
-    """Whether a Slice takes the leading part of a tensor."""
+    """Whether a node is a Slice that keeps the leading part of a tensor."""
     if (node.op_type, node.domain) != ("Slice", "") or scope.shape(node.outputs[0]) is None:
         return False
     starts, steps = scope.elements(node.inputs[1]), node.inputs[4] if len(node.inputs) > 4 else None
@@ -80,7 +84,7 @@ def is_crop(scope: Scope, node: Node) -> bool:
 
 
 def forward_window(op: BoundNode, kernel: tuple[object, ...]) -> ConvWindow | None:
-    """The window of the convolution, whose strides are the dilations of its gradient; None for more than two dims."""
+    """The window in the forward pass; its strides are the dilations of the gradient's Conv.  None for more than two dims."""
     sizes = tuple(size for size in kernel if isinstance(size, int) and size > 0)
     rank = len(kernel)
     ones, zeros = (1,) * rank, (0,) * (2 * rank)

@@ -1,7 +1,7 @@
-"""Gradient of a grouped convolution by its weights, as gradients write it.
+"""Gradient of a grouped convolution by its weights, in the nodes that `sx.gradient` writes for it.
 
-`Slice(Transpose(Conv(Reshape(Transpose(Reshape(x))), Transpose(dy))))`, where x [N, group * C, *size] becomes
-[C, group * N, *size], and the Slice is only there if strides leave pixels at the end that no window reads.
+They are `Slice(Transpose(Conv(Reshape(Transpose(Reshape(x))), Transpose(dy))))`, where x [N, group * C, *size]
+becomes [C, group * N, *size].  There is a Slice only if strides leave pixels at the end that no window reads.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def match_grouped_weight_gradient(op: BoundNode, scope: Scope) -> Region[ConvWei
 
 
 def moving_nodes(op: BoundNode, scope: Scope) -> tuple[Node, ...]:
-    """The Transpose and the Reshape after a Reshape that splits channels by group; empty if it is another one."""
+    """The Transpose and the Reshape after the Reshape that splits the channels into groups; empty if others follow."""
     transposition = scope.sole_consumer(op.output)
     if transposition is None or (transposition.op_type, transposition.domain) != ("Transpose", ""):
         return ()

@@ -1,8 +1,9 @@
 """Low-rank updates: MatMul(x, W) [+ bias] + MatMul(t, B) * scale, with few columns of t, become one product.
 
-This is how adapters of frozen weights (LoRA) are written, with t = MatMul(x, A), and how gradients add what flows through
-both.  Whichever MatMul comes first, the region is executed in place of the Add, where all operands are computed.  Products of
-rank 2 are not fused: they are Gemm nodes by then, and the Add one of their inputs.
+Adapters of frozen weights (LoRA) are written so, with t = MatMul(x, A), and their gradients, which add the gradients
+of both paths.  The region starts at whichever MatMul comes first, and is executed where the Add was, since all
+operands are computed by then.  Products of rank 2 are not matched: optimization has made the MatMul and the Add a
+Gemm.
 """
 
 from __future__ import annotations
@@ -22,13 +23,17 @@ from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.tensors import Array
 
 MAX_RANK = 64
-MIN_RATIO = 8  # terms of the product for each term of its update
-MAX_CHAIN = 3  # elementwise nodes between a MatMul and the Add
+MIN_RATIO = 8  # the product has at least as many terms for each term of the update
+MAX_CHAIN = 3  # nodes after a MatMul, the Add included
 
 
 @dataclass(frozen=True, slots=True)
 class LowRankProduct:
-    """The region reads x, t, B, and W unless it is constant: `matrix`, with `value` as the key of its panels."""
+    """The parameters of a region that reads x, t, B, and W unless that is constant.
+
+    matrix: the elements of a constant W.
+    value: W, by which its packed panels are shared.
+    """
 
     scale: float
     matrix: Array | None
@@ -37,7 +42,10 @@ class LowRankProduct:
 
 @dataclass(frozen=True, slots=True)
 class ProductTerm:
-    """A MatMul times a number plus a row, with the nodes that compute this; inner: how many terms its sums have."""
+    """MatMul(left, right) * scale + bias, with the nodes that compute it.
+
+    inner: the number of terms of each sum of the MatMul.
+    """
 
     left: Value
     right: Value
@@ -76,7 +84,7 @@ def match_low_rank_update(op: BoundNode, scope: Scope) -> Region[LowRankProduct]
 
 
 def fuse_after_bias(scope: Scope, value: Value, bias: Value | None) -> FusedEpilogue:
-    """The epilogue of a product that adds a row, if there is one, before the consumers that are fused."""
+    """The epilogue of a product: the bias, if there is one, then the fused consumers."""
     if bias is None:
         return fuse_epilogue(scope, value)
     *lead, columns = scope.known_shape(value)
@@ -107,7 +115,7 @@ def find_addition(node: Node, scope: Scope) -> Node | None:
 
 
 def term_of(scope: Scope, value: Value) -> ProductTerm | None:
-    """The term that a value is, if only the sum reads it and nothing of it belongs to a region yet."""
+    """A value as a term of the sum; None if it is read elsewhere, or one of its nodes belongs to a region already."""
     nodes: list[Node] = []
     scale, bias, shape = 1.0, None, scope.known_shape(value)
     while (node := unclaimed_producer(scope, value)) is not None:
@@ -129,7 +137,7 @@ def term_of(scope: Scope, value: Value) -> ProductTerm | None:
 
 
 def unclaimed_producer(scope: Scope, value: Value) -> Node | None:
-    """The node that computes a value for one reader, if it is of an operator of a term and no region has it."""
+    """The MatMul, Mul or Add that computes a value for one reader; None if a region has claimed it."""
     node = value.producer
     if node is None or node in scope.claimed or scope.sole_consumer(value) is None:
         return None
@@ -142,7 +150,7 @@ def unclaimed_producer(scope: Scope, value: Value) -> Node | None:
 def product_term(
     scope: Scope, node: Node, nodes: tuple[Node, ...], scale: float, bias: Value | None
 ) -> ProductTerm | None:
-    """The term of a MatMul of float32 rows by one matrix, of a known number of terms."""
+    """The term of a MatMul of float32 rows by one matrix [inner, columns] with a static `inner`; None for other products."""
     left, right = node.inputs[0], node.inputs[1]
     if left is None or right is None:
         return None
@@ -157,7 +165,7 @@ def product_term(
 
 
 def scalar_of(scope: Scope, value: Value) -> float | None:
-    """The number that a constant of one element is."""
+    """The element of a constant that has only one; None for other values."""
     elements = scope.constant(value)
     return float(elements.reshape(())) if elements is not None and elements.size == 1 else None
 

@@ -1,6 +1,7 @@
-"""Gradient of MaxPool as `sx.gradient` writes it: gradients that ScatterElements adds at the Indices of a MaxPool.
+"""Gradient of MaxPool, in the nodes that `sx.gradient` writes for it.
 
-`Reshape(ScatterElements(zeros, Reshape(Indices), Reshape(dy)))` becomes one kernel, which finds the maxima again.
+`Reshape(ScatterElements(zeros, Reshape(Indices), Reshape(dy)))` adds the output gradient dy at the Indices of a
+MaxPool.  One kernel replaces these nodes; it finds the maxima again instead of reading indices.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ from sardonyx._src.ir.graph import Node, Value
 
 @dataclass(frozen=True, slots=True)
 class MaxPoolGradient:
-    """The window of the MaxPool, and the dims of its result if the gradient is read as a list of its elements."""
+    """The window of a MaxPool.
+
+    flat_shape: the dims of its result, if the region reads the output gradient as a flat list; None if as an image.
+    """
 
     window: SlidingWindow
     flat_shape: Shape | None
@@ -50,7 +54,7 @@ def match_max_pool_gradient(op: BoundNode, scope: Scope) -> Region[MaxPoolGradie
 
 
 def scattering_nodes(indices: Value, scope: Scope) -> tuple[Node, Node, Node] | None:
-    """Reshape, ScatterElements and Reshape that add gradients to zeros at indices; None if something else reads these."""
+    """Reshape, ScatterElements and Reshape that add gradients to zeros at indices; None if another node reads one of their results."""
     flat = scope.sole_consumer(indices)
     scatter = None if flat is None or flat.op_type != "Reshape" else scope.sole_consumer(flat.outputs[0])
     if flat is None or scatter is None or (scatter.op_type, scatter.domain) != ("ScatterElements", ""):
@@ -69,7 +73,7 @@ def scattering_nodes(indices: Value, scope: Scope) -> tuple[Node, Node, Node] | 
 
 
 def image_of(scope: Scope, updates: Value, shape: Shape) -> Value | None:
-    """The tensor of a shape of which a value is the list of elements; None if there is none."""
+    """The tensor of dims `shape` that a Reshape flattened to `updates`; None if there is none."""
     node = updates.producer
     if node is None or (node.op_type, node.domain) != ("Reshape", ""):
         return None

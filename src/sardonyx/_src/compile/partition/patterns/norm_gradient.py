@@ -1,6 +1,8 @@
-"""Gradients of LayerNormalization and RMSNormalization, as `grad/operators/layer_normalizing.py` writes them: one row program.
+"""Gradients of LayerNormalization and RMSNormalization, in the nodes that `grad/operators/layer_normalizing.py` writes.
 
-It computes the gradient of x, and those of scale and bias, which are sums over the rows, where they are used.
+One row program (docs/glossary.md) computes the gradient of x and, where they are used, the gradients of scale and
+bias, which are sums over the rows.  Names of the patterns: x is the input, dy the gradient of the output, f = 1 /
+sqrt(variance + epsilon), n the normalized input, r the gradient of x.
 """
 
 from __future__ import annotations
@@ -31,21 +33,21 @@ from sardonyx._src.rewrite.engine.matcher import PatternMatch, PatternMatcher
 from sardonyx._src.rewrite.engine.pattern import Pattern, parse_pattern
 
 ROOT = "v = ReduceMean(q, axes) e = Add(v, epsilon) s = Sqrt(e) f = Reciprocal(s)"
-CENTRED = f"""m = ReduceMean(x, axes) d = Sub(x, m) q = Mul(d, d) {ROOT} n = Mul(d, f)
+CENTERED = f"""m = ReduceMean(x, axes) d = Sub(x, m) q = Mul(d, d) {ROOT} n = Mul(d, f)
     @g p = Mul(g, n) pm = ReduceMean(p, axes) j = Mul(n, pm)
     gm = ReduceMean(g, axes) a = Sub(g, gm) b = Sub(a, j) r = Mul(f, b)"""
-UNCENTRED = f"""q = Mul(x, x) {ROOT} n = Mul(x, f)
+UNCENTERED = f"""q = Mul(x, x) {ROOT} n = Mul(x, f)
     @g p = Mul(g, n) pm = ReduceMean(p, axes) j = Mul(n, pm) b = Sub(g, j) r = Mul(f, b)"""
-CHAIN = ("ReduceMean", "Sub", "Mul", "ReduceMean", "Add", "Sqrt", "Reciprocal")  # from x to f
+CHAIN = ("ReduceMean", "Sub", "Mul", "ReduceMean", "Add", "Sqrt", "Reciprocal")  # the nodes from x to f
 
 
 @dataclass(frozen=True, slots=True)
 class NormGradient:
-    """A gradient by the names of its text: x, dy, n, r, and scale unless that was ones."""
+    """The values of a matched gradient by their names in the pattern: x, dy, n, r, and scale unless that was all ones."""
 
     values: Mapping[str, Value]
     nodes: tuple[Node, ...]
-    is_centred: bool
+    is_centered: bool
     epsilon: float
 
 
@@ -61,20 +63,20 @@ def match_rms_norm_gradient(op: BoundNode, scope: Scope) -> Region[RowProgramReg
 
 def find_layer_norm_gradients(first: Node, scope: Scope) -> Iterator[RowMatch]:
     """The gradients of LayerNormalization whose first node this is."""
-    return find_matches(first, scope, is_centred=True) if first.op_type == CHAIN[0] else iter(())
+    return find_matches(first, scope, is_centered=True) if first.op_type == CHAIN[0] else iter(())
 
 
 def find_rms_norm_gradients(first: Node, scope: Scope) -> Iterator[RowMatch]:
     """The gradients of RMSNormalization whose first node this is."""
     is_square = first.op_type == "Mul" and first.inputs[0] is first.inputs[1]
-    return find_matches(first, scope, is_centred=False) if is_square else iter(())
+    return find_matches(first, scope, is_centered=False) if is_square else iter(())
 
 
-def find_matches(first: Node, scope: Scope, *, is_centred: bool) -> Iterator[RowMatch]:
+def find_matches(first: Node, scope: Scope, *, is_centered: bool) -> Iterator[RowMatch]:
     """The row programs of the gradients whose first node this is."""
-    for gradient in find_gradients(first, scope, is_centred=is_centred):
+    for gradient in find_gradients(first, scope, is_centered=is_centered):
         x, dy, result, scale = (gradient.values.get(name) for name in ("x", "dy", "r", "scale"))
-        assert x is not None and dy is not None and result is not None, "the text names them"
+        assert x is not None and dy is not None and result is not None, "the pattern names them"
         shape = scope.shape(result)
         axis = None if shape is None else first_reduced_axis(scope, gradient.values["axes"], len(shape))
         if shape is None or axis is None or not are_rows(scope, result, (x, dy)):
@@ -86,20 +88,20 @@ def find_matches(first: Node, scope: Scope, *, is_centred: bool) -> Iterator[Row
         nodes = {*gradient.nodes, *(node for _, _, added in sums for node in added)}
         values = [value for _, value, _ in sums]
         if nodes_are_closed(scope, nodes, {result, *values}):
-            program = norm_program(gradient, scale is not None, [what for what, _, _ in sums])
+            program = norm_program(gradient, scale is not None, [name for name, _, _ in sums])
             operands = (x, dy) if scale is None else (x, dy, scale)
             yield RowMatch(program, axis, operands, result, values, [*nodes])
 
 
-def find_gradients(first: Node, scope: Scope, *, is_centred: bool) -> Iterator[NormGradient]:
+def find_gradients(first: Node, scope: Scope, *, is_centered: bool) -> Iterator[NormGradient]:
     """The gradients whose first node is this one."""
-    factor = factor_from(first, scope, CHAIN if is_centred else CHAIN[2:])
+    factor = factor_from(first, scope, CHAIN if is_centered else CHAIN[2:])
     if factor is None:
         return
     queries = ScopeQueries(scope)
     for root in scope.consumers(factor):
         for text in ("g = Mul(dy, scale)", ""):
-            pattern = norm_pattern(text, is_centred=is_centred)
+            pattern = norm_pattern(text, is_centered=is_centered)
             matcher = PatternMatcher(pattern, root, queries)
             for match in matcher.match_node(pattern.root, root, PatternMatch({}, {}, {})):
                 epsilon = scalar_constant(scope.constant(match.values["epsilon"]))
@@ -108,15 +110,15 @@ def find_gradients(first: Node, scope: Scope, *, is_centred: bool) -> Iterator[N
                     continue
                 values = {name: value for name, value in match.values.items() if value is not None}
                 values |= {"r": root.outputs[0], "dy": values["dy" if text else "g"]}
-                yield NormGradient(values, nodes, is_centred, float(epsilon))
+                yield NormGradient(values, nodes, is_centered, float(epsilon))
 
 
-def norm_pattern(scaling: str, *, is_centred: bool) -> Pattern:
-    return parse_pattern((CENTRED if is_centred else UNCENTRED).replace("@g", scaling))
+def norm_pattern(scaling: str, *, is_centered: bool) -> Pattern:
+    return parse_pattern((CENTERED if is_centered else UNCENTERED).replace("@g", scaling))
 
 
 def factor_from(first: Node, scope: Scope, chain: tuple[str, ...]) -> Value | None:
-    """The value that a chain of operators computes from a node on, of which the next reads the one before."""
+    """The value at the end of a chain of operators that starts at a node, each reading the one before; None if there is none."""
     node = first
     for op_type in chain[1:]:
         readers = [n for n in scope.consumers(node.outputs[0]) if n.op_type == op_type and not n.domain]
@@ -128,7 +130,10 @@ def factor_from(first: Node, scope: Scope, chain: tuple[str, ...]) -> Value | No
 
 
 def find_sums(gradient: NormGradient, scope: Scope, axis: int) -> list[tuple[str, Value, tuple[Node, ...]]]:
-    """The sums over rows of dy * n and of dy: "scale" or "bias", the value, and its nodes."""
+    """The gradients of scale and bias, sums of dy * n and of dy over the rows.
+
+    Returns for each that is used "scale" or "bias", the value, and its nodes.
+    """
     dy, n = gradient.values["dy"], gradient.values["n"]
     result: list[tuple[str, Value, tuple[Node, ...]]] = []
     for product in scope.consumers(n):
@@ -143,16 +148,16 @@ def find_sums(gradient: NormGradient, scope: Scope, axis: int) -> list[tuple[str
 
 def norm_program(gradient: NormGradient, has_scale: bool, sums: list[str]) -> RowProgram:
     """The row program of x, dy and scale."""
-    x, dy, factor = Local("x0"), Local("x1"), Local("r1" if gradient.is_centred else "r0")
+    x, dy, factor = Local("x0"), Local("x1"), Local("r1" if gradient.is_centered else "r0")
     root = Apply("sqrt", (Apply("add", (MEAN, Number(gradient.epsilon))),))
-    centred: Scalar = Apply("sub", (x, Local("r0"))) if gradient.is_centred else x
-    normal = Apply("mul", (centred, factor))
+    centered: Scalar = Apply("sub", (x, Local("r0"))) if gradient.is_centered else x
+    normal = Apply("mul", (centered, factor))
     g: Scalar = Apply("mul", (dy, Local("c0"))) if has_scale else dy
     projection = RowSum(Apply("mul", (g, normal)), MEAN)
-    squares = RowSum(Apply("mul", (centred, centred)), Apply("reciprocal", (root,)))
+    squares = RowSum(Apply("mul", (centered, centered)), Apply("reciprocal", (root,)))
     stages: tuple[tuple[RowSum, ...], ...] = ((squares,), (projection,))
     inner: Scalar = Apply("sub", (g, Apply("mul", (normal, Local("r1")))))
-    if gradient.is_centred:
+    if gradient.is_centered:
         stages = ((RowSum(x, MEAN),), (squares,), (RowSum(g, MEAN), projection))
         rest = Apply("sub", (g, Local("r2")))
         inner = Apply("sub", (rest, Apply("mul", (normal, Local("r3")))))

@@ -1,7 +1,7 @@
-"""A pointwise Conv and the depthwise Conv that alone reads its result, perhaps after an activation.
+"""A pointwise Conv followed by a depthwise Conv, the only reader of its result, perhaps with an activation between them.
 
-Where the image between them does not fit the level-2 cache, the depthwise kernel is bound by memory; fused, the image is
-never written (`kernels.depthwise.pointwise_depthwise`).
+Where the image between them does not fit in the level-2 cache, memory bounds the speed of the depthwise kernel.  The
+fused kernel never writes that image (`kernels.depthwise.pointwise_depthwise`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ from sardonyx._src.ir.tensors import Array
 
 @dataclass(frozen=True, slots=True)
 class PointwiseDepthwiseConv:
-    """weights: those of the depthwise convolution, [M, 1, h, w].  bias: [M]."""
+    """weights: the weights of the depthwise convolution, [M, 1, h, w].
+    bias: the bias of the depthwise convolution, [M].
+    """
 
     pointwise: ConvWeights
     activation: Epilogue
@@ -38,39 +40,39 @@ class PointwiseDepthwiseConv:
 
 @fuses("Conv", 22)
 def match_pointwise_depthwise(op: BoundNode, scope: Scope) -> Region[PointwiseDepthwiseConv] | None:
-    first = match_float_convolution(op, scope)
-    if first is None or not first.is_pointwise or not scope.is_native(first.x):
+    pointwise = match_float_convolution(op, scope)
+    if pointwise is None or not pointwise.is_pointwise or not scope.is_native(pointwise.x):
         return None
-    if first.weights.shape[1] > ConvTuning.max_block_terms:  # the kernel has one reduction block
+    if pointwise.weights.shape[1] > ConvTuning.max_block_terms:  # the kernel has one reduction block
         return None
     activation = fuse_without_operands(scope, op.output)
-    second_op = bind_depthwise(scope, activation)
-    second = None if second_op is None else match_float_convolution(second_op, scope)
-    if second_op is None or second is None or not is_profitable(first, second):
+    depthwise_op = bind_depthwise(scope, activation)
+    depthwise = None if depthwise_op is None else match_float_convolution(depthwise_op, scope)
+    if depthwise_op is None or depthwise is None or not is_profitable(pointwise, depthwise):
         return None
-    bias = np.zeros(len(second.weights), np.float32) if second.bias is None else second.bias
-    pointwise = pack_conv_weights(first.weights, first.bias, ConvWindow(), scope.target)
-    config = PointwiseDepthwiseConv(pointwise, activation.epilogue, second.weights, bias, second.geometry)
-    epilogue = fuse_epilogue(scope, second_op.output, channels_last=True)
-    nodes = (op.node, *activation.nodes, second_op.node, *epilogue.nodes)
-    reads, writes = (Read(first.x, CHANNELS_LAST),), (Write(epilogue.result, CHANNELS_LAST),)
+    bias = np.zeros(len(depthwise.weights), np.float32) if depthwise.bias is None else depthwise.bias
+    packed = pack_conv_weights(pointwise.weights, pointwise.bias, ConvWindow(), scope.target)
+    config = PointwiseDepthwiseConv(packed, activation.epilogue, depthwise.weights, bias, depthwise.geometry)
+    epilogue = fuse_epilogue(scope, depthwise_op.output, channels_last=True)
+    nodes = (op.node, *activation.nodes, depthwise_op.node, *epilogue.nodes)
+    reads, writes = (Read(pointwise.x, CHANNELS_LAST),), (Write(epilogue.result, CHANNELS_LAST),)
     return Region("PointwiseDepthwiseConv", nodes, config, reads, writes, epilogue=epilogue)
 
 
 def bind_depthwise(scope: Scope, activation: FusedEpilogue) -> BoundNode | None:
-    """The Conv that alone reads the result of the activation."""
+    """The Conv that is the only reader of the activation's result; None if there is none."""
     node = scope.sole_consumer(activation.result)
     if node is None or node.op_type != "Conv" or node.domain or node.inputs[0] is not activation.result:
         return None
     return scope.bind_node(node)
 
 
-def is_profitable(first: FloatConvolution, second: FloatConvolution) -> bool:
-    """Whether the kernel supports both convolutions, and is faster than their own."""
-    window, weights = second.geometry, first.weights
+def is_profitable(pointwise: FloatConvolution, depthwise: FloatConvolution) -> bool:
+    """Whether the fused kernel supports both convolutions, and is faster than two kernels."""
+    window, weights = depthwise.geometry, pointwise.weights
     shared_rows = window_rows(window) - window.strides[0]
-    top = second.geometry.pads[0]
-    if not second.is_depthwise or shared_rows < 0:
+    top = depthwise.geometry.pads[0]
+    if not depthwise.is_depthwise or shared_rows < 0:
         return False
     if not isinstance(top, int) or top >= window_rows(window):
         return False
@@ -79,7 +81,7 @@ def is_profitable(first: FloatConvolution, second: FloatConvolution) -> bool:
         or weights.nbytes > PointwiseDepthwiseTuning.max_weight_bytes
     ):
         return False
-    height, width = first.image_size
+    height, width = pointwise.image_size
     if isinstance(height, int) and height < PointwiseDepthwiseTuning.min_height_ratio * max(shared_rows, 1):
         return False
     if not isinstance(height, int) or not isinstance(width, int):

@@ -42,7 +42,7 @@ def match_quantized_matmul(op: BoundNode, scope: Scope) -> Region[IntegerProduct
 def match_quantized_product(
     op: BoundNode, scope: Scope, bias: Array | None = None
 ) -> Region[IntegerProduct] | None:
-    """The region of a product that is exact in int32, with the scale and the bias [N] in its epilogue."""
+    """The region of a product that is exact in int32; its epilogue multiplies by the scale and adds `bias` [N]."""
     operands = match_dequantized_operands(op, scope)
     if operands is None:
         return None

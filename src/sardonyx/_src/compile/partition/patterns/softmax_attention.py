@@ -1,7 +1,7 @@
 """Attention: MatMul, scale, mask, Softmax, MatMul become one attention step without a score matrix in memory.
 
 In half-precision models the scores and weights are not rounded in between: the kernel keeps them in float32 registers.
-The region is executed in place of its last MatMul, because nodes between the two may compute the mask and the values.
+The region is executed where its last MatMul was, because nodes between the two may compute the mask and the values.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ from sardonyx._src.rewrite.support.attention import ATTENTION_OPERATORS, Attenti
 
 @dataclass(frozen=True, slots=True)
 class SoftmaxAttention:
-    """Reads queries, keys [..., D, T], values and the mask if there is one; mask_keys: the keys that it covers."""
+    """The parameters of a region that reads queries, keys [..., D, T], values and, if there is one, the mask.
+
+    mask_keys: the number of keys that the mask covers.
+    """
 
     scale: float
     mask_keys: Known | None
@@ -55,7 +58,7 @@ def match_softmax_attention(op: BoundNode, scope: Scope) -> Region[SoftmaxAttent
 
 
 def find_attention_from(first: Node, scope: Scope) -> AttentionMatch | None:
-    """Attention that starts with a MatMul, whose weights are float32, or rounded to half precision everywhere."""
+    """Attention that starts with a MatMul; its scores and weights are float32, or all rounded to half precision."""
     node = scope.sole_consumer(first.outputs[0])
     while node is not None and node.op_type in ATTENTION_OPERATORS:
         node = scope.sole_consumer(node.outputs[0])
@@ -69,7 +72,7 @@ def find_attention_from(first: Node, scope: Scope) -> AttentionMatch | None:
 
 
 def is_native_attention(scope: Scope, attention: AttentionMatch) -> bool:
-    """Whether the kernel supports the types and dims: float32, of equal batch dims, of rank 4, or of rank 3 without heads."""
+    """Whether the kernel supports the types and dims: float32, equal batch dims, rank 4, or rank 3 without heads."""
     queries, keys, values = attention.queries, attention.keys, attention.values
     *inner, result = (node.outputs[0] for node in attention.nodes)
     if not all(scope.dtype_of(value) is DataType.FLOAT for value in (queries, keys, values, inner[0])):

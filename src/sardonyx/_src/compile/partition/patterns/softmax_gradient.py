@@ -1,6 +1,7 @@
-"""Gradients of Softmax and LogSoftmax along the last axis, as `grad/operators/normalizing.py` writes them: one row program each.
+"""Gradients of Softmax and LogSoftmax along the last axis, in the nodes that `grad/operators/normalizing.py` writes.
 
-With y the result: `y * (dy - sum(dy * y))`, and `dy - exp(y) * sum(dy)`.
+With y the result and dy its gradient, they are `y * (dy - sum(dy * y))` and `dy - exp(y) * sum(dy)`.  Each becomes
+one row program (docs/glossary.md).
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def find_log_softmax_gradients(first: Node, scope: Scope) -> Iterator[RowMatch]:
 def find_rows(
     first: Node, root: Node | None, text: str, program: RowProgram, scope: Scope
 ) -> Iterator[RowMatch]:
-    """The row programs of a pattern with this first node and this root."""
+    """The matches of a pattern whose nodes begin with `first` and end with `root`."""
     if root is None:
         return
     for match in find_matches(parse_pattern(text), root, ScopeQueries(scope)):

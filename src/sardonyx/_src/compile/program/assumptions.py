@@ -1,10 +1,9 @@
-"""Assumptions about runs, for which a program is specialised: branches of Ifs, ranks of values, elements of parameters.
+"""Assumptions about runs, for which a program is specialized: branches of Ifs, ranks of values, elements of parameters.
 
-Inference cannot tell the rank of what an If returns if its branches differ, nor that of an element of a sequence, nor along
-which axes a fed tensor asks for a reduction.  A run can.
-A program that is compiled for assumptions computes the conditions that it takes for granted as additional outputs, and
-checks ranks where it binds sizes (`BindSizes`); a run for which an assumption does not hold is repeated by another program.
-Fed elements are compared before the program runs.
+Inference does not know the rank of an If's result if its branches return different ranks, nor the rank of an element
+of a sequence, nor the axes of a reduction that a run feeds.  Earlier runs show them.  A specialized program checks
+its assumptions.  It returns the conditions of Ifs as additional outputs, and checks ranks where it binds sizes
+(`BindSizes`).  A run that violates one is repeated by another program.  Fed elements are compared before the run.
 """
 
 from __future__ import annotations
@@ -26,7 +25,11 @@ THEN_BRANCH, ELSE_BRANCH = "then_branch", "else_branch"
 
 @dataclass(frozen=True, slots=True, order=True)
 class BranchTaken:
-    """The node whose first output is `output`, an If, takes its then_branch, or its else_branch."""
+    """The branch that an If takes.
+
+    output: the name of the If's first output.
+    is_then: whether it takes its then_branch.
+    """
 
     output: str
     is_then: bool
@@ -48,9 +51,10 @@ class RankObserved:
 
 @dataclass(frozen=True, slots=True, order=True)
 class ElementsObserved:
-    """The elements of an input of the model, which nodes read as a parameter.
+    """The elements of an input of the model that nodes read as a parameter, such as axes.
 
-    dtype: NumPy's name of the element type.  data: the elements in row-major order, in the byte order of the machine.
+    dtype: NumPy's name of the element type.
+    data: the elements in row-major order, in the byte order of the machine.
     """
 
     input: str
@@ -80,15 +84,16 @@ class ElementsObserved:
 
 
 Assumption: TypeAlias = "BranchTaken | RankObserved | ElementsObserved"
-# Rounds: the assumptions of a round concern the model that is prepared for the rounds before it.
+# One set for each round of specialization; its assumptions name values of the model as prepared for the
+# rounds before.
 Assumptions: TypeAlias = "tuple[frozenset[Assumption], ...]"
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What a run tells of a node: the branch that it takes, or the ranks of some outputs.
+    """What a run can observe at a node: the branch that it takes, or the ranks of some outputs.
 
-    condition: of an If; None for other nodes.
+    condition: the condition of an If; None for other nodes.
     """
 
     condition: Value | None
@@ -96,7 +101,7 @@ class Observation:
 
 
 def observation_of(node: Node) -> Observation | None:
-    """What a run could tell of a node that is a fallback operation; None if inference knows it."""
+    """What a run could observe at a node that is a fallback operation; None if inference knows all ranks."""
     if THEN_BRANCH in node.attributes and node.inputs and node.inputs[0] is not None:
         return None if all(map(has_static_shape, node.outputs)) else Observation(node.inputs[0], node.outputs)
     unknown = tuple(

@@ -1,6 +1,6 @@
 """The kernel of a binding step: reads local sizes, checks them, and stores what depends on them in slots (`local_sizes`).
 
-It is one of the program, since the expressions are its code.
+The kernel belongs to one program, since its code evaluates expressions of that program.
 """
 
 from __future__ import annotations
@@ -23,10 +23,13 @@ from sardonyx._src.ir.dims import Known
 
 @dataclass(frozen=True, slots=True)
 class SlotStore:
-    """A slot to store a size in.
+    """A size to store in a slot.
 
-    is_address: whether it is the distance in bytes from an address, which is a further argument.  is_units: whether it is the number
-    of units of a step, which are 0 after a fault, unless the step jumps: a loop then ends.
+    is_address: whether the slot is an address: the size is a distance in bytes, and the address it counts
+        from another argument.
+    is_units: whether the size is the number of units of work of a step.
+    has_jump: whether that step jumps.  After a fault other steps get 0 units; one that jumps is executed, so
+        that its loop ends.
     """
 
     size: Known
@@ -37,10 +40,13 @@ class SlotStore:
 
 @dataclass(frozen=True, slots=True)
 class SizeBinding:
-    """What a binding step does.
+    """The sizes that a binding step binds, stores and checks.
 
-    names: of the symbols that it binds.  dims: must not be negative.  equal: pairs of equal sizes.  at_most: pairs of which the
-    first size is at most the second.
+    names: the symbols that it binds.
+    targets: the sizes that it stores.
+    dims: the dims that must not be negative.
+    equal: the pairs of sizes that must be equal.
+    at_most: the pairs of which the first size must be at most the second.
     """
 
     names: tuple[str, ...]
@@ -59,7 +65,7 @@ class SizeBinding:
 
 
 def binding_kernel(binding: SizeBinding, others: tuple[str, ...]) -> Kernel:
-    """The kernel of a binding step.  others: the symbols that it uses and does not bind."""
+    """The kernel of a binding step.  others: the symbols that it uses, but does not bind."""
     counts = (f"count{i}" for i in range(len(binding.names)))
     sizes = (f"size{i}" for i in range(len(others)))
     parameters = Parameters("status", *counts, *sizes, "targets*")

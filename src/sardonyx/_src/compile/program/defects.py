@@ -24,10 +24,10 @@ DEFECTS = (
 
 
 class RefusedRegions(Exception):
-    """Regions that cannot be compiled: reference kernels have to compute their nodes.
+    """Raised for regions that cannot be compiled, so that compilation is repeated with their nodes as fallbacks.
 
-    nodes: the nodes at which no matcher may be tried.  defects: those that a defect of the compiler is to blame for, with
-    the exception that it raised.
+    nodes: the nodes at which no matcher may be tried then.
+    defects: the nodes at which the compiler failed, each with the exception.
     """
 
     def __init__(self, nodes: frozenset[Node], stage: str, defects: Mapping[Node, Exception]) -> None:
@@ -43,10 +43,13 @@ class RefusedRegions(Exception):
 
 
 @contextmanager
-def typed_defects(stage: str, *further: type[Exception]) -> Iterator[None]:
-    """Converts untyped exceptions in the block, and those of `further` types, to CompilationError, unless they are to be
-    fatal; a MemoryError, which is no defect, becomes a LimitError."""
-    kinds: tuple[type[Exception], ...] = (*DEFECTS, *further)
+def typed_defects(stage: str, *other_types: type[Exception]) -> Iterator[None]:
+    """Converts untyped exceptions in the block, and those of `other_types`, to CompilationError.
+
+    Defects that are to be fatal (`are_defects_fatal`) are raised as they are.  A MemoryError, which is no defect,
+    becomes a LimitError.
+    """
+    kinds: tuple[type[Exception], ...] = (*DEFECTS, *other_types)
     try:
         with typed_memory_errors(stage):
             yield

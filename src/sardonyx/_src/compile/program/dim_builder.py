@@ -1,4 +1,4 @@
-"""Dim expressions as LLVM code: i64 arithmetic, each subexpression once, with the overflows on the way."""
+"""Dim expressions as LLVM code: i64 arithmetic that computes each subexpression once, and detects overflows."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from sardonyx._src.ir.dims.atoms import Atom, DimCall, Symbol
 class DimBuilder(BlockBuilder):
     """Emits dim expressions.
 
-    stages: of the symbols, 0 for those that are not in it.  symbols: the value of each.  overflows: the stage of each sum, product and
-    quotient, and an i1, whether it exceeds 64 bits.  constant_violations: the number of constants and factors that no i64 can hold.
+    stages: the stage of each symbol (`Program.stages`); 0 for symbols that are not in it.
+    symbols: the LLVM value of each symbol.
+    overflows: for each sum, product and quotient its stage, and an i1, whether it exceeds 64 bits.
+    constant_violations: the number of constants and factors that no i64 can hold.
     """
 
     def __init__(self, stages: Mapping[str, int]) -> None:
@@ -40,7 +42,7 @@ class DimBuilder(BlockBuilder):
 
     @contextmanager
     def at_stage(self, stage: int) -> Iterator[None]:
-        """Attributes the overflows of what is emitted to a stage."""
+        """Attributes the overflows of the code that is emitted in the block to a stage."""
         outer, self.stage = self.stage, stage
         yield
         self.stage = outer

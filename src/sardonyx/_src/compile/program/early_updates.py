@@ -1,7 +1,7 @@
-"""Early updates: new states are computed as soon as what they depend on is.
+"""Early updates: a training step updates each state right after its gradient has been computed.
 
-Optimizers come last in a training step, when most gradients have left the caches, and all of them are in memory at once.  An update right after
-its gradient finds it in the cache, and the memory of the gradient is free again.
+In the order of the model, optimizers come last, when all gradients are in memory and most have left the caches.  An
+update right after its gradient finds it in the cache, and then frees its memory.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from sardonyx._src.compile.program.program import Action, Program
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import Buffer
 
-MAX_SMALL_BYTES = 4096  # of what a step accesses that is executed at the beginning if it reads inputs alone
+MAX_SMALL_BYTES = 4096  # accessed by an update that may move to the beginning, since it reads inputs only
 
 
 def advance_updates(program: Program) -> Program:
-    """The program with its updates in their earliest places; itself if it has jumps, or Python executes a part of it."""
+    """The program with each update as early as possible; unchanged if it has jumps, or Python executes a part of it."""
     steps = [action for action in program.actions if isinstance(action, Step)]
     if len(steps) < len(program.actions) or any(step.jump is not None for step in steps):
         return program
@@ -25,26 +25,29 @@ def advance_updates(program: Program) -> Program:
 
 
 def order_steps(steps: Sequence[Step]) -> list[Action]:
-    """The steps in their order, but for updates: these follow the last step that they depend on."""
-    written: dict[Buffer, int] = {}  # the place after the last step that writes a buffer
-    used: dict[Buffer, int] = {}  # the place after the last step that reads or writes it
-    places: list[tuple[int, int]] = []
+    """The steps in their order, except that each update follows the last step that it depends on."""
+    written: dict[Buffer, int] = {}  # the position after the last step that writes a buffer
+    used: dict[Buffer, int] = {}  # the position after the last step that reads or writes it
+    positions: list[tuple[int, int]] = []
     for number, step in enumerate(steps):
         reads, writes = ({tensor.buffer for tensor in tensors} for tensors in (step.reads, step.writes))
-        place = number
+        position = number
         if is_update(step):
             before = (*(written.get(b, 0) for b in reads), *(used.get(b, 0) for b in writes))
-            place = max(before, default=0)
-        places.append((place, number))
-        written.update((buffer, place + 1) for buffer in writes)
-        used.update((buffer, max(place + 1, used.get(buffer, 0))) for buffer in reads | writes)
-    # Of one place, the step that has always been there comes last: the others depend on what comes before it.
-    order = sorted(places, key=lambda p: (p[0], p[0] == p[1], p[1]))
+            position = max(before, default=0)
+        positions.append((position, number))
+        written.update((buffer, position + 1) for buffer in writes)
+        used.update((buffer, max(position + 1, used.get(buffer, 0))) for buffer in reads | writes)
+    # At one position, the step that was there before comes last: the updates depend on earlier steps only.
+    order = sorted(positions, key=lambda p: (p[0], p[0] == p[1], p[1]))
     return [steps[number] for _, number in order]
 
 
 def is_update(step: Step) -> bool:
-    """Whether a step computes a new state, an output like an input that it reads, from a result of other steps, or is small."""
+    """Whether a step computes a new state, that is, an output with the type and dims of an input that it reads.
+
+    It must also read a result of other steps, or be small.
+    """
     states = {(t.dtype, t.shape) for t in step.reads if t.buffer.role == "input"}
     if not any(t.buffer.role == "output" and (t.dtype, t.shape) in states for t in step.writes):
         return False

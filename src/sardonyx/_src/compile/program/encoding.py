@@ -38,8 +38,13 @@ from sardonyx._src.compile.program.tensor import Buffer, TensorView, element_byt
 from sardonyx._src.ir.dims import Expr, Known, has_opaque_part, symbol
 
 NO_BASE, ARENA_BASE, SLOTS_BASE, STATUS_BASE = 0, 1, 2, 3  # bases that every program has
-MAX_WEIGHT = UNKNOWN_WEIGHT  # of weights known at compile time, so that they fit a slot
-FLOPS_PER_NANOSECOND, FLOPS_PER_BYTE = 50, 4  # nominal throughput, to estimate the weight of a step
+MAX_WEIGHT = (
+    UNKNOWN_WEIGHT  # the greatest weight of a step that is known at compile time, so that it fits a slot
+)
+FLOPS_PER_NANOSECOND, FLOPS_PER_BYTE = (
+    50,
+    4,
+)  # nominal throughput, to estimate the nanoseconds (weight) of a step
 RelocationBase: TypeAlias = "Buffer | Kernel"
 
 
@@ -50,7 +55,9 @@ class Encoding:
     extra_bases: the indices of bases other than the four common ones: buffers and kernels.
     scratch_sizes: bytes of scratch memory for each thread, of the steps that need any.
     argument_starts: the slot of the first argument of each action.
-    local: the symbols that steps bind, which store what depends on them (`local_sizes`); it is encoded as 0.
+    plan: where the buffers of the arena are.
+    local: the symbols that steps bind.  A value that depends on them is encoded as 0, since these steps store
+        it (`local_sizes`).
     oversized: the number of slots whose numbers no i64 can hold.  They are encoded as 0, and count as violations of the
     size function, so that no run reads them.
     """
@@ -77,7 +84,7 @@ class Encoding:
         self.values[index], self.bases[index] = self.check_number(value), base
 
     def check_number(self, value: Known) -> Known:
-        """The value; 0 in place of one that a step stores, and of a number that no slot can hold, which is counted."""
+        """The value; 0 instead of a value that a step stores, and of a number that no slot can hold, which is counted."""
         if self.local and depends_on(value, self.local):
             return 0
         if isinstance(value, Expr) or fits_int64(value):
@@ -86,7 +93,7 @@ class Encoding:
         return 0
 
     def encode_argument(self, argument: KernelArgument, action: int) -> tuple[Known, int]:
-        """The value and base of an argument of an action: of a number, or of the address of a tensor's first element."""
+        """The value and the base of an argument of an action: a number, or the address of a tensor's first element."""
         if isinstance(argument, ArgumentSlot):
             return 8 * (self.argument_starts[action + argument.distance] + argument.index), SLOTS_BASE
         if isinstance(argument, RecordSlot):
@@ -132,7 +139,7 @@ class Encoding:
 
 
 def weight_of(step: Step) -> Known:
-    """The estimated nanoseconds of a step; an expression need not fit a slot."""
+    """The estimated nanoseconds of a step, at most `MAX_WEIGHT` unless it is an expression."""
     weight = (step.flops + step.bytes_accessed * FLOPS_PER_BYTE) // FLOPS_PER_NANOSECOND
     if not isinstance(weight, int) and has_opaque_part(weight):
         weight = MAX_WEIGHT  # only the division of work among threads depends on it

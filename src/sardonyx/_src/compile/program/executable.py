@@ -14,7 +14,8 @@ from sardonyx._src.errors import CompilationError
 class Executable:
     """A compiled program, with the plan of its memory and its encoding for the executor.
 
-    defects: of the compiler, for which reference kernels compute a part of the model, or it is less optimised.
+    defects: failures of the compiler, because of which reference kernels compute a part of the model, or a
+        pass was left out.
     """
 
     program: Program

@@ -26,5 +26,5 @@ class Guard(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def can_hold(guard: Guard) -> bool:
-    """Whether a guard is not refuted: it may hold in some run.  Verifiers ask of the regions, then of the program."""
+    """Whether a guard may hold in some run.  Cached, since the verifiers of regions and of the program both ask."""
     return known_equal(*guard) is not False

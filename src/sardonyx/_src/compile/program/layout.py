@@ -1,6 +1,6 @@
-"""Layouts: where a tensor's elements lie in memory, as kernels require it.
+"""Layouts: the requirements of kernels on the strides of tensors.
 
-A layout is one small class: it recognizes tensors that have it, and allocates those that get it.
+Each layout is a small class that recognizes the tensors in this layout (`view`), and makes new ones (`allocate`).
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ class Layout(Protocol):
     """A requirement on strides."""
 
     def view(self, tensor: TensorView) -> TensorView | None:
-        """The tensor as kernels see it in this layout; None if it has another one."""
+        """The view of the tensor that kernels of this layout read; None if the tensor has another layout."""
 
     def allocate(self, dtype: DataType, shape: Shape, name: str) -> TensorView:
-        """A temporary that has the layout, with the dims of the value."""
+        """A new temporary with the dims of the value, in this layout."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnyLayout:
-    """Any strides; the first tensor that holds the value."""
+    """Any strides: kernels read whichever tensor holds the value."""
 
     def view(self, tensor: TensorView) -> TensorView | None:
         return tensor
@@ -96,7 +96,7 @@ class ChannelsLast:
 
 @dataclass(frozen=True, slots=True)
 class UnitStride:
-    """Adjacent elements along one axis; `otherwise` is requested if no tensor of the value has them."""
+    """Contiguous elements along one axis; otherwise a new tensor is allocated in the layout `otherwise`."""
 
     axis: int
     otherwise: Layout
@@ -130,7 +130,7 @@ class Permuted:
 
 @dataclass(frozen=True, slots=True)
 class Follow:
-    """Channels last if the region is, because a value that decides its layout is held so; `otherwise` if not."""
+    """Channels last, if a value that decides the layout of the region is held so; the layout `otherwise` if not."""
 
     otherwise: Layout
     channels_last: Layout = ChannelsLast()
@@ -152,8 +152,11 @@ class Follow:
 class CustomLayout:
     """A layout of one kernel family, such as rows padded to whole words.
 
-    find, make: `view` and `allocate`.  otherwise: what a region writes instead where it cannot choose, because the result
-    is an output of the graph, or a part of a Concat.  element: the element type to which the value is rounded; None for its own.
+    find: the function of `view`.
+    make: the function of `allocate`.
+    otherwise: the layout of a result that a region cannot write in this layout, since it is an output of the graph,
+        or a part of a Concat.
+    element: the element type to which elements are rounded in this layout; None if they keep their own.
     """
 
     name: str

@@ -19,7 +19,7 @@ MAX_CHUNK_BYTES = (
 
 
 CACHE_LINE_BYTES = 64  # the alignment of buffers
-MIN_PARALLEL_BYTES = 32 << 20  # of a constant that several threads compute
+MIN_PARALLEL_BYTES = 32 << 20  # several threads compute a constant of at least this size
 MAX_THREADS = 8
 
 
@@ -55,7 +55,7 @@ class LazyConstant:
         return math.prod(self.shape) * self.dtype.itemsize
 
     def materialize(self) -> Array:
-        """The whole tensor."""
+        """The complete tensor, computed by several threads if it is large."""
         rows = aligned_empty((self.num_rows, *self.row_shape), self.dtype)
         starts = range(0, self.num_rows, self.rows_per_chunk)
 
@@ -90,7 +90,7 @@ class LazyConstant:
 
 
 def aligned_empty(shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:
-    """An uninitialized dense array that begins at a cache line, so that no vector of it lies in two."""
+    """An uninitialized dense array that begins at a cache line, so that no vector of it spans two lines."""
     size = math.prod(shape) * dtype.itemsize
     memory = np.empty(size + CACHE_LINE_BYTES, np.uint8)
     first = -memory.ctypes.data % CACHE_LINE_BYTES
@@ -98,7 +98,7 @@ def aligned_empty(shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:
 
 
 def available_threads() -> int:
-    """The number of threads that compute the chunks of a large constant."""
+    """The number of threads for the chunks of a large constant: the processors of this process, at most `MAX_THREADS`."""
     cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cpus, MAX_THREADS)
 

@@ -1,4 +1,4 @@
-"""Sets of objects that are still referred to from elsewhere."""
+"""Sets of objects that do not keep their members alive."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Generic, TypeVar
 from weakref import ref
 
 T = TypeVar("T")
-MIN_REMOVAL = 64  # references, below which none are removed
+MIN_REMOVAL = 64  # dead references are not removed from smaller sets
 
 
 class LiveObjects(Generic[T]):
-    """A set of hashable objects that keeps none of them alive.
+    """A set of hashable objects that forgets an object once nothing else refers to it.
 
-    Unlike a `WeakSet`, it has no callbacks: Python code that the garbage collector calls, at any time, loses the exception of a
-    signal handler, so that an interrupt of the user would be without effect.
+    Unlike a `WeakSet`, it has no callbacks.  The garbage collector calls callbacks at any time, and if a signal
+    handler raises KeyboardInterrupt inside of one, the exception is lost, and with it the interrupt of the user.
     """
 
     def __init__(self) -> None:
@@ -22,7 +22,7 @@ class LiveObjects(Generic[T]):
         self.limit = MIN_REMOVAL
 
     def add(self, item: T) -> None:
-        """Adds an object; removes references to those that are gone, once they may be half of all."""
+        """Adds an object; removes the references to dead objects once these may be half of all."""
         if len(self.references) >= self.limit:
             gone = [reference for reference in tuple(self.references) if reference() is None]
             self.references.difference_update(gone)

@@ -1,14 +1,15 @@
-"""Local sizes: those that steps bind whenever they are executed, as the length of a slice in each iteration of a loop.
+"""Local sizes: sizes that a step binds whenever it is executed, such as the length of a slice in each iteration of a loop.
 
-The slots of later steps that depend on them are not computed when a run begins: the *binding step* computes and stores them.
-Buffers have room for the greatest sizes.
+Slots of later steps that depend on a local size cannot be computed when a run begins.  The *binding step* computes
+and stores them.  Buffers have room for the greatest sizes.
 
     bounds = slice_bounds(starts, ends)                   bounds = slice_bounds(starts, ends)
     bind start, n = bounds                        ->      check start, n; store &x[start] and n in the slots of the sum
     y = sum(x[start : start + n])                         y = sum(x[start : start + n])
 
-Sizes that violate what the compiler relies on (limits, memory that is reserved, guards, negative dims, overflows) are a fault
-of the run.  Steps that depend on them are then not executed: they have no units of work.
+The binding step also checks what the compiler relies on: limits, reserved memory, guards, and that no dim is negative
+and no arithmetic overflows.  A violation is a fault of the run, and steps that depend on the sizes then have no units
+of work.
 """
 
 from __future__ import annotations
@@ -38,12 +39,13 @@ from sardonyx._src.ir.dims.atoms import Symbol, leaves
 from sardonyx._src.ir.dims.expr import atom_expr
 
 Slot = ArgumentSlot | RecordSlot
-# What a binding step stores, with its arguments: the slot and, of an address, what the distance is counted from.
+# A size that a binding step stores, with the arguments for it: the slot and, for an address, the address it
+# is counted from.
 StoreArguments: TypeAlias = "tuple[SlotStore, tuple[KernelArgument, ...]]"
 
 
 def binding_step(binds: LocalSizes, status: TensorView) -> Step:
-    """The step that binds sizes; `compile_bindings` completes it when all steps are known."""
+    """The step that binds sizes.  It has no kernel until `compile_bindings` completes it, when all steps are known."""
     block = replace(status, shape=(STATUS_SLOTS,))
     counts = tuple(dict.fromkeys(binds.counts.values()))
     return Step(UNKNOWN_BINDING, (), 1, counts, (block,), binds=binds)
@@ -60,8 +62,10 @@ UNKNOWN_BINDING = Kernel("bind_sizes", unknown_source)
 
 
 def reserve_memory(actions: Sequence[Action]) -> list[Action] | None:
-    """Actions whose buffers and scratch memory have room for all values of the sizes that these actions bind; None if there
-    is no bound on one of them."""
+    """The actions, with buffers and scratch memory that have room for the greatest sizes that these actions bind.
+
+    Returns None if one of them has no upper bound.
+    """
     limits: dict[str, Known] = {}
     for action in actions:
         if isinstance(action, Step) and action.binds is not None:
@@ -91,7 +95,7 @@ def reserve_memory(actions: Sequence[Action]) -> list[Action] | None:
 def with_reserved(
     action: Action, reserved: tuple[tuple[Known, Known], ...], actions: Sequence[Action]
 ) -> Action:
-    """The action, with further pairs to check if it is the first that binds sizes."""
+    """The action; if it is the first that binds sizes, with the pairs (size, reserved bound) to check."""
     first = next(a for a in actions if isinstance(a, Step) and a.binds is not None)
     if action is not first or not isinstance(action, Step) or action.binds is None:
         return action
@@ -106,11 +110,11 @@ def buffers_of(action: Action) -> Iterator[Buffer]:
             yield tensor.buffer
 
 
-# --- what binding steps compute --------------------------------------------------------------
+# --- kernels of binding steps ----------------------------------------------------------------
 
 
 def compile_bindings(program: Program) -> Program:
-    """The program with the kernels of its binding steps, and guards of local sizes apart from the others."""
+    """The program with the kernels of its binding steps; guards of local sizes become `local_guards`."""
     local = local_symbols(program.actions)
     if not local:
         return program
@@ -121,10 +125,13 @@ def compile_bindings(program: Program) -> Program:
 
 
 class BindingCompiler:
-    """The binding steps of a program.
+    """Completes the binding steps of a program.
 
-    owners: for each local symbol, the number of the step that binds it.  Of an expression of several, the last one computes it,
-    and has the others as arguments, which the earlier ones store.
+    owners: for each local symbol, the index of the step that binds it.
+    at_most: the pairs of sizes of which the first must be at most the second.
+
+    An expression of the symbols of several steps is computed by the last of these steps.  It gets the symbols of the
+    earlier steps as arguments, which those store.
     """
 
     def __init__(self, actions: Sequence[Action], guards: Sequence[tuple[Known, Known]]) -> None:
@@ -141,7 +148,7 @@ class BindingCompiler:
                 ]
 
     def compile(self) -> list[Action]:
-        """The actions; the last binding step first, since its arguments are slots that earlier ones store."""
+        """The completed actions.  The last binding step is completed first, since earlier ones store some of its arguments."""
         for i in sorted({*self.owners.values()}, reverse=True):
             step = self.actions[i]
             assert isinstance(step, Step) and step.binds is not None, f"action {i} must bind sizes"
@@ -149,7 +156,7 @@ class BindingCompiler:
         return self.actions
 
     def owner(self, *sizes: object) -> int:
-        """The last step that binds a symbol of the sizes; -1 if there is none."""
+        """The index of the last step that binds a symbol of the sizes; -1 if there is none."""
         names = (size.symbols() for size in sizes if isinstance(size, Expr))
         return max((self.owners.get(name, -1) for name in set().union(*names)), default=-1)
 
@@ -174,7 +181,7 @@ class BindingCompiler:
         return replace(step, kernel=kernel, args=args)
 
     def other_symbols(self, binding: SizeBinding) -> Mapping[str, Symbol]:
-        """The symbols that a binding step uses and does not bind."""
+        """The symbols that a binding step uses, but does not bind, by name."""
         atoms = (atom for size in binding.sizes for atom in leaves(size) if isinstance(atom, Symbol))
         return {atom.name: atom for atom in atoms if atom.name not in binding.names}
 
@@ -185,13 +192,13 @@ class BindingCompiler:
                 yield from (dim for dim in tensor.shape if isinstance(dim, Expr) and self.owner(dim) >= 0)
 
     def targets_of(self, index: int) -> Iterator[StoreArguments]:
-        """What a binding step stores."""
+        """The sizes that the binding step with this index stores, in the slots of all later steps."""
         for distance, step in enumerate(self.actions[index + 1 :], 1):
             if isinstance(step, Step):
                 yield from self.targets_in(step, distance, index)
 
     def targets_in(self, step: Step, distance: int, index: int) -> Iterator[StoreArguments]:
-        """What a binding step stores in the slots of another one, `distance` actions later."""
+        """The sizes that the binding step `index` stores in the slots of one step, `distance` actions later."""
         units = RecordSlot(distance, UNITS)
         if self.owner(*sizes_used(step)) == index:
             yield SlotStore(step.units, has_jump=step.jump is not None, is_units=True), (units,)
@@ -217,7 +224,7 @@ def sizes_used(action: Action) -> Iterator[Known]:
 
 
 def slots_of(step: Step, distance: int) -> Iterator[tuple[Slot, Known]]:
-    """The slots of a step, `distance` actions later, that hold numbers, and offsets of tensors."""
+    """The slots of a step, `distance` actions later, that hold numbers, each with its number."""
     yield RecordSlot(distance, UNITS), step.units
     yield RecordSlot(distance, WEIGHT), weight_of(step)
     if step.row_groups is not None:
@@ -228,7 +235,7 @@ def slots_of(step: Step, distance: int) -> Iterator[tuple[Slot, Known]]:
 
 
 def split_terms(size: Known, symbols: Mapping[str, int]) -> tuple[Known, Known]:
-    """The terms of a sum that depend on none of the symbols, and the others."""
+    """A sum in two parts: the terms that depend on none of the symbols, and the other terms."""
     outer: Known = size if isinstance(size, int) else 0
     inner: Known = 0
     for monomial, factor in size.terms.items() if isinstance(size, Expr) else ():

@@ -1,9 +1,10 @@
 """Memory planning: buffers whose live ranges do not overlap share memory in the arena.
 
 A step that may work in place writes to the memory of an input that is not read later: the buffers form an *in-place
-alias set*, which is planned as one.  Alias sets of known sizes get offsets.  If sizes are known only at run time, alias
-sets are assigned to slots instead, each as large as its largest buffer; the slots are adjacent in the arena.  A slot has
-buffers of one stage only, and those of later stages follow, so that binding sizes moves no buffer that is in use.
+alias set*, which is planned as one buffer.  If all sizes are known, alias sets get offsets.  Otherwise they are
+assigned to slots, each as large as its largest buffer; the slots are adjacent in the arena.  All buffers of a slot
+are of one stage (`Program.stages`), and slots of later stages come later in memory, so that binding sizes moves no
+buffer that is in use.
 """
 
 from __future__ import annotations
@@ -29,8 +30,10 @@ from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, element_bytes
 from sardonyx._src.ir.dims import Known, evaluate
 
-MAX_PACKED_BY_SIZE = 2048  # alias sets; more are packed in the order of first use
-MAX_CANDIDATES = 256  # gaps or slots that are compared for one buffer
+MAX_PACKED_BY_SIZE = (
+    2048  # more alias sets are packed in the order of first use, since by size takes quadratic time
+)
+MAX_CANDIDATES = 256  # gaps or slots that are considered for one buffer, so that planning stays linear
 UNBOUNDED = 1 << 62
 GUESSED_LENGTH = 61  # assumed for symbolic dims when slots are assigned
 
@@ -47,10 +50,13 @@ class ArenaSlot:
 class MemoryPlan:
     """Where the buffers of the arena are.
 
-    offsets, size: bytes, if all sizes are known at compile time.  slots, slot_of: the slots and the index of each
-    buffer's slot, otherwise.
-    loans: the buffers that are in the memory of outputs, and not in the arena.
-    live_ranges: of every buffer.  alias_sets: the union of the live ranges of each in-place alias set, by its first buffer.
+    live_ranges: the live range of every buffer.
+    offsets: the offset of each buffer in bytes, if all sizes are known at compile time; otherwise empty.
+    size: the size of the arena in bytes, if all sizes are known at compile time.
+    slots: the slots of the arena, if sizes are known only at run time.
+    slot_of: the index of each buffer's slot.
+    loans: the buffers that lie in the memory of outputs, and not in the arena.
+    alias_sets: the union of the live ranges of each in-place alias set, by its first buffer.
     """
 
     live_ranges: tuple[LiveRange, ...]
@@ -84,8 +90,8 @@ def plan_memory(program: Program) -> MemoryPlan:
 def find_live_ranges(actions: Sequence[Action], sizes: Mapping[str, int]) -> list[LiveRange]:
     """The live range of each buffer of the arena, in the order of first use.
 
-    Values that are computed anew in each iteration of a loop, or within a branch, are live from their first to their last
-    use, as in straight-line code.
+    A value that each iteration of a loop computes again, or a branch, is live from its first to its last use, as in
+    straight-line code.
     """
     ranges: dict[Buffer, LiveRange] = {}
     for index, action in enumerate(actions):
@@ -104,14 +110,14 @@ def find_live_ranges(actions: Sequence[Action], sizes: Mapping[str, int]) -> lis
 
 
 def extend_across_back_edge(ranges: Iterable[LiveRange], start: int, end: int) -> None:
-    """Extends the live ranges that begin before a loop and reach into it to its end: the next iteration uses them."""
+    """Extends live ranges that begin before a loop and end inside of it to its end, since the next iteration reads the buffers."""
     for live_range in ranges:
         if live_range.first < start <= live_range.last:
             live_range.last = end
 
 
 def find_in_place_aliases(actions: Sequence[Action], ranges: Sequence[LiveRange]) -> dict[Buffer, Buffer]:
-    """For each buffer the first buffer of its in-place alias set, which for most is itself."""
+    """For each buffer the first buffer of its in-place alias set; a buffer without aliases is its own."""
     live_ranges = {live_range.buffer: live_range for live_range in ranges}
     root = {buffer: buffer for buffer in live_ranges}
     for index, action in enumerate(actions):
@@ -130,7 +136,7 @@ def find_in_place_aliases(actions: Sequence[Action], ranges: Sequence[LiveRange]
 def can_write_in_place(
     operand: TensorView, output: TensorView, step: Step, index: int, live_ranges: Mapping[Buffer, LiveRange]
 ) -> bool:
-    """Whether a step may write its output over an operand: this is the last use of the buffer, and their layouts agree."""
+    """Whether a step may write its output over an operand: it is the last to use the buffer, and the layouts are equal."""
     live_range = live_ranges.get(operand.buffer)
     if live_range is None or live_range.last != index or live_range.first == index:
         return False
@@ -177,8 +183,10 @@ def pack_offsets(ranges: Sequence[LiveRange]) -> tuple[dict[Buffer, int], int]:
 
 
 def pack_in_order(ranges: Sequence[LiveRange]) -> tuple[dict[Buffer, int], int]:
-    """(offsets, total size): first-fit packing in the order of first use, in time proportional to the number of buffers
-    where `pack_offsets` takes its square."""
+    """(offsets, total size): first-fit packing in the order of first use.
+
+    The time is about linear in the number of buffers; that of `pack_offsets` is quadratic.
+    """
     offsets: dict[Buffer, int] = {}
     live: list[tuple[int, int, int]] = []  # a heap of last use, start, end
     gaps, total = [(0, UNBOUNDED)], 0  # start, end
@@ -198,7 +206,7 @@ def pack_in_order(ranges: Sequence[LiveRange]) -> tuple[dict[Buffer, int], int]:
 
 
 def add_gap(gaps: list[tuple[int, int]], start: int, end: int) -> None:
-    """Adds a gap to an ascending list, joined with the gaps that it touches."""
+    """Adds a gap to an ascending list, merged with adjacent gaps."""
     i = bisect_left(gaps, (start, end))
     if i < len(gaps) and gaps[i][0] == end:
         end = gaps.pop(i)[1]
@@ -211,7 +219,7 @@ def add_gap(gaps: list[tuple[int, int]], start: int, end: int) -> None:
 def share_slots(
     ranges: Sequence[LiveRange], stages: Mapping[str, int]
 ) -> tuple[tuple[ArenaSlot, ...], dict[Buffer, int]]:
-    """The slots in the order of their stages, and the slot of each buffer.  stages: those of symbols."""
+    """The slots in the order of their stages, and the slot of each buffer.  stages: the stage of each symbol."""
     by_stage: dict[int, list[LiveRange]] = {}
     for live_range in ranges:
         by_stage.setdefault(stage_of(live_range.buffer.size, stages), []).append(live_range)
@@ -225,10 +233,10 @@ def share_slots(
 
 
 def share_slots_of_stage(ranges: Sequence[LiveRange]) -> tuple[list[ArenaSlot], dict[Buffer, int]]:
-    """(slots, slot of each buffer): each takes the free slot nearest in size, preferably one with a buffer of equal size."""
+    """(slots, slot of each buffer): a buffer gets the free slot nearest in size, preferably one with a buffer of equal size."""
     slots: list[ArenaSlot] = []
     slot_of: dict[Buffer, int] = {}
-    sizes: list[set[Known]] = []  # of the buffers of each slot
+    sizes: list[set[Known]] = []  # for each slot, the sizes of its buffers
     busy: list[tuple[int, int]] = []  # a heap of the last use and the number of each slot that is not free
     free: list[int] = []  # ascending
     for live_range in ranges:

@@ -1,7 +1,7 @@
-"""Output loans: buffers of the arena that lie in the memory of an output until that is first written.
+"""Output loans: temporary buffers that lie in the memory of an output until the output is first written, instead of the arena.
 
-A training step writes new states last: until then their memory has room for activations and gradients, which the arena would
-otherwise need beside it.  Outputs are no one else's memory: arrays of callers must not share it with feeds.
+A training step writes new states last.  Until then their memory can hold activations and gradients, so that the arena
+is smaller.  An output never lies in the memory of a feed, since callers own both arrays.
 """
 
 from __future__ import annotations
@@ -16,13 +16,18 @@ from sardonyx._src.compile.program.program import Program
 from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import Buffer
 
-MIN_BYTES = 1 << 16  # of a buffer that is lent memory, and of an output that lends it
-FIRST_OFFSET = 48  # to a cache line: the memory of a large NumPy array begins 16 bytes after one, where malloc maps pages
+MIN_BYTES = 1 << 16  # the least size of a buffer that borrows memory, and of an output that lends it
+# Malloc maps pages for a large NumPy array, which then begins 16 bytes after a cache line; 48 bytes later
+# is the next line.
+FIRST_OFFSET = 48
 
 
 @dataclass(frozen=True, slots=True)
 class Loan:
-    """Where a buffer is: bytes from the beginning of an output."""
+    """The location of a buffer in the memory of an output.
+
+    offset: bytes from the beginning of the output.
+    """
 
     output: Buffer
     offset: int
@@ -30,7 +35,11 @@ class Loan:
 
 @dataclass(slots=True)
 class Lender:
-    """An output that is not used before action `first`; placed: the ranges of bytes that are lent, with their live ranges."""
+    """An output that lends its memory.
+
+    first: the index of the first action that uses the output.
+    placed: the lent ranges: first byte, end, and the live range of the borrower.
+    """
 
     output: Buffer
     size: int
@@ -38,7 +47,7 @@ class Lender:
     placed: list[tuple[int, int, LiveRange]] = field(default_factory=list)
 
     def place(self, borrower: LiveRange) -> Loan | None:
-        """The lowest gap that a buffer fits into while it is live; None if there is none."""
+        """Lends a buffer the lowest gap that it fits into while it is live; None if there is none."""
         if borrower.last >= self.first:
             return None
         start, size = FIRST_OFFSET, -(-borrower.size // CACHE_LINE_BYTES) * CACHE_LINE_BYTES
@@ -71,7 +80,7 @@ def lend_outputs(program: Program, ranges: Sequence[LiveRange]) -> Mapping[Buffe
 
 
 def find_lenders(program: Program) -> list[Lender]:
-    """The large outputs of known size, each of which is the whole of its buffer."""
+    """The large dense outputs of known size that fill their buffers."""
     first_uses: dict[Buffer, int] = {}
     for i, action in enumerate(program.actions):
         for tensor in (*action.reads, *action.writes):

@@ -20,8 +20,9 @@ from sardonyx._src.ir.model import Model
 class FallbackOp:
     """A fallback op: a node executed by the reference engine, because there is no native kernel for it.
 
-    native_inputs: the tensors of those inputs, captured values of subgraphs included, that native steps compute.  Its
-    outputs are Python values, not tensors in buffers.
+    native_inputs: the tensors of inputs that native steps compute, captured values of subgraphs included.
+
+    The outputs are values in Python, not tensors in buffers.
     """
 
     node: Node
@@ -38,7 +39,7 @@ class FallbackOp:
 
 @dataclass(frozen=True, slots=True)
 class CopyIn:
-    """Copies an output of a fallback op into a tensor; its shape and type must be those that were inferred."""
+    """Copies an output of a fallback op into a tensor; the output must have the shape and type that were inferred."""
 
     value: Value
     tensor: TensorView
@@ -54,12 +55,12 @@ class CopyIn:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BindSizes:
-    """Binds data-dependent sizes: those of a value that a fallback op, or a loop, has just computed in Python.
+    """Binds the data-dependent sizes of a value that a fallback op, a loop or a kernel step has just computed.
 
-    symbols: by axis, the symbols of the lengths that the operator determines from elements.  What is executed before
-    depends on none of them; the actions after it are computed for their values.
-    count: where a kernel step has written the only such length, one int64; None if Python holds the value.  limit: the greatest
-    value of that length; None if there is none.
+    symbols: by axis, the symbols of the lengths that depend on elements.  No earlier action depends on them; the
+        slots of later actions are computed for the lengths that are bound here.
+    count: the int64 in which a kernel step has written the only such length; None if Python holds the value.
+    limit: the greatest value of `count`; None if there is none.
     """
 
     value: Value
@@ -83,10 +84,11 @@ class BindSizes:
 
 @dataclass(frozen=True, slots=True)
 class CollectScanOutputs:
-    """Scan-output accumulation: takes the slices that loop iterations have written to buffers, [iterations, ...].
+    """Scan-output accumulation: Python appends the slices that loop iterations have written to buffers, [iterations, ...].
 
-    buffers: the buffer of each scan output, reused by later iterations.  iterations: the number of iterations so far,
-    one int64.  is_last: whether the scan outputs are complete.
+    buffers: the buffer of each scan output, reused by later iterations.
+    iterations: the number of iterations so far, one int64.
+    is_last: whether the scan outputs are complete.
     """
 
     buffers: Mapping[Value, TensorView]
@@ -109,14 +111,17 @@ Action: TypeAlias = "Step | FallbackOp | CopyIn | BindSizes | CollectScanOutputs
 class Program:
     """A compiled program: actions in order of execution.
 
-    sizes: for each symbolic dim, the input and axis that has this length; data-dependent sizes are not among them.  inputs: the tensors of the inputs that
-    native steps read.  outputs: the tensor of each output, or None if a fallback op computes it.
-    status: the status block.  guards: the relations between dims that every run checks.  local_guards: those that steps check,
-    of the sizes that they bind.
-    assumed_branches: the outputs that are conditions, by name, with the branches that they must choose.
-    observations: what runs can tell of fallback ops, for which a program could be specialised.  parameters: the inputs of whose
-    elements fallback ops make such use that one could be specialised for them.
-    precision: of the factors of float32 products.
+    sizes: for each symbolic dim, the input and axis that has this length; data-dependent sizes are not among
+        them.
+    inputs: the tensors of the inputs that native steps read.
+    outputs: the tensor of each output, or None if a fallback op computes it.
+    status: the status block.
+    guards: the relations between dims that every run checks.
+    local_guards: the guards of local sizes, which binding steps check.
+    assumed_branches: the additional outputs that are conditions, by name, with the branches that they must choose.
+    observations: what runs can observe at fallback ops, for which a program could be specialized.
+    parameters: the inputs that fallback ops read as parameters; a program could be specialized for their elements.
+    precision: the element type to which factors of float32 products are rounded.
     """
 
     model: Model
@@ -134,7 +139,7 @@ class Program:
 
     @property
     def local_symbols(self) -> frozenset[str]:
-        """The symbols of sizes that steps bind for those after them."""
+        """The symbols of the local sizes."""
         return local_symbols(self.actions)
 
     @property
@@ -166,7 +171,7 @@ class Program:
     def stages(self) -> dict[str, int]:
         """The stage of each symbol: 0 for the sizes of inputs, i + 1 for those that the i-th of `bindings` binds first.
 
-        What depends on symbols of stage i and below can be computed once i bindings were executed.
+        An expression of symbols of stage i and below can be computed once i bindings have been executed.
         """
         stages = dict.fromkeys(self.sizes, 0)
         for i, binding in enumerate(self.bindings):
@@ -181,7 +186,7 @@ class Program:
 
 
 def local_symbols(actions: Iterable[Action]) -> frozenset[str]:
-    """The symbols of sizes that steps among the actions bind."""
+    """The symbols of the sizes that steps bind (`local_sizes`)."""
     bound = (action.binds.limits for action in actions if isinstance(action, Step) and action.binds)
     return frozenset().union(*bound)
 
@@ -192,7 +197,7 @@ def depends_on(size: object, symbols: Collection[str]) -> bool:
 
 
 def stage_of(size: Known, stages: Mapping[str, int]) -> int:
-    """The stage from which on a size can be computed; stages: those of symbols."""
+    """The stage from which on a size can be computed.  stages: the stage of each symbol."""
     return 0 if isinstance(size, int) else max((stages.get(name, 0) for name in size.symbols()), default=0)
 
 

@@ -1,4 +1,4 @@
-"""Equality of sizes under the guards of a program: what every run that is not refused satisfies."""
+"""Equality of sizes, given the guards of a program: every run satisfies its guards, or bails out."""
 
 from __future__ import annotations
 
@@ -13,21 +13,26 @@ from sardonyx._src.ir.dims.atoms import Atom, DimCall, Symbol
 from sardonyx._src.ir.dims.expr import atom_expr
 from sardonyx._src.ir.dims.substitution import DIM_OPERATIONS
 
-MAX_ROUNDS = 4  # of rewriting one size
+MAX_ROUNDS = 4  # the most times that the rules are applied to one size
 
 
 class SizeFacts:
-    """Guards as rewriting rules: each replaces one symbol or call by what it equals.
+    """Guards as rewriting rules, each of which replaces an atom (a symbol, or a call such as a minimum) by an equal expression.
 
-    Two sizes are equal if they are after rewriting; if they are not, they may be equal all the same.
-    outer_rules: of symbols that the replacement has inside of calls, where they are not replaced again.  rewritten, answers:
-    memos of `rewrite` and `are_equal` for expressions, under all rules.
+    Sizes that are equal after rewriting are proved equal.  Sizes that are not may still be equal.
+
+    rules: the replacement of each atom, everywhere.
+    outer_rules: replacements that have the atom itself inside of calls.  They do not apply inside of calls, where
+        they would apply forever.
+    zeros: differences of sizes that guards make 0.
+    rewritten: a cache of `rewrite`.
+    answers: a cache of `are_equal`.
     """
 
     def __init__(self, guards: Iterable[Guard]) -> None:
         self.rules: dict[Atom, Known] = {}
         self.outer_rules: dict[Atom, Known] = {}
-        self.zeros: set[Known] = {0}  # the differences of the sides
+        self.zeros: set[Known] = {0}
         for left, right in sorted(guards, key=complexity):
             self.zeros |= {left - right, right - left}
             self.add_rule(self.apply_rules(left - right))
@@ -62,7 +67,7 @@ class SizeFacts:
         return self.rewritten[size]
 
     def apply_rules(self, size: Known) -> Known:
-        """A size with the rules so far applied."""
+        """A size with the rules applied that have been added so far."""
         rules = self.rules | self.outer_rules
         for _ in range(MAX_ROUNDS):
             rewritten = self.rewrite_sum(size, rules)
@@ -86,7 +91,7 @@ class SizeFacts:
         return total
 
     def rewrite_atom(self, atom: Atom, rules: Mapping[Atom, Known]) -> Known | None:
-        """What an atom is rewritten to; None if no rule concerns it."""
+        """The replacement of an atom; None if no rule applies to it."""
         if atom in rules:
             return rules[atom]
         if not isinstance(atom, DimCall):
@@ -95,7 +100,7 @@ class SizeFacts:
         return None if args == atom.args else DIM_OPERATIONS[atom.op](*args)
 
     def sample(self, symbols: Iterable[str], first: int) -> dict[str, int] | None:
-        """Sizes from `first` on, some of them equal, that satisfy the guards; None if none were found."""
+        """Values of symbols that satisfy the guards, the free ones from `first` on and some of them equal; None if none are found."""
         sizes = {name: first + i % 3 for i, name in enumerate(sorted(symbols))}
         for atom, size in self.all_rules.items():
             if isinstance(atom, Symbol):
@@ -118,13 +123,15 @@ class SizeFacts:
         """Whether two shapes are equal in every run that satisfies the guards, as far as that can be proved."""
         return a == b or (len(a) == len(b) and all(map(self.are_equal, a, b)))
 
-    def is_broadcast(self, size: Known, whole: Known) -> bool:
-        """Whether a size is 1 or equal to another one in every run, as far as that can be proved."""
-        return size in (1, whole) or (size - whole) * (size - 1) in self.zeros or self.are_equal(size, whole)
+    def is_broadcast(self, size: Known, target: Known) -> bool:
+        """Whether a size is 1 or equal to `target` in every run, as far as that can be proved."""
+        return (
+            size in (1, target) or (size - target) * (size - 1) in self.zeros or self.are_equal(size, target)
+        )
 
 
 def complexity(guard: Guard) -> tuple[int, int, str]:
-    """Guards of symbols come first, so that they replace those in the calls of others."""
+    """The sorting key of guards: simple ones first, so that their symbols are replaced in the calls of later ones."""
     sides = [side for side in guard if isinstance(side, Expr)]
     depth = max((side.depth for side in sides), default=0)
     return depth, sum(side.size for side in sides), str(guard)
@@ -139,5 +146,5 @@ def is_free_of(size: Known, atom: Atom) -> bool:
 
 
 def is_outside_free_of(size: Known, atom: Atom) -> bool:
-    """Whether a size has an atom at most inside of calls."""
+    """Whether an atom occurs in a size only inside of calls, or not at all."""
     return isinstance(size, int) or all(atom not in monomial for monomial in size.terms)

@@ -1,10 +1,12 @@
 """Size functions: a program's symbolic sizes and offsets, evaluated by compiled code `i64 sizes(ptr lengths, ptr values)`.
 
-lengths: of the inputs, one for each symbolic dim, in order, then those that the program binds, and the stage
-(`Program.stages`) up to which these are known; the others are a guess.  values: receives one i64 for each symbolic slot of the
-encoding, then the size of the arena in bytes, then that of one thread's scratch memory.  The result is the number of
-violations in what depends on known lengths: negative dims, guards of the program that do not hold, constants beyond 64 bits,
-and integer overflows.  If it is not 0, nothing may be run.
+lengths: the value of each symbolic dim of the inputs, in order; then the sizes that the program binds, and the stage
+(`Program.stages`) up to which these are known.  Sizes of later stages are guesses.
+values: receives an i64 for each symbolic slot of the encoding, then the bytes of the arena, then the bytes of
+    one thread's scratch.
+
+The result is the number of violations among expressions of known lengths: negative dims, guards that do not hold,
+constants beyond 64 bits, and integer overflows.  If it is not 0, nothing may be run.
 """
 
 from __future__ import annotations
@@ -70,7 +72,7 @@ def size_function_module(name: str, program: Program, encoding: Encoding) -> str
 def emit_violations(
     builder: SizeFunctionBuilder, encoding: Encoding, checks: Sequence[tuple[int, LLVMValue]]
 ) -> LLVMValue:
-    """The number of violations in the known stages.  checks: the stage of each check, and whether it fails."""
+    """The number of violations in the known stages.  checks: for each check its stage, and an i1, whether it fails."""
     violations = builder.constant(encoding.oversized + builder.constant_violations, I64)
     for stage, fails in checks:
         counted = fails & (builder.known_stage >= stage) if stage else fails
@@ -105,7 +107,7 @@ def sized_values(encoding: Encoding) -> list[Known]:
 
 
 def runtime_dims(program: Program) -> list[Known]:
-    """The symbolic dims of all tensors, which must not be negative; steps check those that they bind (`local_sizes`)."""
+    """The symbolic dims of all tensors, which must not be negative, except local sizes, which binding steps check."""
     tensors = (t for action in program.actions for t in (*action.reads, *action.writes))
     dims = dict.fromkeys(dim for tensor in tensors for dim in tensor.shape if isinstance(dim, Expr))
     local = program.local_symbols
@@ -115,7 +117,7 @@ def runtime_dims(program: Program) -> list[Known]:
 def evaluate_sizes(
     program: Program, encoding: Encoding, lengths: Sequence[int]
 ) -> tuple[list[int], int, int, int]:
-    """The size function in Python, with all lengths known: (values, arena bytes, scratch bytes, violations)."""
+    """The size function in Python, for known lengths.  Returns values, arena bytes, scratch bytes and the number of violations."""
     known = dict(zip(program.stages, lengths, strict=True))
     total = encoding.plan.size
     for i, slot in enumerate(encoding.plan.slots):

@@ -1,4 +1,4 @@
-"""Limits of the numbers that native code computes with: those that a slot can hold, and those that can describe memory."""
+"""Limits of numbers in native code: the range of an i64 slot, and the range of numbers that describe memory."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from sardonyx._src.ir.dims import Expr, Known
 
 MIN_INT64, MAX_INT64 = -(1 << 63), (1 << 63) - 1
 
-# Of sizes, strides, offsets and counts.  No address space is larger; and kernels add a few such numbers, and multiply them
-# by the sizes of windows and elements, without checks.
+# The limit of sizes, strides, offsets and counts.  No address space is larger.  Kernels add such numbers,
+# and multiply them by the
+# sizes of windows and elements, without checks; below this limit an i64 does not overflow.
 MAX_SIZE = 1 << 48
 
 
@@ -17,5 +18,5 @@ def fits_int64(number: int) -> bool:
 
 
 def can_describe_memory(size: Known) -> bool:
-    """Whether a size, stride, offset or count is within MAX_SIZE; runs decide about those that depend on input sizes."""
+    """Whether a size, stride, offset or count is within MAX_SIZE; expressions of input sizes pass, and are checked by runs."""
     return isinstance(size, Expr) or -MAX_SIZE <= size <= MAX_SIZE

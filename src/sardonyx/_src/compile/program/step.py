@@ -17,7 +17,7 @@ KernelArgument: TypeAlias = "TensorView | Known | ArgumentSlot | RecordSlot | Te
 
 @dataclass(frozen=True, slots=True)
 class ArgumentSlot:
-    """The address of argument number `index` of the step `distance` actions later, in which a kernel stores another address."""
+    """A kernel's argument: the address of argument slot `index` of the step `distance` actions later, in which the kernel stores."""
 
     distance: int
     index: int
@@ -25,7 +25,7 @@ class ArgumentSlot:
 
 @dataclass(frozen=True, slots=True)
 class RecordSlot:
-    """The address of a slot of the tape's record (`executor.pool_layout`) of the step `distance` actions later."""
+    """A kernel's argument: the address of a slot in the record (`executor.pool_layout`) of the step `distance` actions later."""
 
     distance: int
     slot: int
@@ -33,17 +33,18 @@ class RecordSlot:
 
 @dataclass(frozen=True, slots=True)
 class TensorAddress:
-    """The address of a tensor's first element, as a number: a kernel stores it, and accesses no element."""
+    """A kernel's argument: the address of a tensor's first element, as a number that the kernel stores."""
 
     tensor: TensorView
 
 
 @dataclass(frozen=True, slots=True)
 class LocalSizes:
-    """Sizes that a step binds whenever it is executed, for the steps after it, as in each iteration of a loop.
+    """The sizes that a step binds for later steps whenever it is executed, as in each iteration of a loop.
 
-    counts: for each symbol, the tensor of one int64 that the step reads its value from.  limits: the greatest value of each.
-    at_most: pairs of sizes of which the first must be at most the second, as the memory that a tensor has.
+    counts: for each symbol, the tensor of one int64 from which the step reads its value.
+    limits: for each symbol, its greatest value.
+    at_most: pairs of sizes of which the first must be at most the second, such as a length and the room in a buffer.
     """
 
     counts: Mapping[str, TensorView]
@@ -58,9 +59,10 @@ class Kernel:
     key: the cache key, which determines the code for a given target; also the kernel's name in programs and profiles.
     source: returns the LLVM module, given the name of the function and the target.
     parameters: the names of its argument slots.
-    args: i64 slots, addresses of tensors and sizes.  A call executes the units of work in [first, last); units are
-    independent of one another, and results do not depend on how they are divided among calls.
-    scratch: memory of the calling thread.
+
+    In a call, `args` are i64 slots, addresses of tensors and sizes, and `scratch` is memory of the calling thread.
+    The call executes the units of work in [first, last).  Units are independent of one another, and results do not
+    depend on how units are divided among calls.
     """
 
     key: str
@@ -80,8 +82,8 @@ class Jump:
 class RowGroups:
     """Units of work that form a grid: panels of columns one after the other, each of `count` groups of rows.
 
-    count: 0 if threads divide the columns.
-    block: most groups whose rows stay in a cache while all panels are multiplied by them.
+    count: the row groups in a panel; 0 if threads divide the columns instead.
+    block: the most row groups that stay in a cache while all panels are multiplied by them.
     """
 
     count: Known
@@ -90,15 +92,17 @@ class RowGroups:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A kernel call.
+    """A kernel call over tensors.
 
-    units: the number of units of work, which are partitioned among threads.  flops, bytes_accessed: operations and bytes
-    of all units together, for work partitioning and profiles.  scratch: bytes for each thread.  nodes: the names of the
-    nodes that it implements.
+    units: the number of units of work, which are partitioned among threads.
+    flops: the floating-point operations of all units, for work partitioning and profiles.
+    bytes_accessed: the bytes that all units read and write, for work partitioning and profiles.
+    scratch: the bytes of scratch memory for each thread.
+    nodes: the names of the nodes that the step implements.
     in_place: whether an output may share the memory of an input with the same strides and element size.
-    jump: for control flow; other steps continue with the next one.
-    row_groups: if units form a grid, so that threads divide the rows.
-    binds: the sizes that it binds for steps after it.
+    jump: the conditional jump after the step; None if the next step follows always.
+    row_groups: the grid of units of which threads divide the rows; None for other steps.
+    binds: the sizes that the step binds for later steps; None if it binds none.
     """
 
     kernel: Kernel

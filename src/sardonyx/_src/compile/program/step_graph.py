@@ -1,4 +1,4 @@
-"""Dependences between the actions of a program: who writes and reads each buffer, and which can be executed again."""
+"""Dependences between the actions of a program: blocks of actions, the blocks that use each buffer, and which can be repeated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sardonyx._src.compile.program.tensor import Buffer
 
 @dataclass(slots=True)
 class Uses:
-    """The numbers of the blocks that write a buffer, and of those that only read it, in their order."""
+    """The indices of the blocks that write a buffer, and of the blocks that only read it, in order."""
 
     writers: list[int] = field(default_factory=list)
     readers: list[int] = field(default_factory=list)
@@ -20,9 +20,10 @@ class Uses:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Actions that are executed together: the adjacent steps of a node, a loop or branch with all that it jumps over, or another action.
+    """Actions that are executed together: adjacent steps of one node, a loop or branch with its body, or any other action.
 
-    first: the index of the first one.  is_repeatable: whether all are steps without jumps.
+    first: the index of the first action.
+    is_repeatable: whether all actions are steps without jumps.
     """
 
     first: int
@@ -63,7 +64,7 @@ def are_of_one_node(a: Action, b: Action) -> bool:
 
 
 def jump_ends(actions: Sequence[Action]) -> list[int]:
-    """For each action the end of the block that begins with it: past everything that jumps from it on span."""
+    """For each action, the end of the block that begins with it: after all actions that jumps in the block span."""
     spans = []
     for i, action in enumerate(actions):
         if isinstance(action, Step) and action.jump is not None:
@@ -91,7 +92,7 @@ def find_uses(blocks: Sequence[Block]) -> dict[Buffer, Uses]:
 
 
 def repeatable_buffers(program: Program, blocks: Sequence[Block], uses: dict[Buffer, Uses]) -> set[Buffer]:
-    """The buffers that their writers can compute again: those that nothing reads before all have written."""
+    """The buffers that their writers can compute again: no other block reads one before all of its writers are done."""
     outputs = {tensor.buffer for tensor in program.outputs.values() if tensor is not None}
     return {
         buffer

@@ -15,12 +15,18 @@ from sardonyx._src.ir.dims import Known, dim_product
 from sardonyx._src.ir.tensors import Array
 
 BufferRole = Literal["arena", "input", "output", "constant", "status"]
-MATERIALIZE_LOCK = threading.Lock()  # so that concurrent threads get the same array
+MATERIALIZE_LOCK = (
+    threading.Lock()
+)  # without it, concurrent threads could get different arrays of one constant
 
 
 @dataclass(eq=False, slots=True)
 class Buffer:
-    """A memory range of `size` bytes; `content` is the data of a constant."""
+    """A memory range.
+
+    size: its size in bytes.
+    content: the data of a constant; None for other roles.
+    """
 
     role: BufferRole
     size: Known
@@ -68,9 +74,10 @@ class TensorView:
 
     @property
     def row_stride(self) -> Known | None:
-        """The stride between rows (the last dim), if rows are dense and evenly spaced; else None.
+        """The stride between rows (the last dim), if rows are dense and evenly spaced; otherwise None.
 
-        That of the innermost outer dim other than one, since no element depends on the strides of unit dims.
+        It is the stride of the innermost outer dim that is not 1, since no element depends on the strides of
+        unit dims.
         """
         if self.rank == 0 or (self.strides[-1] != 1 and self.shape[-1] != 1):
             return None

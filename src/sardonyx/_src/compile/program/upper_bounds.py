@@ -1,4 +1,4 @@
-"""Upper bounds of sizes of which some symbols are bound later, each at most a limit: how much memory to reserve for them."""
+"""Upper bounds of sizes with local symbols, each of which has a limit: the memory to reserve before the symbols are bound."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ Range = tuple[Known, Known]  # the least and the greatest value
 
 
 def upper_bound(size: Known, limits: Mapping[str, Known]) -> Known | None:
-    """A size without the symbols in `limits` that is never less than this one; None if none is found.
+    """An upper bound of a size, without the symbols in `limits`; None if none is found.
 
-    limits: the greatest values of symbols, which may depend on others of them; the least are 0.
+    limits: the greatest value of each symbol, which may depend on other symbols; the least value is 0.
     """
     bounds = range_of(size, limits)
     return None if bounds is None else bounds[1]
 
 
 def range_of(size: Known, limits: Mapping[str, Known]) -> Range | None:
-    """The range of a sum: that of each term, added up; None if it is not known."""
+    """The range of a size: the sum of the ranges of its terms; None if it is not known."""
     if not isinstance(size, Expr) or not depends_on(size, limits):
         return size, size
     low: Known = 0
@@ -41,7 +41,7 @@ def range_of(size: Known, limits: Mapping[str, Known]) -> Range | None:
 
 
 def range_of_atom(atom: Atom, limits: Mapping[str, Known]) -> Range | None:
-    """The range of a symbol, or of a call: all of them but remainders are monotonic in each argument."""
+    """The range of a symbol or call; None if it is not known.  All calls but remainders are monotonic in each argument."""
     if isinstance(atom, Symbol) and atom.name in limits:
         limit = range_of(limits[atom.name], limits)
         return None if limit is None else (atom.low, limit[1])

@@ -59,10 +59,10 @@ def verify_inputs(program: Program, facts: SizeFacts) -> None:
 
 
 def verify_step(step: Step, previous: Action | None, where: Where) -> None:
-    """Arguments are tensors, which the step declares to read or write, or dims; amounts are not negative.  where: describes
-    the step.
+    """Arguments are dims, or tensors that the step declares to read or write; amounts are not negative.
 
-    Adjacent steps of a node may share a signature: tensors that only the previous one uses are declared there.
+    Adjacent steps of a node may have the same arguments: a tensor may be declared by the previous step only.
+    where: describes the step, for messages.
     """
     declared = {tensor.buffer for tensor in (*step.reads, *step.writes)}
     if isinstance(previous, Step) and previous.nodes == step.nodes:
@@ -83,7 +83,7 @@ def verify_step(step: Step, previous: Action | None, where: Where) -> None:
 
 
 def verify_row_groups(step: Step, where: Where) -> None:
-    """The units of a grid are whole panels; not checked for symbolic sizes."""
+    """The units of a grid fill its panels; not checked for symbolic sizes."""
     count = 0 if step.row_groups is None else step.row_groups.count
     if isinstance(count, int) and isinstance(step.units, int) and count:
         assert step.units % count == 0, f"{where()}: {step.units} units are no grid of {count} row groups"
@@ -97,10 +97,9 @@ def verify_slots(actions: Sequence[Action], index: int) -> None:
         where, target = describe_action(actions, index), index + slot.distance
         assert index < target < len(actions), f"{where} changes arguments of action {target}"
         action = actions[target]
-        is_bound = (
-            isinstance(step, Step) and step.binds is not None
-        )  # `verify_local_sizes` knows what it stores
-        assert isinstance(action, Step) and (is_bound or isinstance(action.args[slot.index], TensorView)), (
+        # `verify_local_sizes` verifies the slots that a binding step stores.
+        is_binding = isinstance(step, Step) and step.binds is not None
+        assert isinstance(action, Step) and (is_binding or isinstance(action.args[slot.index], TensorView)), (
             f"{where} changes argument {slot.index} of action {target}, which must be a tensor"
         )
 
@@ -117,11 +116,12 @@ def verify_jump(actions: Sequence[Action], index: int) -> None:
 
 
 def verify_order(actions: Sequence[Action]) -> set[Buffer]:
-    """On every path, a buffer of the program is written before it is read; returns those written on all paths.
+    """On every path, a buffer is written before it is read.  Returns the buffers that are written on all paths.
 
-    A jump back adds no path: what is written before a loop is written in each iteration.
+    A jump back adds no path to check: buffers that are written before a loop are written in each of its
+    iterations as well.
     """
-    arriving: dict[int, set[Buffer]] = {}  # written on all paths that jump forward to an action
+    arriving: dict[int, set[Buffer]] = {}  # buffers written on all paths that jump forward to an action
     written: set[Buffer] | None = set()  # None after an unconditional jump
     for i, action in enumerate(actions):
         written = join_paths(written, arriving.pop(i, None))
@@ -140,7 +140,7 @@ def verify_order(actions: Sequence[Action]) -> set[Buffer]:
 
 
 def join_paths(a: set[Buffer] | None, b: set[Buffer] | None) -> set[Buffer]:
-    """The buffers that are written on both paths; None for a path that does not exist."""
+    """The buffers that are written on both of two paths, each of which is None if it does not exist."""
     if a is None or b is None:
         return (a or set()) if b is None else b
     return a & b

@@ -1,7 +1,7 @@
-"""Verifier of when sizes are known: asserts that each action uses only sizes that are bound before it, by values that exist.
+"""Verifier of sizes and values: asserts that each action uses only sizes that are bound, and Python values that exist, before it.
 
-A buffer gets its address when its size is bound, together with those of the buffers before it in the arena, and keeps it
-until the run ends.  What is written before that would be lost.
+A buffer gets its address once its size, and the sizes of the buffers before it in the arena, are bound, and keeps it
+until the run ends.  Elements that are written before that would be lost.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ from sardonyx._src.ir.graph import Value
 
 
 def verify_bindings(program: Program, describe: Callable[[int], str]) -> None:
-    """Asserts that the sizes of all actions are bound before them.  describe: an action by its number, for messages."""
+    """Asserts that the sizes and values that each action uses exist before it.
+
+    describe: describes an action, given its index, for messages.
+    """
     bound, held = set(program.sizes), set[Value]()
     for i, action in enumerate(program.actions):
         for what, name, size in expressions_used(action):
@@ -45,7 +48,7 @@ def verify_bindings(program: Program, describe: Callable[[int], str]) -> None:
 
 
 def value_read(action: Action) -> Value | None:
-    """The value of Python of which an action reads sizes or elements."""
+    """The value in Python whose sizes or elements an action reads; None if it reads none."""
     match action:
         case CopyIn() | BindSizes(count=None):
             return action.value
@@ -53,7 +56,7 @@ def value_read(action: Action) -> Value | None:
 
 
 def expressions_used(action: Action) -> Iterator[tuple[str, str, Expr]]:
-    """The sizes that an action depends on, numbers left out; what each is, and the name of its buffer, for messages."""
+    """The symbolic sizes that an action depends on; each with what it is and the name of its buffer, for messages."""
     tensors = {id(tensor): tensor for tensor in (*action.reads, *action.writes)}
     if isinstance(action, Step):
         for what, size in (("the units", action.units), ("the scratch size", action.scratch)):

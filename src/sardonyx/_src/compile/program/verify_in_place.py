@@ -1,6 +1,7 @@
-"""Verifier of steps that work in place: proves that they read no element of a buffer which they have written before.
+"""Verifier of steps that work in place: proves that a step reads no element that it has overwritten.
 
-Views of one buffer are compared by offset, dims and strides, in sizes that the guards of the program have rewritten.
+Two views of one buffer are compared by offset, dims and strides, after the guards of the program have
+rewritten these sizes.
 """
 
 from __future__ import annotations
@@ -17,8 +18,11 @@ from sardonyx._src.ir.dims.atoms import DimCall
 
 
 def verify_in_place(step: Step, facts: SizeFacts, where: Callable[[], str]) -> None:
-    """Of a buffer that it reads and writes, a step that works in place reads the elements that it writes, in the same
-    order, or none of them: a slice beside the one that it writes."""
+    """Verifies a step that works in place.
+
+    Where it reads and writes one buffer, it reads the elements that it writes, in the same order, or none of them, as
+    in a neighboring slice.
+    """
     if step.in_place:
         for output, operand in product(step.writes, step.reads):
             is_safe = operand.buffer is not output.buffer or keeps_elements(operand, output, facts)
@@ -28,13 +32,13 @@ def verify_in_place(step: Step, facts: SizeFacts, where: Callable[[], str]) -> N
 
 
 def rewrite(tensor: TensorView, facts: SizeFacts) -> TensorView:
-    """A tensor in sizes that guards have rewritten."""
+    """A tensor with its sizes rewritten by guards."""
     shape, strides = (tuple(map(facts.rewrite, sizes)) for sizes in (tensor.shape, tensor.strides))
     return replace(tensor, offset=facts.rewrite(tensor.offset), shape=shape, strides=strides)
 
 
 def keeps_elements(operand: TensorView, output: TensorView, facts: SizeFacts) -> bool:
-    """Whether a step that goes through both tensors of a buffer in order provably reads no element that it has written."""
+    """Whether a step that traverses both views of a buffer in order provably reads no element that it has written."""
     is_empty = 0 in (*operand.shape, *output.shape)
     return is_empty or has_equal_strides(operand, output) or are_adjacent_slices(operand, output, facts)
 
@@ -51,8 +55,10 @@ def has_equal_strides(a: TensorView, b: TensorView) -> bool:
 
 
 def are_adjacent_slices(a: TensorView, b: TensorView, facts: SizeFacts) -> bool:
-    """Whether two tensors provably are slices of one tensor along an axis that do not overlap, as the inputs of a Concat
-    whose copies are elided."""
+    """Whether two views provably are disjoint slices of one tensor along an axis.
+
+    The inputs of a Concat without copies are such slices.
+    """
     common = with_common_strides(a, b, facts)
     if common is None or element_bytes(a.dtype) != element_bytes(b.dtype):
         return False
@@ -64,10 +70,11 @@ def are_adjacent_slices(a: TensorView, b: TensorView, facts: SizeFacts) -> bool:
 def with_common_strides(
     a: TensorView, b: TensorView, facts: SizeFacts
 ) -> tuple[TensorView, TensorView] | None:
-    """Views of the same elements as two tensors with the same strides; None if there are none.
+    """Views of the elements of two tensors that have the same strides in both; None if there are none.
 
-    A dim that is repeated, with a stride of 0, has the elements of a unit dim, and a unit dim has any stride.  One that is
-    repeated in some runs, as its source has the size n or 1, has the stride `stride * min(n - 1, 1)` and n elements.
+    A dim with stride 0 repeats one element, so a dim of 1 with any stride has the same elements.  A dim may be
+    repeated in some runs only, where its source has a size n that may be 1: it has the stride `stride * min(n - 1,
+    1)`, and n elements.
     """
     if a.rank != b.rank:
         return None
@@ -89,7 +96,7 @@ def with_common_strides(
 
 
 def with_stride(dim: Known, stride: Known, other: Known, facts: SizeFacts) -> tuple[Known, Known]:
-    """The dim and the stride of an axis: another stride, if the same elements have it."""
+    """The dim and the stride of an axis; with the stride `other` if that describes the same elements."""
     if stride == 0 or dim == 1:
         return 1, other if other != 0 else stride
     if isinstance(stride, Expr) and stride != other:
@@ -108,9 +115,9 @@ def repeated_sizes(stride: Expr) -> Iterator[Known]:
 
 
 def are_adjacent_along(axis: int, first: TensorView, second: TensorView) -> bool:
-    """Whether, in every line along an axis, the elements of one tensor end before those of another with its strides begin.
+    """Whether two views with the same strides are disjoint along an axis: in each line, `first` ends before `second` begins.
 
-    Lines are as long as the least stride of the outer axes; an element of the axis has room for the inner axes.
+    A line is as long as the least stride of the outer axes; the inner axes fit between two positions of the axis.
     """
     stride, distance = first.strides[axis], second.offset - first.offset
     end = distance + second.shape[axis] * stride
@@ -124,7 +131,7 @@ def are_adjacent_along(axis: int, first: TensorView, second: TensorView) -> bool
 
 
 def is_multiple(a: Known, b: Known) -> bool:
-    """Whether a stride, which is not 0, provably is a multiple of another one."""
+    """Whether a nonzero stride `a` provably is a multiple of `b`."""
     if a == b or b == 0 or (isinstance(a, int) and isinstance(b, int)):
         return a == b or (b != 0 and known_equal(a % b, 0) is True)
     return exact_div(a, b) * b == a

@@ -1,5 +1,8 @@
-"""Verifier of local sizes: asserts that a step stores every slot that depends on them, after it has checked them, and on every
-path before the slot is used; and that memory does not depend on them."""
+"""Verifier of local sizes, which steps bind whenever they are executed (`local_sizes`).
+
+Asserts that a binding step checks each local size and stores every slot that depends on it, on every path before the
+slot is used, and that no buffer's size depends on it.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ StepSlot: TypeAlias = (
 
 
 def verify_local_sizes(program: Program) -> None:
-    """Asserts it for all steps of a program; there is nothing to do without steps that bind sizes."""
+    """Asserts that the local sizes of a program are bound, checked and stored before they are used."""
     local = program.local_symbols
     if not local:
         return
@@ -38,7 +41,7 @@ def verify_local_sizes(program: Program) -> None:
 
 
 def verify_checks(program: Program, local: frozenset[str]) -> None:
-    """Every local guard is checked, and every local dim; what reserved memory must hold is declared by the steps."""
+    """The binding steps check every local guard, every local dim, and the sizes that must fit in reserved memory."""
     bindings = [binding_of(action) for action in program.actions if isinstance(action, Step) and action.binds]
     equal = {pair for binding in bindings for pair in binding.equal}
     dims = {dim for binding in bindings for dim in binding.dims}
@@ -55,7 +58,7 @@ def verify_checks(program: Program, local: frozenset[str]) -> None:
 
 
 def verify_paths(actions: Sequence[Action], local: frozenset[str]) -> None:
-    """On every path to an action, the local sizes that it depends on are bound.  A jump back adds no path."""
+    """On every path to an action, the local sizes that it depends on are bound; a jump back adds no path to check."""
     arriving: dict[int, frozenset[str]] = {}
     bound: frozenset[str] | None = frozenset()
     for i, action in enumerate(actions):
@@ -86,7 +89,10 @@ def slots_stored(action: Action, index: int) -> Iterator[StepSlot]:
 
 
 def slots_required(action: Action, index: int, local: frozenset[str]) -> Iterator[StepSlot]:
-    """The slots of an action whose values depend on local sizes, and its units if anything does: none are executed after a fault."""
+    """The slots of an action that depend on local sizes.
+
+    If any size of the action does, its number of units must be stored, too, so that none are executed after a fault.
+    """
     if not isinstance(action, Step):
         return
     for slot, size in slots_of(action, 0):
@@ -107,7 +113,7 @@ def step_slot(slot: ArgumentSlot | RecordSlot, index: int) -> StepSlot:
 
 
 def binding_of(step: Step) -> SizeBinding:
-    """What the kernel of a binding step does."""
+    """The sizes that the kernel of a binding step binds, stores and checks."""
     binding = getattr(step.kernel.source, "keywords", {}).get("binding")
     assert isinstance(binding, SizeBinding), f"the kernel {step.kernel.key} must bind sizes"
     return binding

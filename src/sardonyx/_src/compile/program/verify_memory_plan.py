@@ -1,4 +1,4 @@
-"""Verifier of memory plans: asserts that buffers share memory only where one follows the other."""
+"""Verifier of memory plans: asserts that buffers share memory only if they are not live at the same time."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from sardonyx._src.ir.dims import known_ge
 
 
 def verify_memory_plan(program: Program, plan: MemoryPlan) -> None:
-    """Asserts that each arena buffer has memory, which no other one overlaps while both are live.
+    """Asserts that no two buffers overlap in memory while both are live.
 
-    A buffer may follow another one in its memory at a step that works in place.
+    Only at a step that works in place may one buffer end and another one begin in the same memory.
     """
     verify_slot_stages(program, plan)
     verify_live_ranges(program.actions, plan.live_ranges)
@@ -50,7 +50,7 @@ def verify_slot_stages(program: Program, plan: MemoryPlan) -> None:
 
 
 def verify_loans(actions: Sequence[Action], plan: MemoryPlan) -> None:
-    """A buffer in the memory of an output fits there, and is not live any more when the output is used."""
+    """A buffer in the memory of an output fits there, and is no longer live when the output is first used."""
     by_buffer = {live_range.buffer: live_range for live_range in plan.live_ranges}
     lenders = {loan.output for loan in plan.loans.values()}
     first_use: dict[Buffer, int] = {}
@@ -91,7 +91,11 @@ def verify_loops(actions: Sequence[Action], live_ranges: Sequence[LiveRange]) ->
 
 
 class PlacedRange(NamedTuple):
-    """The memory of a live range: bytes of the arena, of an output that lends it, or a slot.  number: makes it unique."""
+    """The memory of a live range: a range of bytes of the arena or of an output, or a slot.
+
+    memory: 0 for the arena, the `id` of an output that lends memory, or the index of a slot.
+    number: the index of the live range, which makes entries with equal bytes comparable.
+    """
 
     memory: int
     start: int
@@ -101,10 +105,11 @@ class PlacedRange(NamedTuple):
 
 
 def sharing_ranges(plan: MemoryPlan) -> Iterator[tuple[LiveRange, LiveRange]]:
-    """The pairs of live ranges that overlap and have memory in common, in the order of their beginnings.
+    """The pairs of live ranges that are live at the same time and have memory in common, in the order of their first actions.
 
-    The caller rejects a pair unless the first range ends where the second one begins.  So those that began before an action,
-    and are live at it, have memory of their own, and are in the order of both ends of it.
+    The caller rejects a pair unless the first range ends where the second begins.  So the ranges that began before an
+    action and are still live do not overlap in memory, and sorting them by their first byte sorts them by their last
+    byte as well.
     """
     live: list[PlacedRange] = []  # sorted
     endings: list[tuple[int, PlacedRange]] = []  # a heap
@@ -114,28 +119,28 @@ def sharing_ranges(plan: MemoryPlan) -> Iterator[tuple[LiveRange, LiveRange]]:
             del live[bisect_left(live, heappop(endings)[1])]
         begun: list[PlacedRange] = []
         for number, live_range in group:
-            place = place_of(plan, live_range, number)
-            yield from ((other.live_range, live_range) for other in overlapping(live, place))
-            yield from ((other.live_range, live_range) for other in begun if overlapping([other], place))
-            begun.append(place)
-        for place in begun:
-            insort(live, place)
-            heappush(endings, (place.live_range.last, place))
+            placed = placed_range(plan, live_range, number)
+            yield from ((other.live_range, live_range) for other in overlapping(live, placed))
+            yield from ((other.live_range, live_range) for other in begun if overlapping([other], placed))
+            begun.append(placed)
+        for placed in begun:
+            insort(live, placed)
+            heappush(endings, (placed.live_range.last, placed))
 
 
-def overlapping(sorted_places: Sequence[PlacedRange], place: PlacedRange) -> list[PlacedRange]:
-    """The places that have memory in common with another one, of places that have none with each other."""
-    end = start = bisect_left(sorted_places, (place.memory, place.end))
+def overlapping(sorted_ranges: Sequence[PlacedRange], placed: PlacedRange) -> list[PlacedRange]:
+    """Of ranges that do not overlap each other, sorted, those that have memory in common with `placed`."""
+    end = start = bisect_left(sorted_ranges, (placed.memory, placed.end))
     while (
         start > 0
-        and sorted_places[start - 1][0] == place.memory
-        and sorted_places[start - 1].end > place.start
+        and sorted_ranges[start - 1][0] == placed.memory
+        and sorted_ranges[start - 1].end > placed.start
     ):
         start -= 1
-    return [*sorted_places[start:end]]
+    return [*sorted_ranges[start:end]]
 
 
-def place_of(plan: MemoryPlan, live_range: LiveRange, number: int) -> PlacedRange:
+def placed_range(plan: MemoryPlan, live_range: LiveRange, number: int) -> PlacedRange:
     buffer = live_range.buffer
     if plan.slots:
         return PlacedRange(plan.slot_of[buffer], 0, 1, number, live_range)

@@ -10,11 +10,13 @@ from typing import TypeAlias
 from sardonyx._src.compile.program.tensor import TensorView, row_major_strides
 from sardonyx._src.ir.dims import Known, dim_product, known_equal
 
-DimGroup: TypeAlias = tuple[list[int], list[int]]  # old and new dims, by index, that hold the same elements
+DimGroup: TypeAlias = tuple[
+    list[int], list[int]
+]  # indices of old and of new dims that hold the same elements
 
 
 def reshape_view(tensor: TensorView, shape: Sequence[Known]) -> TensorView | None:
-    """The same elements under other dims; None if that takes a copy, or if equal counts are not proved."""
+    """The same elements under other dims; None if that requires a copy, or the numbers of elements are not proved equal."""
     shape = tuple(shape)
     if tensor.is_dense:
         return tensor.reshape(shape) if known_equal(tensor.num_elements, dim_product(shape)) else None
@@ -61,14 +63,14 @@ def group_dims(old: Sequence[Known], new: Sequence[Known]) -> list[DimGroup] | N
 
 
 def is_smaller(a: Known, b: Known) -> bool:
-    """Whether a product takes more factors to reach another one: numbers compare, and precede expressions."""
+    """Whether product `a` needs more factors to reach product `b`.  A number is smaller than any expression, which must contain it."""
     if isinstance(a, int) and isinstance(b, int):
         return a < b
     return isinstance(a, int)
 
 
 def slice_axis(tensor: TensorView, axis: int, first: Known, size: Known, step: Known = 1) -> TensorView:
-    """A view of the elements first, first + step, ... along an axis; size: their number."""
+    """A view of `size` elements along an axis: first, first + step, and so on."""
     shape, strides = list(tensor.shape), list(tensor.strides)
     offset = tensor.offset + first * strides[axis]
     shape[axis], strides[axis] = size, strides[axis] * step

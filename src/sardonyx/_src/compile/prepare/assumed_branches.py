@@ -1,4 +1,4 @@
-"""Branches that a program is specialised for: their conditions become constants, and outputs that the run checks."""
+"""Branches that a program is specialized for: the conditions of Ifs become constants, and additional outputs that a run checks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sardonyx._src.ir.types import TensorType
 def assume_branches(model: Model, assumptions: Iterable[Assumption]) -> dict[str, BranchTaken]:
     """Replaces the conditions of Ifs by constants; returns the outputs that are added for the conditions, by name.
 
-    Raises InvalidModel for an If that the model has not.
+    Raises InvalidModel if the model has no such If.
     """
     names = FreshNames.of_graphs([model.graph])
     taken: dict[str, BranchTaken] = {}
@@ -39,9 +39,11 @@ def assume_branches(model: Model, assumptions: Iterable[Assumption]) -> dict[str
 
 
 def drop_known_conditions(model: Model, taken: dict[str, BranchTaken]) -> None:
-    """Removes the outputs for conditions that have become constants, as those have that depend on ranks only.
+    """Removes the additional outputs of conditions that have become constants, as conditions on ranks do.
 
-    taken: as `assume_branches` returns it.  Raises InvalidModel for a condition that never holds.
+    taken: the result of `assume_branches`, from which these conditions are removed, too.
+
+    Raises InvalidModel for an assumption that no run satisfies.
     """
     for value in [value for value in model.graph.outputs if value.name in taken]:
         elements = constant_elements(value)

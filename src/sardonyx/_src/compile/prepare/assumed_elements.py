@@ -1,4 +1,4 @@
-"""Elements of inputs that a program is specialised for: nodes read constants in place of the inputs."""
+"""Elements of inputs that a program is specialized for: nodes read constants instead of the inputs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sardonyx._src.ir.types import TensorType
 def assume_elements(model: Model, assumed: Iterable[ElementsObserved]) -> None:
     """Replaces the uses of inputs by constants; the inputs stay.
 
-    Raises InvalidModel for an input that the model has not.
+    Raises InvalidModel if the model has no such input.
     """
     names = FreshNames.of_graphs([model.graph])
     inputs = {value.name: value for value in model.graph.inputs}

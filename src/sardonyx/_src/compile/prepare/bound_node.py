@@ -30,7 +30,7 @@ def is_typed(node: Node, schema: OpSchema) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class BoundNode:
-    """A node with its signature; `attributes` holds the defaults of those that the node omits."""
+    """A node with its signature, and its attributes, with defaults for attributes that the node omits."""
 
     node: Node
     schema: OpSchema
@@ -60,7 +60,7 @@ class BoundNode:
         return bool(value.name) and (bool(value.uses) or value.is_graph_output)
 
     def attribute(self, name: str, kind: type[T]) -> T:
-        """An attribute that the signature requires or gives a default, of the Python type of its kind."""
+        """An attribute that the signature requires or gives a default; `kind` is its Python type."""
         value = self.attributes[name]
         assert isinstance(value, kind), f"{self.op_type}.{name} is {value!r}"
         return value

@@ -1,6 +1,6 @@
-"""Classifiers with labels that are strings: they compute the numbers of classes, and a Gather looks up the labels.
+"""Classifiers with string labels are rewritten: they compute the indices of the classes, and a Gather looks up the labels.
 
-Kernels compute numbers only; the lookup is a fallback operation.
+Kernels compute numbers only, so the classifier becomes native, and only the Gather is a fallback operation.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sardonyx._src.schema import newest
 
 ML = "ai.onnx.ml"
 STRINGS, INTEGERS = "classlabels_strings", "classlabels_int64s"
-CLASSIFIERS = frozenset({"TreeEnsembleClassifier"})  # whose kernels compute integer labels
+CLASSIFIERS = frozenset({"TreeEnsembleClassifier"})  # those with kernels, which compute integer labels
 
 
 def number_classes(model: Model) -> None:
@@ -33,7 +33,7 @@ def number_classes(model: Model) -> None:
 
 
 def has_string_labels(node: Node) -> bool:
-    """Whether a node is a valid classifier with labels that are strings."""
+    """Whether a node is a valid classifier with string labels."""
     if node.domain != ML or node.op_type not in CLASSIFIERS or len(node.outputs) < 2:
         return False
     strings, integers = (node.attributes.get(name) for name in (STRINGS, INTEGERS))
@@ -41,7 +41,7 @@ def has_string_labels(node: Node) -> bool:
 
 
 def look_up_labels(graph: Graph, node: Node, names: FreshNames) -> None:
-    """Replaces a classifier by one whose labels are the numbers of the classes, and a Gather of its own labels."""
+    """Replaces a classifier by one with the indices of the classes as labels, and a Gather of the string labels."""
     labels = plain(node.attributes[STRINGS].value)
     assert isinstance(labels, tuple), f"{node!r} has no labels"
     attributes = {name: value for name, value in node.attributes.items() if name != STRINGS}

@@ -1,10 +1,11 @@
-"""Data-dependent sizes: symbols for the dims that a node computes from elements, such as the number of nonzero ones.
+"""Data-dependent sizes: symbols for dims that depend on elements, such as the number of nonzero elements.
 
-Inference knows the rank of such a result, and leaves the dim open or makes a symbol for it.  Each such dim in the graph of a
-model becomes a symbol, whose value a run reads from the shape of the result (`compile.program.program.BindSizes`).  So what follows is compiled,
-with sizes that depend on that symbol.
+Inference knows the rank of such a result, and leaves the dim open or makes a symbol for it.  This module gives every
+such dim a symbol, so that the nodes that follow can be compiled.  A run reads the symbol's value from the shape of
+the result (`compile.program.program.BindSizes`).
 
-Symbols of a subgraph mean nothing outside of it: steps bind them anew whenever it is executed (`compile.program.local_sizes`).
+Symbols of a subgraph have no meaning outside of it: a step binds them whenever the subgraph is executed
+(`compile.program.local_sizes`).
 """
 
 from __future__ import annotations
@@ -22,15 +23,17 @@ from sardonyx._src.ops.registry import find
 
 
 class DataDependentSizes(RejectionRecorder):
-    """An observer of inference that binds every dim of a node's result that sizes of inputs do not determine to a symbol.
+    """An observer of inference that gives a symbol to each dim of a result that the sizes of the model's inputs do not determine.
 
-    axes: for each value that has such dims, their axes, each with its symbol; results of one node may have the same symbol.
-    bound: for each graph, the symbols that its nodes bind.  first_results: of nodes whose results have equal dims, the first, by
-    what these depend on.
+    axes: for each value with such dims, the symbol of each axis.  Results of one node may share a symbol.
+    bound: for each graph, the symbols that its nodes bind.
+    first_results: the first of several results with equal dims in a subgraph, by what these dims depend on.
     """
 
     def __init__(self, graph: Graph, names: Collection[str], ranks: Mapping[str, int]) -> None:
-        """names: of the symbols that exist already.  ranks: those that are assumed of values whose rank is open, by name."""
+        """names: the names of the symbols that exist already.
+        ranks: the assumed ranks, by the names of values that inference cannot rank.
+        """
         super().__init__()
         self.graph = graph
         self.names, self.ranks = set(names), ranks
@@ -57,7 +60,7 @@ class DataDependentSizes(RejectionRecorder):
         ]
 
     def is_local_source(self, node: Node) -> bool:
-        """Whether a node of a subgraph, and no input of it, is why sizes are not known."""
+        """Whether unknown sizes of a node's results in a subgraph are due to the node: all sizes of its inputs are known."""
         inputs = (value.type for value in node.inputs if value is not None)
         return self.graph in enclosing(node.graph) and all(
             isinstance(type_, TensorType) and type_.shape is not None and None not in type_.shape
@@ -65,11 +68,11 @@ class DataDependentSizes(RejectionRecorder):
         )
 
     def visible(self, graph: Graph | None) -> frozenset[str]:
-        """The symbols that are bound in a graph so far, or around it."""
+        """The symbols that have been bound in a graph or in the graphs around it."""
         return self.sizes.union(*(self.bound.get(outer, ()) for outer in enclosing(graph)))
 
     def close(self, value: Value, type_: Type | None, known: frozenset[str]) -> Type | None:
-        """The type with symbols for all dims that depend on others than the known ones, or are open."""
+        """The type with a symbol for each dim that is open, or depends on symbols other than the known ones."""
         if not isinstance(type_, TensorType):
             return type_
         shape = type_.shape
@@ -88,7 +91,7 @@ class DataDependentSizes(RejectionRecorder):
     def bind(self, value: Value, axis: int, dim: Dim) -> Dim:
         """The symbol for the length of an axis: the one that inference has made for it, or a new one.
 
-        A node of a loop's body may be reported several times; its symbol remains.
+        A node in the body of a loop may be reported several times, and keeps its symbol.
         """
         axes = self.axes.setdefault(value, {})
         names = dim.symbols() if isinstance(dim, Expr) else frozenset()
@@ -105,8 +108,10 @@ class DataDependentSizes(RejectionRecorder):
         return symbol(name)
 
     def first_result(self, value: Value) -> Value:
-        """The first result in a subgraph that has the same dims as this one: of the same operator, with the same parameters, of data
-        with the same dims."""
+        """The first result in a subgraph that has the same dims as this one.
+
+        Its node has the same operator and the same parameters, and reads data of the same dims.
+        """
         node = value.producer
         operator = None if node is None else find(node.domain, node.op_type)
         if (
@@ -134,7 +139,7 @@ class DataDependentSizes(RejectionRecorder):
 
 
 def enclosing(graph: Graph | None) -> Iterator[Graph]:
-    """A graph, and those that it is in."""
+    """A graph, and the graphs around it, from the inside out."""
     while graph is not None:
         yield graph
         graph = None if graph.parent is None else graph.parent.graph

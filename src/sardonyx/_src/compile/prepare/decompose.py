@@ -1,7 +1,7 @@
-"""Decomposition: operators without kernels of their own as nodes of operators that have kernels.
+"""Decomposition: replaces operators without kernels by nodes of operators that have kernels.
 
-A decomposition is a module of `decompositions`, with a function `decompose(node, edit)`: it replaces the node, or returns
-False where types or sizes do not allow that, and the node stays as it is.
+Each decomposition is a module of `decompositions` with a function `decompose(node, edit)`.  It replaces the node and
+returns True, or returns False and leaves the node, where types or sizes do not allow it.
 """
 
 from __future__ import annotations
@@ -79,22 +79,24 @@ Decomposition = Callable[[Node, Edit], bool]
 def decompose_nodes(model: Model, names: Set[str]) -> bool:
     """Decomposes the nodes of the main graph and its subgraphs, in place; returns whether any was.
 
-    names: of the sizes of inputs.
+    names: the symbols of the sizes of inputs.
     """
     selected = [node for node in nodes(model.graph) if node.op_type in MODULES.get(node.domain, ())]
     if not selected or model.opset_imports.setdefault("", newest("")) != newest(""):
-        return False  # the nodes of decompositions are those of the newest operator set
+        return False  # decompositions make nodes of the newest operator set
     edit = Edit(model)
-    return sum(can_lose(node, edit, names) and decomposition_of(node)(node, edit) for node in selected) > 0
+    can_replace = (node for node in selected if may_lose_checks(node, edit, names))
+    return sum(decomposition_of(node)(node, edit) for node in can_replace) > 0
 
 
-def can_lose(node: Node, edit: Edit, names: Set[str]) -> bool:
-    """Whether the nodes of a decomposition need not check the sizes that the node requires to be equal.
+def may_lose_checks(node: Node, edit: Edit, names: Set[str]) -> bool:
+    """Whether a node may lose its checks that sizes are equal, since the nodes of its decomposition may not make them.
 
-    They are proved, or depend on sizes of inputs with these names alone, of which the program has guards.
+    It may if the sizes are proved to be equal, or depend only on sizes of inputs with these names, which the
+    program guards.
     """
     if any(node.subgraphs):
-        return True  # the node stays, with another body
+        return True  # a node with subgraphs stays; its decomposition only changes the subgraphs
     is_guarded = node.graph is edit.model.graph
     pairs = equal_dims(node, edit)
     return pairs is not None and all(

@@ -1,4 +1,4 @@
-"""Constants read through a DequantizeLinear, or through a Cast from half precision: evaluated for kernels that need floats."""
+"""Constants of a DequantizeLinear, or of a Cast from half precision, evaluated once for kernels that need floats."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.rewrite.support.evaluate import evaluate_node
 
-MAX_DEQUANTIZED_BYTES = 1 << 30  # of all constants of a program; beyond, kernels dequantize in every run
+MAX_DEQUANTIZED_BYTES = 1 << 30  # of all constants together; kernels dequantize the others in every run
 
 
 class DequantizedConstants:

@@ -1,7 +1,8 @@
-"""The order in which the nodes of a graph are partitioned: products of scales come as early as their factors allow.
+"""The order in which nodes are partitioned and executed: products of scales come as early as their factors allow.
 
-Exporters write the product of the scales of a dynamically quantized layer after the layer's integers, which it scales.  A kernel of
-integers applies scales in its epilogue, if these are computed before it.
+A dynamically quantized layer is an integer product whose sums are multiplied by a scale, itself the product of two
+scales.  Exporters write that product of scales after the integer product.  A kernel can apply it in its epilogue only
+if it is computed before.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ ShapeOf = Callable[[Value], "tuple[Known, ...] | None"]
 
 
 def execution_order(graph: Graph, shape_of: ShapeOf) -> dict[Node, int]:
-    """The position of each node; as in the graph but for Mul nodes of scalars and vectors of known length."""
+    """The position of each node: its position in the graph, except for Mul nodes of scalars and of vectors of known length."""
     order: dict[Node, int] = {}
 
-    def place(node: Node) -> None:
-        """Appends a node, and the products of scales that can be computed then."""
+    def append(node: Node) -> None:
+        """Appends a node, then the products of scales that have become computable."""
         pending = [node]
         while pending:
             node = pending.pop()
@@ -40,9 +41,9 @@ def execution_order(graph: Graph, shape_of: ShapeOf) -> dict[Node, int]:
 
     for node in graph.nodes:
         if can_follow(node):
-            place(node)
+            append(node)
     for node in graph.nodes:
-        place(node)
+        append(node)
     return order
 
 

@@ -15,18 +15,18 @@ from sardonyx._src.ir.types import Shape, TensorType
 from sardonyx._src.ops.bind import attributes_of, schema_of
 from sardonyx._src.ops.inference import Known as Elements
 
-MAX_ELEMENTS = 1 << 40  # of a tensor: byte sizes and strides of every tensor then fit in 64 bits
+MAX_ELEMENTS = 1 << 40  # of a tensor, so that its size in bytes and its strides fit in 64 bits
 BASE_ADDRESS = symbol("base address")
-MAX_SIZE_ELEMENTS = 64  # of a tensor whose elements are computed from the sizes of the inputs
+MAX_SIZE_ELEMENTS = 64  # of a tensor with elements that input sizes determine, which steps write
 
 
 def has_room(size: Known) -> bool:
-    """Whether a size, in any unit and from any address, can be expressed: expressions are limited in length."""
+    """Whether a size plus a base address still is within the limited length of expressions."""
     return isinstance(size, int) or not has_opaque_part(size + BASE_ADDRESS)
 
 
 class GraphInfo:
-    """Queries over a graph of a prepared model; they change nothing."""
+    """Read-only queries over a graph of a prepared model."""
 
     def __init__(self, prepared: PreparedModel, graph: Graph | None = None) -> None:
         """graph: a subgraph of the model; the model's own graph by default."""
@@ -39,7 +39,7 @@ class GraphInfo:
             Value, tuple[Known, ...] | None
         ] = {}  # the types of a prepared graph do not change
         self._bound: dict[Node, BoundNode | None] = {}
-        self._dims: dict[Shape, tuple[Known, ...] | None] = {}  # of different values with equal types
+        self._dims: dict[Shape, tuple[Known, ...] | None] = {}  # many values have equal shapes
         self.order = execution_order(self.graph, self.shape)
 
     # --- shapes ------------------------------------------------------------------------------
@@ -76,13 +76,13 @@ class GraphInfo:
         return shape
 
     def is_size(self, dim: Known) -> bool:
-        """Whether a dim is determined by the sizes of the inputs, and those that a run binds."""
+        """Whether a dim is determined by the sizes of the inputs, and by data-dependent sizes that a run binds."""
         if isinstance(dim, int):
             return dim >= 0
         return dim.symbols() <= self.symbols and not has_opaque_part(dim)
 
     def data_dependent_axes(self, value: Value) -> Mapping[int, str]:
-        """The axes of a value whose lengths the node that computes it determines from elements, with their symbols."""
+        """The axes of a value with data-dependent lengths, with their symbols."""
         return self.data_dependent_sizes.get(value, {})
 
     # --- element types and elements ----------------------------------------------------------
@@ -101,13 +101,15 @@ class GraphInfo:
         return None if value is None else self.facts.elements(value)
 
     def vector(self, value: Value | None) -> Elements | None:
-        """The known elements of a small tensor with one axis, as operators take sizes, axes and counts; else None."""
+        """The known elements of a small vector, such as sizes, axes and counts; None for any other tensor."""
         elements = self.elements(value)
         return elements if elements is not None and elements.ndim == 1 else None
 
     def size_elements(self, value: Value) -> list[Known] | None:
-        """The elements of a small int64 tensor computed by a node, if input sizes determine all of them, and steps can
-        have them as arguments."""
+        """The elements of a small int64 tensor that a node computes from input sizes only; None for any other value.
+
+        All elements are numbers, or expressions that can be arguments of steps.
+        """
         elements = None if value.producer is None else self.elements(value)
         if elements is None or self.dtype_of(value) is not DataType.INT64 or self.shape(value) is None:
             return None
@@ -116,14 +118,14 @@ class GraphInfo:
         return known if len(known) == elements.size <= MAX_SIZE_ELEMENTS else None
 
     def is_argument(self, size: Expr) -> bool:
-        """Whether a step can have a size as an argument: the sizes of the inputs determine it, and it has room."""
+        """Whether a size can be an argument of a step: input sizes determine it, and its expression is short enough."""
         return self.is_size(size) and has_room(size)
 
     # --- nodes -------------------------------------------------------------------------------
 
     def bind_node(self, node: Node) -> BoundNode | None:
         """The node with its signature; None for calls of functions, and for nodes that fail type checking."""
-        if node not in self._bound:  # or a node of many inputs would be bound for the producer of each
+        if node not in self._bound:  # cached, since matchers at the producer of each input ask
             self._bound[node] = self._bind_node(node)
         return self._bound[node]
 

@@ -1,9 +1,9 @@
-"""Legacy operator sets: whether nodes may be converted to versions that accept other shapes or element types.
+"""Legacy operator sets: whether a model may be upgraded to operator versions that accept other shapes or element types.
 
-Operators of the sets before 8 accept fewer shapes than their later versions, which broadcast both ways, or than those that
-replaced withdrawn ones.  A model is upgraded only if every such node provably has shapes that its own version accepts, and
-if every input whose type only a run decides may have the same types in both versions; otherwise an invalid run would
-succeed, or a valid one fail.
+Before version 8, operators accept fewer shapes than their later versions, which broadcast both ways.  Operators that
+replaced withdrawn ones may accept more shapes, too.  A model is upgraded only if every such node provably has shapes
+that its own version accepts, and if both versions allow the same types for every input whose type only a run decides.
+Otherwise an invalid run would succeed, or a valid run fail.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from sardonyx._src.ops.traits import LegacyBroadcastKind
 from sardonyx._src.schema import OpSchema, last_version, lookup, newest
 
 ShapeCheck = Callable[[Node], bool]
-FIRST_BROADCASTING_OPSET = 8  # in which every operator broadcasts both ways
+FIRST_BROADCASTING_OPSET = 8  # from this version on, every operator broadcasts both ways
 
 
 def newest_versions_are_equivalent(model: Model) -> bool:
-    """Whether the newest versions of a model's operators accept no more and no less than those that it names."""
+    """Whether the newest versions of a model's operators accept exactly the inputs that the versions of the model accept."""
     return broadcasts_are_equivalent(model) and types_are_equivalent(model)
 
 
@@ -44,13 +44,13 @@ def accepts_equal_types(node: Node, imports: Mapping[str, int]) -> bool:
     unknown = [i for i, value in enumerate(node.inputs) if value is not None and value.type is None]
     own = lookup(node.domain, node.op_type, imports.get(node.domain, 0)) if unknown else None
     if own is None:
-        return True  # of known types, or no operator of ONNX's sets, which are those that are upgraded
+        return True  # all types are known, or the operator is not upgraded, since it is not in ONNX's sets
     last = lookup(node.domain, node.op_type, newest(node.domain))
     return last is not None and all(allowed_types(own, i) == allowed_types(last, i) for i in unknown)
 
 
 def allowed_types(schema: OpSchema, index: int) -> set[str]:
-    """The types that a signature allows for an input; none for one that it lacks."""
+    """The types that a signature allows for an input; empty if it has no such input."""
     parameter = schema.input(index)
     return set() if parameter is None else set(schema.allowed_types(parameter))
 

@@ -1,8 +1,8 @@
-"""Narrow convolutions of one image as one convolution, and a Split of its channels.
+"""Merges convolutions of few channels that read the same image into one convolution, followed by a Split of its channels.
 
-The heads of a detector read a feature map by several convolutions of one to ten channels each.  One after the other, they
-read the image as often, and each leaves most lanes of its vectors unused.  Depthwise convolutions that alone read the parts
-are merged in turn.  Each sum has the terms that it had.
+The heads of a detector read a feature map by several convolutions of one to ten channels each.  Unmerged, each reads
+the image again, and leaves most lanes of its vectors unused.  If depthwise convolutions are the only readers of the
+parts, they are merged as well.  Each sum keeps its terms.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ir.walk import graphs
 
-LANES = 16  # of the widest target; a convolution of fewer channels is narrow
+LANES = 16  # float32 lanes of the widest vectors; a convolution of fewer channels is narrow
 FIRST_SPLIT_WITH_SIZES = 13  # the version of ai.onnx whose Split has the sizes as an input
 
 
@@ -46,7 +46,7 @@ class ConstantConvolution:
 
     @property
     def window(self) -> tuple[object, ...]:
-        """What convolutions that are merged have in common: all but their channels and groups."""
+        """The key of convolutions that can be merged: all attributes but the groups, and the dims of a filter."""
         others = sorted((name, str(a.value)) for name, a in self.node.attributes.items() if name != "group")
         return (*others, self.weights.shape[1:])
 
@@ -67,7 +67,7 @@ def merge_convolutions(model: Model) -> None:
 
 
 def narrow_siblings(graph: Graph) -> Iterator[Sequence[ConstantConvolution]]:
-    """Convolutions of the same image by the same windows, of few channels each, that need fewer vectors together."""
+    """Groups of narrow convolutions with the same image and windows that need fewer vectors if merged."""
     siblings: dict[object, list[ConstantConvolution]] = defaultdict(list)
     for node in graph.nodes:
         conv = constant_convolution(node) if is_narrow(node) else None
@@ -86,7 +86,7 @@ def is_narrow(node: Node) -> bool:
 
 
 def depthwise_readers(split: Node) -> Sequence[ConstantConvolution]:
-    """The depthwise convolutions of equal windows that alone read the outputs of a Split, in their order; none otherwise."""
+    """The depthwise convolutions with equal windows that are the only readers of the outputs of a Split; otherwise empty."""
     readers = []
     for part in split.outputs:
         uses = part.uses
@@ -100,7 +100,7 @@ def depthwise_readers(split: Node) -> Sequence[ConstantConvolution]:
 
 
 def constant_convolution(node: Node) -> ConstantConvolution | None:
-    """The Conv of a node, with zeros for a bias that it leaves out."""
+    """The Conv of a node, with zeros for an omitted bias; None for any other node."""
     if node.op_type != "Conv" or node.domain or len(node.inputs) < 2 or node.inputs[0] is None:
         return None
     weights = constant_floats(node.inputs[1])
@@ -114,7 +114,7 @@ def constant_convolution(node: Node) -> ConstantConvolution | None:
 
 
 def constant_floats(value: Value | None) -> Array | None:
-    """The elements of a float32 initializer."""
+    """The elements of a float32 initializer; None for any other value."""
     if value is None or not isinstance(value.initializer, Tensor):
         return None
     return value.initializer.numpy() if value.initializer.dtype is DataType.FLOAT else None
@@ -123,7 +123,7 @@ def constant_floats(value: Value | None) -> Array | None:
 def replace_by_split(
     convs: Sequence[ConstantConvolution], group: int, names: FreshNames, image: Value | None = None
 ) -> Node:
-    """Replaces convolutions by one of `image`, or theirs, and a Split of its result; returns the Split."""
+    """Replaces convolutions by a merged one of `image`, by default their own image, and a Split; returns the Split."""
     first = convs[0].node
     graph = first.graph
     assert graph is not None, f"{first!r} must be in a graph"

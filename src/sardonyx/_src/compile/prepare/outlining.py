@@ -28,8 +28,10 @@ from sardonyx._src.ops.bind import literal_of
 class OutlinedSubgraph:
     """A subgraph as a model.
 
-    inputs: names of the model's inputs, those of the subgraph first, then the captured values.  results: for each output
-    of the subgraph, the name of an output of the model, of an input that is returned unchanged, or of a constant.
+    inputs: names of the model's inputs, those of the subgraph first, then the captured values.
+    results: for each output of the subgraph, the name of an output of the model, of an input that is returned
+        unchanged, or of a constant.
+    constants: the outputs that are constant, by name.
     """
 
     model: Model
@@ -49,7 +51,7 @@ def is_constant_initializer(value: Value) -> bool:
 
 
 def outline(graph: Graph, model: Model, examples: Sequence[RuntimeValue]) -> OutlinedSubgraph:
-    """The subgraph as a model; `examples` are values of its inputs, from which input types are taken."""
+    """The subgraph as a model; the element types and ranks of its inputs are those of the values `examples`."""
     outer = {value: Value(value.name, value.type, value.initializer) for value in captures(graph)}
     copier = Copier(outer)
     copy = copier.graph(graph)

@@ -1,9 +1,11 @@
 """Propagation classes of half precision: how each node treats its float16 and bfloat16 values.
 
-Kernels compute in float32, so `promote_half` rewrites half-precision models by these classes.
-
-computes: in float32 once promoted.  moves: copies elements, of either type.  casts: converts from or to half precision.
-reads_shape: reads no elements.  stays: needs half precision, because it is a fallback operation or has no float32 signature.
+Kernels compute in float32, so `promote_half` rewrites half-precision models by these classes:
+- computes: computes in float32 once promoted;
+- moves: copies elements of either type;
+- casts: converts from or to half precision;
+- reads_shape: reads no elements;
+- stays: needs half precision, because it is a fallback operation or has no float32 signature.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from sardonyx._src.ops.bind import schema_of
 from sardonyx._src.ops.registry import find
 from sardonyx._src.schema import OpSchema
 
-HasLowering: TypeAlias = Callable[[str, str, int], bool]  # of an operator: domain, name, version
+HasLowering: TypeAlias = Callable[[str, str, int], bool]  # arguments: domain, name and version of an operator
 PropagationClass = Literal["computes", "moves", "casts", "reads_shape", "stays"]
 
 
@@ -38,7 +40,7 @@ class PropagationClasses:
         self.by_node: dict[Node, PropagationClass] = {
             node: self.classify(node) for node in graph.nodes if has_half_values(node)
         }
-        self.promoted: set[Value] = set()  # half-precision values that are rounded from float32
+        self.promoted: set[Value] = set()  # half-precision values that are computed in float32, then rounded
         for node, propagation in self.by_node.items():
             if propagation == "moves" and not self.moves_float32(node):
                 self.by_node[node] = "stays"
@@ -48,7 +50,7 @@ class PropagationClasses:
                 self.promoted.update(filter(is_half, node.outputs))
 
     def moves_float32(self, node: Node) -> bool:
-        """Whether a node is to move float32: all inputs are promoted, or some are and no output is read in half precision."""
+        """Whether a data movement should copy float32: all inputs are promoted, or some are and no reader needs half precision."""
         is_promoted = [value in self.promoted for value in node.inputs if is_half(value)]
         return any(is_promoted) and (all(is_promoted) or not any(map(self.is_read_as_half, node.outputs)))
 
@@ -107,9 +109,9 @@ def has_half_values(node: Node) -> bool:
 
 
 def accepts_float32(node: Node, schema: OpSchema) -> bool:
-    """Whether all half-precision inputs may be float32 instead, which makes the half-precision outputs float32 too.
+    """Whether all half-precision inputs may be float32 instead, so that the half-precision outputs become float32, too.
 
-    Inputs of unknown types may turn out to be in half precision, which must not meet float32.
+    An input of unknown type must not share a type variable with them: it may turn out to be in half precision.
     """
     inputs = [schema.input(i) for i, value in enumerate(node.inputs) if is_half(value)]
     outputs = [schema.output(i) for i, value in enumerate(node.outputs) if is_half(value)]

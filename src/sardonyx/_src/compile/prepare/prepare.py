@@ -1,4 +1,4 @@
-"""Preparation of a model for lowering: newest operator set, optimised, half precision promoted, all types inferred anew."""
+"""Preparation of a model for lowering: newest operator set, optimized, half precision promoted, all types inferred again."""
 
 from __future__ import annotations
 
@@ -46,11 +46,9 @@ from sardonyx._src.schema import newest
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 OPTIMIZE_SECONDS = 60.0
-MAX_SKIPPED_PASSES = 3  # because they fail; a model at which more fail is not optimised
-MAX_FOLDED_BYTES = (
-    1 << 31
-)  # that constant folding may add, all of it in one constant: no file of a model grows
-# Of a sparse initializer as a dense tensor: bytes, or times the stored data.
+MAX_SKIPPED_PASSES = 3  # a model for which more passes fail is not optimized
+MAX_FOLDED_BYTES = 1 << 31  # that constant folding may add in total, or in one constant: they are in no file
+# Limits of a sparse initializer as a dense tensor: bytes, or a multiple of the stored data.
 MAX_DENSE_BYTES, MAX_DENSE_GROWTH = 1 << 26, 64
 FIRST_IR_WITH_SEPARATE_INITIALIZERS = 4  # initializers need not be inputs
 
@@ -59,11 +57,13 @@ FIRST_IR_WITH_SEPARATE_INITIALIZERS = 4  # initializers need not be inputs
 class PreparedModel:
     """A private copy of a model, rewritten for the compiler, with inferred types.
 
-    facts: types, shapes and known elements of its values.  sizes: for each symbol of its shapes, the input and the axis
-    whose length it is.  data_dependent_sizes: for each value of which a run tells sizes, the axes with
-    their symbols, each of which has a meaning in the graph of the value alone, and in those inside of it.
-    guards: what the program relies on of the sizes of inputs.
-    precision: of the factors of float32 products.
+    facts: types, shapes and known elements of its values.
+    sizes: for each symbol of its shapes, the input and the axis whose length it is.
+    data_dependent_sizes: for each value with data-dependent sizes, the axes with their symbols.  A symbol has a
+        meaning only in the graph of the value and in the graphs inside of it.
+    assumed_branches: the additional outputs that are conditions, by name, with the branches that they must choose.
+    guards: the relations between sizes of inputs that the program relies on.
+    precision: the element type to which factors of float32 products are rounded.
     """
 
     model: Model
@@ -75,7 +75,7 @@ class PreparedModel:
     precision: Precision = EXACT
 
     def visible_symbols(self, graph: Graph) -> set[str]:
-        """The symbols of the sizes of inputs, and of those that are bound in a graph or around it."""
+        """The symbols of the sizes of inputs, and of the sizes that are bound in a graph or in graphs around it."""
         visible = set(enclosing(graph))
         bound = (
             axes.values()
@@ -93,11 +93,14 @@ def prepare_model(
     promotes: bool = True,
     assumptions: Assumptions = (),
 ) -> PreparedModel:
-    """A prepared copy, which computes the same for callers that override no initializer.
+    """A prepared copy that computes the same results, for callers that override no initializer.
 
-    defects: receives the failures of conversion, of passes, which are then left out, and of promotion; None if they are
-    raised.  promotes: whether to compute half precision in float32.  assumptions: those that the copy relies on; it has additional
-    outputs, the conditions of branches.
+    has_lowering: whether an operator has kernels.
+    defects: receives the failures of conversion, passes and promotion, which are then left out; None if they
+        are raised.
+    promotes: whether to compute half precision in float32.
+    assumptions: the assumptions that the copy relies on; the conditions of assumed branches become additional
+        outputs.
     """
     copy = strip_training_and_types(model)
     assume_elements(copy, elements_of(assumptions))
@@ -143,7 +146,11 @@ def attempt(action: Callable[[], T], stage: str, defects: list[CompilationError]
 
 
 def optimize_tolerantly(model: Model, defects: list[CompilationError] | None) -> Model:
-    """The optimised model, without the passes that fail if failures are recorded; the model itself if nothing else is left."""
+    """The optimized model.
+
+    If failures are recorded in `defects`, failing passes are left out; if too many fail, the model is
+    returned as it is.
+    """
     skipped: list[str] = []
     budget = Budget(seconds=OPTIMIZE_SECONDS, growth=MAX_FOLDED_BYTES, result_growth=MAX_FOLDED_BYTES)
     while True:
@@ -167,19 +174,19 @@ def optimize_tolerantly(model: Model, defects: list[CompilationError] | None) ->
 def infer_sizes(
     model: Model, sizes: Collection[str], ranks: Mapping[str, int], required: dict[str, Known]
 ) -> tuple[IncrementalInference, DataDependentSizes]:
-    """Infers all types, with what nodes require the sizes of inputs to be, which is added to `required`."""
+    """Infers all types; sizes of inputs that nodes require to be certain dims are replaced by these, and added to `required`."""
     while True:
         recorder = DataDependentSizes(model.graph, sizes, ranks)
         facts = infer_types(model, recorder)
-        further = required_sizes(model.graph, facts, sizes)
-        if not further:
+        new_sizes = required_sizes(model.graph, facts, sizes)
+        if not new_sizes:
             return facts, recorder
-        required |= further
-        replace_sizes(model.graph, further)
+        required |= new_sizes
+        replace_sizes(model.graph, new_sizes)
 
 
 def infer_types(model: Model, recorder: RejectionRecorder) -> IncrementalInference:
-    """Infers all types from those of the inputs alone."""
+    """Infers all types from the types of the inputs."""
     forget_types(model)
     facts = IncrementalInference(model, recorder)
     facts.walk()
@@ -187,10 +194,11 @@ def infer_types(model: Model, recorder: RejectionRecorder) -> IncrementalInferen
 
 
 def strip_training_and_types(model: Model) -> Model:
-    """A copy without training graphs, whose initializers are constants, sparse ones as dense tensors.
+    """A copy without training graphs, with initializers that callers cannot override, and dense tensors for sparse ones.
 
-    Declared types are dropped, except those of the inputs and initializers.  Raises LimitError for a sparse initializer
-    that is too large to be dense.
+    Declared types are dropped, except the types of inputs and initializers.
+
+    Raises LimitError for a sparse initializer that is too large to be dense.
     """
     copy = clone(model)
     copy.training.clear()
@@ -209,9 +217,10 @@ def strip_training_and_types(model: Model) -> Model:
 
 
 def densify_initializers(graph: Graph) -> None:
-    """Replaces the sparse initializers of a graph by dense tensors, which is what operators receive.
+    """Replaces the sparse initializers of a graph by dense tensors, since operators receive these.
 
-    Raises LimitError for one that would grow too much: the reference engine leaves its zeros without memory.
+    Raises LimitError for one that would grow too much: the model is then left to the reference engine, which
+    does not store zeros.
     """
     for value in graph.initializers.values():
         if isinstance(sparse := value.initializer, SparseTensor):
@@ -233,7 +242,7 @@ def forget_types(model: Model) -> None:
 def upgrade_opset(model: Model) -> Model:
     """The model at the newest default operator set; unchanged if it cannot be converted.
 
-    Operators of vendors and of ai.onnx.ml are replaced by their bodies, where they have one.
+    Operators of vendors and of ai.onnx.ml are replaced by their bodies, if they have any.
     """
     if not newest_versions_are_equivalent(model):
         log.info(

@@ -1,9 +1,10 @@
 """Promotion of half precision to float32: nodes compute in float32, and round their results to half precision.
 
-Each float16 or bfloat16 value that nodes compute with gets a *promoted* value: float32 with the same elements.  A result
-is rounded by a Cast to half precision and a Cast back, which later fuse into the surrounding kernels.  Results thus
-equal those of the reference kernels, which compute in float32 and round once, too.  Half-precision values remain where
-they are read as such: by callers, by fallback operations, and by data movement of values that were never promoted.
+Each float16 or bfloat16 value that nodes compute with gets a *promoted* value: float32 with the same elements.  A
+result is rounded by a Cast to half precision and a Cast back, which later fuse into the surrounding kernels.  So the
+results equal the results of the reference kernels, which also compute in float32 and round once.  Half-precision
+values remain where something else reads them: callers, fallback operations, and data movement of values that were
+never promoted.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from sardonyx._src.schema import lookup
 
 MAX_PROMOTED_ELEMENTS = (
     1 << 14
-)  # of a constant converted at compile time; kernels read larger ones in half precision
+)  # a constant with more elements stays in half precision, and kernels convert it
 CAST_RULES = frozenset({"saturate", "round_mode"})  # attributes that Cast and CastLike share
 
 
@@ -55,7 +56,7 @@ def promote_half_precision(model: Model, facts: IncrementalInference, has_loweri
 
 
 def has_cast_lowering(model: Model, has_lowering: HasLowering) -> bool:
-    """Whether the model's version of Cast has a lowering, which those of some legacy opsets do not."""
+    """Whether the model's version of Cast has a lowering; versions of some legacy opsets have none."""
     schema = lookup("", "Cast", model.opset_imports.get("", 0))
     return schema is not None and has_lowering("", "Cast", schema.since_version)
 
@@ -101,7 +102,7 @@ class PrecisionPromotion:
         self.graph.remove(node)
 
     def add_clip_bounds(self, node: Node) -> None:
-        """Gives a Clip without bounds those of its half-precision type, which float32 would exceed."""
+        """Gives a Clip its omitted bounds: the limits of its half-precision type, which float32 would exceed."""
         x = node.inputs[0]
         assert x is not None, f"{node!r} has no input"
         largest = ml_dtypes.finfo(known_dtype(x).numpy).max
@@ -112,7 +113,7 @@ class PrecisionPromotion:
                 node.set_input(slot, self.graph.add_initializer(constant))
 
     def new_output(self, value: Value) -> Value:
-        """The float32 result that replaces an output; unnamed for float32 outputs, and for outputs that are not read."""
+        """The float32 result that replaces a half-precision output; unnamed for other outputs, and for outputs that are not read."""
         is_read = bool(value.name) and (bool(value.uses) or value in self.classes.outputs)
         if not is_half(value) or not is_read:
             return Value("")
@@ -149,7 +150,7 @@ class PrecisionPromotion:
     # --- values ------------------------------------------------------------------------------
 
     def round_result(self, value: Value, source: Value, node: Node, *, exact: bool) -> None:
-        """Inserts before `node`, the former producer of a half-precision value, the Casts that round its float32 source.
+        """Inserts the Casts that round the float32 `source` of a half-precision value, before `node`, the former producer.
 
         exact: whether every element of the source is representable in half precision.
         """

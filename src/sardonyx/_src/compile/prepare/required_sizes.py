@@ -1,7 +1,8 @@
-"""Sizes that the operators of a model require to be equal: guards of a program, and what they tell about the sizes of inputs.
+"""Sizes that operators require to be equal: they become guards, and replace sizes of inputs.
 
-In a valid run, an open dim that must be a number, such as the channels that the weights of a Conv have, is that number, and
-one that must be another open dim is that one, so that everything can be compiled for it; a guard holds runs to it.
+An open dim of an input may have to equal a number, such as the channels in constant weights of a Conv, or another
+open dim.  In every valid run it does, so the model is compiled with that number or dim in place, and a guard rejects
+other runs.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from sardonyx._src.ops.inference import DimPair
 
 
 def required_guards(graph: Graph, facts: IncrementalInference, names: Set[str]) -> dict[Guard, None]:
-    """What the nodes of a graph require of the sizes with these names; nothing for nodes that can never be valid."""
+    """The equalities that nodes of a graph require of sizes with these names, except equalities that are proved or never hold."""
     pairs = (pair for pair in required_pairs(graph, facts) if depend_on(names, *pair))
     return {Guard.of(a, b): None for a, b in pairs if known_equal(a, b) is None}
 
 
 def required_sizes(graph: Graph, facts: IncrementalInference, names: Iterable[str]) -> dict[str, Known]:
-    """The sizes that must be a number, or one of the names before their own."""
+    """The sizes, by name, that must be a number, or an earlier one of the named sizes."""
     order = {name: i for i, name in enumerate(names, 1)}
     required: dict[str, Known] = {}
     for pair in required_pairs(graph, facts):
@@ -37,12 +38,15 @@ def required_sizes(graph: Graph, facts: IncrementalInference, names: Iterable[st
 
 
 def size_guards(sizes: Mapping[str, Known]) -> dict[Guard, None]:
-    """That sizes, by name, are these dims."""
+    """Guards that the named sizes equal these dims."""
     return {Guard.of(symbol(name), dim): None for name, dim in sizes.items()}
 
 
 def required_pairs(graph: Graph, facts: IncrementalInference) -> Iterator[DimPair]:
-    """The dims that nodes of a graph require to be equal.  Subgraphs require nothing, since a run may not execute them."""
+    """The pairs of dims that nodes of a graph require to be equal.
+
+    Nodes of subgraphs are left out, since a run may not execute them.
+    """
     for node in graph.nodes:
         yield from facts.equal_dims(node)
 
@@ -53,7 +57,7 @@ def depend_on(names: Set[str], *dims: Known) -> bool:
 
 
 def replace_sizes(graph: Graph, sizes: Mapping[str, Known]) -> None:
-    """Replaces symbols in the types of a graph's inputs, by name."""
+    """Replaces named symbols in the types of a graph's inputs."""
     for value in graph.inputs:
         if isinstance(value.type, TensorType) and value.type.shape is not None:
             shape = tuple(sizes.get(symbol_name(dim), dim) for dim in value.type.shape)
@@ -61,6 +65,6 @@ def replace_sizes(graph: Graph, sizes: Mapping[str, Known]) -> None:
 
 
 def symbol_name(dim: Dim) -> str:
-    """The name of a dim that is one symbol; "" for others."""
+    """The name of a dim that is one symbol; "" for any other dim."""
     atom = None if dim is None else lone_atom(dim)
     return atom.name if isinstance(atom, Symbol) else ""

@@ -1,4 +1,4 @@
-"""Random tensors with a seed and a constant shape: constants of the program, since every run draws the same numbers."""
+"""Random tensors with a seed and a constant shape become constants, since every run draws the same numbers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.registry import find
 from sardonyx._src.rewrite.support.evaluate import evaluate_node
 
-DRAWN_BYTES = 8  # of an element before it is rounded
+DRAWN_BYTES = 8  # of each element, which is drawn as float64 and then rounded
 
 
 def fold_seeded_random(model: Model, max_bytes: int) -> None:
     """Replaces the seeded random tensors of the main graph by initializers, `max_bytes` in total.
 
-    `optimize` does not, since other runtimes draw other numbers.
+    The public `optimize` leaves these nodes, since other runtimes draw other numbers.
     """
     graph = model.graph
     for node in [node for node in graph.nodes if is_seeded(node)]:
@@ -38,7 +38,7 @@ def is_seeded(node: Node) -> bool:
 
 
 def drawn_bytes(node: Node) -> int:
-    """The bytes that drawing takes; 0 if the node has no shape, and cannot be evaluated."""
+    """The bytes that drawing needs; 0 if the node has no shape, and cannot be evaluated."""
     shape = node.attributes["shape"].value if "shape" in node.attributes else None
     return DRAWN_BYTES * math.prod(d for d in shape if isinstance(d, int)) if isinstance(shape, tuple) else 0
 

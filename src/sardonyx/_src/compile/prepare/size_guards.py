@@ -1,8 +1,8 @@
-"""What a program relies on of the sizes of its inputs, before it is rewritten: guards that every run checks.
+"""Guards on the sizes of inputs, found in the model before it is rewritten.
 
-Operators require sizes to be equal, which the nodes that replace them may not check.  Quotients that are rounded toward zero,
-as exporters write the size after a convolution, `(h - 1) / 2 + 1`, are those of window sizes only if the dividend is not
-negative: least sizes are assumed that make it so.
+Some operators require sizes to be equal, and nodes that replace them later may not check that.  Exporters write the
+size after a convolution as a quotient rounded toward zero, `(h - 1) / 2 + 1`.  It equals the rounded-down quotient of
+shape inference only if the dividend is not negative, so least sizes are assumed that make it so.
 """
 
 from __future__ import annotations
@@ -27,34 +27,34 @@ from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.math.ratios import Element, Ratio, denominator, numerator
 from sardonyx._src.ops.quantization.cast import HOLD_SIZES
 
-MAX_LEAST_SIZE = 64  # that is assumed
+MAX_LEAST_SIZE = 64  # the greatest lower bound of a size that is tried
 
 
 def guard_sizes(model: Model, sizes: Mapping[str, object]) -> dict[Guard, None]:
-    """The guards of these sizes of inputs, by name, each once.
+    """The guards of the named sizes of inputs, each once.
 
-    Types the values of the model, and its inputs by what is known of their sizes where the guards hold.
+    Infers the types of the model, and replaces sizes in the types of its inputs by the sizes that the guards imply.
     """
     names, least = sizes.keys(), dict.fromkeys(sizes, 0)
     required: dict[str, Known] = {}
     while True:
         facts = IncrementalInference(model)
         facts.walk()
-        further = required_sizes(model.graph, facts, names)
-        required |= further
+        new_sizes = required_sizes(model.graph, facts, names)
+        required |= new_sizes
         for name, low in least_sizes(model, facts, names).items():
-            if low > least[name] and name not in further:
-                least[name], further[name] = low, symbol(name, low=low)
-        if not further:
+            if low > least[name] and name not in new_sizes:
+                least[name], new_sizes[name] = low, symbol(name, low=low)
+        if not new_sizes:
             break
-        replace_sizes(model.graph, further)
+        replace_sizes(model.graph, new_sizes)
     lows = {Guard.of(dim_min(symbol(name), low), low): None for name, low in least.items() if low}
     others = required_guards(model.graph, facts, names), rounding_guards(model, facts, names)
     return size_guards(required) | lows | others[0] | others[1]
 
 
 def rounding_guards(model: Model, facts: IncrementalInference, names: Set[str]) -> dict[Guard, None]:
-    """That the types in which a model computes sizes hold them exactly; a ratio, if its rounding crosses no whole number."""
+    """Guards that the types in which a model computes sizes represent them exactly, and that rounding a ratio crosses no integer."""
     guards: dict[Guard, None] = {}
     for type_, element in known_elements(model, facts):
         size, limit = numerator(element), HOLD_SIZES.get(type_.dtype)
@@ -66,7 +66,7 @@ def rounding_guards(model: Model, facts: IncrementalInference, names: Set[str]) 
 
 
 def known_elements(model: Model, facts: IncrementalInference) -> Iterator[tuple[TensorType, Element]]:
-    """The elements that depend on sizes, of all small tensors that nodes compute, with the types of the tensors."""
+    """The elements of small computed tensors that depend on sizes, each with the type of its tensor."""
     for value in all_values(model):
         if isinstance(value.type, TensorType) and value.producer is not None:
             elements = facts.elements(value)
@@ -80,7 +80,7 @@ def known_elements(model: Model, facts: IncrementalInference) -> Iterator[tuple[
 
 
 def least_sizes(model: Model, facts: IncrementalInference, names: Set[str]) -> dict[str, int]:
-    """The least size by name for which no dividend of a rounded quotient is negative."""
+    """The least size, by name, from which on no dividend of a rounded quotient is negative."""
     sizes = {numerator(element) for _, element in known_elements(model, facts)}
     least: dict[str, int] = {}
     for dividend in {dividend for size in sizes for dividend in clamped_dividends(size)}:

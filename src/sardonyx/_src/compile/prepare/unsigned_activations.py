@@ -1,9 +1,10 @@
-"""Activations quantized to int8 become uint8: kernels multiply uint8 by int8, and add 128 to each int8 wherever they read it.
+"""Activations that are quantized to int8 become uint8.
 
     q = QuantizeLinear(x, s, z); DequantizeLinear(q, s, z), ...        the same with uint8 zero points z + 128
 
-A QuantizeLinear is rewritten if DequantizeLinear nodes alone read its result.  Both types saturate at the same numbers, so the
-dequantized numbers are equal.
+Kernels multiply uint8 by int8, and would have to add 128 to each int8 activation when they read it.  A QuantizeLinear
+is rewritten if only DequantizeLinear nodes read its result.  With both zero points the types saturate at the same
+numbers, so the dequantized numbers are equal.
 """
 
 from __future__ import annotations
@@ -49,12 +50,12 @@ def is_int8_activation(node: Node) -> bool:
 
 
 def is_int8_reader(node: Node, slot: int) -> bool:
-    """Whether a node dequantizes the int8 at an input slot."""
+    """Whether a node is a DequantizeLinear that reads the int8 codes at this input slot."""
     return node.op_type == "DequantizeLinear" and not node.domain and slot == 0 and has_int8_zero_point(node)
 
 
 def has_int8_zero_point(node: Node) -> bool:
-    """Whether the zero point is an int8 constant, or omitted beside a constant scale, whose shape a new one has."""
+    """Whether the zero point is an int8 constant; or omitted, with a constant scale that gives a new one its shape."""
     literal = zero_point_or_scale(node)
     return literal is not None and (len(node.inputs) < 3 or literal.dtype is DataType.INT8)
 
@@ -67,7 +68,7 @@ def zero_point_or_scale(node: Node) -> Tensor | None:
 
 
 def shift_zero_point(graph: Graph, node: Node, names: FreshNames) -> None:
-    """Gives a node of `has_int8_zero_point` a uint8 zero point."""
+    """Gives a node that `has_int8_zero_point` accepts a uint8 zero point."""
     literal = zero_point_or_scale(node)
     assert literal is not None, f"{node!r} must have a constant zero point or scale"
     point = literal.numpy().astype(np.int16) if len(node.inputs) > 2 else np.zeros(literal.shape, np.int16)

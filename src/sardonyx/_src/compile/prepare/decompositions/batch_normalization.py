@@ -1,6 +1,6 @@
-"""BatchNormalization in training mode: as reductions over batch and space, and elementwise operators.
+"""BatchNormalization in training mode as reductions over batch and space, and elementwise operators.
 
-The statistics are spelled as gradients spell them, so that both share them.
+The nodes of the statistics equal the nodes that gradients compute them with, so that both share their results.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""QuantizeLinear and DequantizeLinear with scales for blocks: as the same operator with one block along a dim of its own.
+"""QuantizeLinear and DequantizeLinear with a scale for each of several blocks, as the same operator with one block along its axis.
 
-Where the last block is a partial one, each scale is gathered for every element of its block instead.
+The axis is split into blocks and elements, so that a block fills an axis.  If the last block is partial, the scales
+are repeated for each element instead.
 """
 
 from __future__ import annotations
@@ -21,15 +22,16 @@ WHOLE_BLOCKS = """(x, scale, zero) => (y) {{
 PARTIAL_BLOCK = """(x, scale, zero) => (y) {{
   indices = Constant <value = int64[{length}] {{{indices}}}> ()  scales = Gather <axis = {axis}> (scale, indices)
   {zeros}  y = {call} }}"""
-# Gather does not have all types of zero points, of which float32 holds all but int32 exactly.
+# Gather lacks some types of zero points, so they are gathered as float32, which holds all of them exactly
+# except int32.
 GATHERED_ZEROS = """wide = Cast <to = 1> (zero)  spread = Gather <axis = {axis}> (wide, indices)
   zeros = Cast <to = {zero}> (spread)"""
 KEPT_ATTRIBUTES = ("output_dtype", "precision", "saturate")
-MAX_GATHERED = 1 << 16  # indices in the text of a decomposition
+MAX_GATHERED = 1 << 16  # the most indices that the text of a decomposition states
 
 
 def decompose(node: Node, edit: Edit) -> bool:
-    """Only for several blocks of a known size, of an axis of known size; constants are dequantized by the kernels that read them."""
+    """Only for several blocks along an axis of known size.  Kernels that read a dequantized constant dequantize it themselves."""
     if edit.operator_of(node) is None or edit.tensor(node.inputs[0]) is not None:
         return False
     types = [None if value is None else edit.type(value) for value in node.inputs]
@@ -58,7 +60,12 @@ def decompose(node: Node, edit: Edit) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """A node with blocks of `size` along an axis of x, which has these dims; zero: the type of its zero points, if it has some."""
+    """A node with blocks along an axis.
+
+    dims: the dims of its first input.
+    size: the elements of a block.
+    zero: the element type of the zero points, if there are any.
+    """
 
     node: Node
     attributes: Mapping[str, object]
@@ -110,7 +117,7 @@ def has_dims(actual: tuple[Dim, ...] | None, expected: tuple[Dim, ...]) -> bool:
 
 
 def target_sizes(dims: tuple[Dim, ...], axis: int) -> list[int] | None:
-    """The dims as a Reshape that splits or joins the axis states them; None if there are several open ones after it."""
-    before = [dim if isinstance(dim, int) else 0 for dim in dims[:axis]]  # 0: the size of the input
+    """The target dims of a Reshape that splits or joins the axis; None if it cannot infer the open dims from the axis on."""
+    before = [dim if isinstance(dim, int) else 0 for dim in dims[:axis]]  # for Reshape, 0 is the input's size
     after = [dim if isinstance(dim, int) and dim > 0 else -1 for dim in dims[axis:]]
     return [*before, *after] if after.count(-1) <= 1 else None

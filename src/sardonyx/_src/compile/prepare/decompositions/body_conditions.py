@@ -1,4 +1,7 @@
-"""When a body refuses all that its operator does: bodies compute, and do not check elements as kernels do."""
+"""Conditions under which the body of an operator may replace it: the body must reject every input that the operator rejects.
+
+Bodies do not check elements as kernels do, so each condition makes sure that there is nothing left to check.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +18,19 @@ CLASS_TYPES = (DataType.INT32, DataType.INT64)
 
 
 def refuses_alike(node: Node, edit: Edit) -> bool:
-    """Whether the body of a node refuses what the operator does; it may change the operands of the node to that end."""
+    """Whether the body of a node rejects all inputs that its operator rejects; may change operands of the node to that end."""
     condition = CONDITIONS.get(node.op_type)
     return condition is None or condition(node, edit)
 
 
 def has_known_size(node: Node, edit: Edit) -> bool:
-    """A window: its size is known not to be negative."""
+    """A window function: its size is known not to be negative."""
     sizes = known_sizes(node.inputs[0], edit)
     return sizes is not None and len(sizes) == 1
 
 
 def has_known_sizes(node: Node, edit: Edit) -> bool:
-    """CenterCropPad: all sizes are known, one per axis; inference compares their number with that of the axes."""
+    """CenterCropPad: all sizes are known; inference checks that there is one for each axis."""
     return edit.rank(node.inputs[0]) is not None and known_sizes(node.inputs[1], edit) is not None
 
 
@@ -38,7 +41,7 @@ def has_grid_of_theta(node: Node, edit: Edit) -> bool:
 
 
 def has_classes(node: Node, edit: Edit) -> bool:
-    """A loss of classes: all ranks are known; negative classes are made invalid."""
+    """A classification loss: all ranks are known, and negative classes are replaced by invalid ones."""
     target = edit.type(node.inputs[1])
     if any(value is not None and edit.rank(value) is None for value in node.inputs):
         return False
@@ -49,7 +52,7 @@ def has_classes(node: Node, edit: Edit) -> bool:
 
 
 def invalidate_negative_classes(node: Node, edit: Edit, dtype: DataType) -> None:
-    """Replaces negative targets by the largest number that is not ignored: the body would count classes from the back."""
+    """Replaces negative targets by the largest number that is not ignored, since the body would count them from the end."""
     target = node.inputs[1]
     ignored = edit.attributes(node).get("ignore_index")
 
@@ -68,7 +71,10 @@ def invalidate_negative_classes(node: Node, edit: Edit, dtype: DataType) -> None
 
 
 def has_precise_softmax(node: Node, edit: Edit) -> bool:
-    """Attention in float64, or with a precision that its kernels do not have; inference compares the sizes, but not lengths and masks of few keys."""
+    """Attention in float64, or with a softmax precision that kernels lack, without the sequence lengths that only kernels check.
+
+    Inference checks the sizes, except that a mask must cover all keys.
+    """
     precision = edit.attributes(node).get("softmax_precision")
     q, mask, *others = (node.inputs[i] if i < len(node.inputs) else None for i in (0, 3, 4, 6))
     type_ = edit.type(q)
@@ -85,9 +91,9 @@ def has_precise_softmax(node: Node, edit: Edit) -> bool:
 
 
 def has_known_widths(node: Node, edit: Edit) -> bool:
-    """LinearAttention: the sizes of rows are known; inference compares decay and beta with those of the heads.
+    """LinearAttention in other types than float32, which has a kernel: the sizes of rows are known.
 
-    In float32 it has a kernel.
+    Inference then compares the sizes of decay and beta with the sizes of the heads.
     """
     values = [*node.inputs[:3], *node.inputs[4:6]]
     types = [edit.type(value) for value in node.inputs if value is not None]
@@ -102,7 +108,7 @@ def is_known_width(edit: Edit, value: Value) -> bool:
 
 
 def keeps_scores(node: Node, edit: Edit) -> bool:
-    """FlexAttention: all ranks are known, and subgraphs keep type and shape of what they receive; inference compares the sizes."""
+    """FlexAttention: all ranks are known, and subgraphs keep the type and rank of their input; inference compares the sizes."""
     if any(edit.rank(value) != 4 for value in node.inputs):
         return False
     for graph in node.subgraphs:
@@ -115,7 +121,7 @@ def keeps_scores(node: Node, edit: Edit) -> bool:
 
 
 def known_sizes(value: Value | None, edit: Edit) -> list[Dim] | None:
-    """The elements of a tensor of sizes; None unless all are known not to be negative."""
+    """The elements of a tensor of sizes; None if one of them may be negative."""
     elements = edit.elements(value)
     if elements is None:
         return None

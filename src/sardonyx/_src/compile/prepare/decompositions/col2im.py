@@ -1,4 +1,4 @@
-"""Col2Im over three axes as two over fewer: blocks are folded along the last two axes, then along the first."""
+"""Col2Im over three axes as two Col2Im nodes: one folds blocks along the last two axes, one along the first axis."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def decompose(node: Node, edit: Edit) -> bool:
 
 
 def known_sizes(edit: Edit, value: Value | None) -> list[int] | None:
-    """The elements of a vector of a size for each axis; None if they are not known."""
+    """The elements of a vector with a size for each axis; None if they are not known."""
     elements = edit.constant(value)
     return None if elements is None or elements.shape != (AXES,) else [int(n) for n in elements]
 

@@ -1,4 +1,4 @@
-"""Compress as a Gather of the numbers of the entries that the condition selects."""
+"""Compress as a Gather of the entries that the condition selects, whose indices NonZero returns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ENTRIES = """(x, condition) => (y) {{
 
 
 def decompose(node: Node, edit: Edit) -> bool:
-    """In the main graph only: sizes that depend on data are bound nowhere else."""
+    """In the main graph only: NonZero has a data-dependent size, which a run binds there."""
     x, rank = edit.type(node.inputs[0]), edit.rank(node.inputs[0])
     if (
         edit.operator_of(node) is None

@@ -1,7 +1,8 @@
 """Conv over three spatial dims as convolutions over two.
 
-Where two neighboring dims have windows of one element, they become one, without a copy.  Otherwise there is a convolution for
-each tap of the first dim, the slices along which become a part of the batch, and the result is the sum.
+Where the windows of two neighboring dims have one element, these dims are merged into one, without a copy.  Otherwise
+the result is a sum of convolutions, one for each tap (window position) of the first dim.  The slices along that dim
+become a part of the batch.
 """
 
 from __future__ import annotations
@@ -20,7 +21,11 @@ INT64_MAX = (1 << 63) - 1
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Kernel, strides and dilations of the three dims; pads: before each, then after each.  depth: of the image, if known."""
+    """Kernel, strides and dilations of the three dims.
+
+    pads: the pads before each dim, then after each dim.
+    depth: the size of the image's first spatial dim; None if it is not known.
+    """
 
     depth: int | None
     kernel: tuple[int, ...]
@@ -30,12 +35,12 @@ class Window:
 
     @property
     def reach(self) -> int:
-        """The slices between the first and the last one that a slice of the result is computed from."""
+        """The distance from the first to the last slice that a slice of the result is computed from."""
         return (self.kernel[0] - 1) * self.dilations[0]
 
     @property
     def has_slices(self) -> bool:
-        """Whether the result has slices; an image of unknown depth, which guards check, may have."""
+        """Whether the result has slices; true for an image of unknown depth, which is guarded."""
         return self.depth is None or self.depth + self.pads[0] + self.pads[3] > self.reach
 
     @property
@@ -44,7 +49,7 @@ class Window:
         return self.depth is not None or self.pads[0] + self.pads[3] >= self.reach
 
     def is_pointwise(self, dim: int) -> bool:
-        """Whether the window has one element along a dim, whose size the result has, too."""
+        """Whether the window has one element along a dim, and the result the size of the image."""
         pads = self.pads[dim], self.pads[dim + 3]
         return self.kernel[dim] == self.strides[dim] == 1 and pads == (0, 0)
 
@@ -63,7 +68,7 @@ def decompose(node: Node, edit: Edit) -> bool:
 
 
 def window_of(node: Node, edit: Edit) -> Window | None:
-    """The window of a convolution of three dims with constant float32 weights; None for any other."""
+    """The window of a convolution over three dims with constant float32 weights; None for any other node."""
     if edit.operator_of(node) is None:
         return None
     x, weights = edit.type(node.inputs[0]), edit.type(node.inputs[1])
@@ -104,8 +109,8 @@ def as_ints(values: object) -> tuple[int, ...] | None:
 
 
 def merged_lines(window: Window, group: str, *, has_bias: bool) -> Iterator[str]:
-    """The second dim and one beside it as one dim of a convolution over two."""
-    first = 1 if window.is_pointwise(2) else 0  # of the two
+    """The function that merges the second dim and a neighbor of it, and convolves over two dims."""
+    first = 1 if window.is_pointwise(2) else 0  # the first of the merged dims
     kept = 0 if first else 2
     sizes = {"strides": window.strides, "dilations": window.dilations}
     flat = {name: ordered(values[kept], 1, kept) for name, values in sizes.items()}
@@ -123,12 +128,12 @@ def merged_lines(window: Window, group: str, *, has_bias: bool) -> Iterator[str]
 
 
 def ordered(kept: int, merged: int, dim: int) -> list[int]:
-    """The numbers of the dim that stays, `dim` of three, and of the merged one, in the order of the dims."""
+    """The numbers for the dim that stays, number `dim` of the three, and for the merged dim, in the order of the dims."""
     return [merged, kept] if dim else [kept, merged]
 
 
 def sliced_lines(window: Window, group: str, *, has_bias: bool) -> Iterator[str]:
-    """A convolution for each tap of the first dim."""
+    """The function that adds convolutions over two dims, one for each tap of the first dim."""
     flat = [
         f"{name} = {list(values[1:])}"
         for name, values in (("strides", window.strides), ("dilations", window.dilations))
@@ -139,7 +144,7 @@ def sliced_lines(window: Window, group: str, *, has_bias: bool) -> Iterator[str]
     yield "no_value = Constant <value = float {0}> ()  padded = Pad(x, pads, no_value, axis)"
     yield "sliced = Transpose <perm = [0, 2, 1, 3, 4]> (padded)"
     yield f"step = {vector([window.strides[0]])}  batch = Shape <end = 1> (x)"
-    if not window.is_deep:  # a Pad, unlike a Slice, guards that it removes no more than there is
+    if not window.is_deep:  # unlike a Slice, a Pad requires that it removes no more slices than there are
         yield f"removed = {vector([0, -window.reach])}  checked = Pad(sliced, removed, no_value, depth)"
     total = ""
     for tap in range(window.kernel[0]):

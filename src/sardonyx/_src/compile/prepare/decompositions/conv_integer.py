@@ -1,8 +1,8 @@
-"""ConvInteger with weights that are no int8, and with computed ones.
+"""ConvInteger with constant weights that exceed int8 once their zero points are subtracted, and with computed weights.
 
-Constant weights minus their zero points may leave int8: then the weights are shifted to it, and what the shift adds, sums
-of windows of x, is subtracted.  Computed weights are convolved in float32, in which sums of few terms are exact; of more
-terms, the upper and the lower bits of the weights apart.
+Such constant weights are shifted into int8, and the contribution of the shift, sums over the windows of x, is
+subtracted.  Computed weights are convolved in float32, where sums of few terms are exact.  For more terms, the upper
+and the lower bits of the weights are convolved separately.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.rewrite.engine.edit import Edit
 
 BYTES = (DataType.UINT8, DataType.INT8)
-EXACT = 1 << 24  # in float32
+EXACT = 1 << 24  # float32 represents all integers up to this one
 MAX_TERMS, MAX_SPLIT_TERMS = EXACT // (255 * 255), EXACT // (255 * 16)
 WINDOW_ATTRIBUTES = ("auto_pad", "dilations", "group", "pads", "strides")
 
@@ -66,7 +66,7 @@ def decompose(node: Node, edit: Edit) -> bool:
 
 
 def shifted_text(weights: Array, zeros: Array | None, window: str, *, has_x_zero: bool) -> str | None:
-    """For constant weights; None if an integer convolution computes them as they are."""
+    """The function for constant weights; None if the integer convolution supports them as they are."""
     if fits_int8(weights, np.zeros(1, weights.dtype) if zeros is None else zeros):
         return None
     rank, has_zeros = weights.ndim, zeros is not None
@@ -84,7 +84,7 @@ def shifted_text(weights: Array, zeros: Array | None, window: str, *, has_x_zero
 
 
 def fits_int8(weights: Array, zeros: Array) -> bool:
-    """Whether all weights minus the zero points of their channels are int8; also where these do not fit the channels."""
+    """Whether all weights minus the zero points of their channels fit in int8; True for an invalid number of zero points."""
     if zeros.size not in (1, len(weights)):
         return True  # an error, which the reference kernel reports
     difference = weights.astype(np.int32) - zeros.astype(np.int32).reshape(-1, *(1,) * (weights.ndim - 1))
@@ -92,7 +92,7 @@ def fits_int8(weights: Array, zeros: Array) -> bool:
 
 
 def computed_text(dims: list[int], window: str, *, has_zeros: tuple[bool, bool]) -> str | None:
-    """For computed weights, or zero points of them; None for sums of too many terms."""
+    """The function for computed weights, or computed zero points of weights; None for sums of too many terms."""
     terms, rank = prod(dims[1:]), len(dims)
     if terms > MAX_SPLIT_TERMS:
         return None
@@ -108,12 +108,12 @@ def computed_text(dims: list[int], window: str, *, has_zeros: tuple[bool, bool])
 
 
 def column(rank: int) -> str:
-    """The dims of one number for each output channel."""
+    """The dims that broadcast a number for each output channel."""
     return ", ".join(["-1", *["1"] * (rank - 1)])
 
 
 def window_text(attributes: dict[str, object]) -> str:
-    """The attributes of the window, which ConvInteger and Conv share."""
+    """The attributes of the window as text; ConvInteger and Conv have the same ones."""
     return f"<{', '.join(f'{key} = {text_of(attributes[key])}' for key in WINDOW_ATTRIBUTES if attributes.get(key) is not None)}>"
 
 

@@ -1,6 +1,7 @@
-"""ConvTranspose over three spatial dims as a sum of those over two, one for each tap of the first dim.
+"""ConvTranspose over three spatial dims as a sum of ConvTransposes over two, one for each tap (window position) of the first dim.
 
-The slices of the image along that dim become a part of the batch; results are spread along it by zeros.
+The slices of the image along that dim become a part of the batch.  Zeros between the results spread them by
+the stride.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def decompose(node: Node, edit: Edit) -> bool:
 
 
 def window_of(node: Node, edit: Edit) -> Window | None:
-    """The window of a transposed convolution of three dims in float32; None for any other."""
+    """The window of a transposed convolution over three dims in float32; None for any other node."""
     if edit.operator_of(node) is None:
         return None
     x, weights = edit.type(node.inputs[0]), edit.type(node.inputs[1])
@@ -47,9 +48,12 @@ def window_of(node: Node, edit: Edit) -> Window | None:
 
 
 def function_lines(window: Window, padding: tuple[int, ...], group: str, *, has_bias: bool) -> Iterator[str]:
-    """padding: what is added to the end of each dim of the result."""
+    """The lines of the function.
+
+    padding: the elements that are added to the end of each dim of the result.
+    """
     stride, dilation = window.strides[0], window.dilations[0]
-    # Slices of the result that no slice of the image is spread over, `stride` for each of these.
+    # Slices of the result beyond `stride` for each slice of the image.
     more = window.reach + 1 - stride + padding[0] - window.pads[0] - window.pads[3]
     flat = {"strides": window.strides[1:], "dilations": window.dilations[1:], "output_padding": padding[1:]}
     flat["pads"] = (*window.pads[1:3], *window.pads[4:])

@@ -1,6 +1,7 @@
-"""MaxPool of dequantized bytes: the bytes are pooled, and their maxima dequantized, so that a QuantizeLinear after it cancels.
+"""MaxPool of dequantized bytes: the bytes are pooled, and the maxima dequantized.
 
-DequantizeLinear with one positive scale keeps the order of numbers.
+The results are equal, since DequantizeLinear with one positive scale keeps the order of numbers.  A QuantizeLinear
+that follows then cancels the DequantizeLinear.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def is_used(outputs: tuple[Value, ...]) -> bool:
 
 
 def every_window_has_an_element(node: Node, edit: Edit) -> bool:
-    """Whether no window can lie in the padding: its maximum would be minus infinity, not the lowest byte."""
+    """Whether no window can lie in the padding only: its maximum would be minus infinity, not the lowest byte."""
     attributes = edit.attributes(node)
     kernel, pads, dilations = (attributes.get(name) for name in ("kernel_shape", "pads", "dilations"))
     if not isinstance(kernel, tuple | list) or any(d != 1 for d in as_numbers(dilations)):

@@ -40,7 +40,8 @@ def decompose_dft(builder: TransformBuilder, dtype: DataType) -> bool:
         return False
     is_inverse, is_halved = bool(attributes["inverse"]), bool(attributes["onesided"])
     if is_inverse and not is_halved and dtype is not DataType.DOUBLE:
-        return False  # NumPy's is in single precision, whose errors the official results hold where they should be 0
+        # The official results have errors of NumPy's single precision in imaginary parts that should be 0.
+        return False
     length = length or (2 * (size - 1) if is_inverse and is_halved else size)
     transform = Transform(length, parts, is_inverse, is_halved)
     if length < 1 or factor_of(length) < 0 or (is_halved and parts != (2 if is_inverse else 1)):
@@ -62,13 +63,13 @@ def has_input(node: Node, i: int) -> bool:
 
 
 def known_integer(edit: Edit, node: Node, i: int) -> int | None:
-    """The one element of an input; None if it is omitted or not known."""
+    """The only element of an input; None if it is omitted or not known."""
     elements = edit.constant(node.inputs[i]) if has_input(node, i) else None
     return int(elements.reshape(())) if elements is not None and elements.size == 1 else None
 
 
 def with_type(builder: TransformBuilder, x: Value | None, dtype: DataType, to: DataType) -> Value:
-    """x, cast unless it has the type already, and no public value itself."""
+    """x as a value of type `to`, by a Cast, or by an Identity, since x itself may be public and cannot replace an output."""
     return builder.add("Identity", x) if dtype is to else builder.add("Cast", x, to=int(to))
 
 
@@ -76,7 +77,7 @@ def with_type(builder: TransformBuilder, x: Value | None, dtype: DataType, to: D
 
 
 def decompose_stft(builder: TransformBuilder, dtype: DataType) -> bool:
-    """Frames are gathered from the signal, and multiplied by the window."""
+    """STFT: gathers frames from the signal, multiplies them by the window, and transforms them."""
     node, edit = builder.node, builder.edit
     shape = edit.shape(node.inputs[0]) or ()
     parts = shape[2] if len(shape) == 3 else 1
@@ -127,6 +128,6 @@ def gathered_frames(
 ) -> Value:
     """The frames of a signal of `size` elements: [batch, frames, length, parts]."""
     starts = np.arange(0, size - length + 1, step)
-    places = builder.constant(starts[:, None] + np.arange(length))
-    frames = builder.add("Gather", x, places, axis=1)
+    indices = builder.constant(starts[:, None] + np.arange(length))
+    frames = builder.add("Gather", x, indices, axis=1)
     return frames if rank == 3 else builder.add("Unsqueeze", frames, builder.ints(3))

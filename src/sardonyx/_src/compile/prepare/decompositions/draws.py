@@ -1,7 +1,7 @@
-"""Random operators with a seed and a known shape: their numbers are constants, since every run draws the same.
+"""Random operators with a seed and a known shape become constants, since every run draws the same numbers.
 
-Dropout that drops nothing, in inference or with a ratio of 0, needs no numbers.  Draws without a seed are those of a
-session, whose stream is NumPy's: reference kernels draw them.
+Dropout in inference, or with a ratio of 0, drops nothing and needs no numbers.  Operators without a seed draw from
+the random stream of the session, which is NumPy's, so they stay fallback operations.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from sardonyx._src.ir.tensors import Array, Tensor
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.support.evaluate import evaluate_node
 
-MAX_ELEMENTS = 1 << 24  # of a constant of random numbers
-MAX_NUMBER = 1 - 2.0**-50  # uniform numbers up to this are never drawn again by NumPy's binomial
+MAX_ELEMENTS = 1 << 24  # of one constant of random numbers
+MAX_NUMBER = 1 - 2.0**-50  # NumPy's binomial may reject a greater uniform number and draw another one
 KEEP_ALL = """(x) => (y, mask) {
   shape = Shape(x)  y = Identity(x)  mask = ConstantOfShape <value = bool[1] {1}> (shape) }"""
 BERNOULLI = """(x) => (y) {{
@@ -57,14 +57,14 @@ def known_sizes(value: Value | None, edit: Edit) -> tuple[int, ...] | None:
 
 
 def evaluate(node: Node, edit: Edit, inputs: Sequence[Array | None]) -> Sequence[Array] | None:
-    """The results of a node for other inputs; None if the operator rejects them."""
+    """The results of a node for the given inputs; None if the operator rejects them."""
     tensors = [None if array is None else Tensor.of(array) for array in inputs]
     results = evaluate_node(node, edit.imports_of(node), tensors)
     return None if results is None else [result for result in results if isinstance(result, np.ndarray)]
 
 
 def decompose_like(node: Node, edit: Edit, sizes: tuple[int, ...]) -> bool:
-    """RandomUniformLike and RandomNormalLike; their input is read for its shape and type alone."""
+    """RandomUniformLike and RandomNormalLike, which read only the shape and type of their input."""
     type_ = edit.type(node.inputs[0])
     assert type_ is not None, "a tensor with known sizes has a type"
     results = evaluate(node, edit, [np.zeros(sizes, type_.dtype.numpy)])
@@ -129,9 +129,10 @@ def drop_known_elements(
 
 
 def decompose_bernoulli(node: Node, edit: Edit) -> bool:
-    """As NumPy's binomial of one trial: a number for each probability p, compared with 1 - min(p, 1 - p).
+    """Bernoulli as NumPy's binomial of one trial computes it: a uniform number for each probability p, compared with
+    1 - min(p, 1 - p).
 
-    A probability outside of [0, 1] reads a number after all others, which Gather reports.
+    For a probability outside of [0, 1], the Gather gets an index out of range, and reports a fault.
     """
     sizes, attributes, type_ = (
         known_sizes(node.inputs[0], edit),

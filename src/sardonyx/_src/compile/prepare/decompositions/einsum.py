@@ -1,7 +1,9 @@
-"""Einsum as transpositions, reductions and matrix products, or elementwise ones where nothing is summed.
+"""Einsum as transpositions, reductions and matrix products, or elementwise products where nothing is summed.
 
-Operands are combined in pairs: axes that no other term names are summed first, the pair is multiplied as [batch, rows, inner]
-by [batch, inner, columns], and the result has the axes in that order.  Sizes must be known to be equal, or to be 1.
+Each axis has a label, the number of its letter in the equation.  Operands are multiplied in pairs.  First, axes with
+labels that no other operand has, nor the output, are summed.  Then the pair is multiplied as [batch, rows, inner] by
+[batch, inner, columns]: batch labels are in both operands and stay, inner labels are in both and are summed.  Sizes
+of one label must be known to be equal, or 1.
 """
 
 from __future__ import annotations
@@ -20,12 +22,12 @@ from sardonyx._src.ir.types import Shape
 from sardonyx._src.ops.math.einsum import Axes, number_axes, parse
 from sardonyx._src.rewrite.engine.edit import Edit
 
-FLOATS = (DataType.FLOAT, DataType.DOUBLE)  # others would round, or wrap around, between the steps
+FLOATS = (DataType.FLOAT, DataType.DOUBLE)  # other types would be rounded, or wrap around, after each step
 Labels = tuple[int, ...]
 
 
 def decompose(node: Node, edit: Edit) -> bool:
-    axes, sizes = labelled_axes(node, edit), None
+    axes, sizes = labeled_axes(node, edit), None
     if axes is not None:
         sizes = label_sizes(axes, [edit.shape(value) or () for value in node.inputs])
     if axes is None or sizes is None:
@@ -34,7 +36,7 @@ def decompose(node: Node, edit: Edit) -> bool:
     return True
 
 
-def labelled_axes(node: Node, edit: Edit) -> Axes | None:
+def labeled_axes(node: Node, edit: Edit) -> Axes | None:
     """The axes of the terms; None for types, ranks and equations that are not supported."""
     types = [edit.type(value) for value in node.inputs]
     if edit.operator_of(node) is None or any(t is None or t.dtype not in FLOATS for t in types):
@@ -50,7 +52,7 @@ def labelled_axes(node: Node, edit: Edit) -> Axes | None:
 
 
 def label_sizes(axes: Axes, shapes: Sequence[Shape]) -> dict[int, Known] | None:
-    """The size of each label; None if two axes of one label may differ, other than by a size of 1."""
+    """The size of each label; None if two axes of one label may have different sizes, neither of which is 1."""
     sizes: dict[int, Known] = {}
     for term, shape in zip(axes.inputs, shapes, strict=True):
         for label, size in zip(term, shape, strict=True):
@@ -89,13 +91,13 @@ class Contraction:
     def replace(self, axes: Axes) -> None:
         values = [value for value in self.node.inputs if value is not None]
         pairs = zip(values, axes.inputs, strict=True)
-        operands = [self.drop_stretched(self.take_diagonals(EinsumOperand(*pair))) for pair in pairs]
+        operands = [self.drop_broadcast_axes(self.take_diagonals(EinsumOperand(*pair))) for pair in pairs]
         while len(operands) > 1:
             first, second = self.choose_pair(operands)
             rest = [operand for operand in operands if operand not in (first, second)]
             kept = {label for operand in rest for label in operand.labels} | {*self.output}
             operands = [*rest, self.multiply(first, second, kept)]
-        result = self.transpose(self.sum_others(operands[0], {*self.output}), self.output)
+        result = self.transpose(self.sum_except(operands[0], {*self.output}), self.output)
         self.edit.replace(self.node, "Identity", [result.value])
 
     def make(self, op_type: str, *inputs: Value, **attributes: object) -> Value:
@@ -109,7 +111,7 @@ class Contraction:
     # --- one operand
 
     def take_diagonals(self, operand: EinsumOperand) -> EinsumOperand:
-        """The operand with each label once: of repeated ones, the diagonal."""
+        """The operand with each label once; two axes with the same label are replaced by their diagonal."""
         for label in dict.fromkeys(operand.labels):
             while operand.labels.count(label) > 1:
                 operand = self.take_diagonal(operand, label)
@@ -128,8 +130,8 @@ class Contraction:
         diagonal = self.make("Slice", flat, *bounds)
         return EinsumOperand(diagonal, (*labels, label))
 
-    def drop_stretched(self, operand: EinsumOperand) -> EinsumOperand:
-        """The operand without axes of size 1 whose label is longer elsewhere."""
+    def drop_broadcast_axes(self, operand: EinsumOperand) -> EinsumOperand:
+        """The operand without axes of size 1 that are broadcast, since their label has another size elsewhere."""
         shape = self.edit.shape(operand.value) or ()
         axes = [i for i, label in enumerate(operand.labels) if shape[i] == 1 and self.sizes[label] != 1]
         if not axes:
@@ -137,7 +139,7 @@ class Contraction:
         value = self.make("Squeeze", operand.value, self.vector(*axes))
         return EinsumOperand(value, tuple(label for i, label in enumerate(operand.labels) if i not in axes))
 
-    def sum_others(self, operand: EinsumOperand, kept: set[int]) -> EinsumOperand:
+    def sum_except(self, operand: EinsumOperand, kept: set[int]) -> EinsumOperand:
         """The operand summed over the labels that are not kept."""
         axes = [i for i, label in enumerate(operand.labels) if label not in kept]
         if not axes:
@@ -154,7 +156,7 @@ class Contraction:
     # --- two operands
 
     def choose_pair(self, operands: Sequence[EinsumOperand]) -> tuple[EinsumOperand, EinsumOperand]:
-        """The pair with the smallest product, or the first two where sizes are not constant."""
+        """The pair with the fewest elements in its product; the first two operands if sizes are not constant."""
         if not all(isinstance(size, int) for size in self.sizes.values()):
             return operands[0], operands[1]
         pairs = [(a, b) for i, a in enumerate(operands) for b in operands[i + 1 :]]
@@ -165,8 +167,8 @@ class Contraction:
 
     def multiply(self, first: EinsumOperand, second: EinsumOperand, kept: set[int]) -> EinsumOperand:
         """The product, summed over the labels that are not kept."""
-        first = self.sum_others(first, kept | {*second.labels})
-        second = self.sum_others(second, kept | {*first.labels})
+        first = self.sum_except(first, kept | {*second.labels})
+        second = self.sum_except(second, kept | {*first.labels})
         shared = [label for label in first.labels if label in second.labels]
         inner = tuple(label for label in shared if label not in kept)
         batch = tuple(label for label in shared if label in kept)
@@ -227,4 +229,4 @@ class Contraction:
             for axis, size in enumerate(shape):
                 if value is not None and size == self.sizes[label]:
                     return self.make("Shape", value, start=axis, end=axis + 1)
-        raise AssertionError(f"label {label} is one of an input")
+        raise AssertionError(f"label {label} must be an axis of an input")

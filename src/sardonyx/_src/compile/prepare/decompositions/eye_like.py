@@ -6,7 +6,7 @@ from sardonyx._src.compile.prepare.decompositions.text import inline_text
 from sardonyx._src.ir.graph import Node
 from sardonyx._src.rewrite.engine.edit import Edit
 
-FARTHEST = 1 << 60  # of a diagonal: outside of every matrix, and sums do not overflow
+FARTHEST = 1 << 60  # the diagonal is clamped to this: it is outside of every matrix, and sums do not overflow
 EYE = """(x) => (y) {{
   zero = Constant <value = int64 {{0}}> ()  one = Constant <value = int64 {{1}}> ()  none = Constant <value = int64[0] {{}}> ()
   last = Constant <value = int64[1] {{1}}> ()  diagonal = Constant <value = int64 {{{k}}}> ()
@@ -19,7 +19,7 @@ def decompose(node: Node, edit: Edit) -> bool:
     result = edit.type(node.outputs[0])
     if edit.operator_of(node) is None or result is None or edit.rank(node.inputs[0]) != 2:
         return False
-    if node.outputs[0] in edit.model.graph.outputs:  # a kernel writes it faster than a constant is copied
+    if node.outputs[0] in edit.model.graph.outputs:  # the kernel of EyeLike writes it faster
         return False
     k = edit.attributes(node)["k"]
     assert isinstance(k, int), "the signature has a default"

@@ -1,8 +1,9 @@
 """DFT and STFT as products with matrices of cosines and sines.
 
-A transform of length N1 * N2 has four steps: transforms of length N1 of the columns of a matrix [N1, N2], a product with
-twiddle factors, transforms of length N2 of the rows, and a transposition (D. H. Bailey, "FFTs in external or hierarchical
-memory", J. Supercomputing 4, 1990), which repeats for long N2.  All is computed in float64, as in NumPy, and rounded once.
+A transform of length N1 * N2 has four steps: transforms of length N1 of the columns of a matrix [N1, N2], a product
+with twiddle factors, transforms of length N2 of the rows, which for a long N2 have four steps again, and a
+transposition (D. H. Bailey, "FFTs in external or hierarchical memory", J. Supercomputing 4, 1990).  All is computed
+in float64, as in NumPy, and rounded once.  A complex number is two adjacent elements, its *parts*.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.rewrite.engine.edit import Edit
 
-MAX_FACTOR = 32  # the length of transforms that are one product
-MAX_PRIME = 127  # that too, without factors: larger float64 matrices have no kernel
+MAX_FACTOR = 32  # transforms up to this length are one product
+MAX_PRIME = 127  # transforms without such factors are one product up to this length: larger float64 products have no kernel
 MAX_LENGTH = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class TransformBuilder:
-    """Makes nodes before one that is replaced."""
+    """Inserts nodes before a node that is to be replaced."""
 
     node: Node
     edit: Edit
@@ -34,7 +35,7 @@ class TransformBuilder:
         return self.edit.make_constant(elements, f"{self.node.name}/factors", before=self.node)
 
     def table(self, elements: Array) -> Value:
-        """A constant of the type of the computation."""
+        """A float64 constant, the type of the computation."""
         return self.constant(np.array(elements, np.float64))
 
     def ints(self, *elements: int) -> Value:
@@ -51,8 +52,9 @@ class TransformBuilder:
 class Transform:
     """The transform of rows of `length` numbers.
 
-    parts: of an input number, 1 if it is real.  is_halved: whether the result, or the input of an inverse, is the
-    half of the spectrum of a real signal.
+    parts: 2 for complex inputs, 1 for real inputs.
+    is_halved: whether only the first half of the spectrum of a real signal is the result, or the input of an
+        inverse transform.
     """
 
     length: int
@@ -66,7 +68,7 @@ class Transform:
 
     @property
     def num_inputs(self) -> int:
-        """The numbers that are read; further ones are cropped, and missing ones are 0."""
+        """The number of inputs of a row that are read; more are cropped, and missing ones are 0."""
         return self.length // 2 + 1 if self.has_real_result else self.length
 
     @property
@@ -79,7 +81,7 @@ class Transform:
 
 
 def factor_of(length: int) -> int:
-    """The length of the transforms of columns; 0 for a transform that is one product, -1 for one without kernels."""
+    """N1, the length of the transforms of columns; 0 for a transform that is one product, -1 for one that no kernel supports."""
     if length <= MAX_FACTOR:
         return 0
     factors = [n for n in range(2, MAX_FACTOR + 1) if length % n == 0 and factor_of(length // n) >= 0]
@@ -95,7 +97,7 @@ def angles(rows: int, columns: int, length: int) -> Array:
 
 
 def transform_rows(builder: TransformBuilder, x: Value, size: int, transform: Transform) -> Value:
-    """x: [rows, size, parts]; result: [rows, num_outputs, 2], of a halved inverse [rows, length, 1]."""
+    """Transforms x [rows, size, parts] to [rows, num_outputs, 2], or to [rows, length, 1] for a halved inverse."""
     read = min(size, transform.num_inputs)
     if read < size:
         x = builder.slice(x, 1, 0, read)
@@ -115,7 +117,7 @@ def transform_rows(builder: TransformBuilder, x: Value, size: int, transform: Tr
 
 
 def one_product(builder: TransformBuilder, x: Value, read: int, transform: Transform) -> Value:
-    """The transform of the first `read` numbers of rows: [rows, read, parts] to [rows, num_outputs, parts of a result]."""
+    """Transforms x [rows, read, parts] by one product to [rows, num_outputs, parts of a result]."""
     matrix = (
         real_result_matrix(read, transform) if transform.has_real_result else pair_matrix(read, transform)
     )
@@ -124,7 +126,7 @@ def one_product(builder: TransformBuilder, x: Value, read: int, transform: Trans
 
 
 def pair_matrix(read: int, transform: Transform) -> Array:
-    """The matrix [read * parts, num_outputs * 2] of a transform of interleaved parts."""
+    """The matrix [read * parts, num_outputs * 2] of a transform; real and imaginary parts are interleaved."""
     angle = angles(read, transform.num_outputs, transform.length)
     cosines, sines = np.cos(angle), np.sin(angle) * (1 if transform.is_inverse else -1)
     rows = np.stack([np.stack([cosines, sines], -1), np.stack([-sines, cosines], -1)], 1)[
@@ -135,7 +137,7 @@ def pair_matrix(read: int, transform: Transform) -> Array:
 
 
 def real_result_matrix(read: int, transform: Transform) -> Array:
-    """The matrix [read * 2, length] from the half of a spectrum to its real signal."""
+    """The matrix [read * 2, length] of the transform from the first half of a spectrum to its real signal."""
     angle = angles(read, transform.length, transform.length)
     weights = np.where(is_own_mirror(read, transform.length), 1, 2)[:, None] / transform.length
     sines = np.where(is_own_mirror(read, transform.length)[:, None], 0, np.sin(angle))
@@ -143,13 +145,13 @@ def real_result_matrix(read: int, transform: Transform) -> Array:
 
 
 def is_own_mirror(read: int, length: int) -> Array:
-    """Whether each of the first numbers of a spectrum stands for itself alone: those of frequency 0 and of half the rate."""
-    places = np.arange(read)
-    return np.asarray((places == 0) | (2 * places == length))
+    """Which of the first numbers of a spectrum have no conjugate in the second half: frequency 0, and half of the sampling rate."""
+    frequencies = np.arange(read)
+    return np.asarray((frequencies == 0) | (2 * frequencies == length))
 
 
 def mirror_spectrum(builder: TransformBuilder, x: Value, read: int, length: int) -> Value:
-    """The whole spectrum [rows, length, 2] of a real signal from its first half [rows, read, 2], which may lack numbers."""
+    """The complete spectrum [rows, length, 2] of a real signal from its first half [rows, read, 2]; missing numbers are 0."""
     if read < length // 2 + 1:
         pads = builder.ints(0, 0, 0, 0, length // 2 + 1 - read, 0)
         x = builder.add("Pad", x, pads, builder.table(np.zeros(())))
@@ -157,14 +159,14 @@ def mirror_spectrum(builder: TransformBuilder, x: Value, read: int, length: int)
     signs[is_own_mirror(len(signs), length), 1] = 0
     x = builder.add("Mul", x, builder.table(signs))
     order = np.arange(length)
-    places = builder.constant(np.minimum(order, length - order))
+    indices = builder.constant(np.minimum(order, length - order))
     conjugate = np.ones((length, 2))
     conjugate[length // 2 + 1 :, 1] = -1
-    return builder.add("Mul", builder.add("Gather", x, places, axis=1), builder.table(conjugate))
+    return builder.add("Mul", builder.add("Gather", x, indices, axis=1), builder.table(conjugate))
 
 
 def four_steps(builder: TransformBuilder, x: Value, length: int, parts: int, *, is_inverse: bool) -> Value:
-    """The transform, without the division of an inverse, of [rows, length, parts]: [rows, length, 2]."""
+    """Transforms x [rows, length, parts] to [rows, length, 2]; an inverse is not divided by the length."""
     columns = factor_of(length)
     if not columns:
         matrix = pair_matrix(length, Transform(length, parts, is_inverse, is_halved=False))
@@ -192,7 +194,7 @@ def four_steps(builder: TransformBuilder, x: Value, length: int, parts: int, *, 
 
 
 def twiddle(builder: TransformBuilder, x: Value, rest: int, columns: int, *, is_inverse: bool) -> Value:
-    """x [rows, rest, 2, columns] times the factors of each place, as [rows, columns, rest, 2]."""
+    """x [rows, rest, 2, columns] times the twiddle factor of each position, as [rows, columns, rest, 2]."""
     angle = angles(rest, columns, rest * columns)[:, None]
     cosines = builder.table(np.cos(angle))
     sines = builder.table(np.sin(angle) * (1 if is_inverse else -1))

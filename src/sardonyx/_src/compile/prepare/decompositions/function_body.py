@@ -1,4 +1,4 @@
-"""Operators that have bodies, the functions by which the specification or this project defines them."""
+"""Replaces operators by their bodies: the functions by which the specification or this project defines them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """GridSample as gathers of pixels and their weighted sum, in the modes that have no kernel.
 
-Positions are computed in double, as the reference kernel does, so that both engines choose the same pixels.  The image is held
-with its channels last: a pixel is a contiguous row, gathered at once.
+Positions are computed in float64, as the reference kernel does, so that both engines choose the same pixels.  The
+image is transposed to channels-last, so that a pixel is a contiguous row, which one Gather reads.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def decompose(node: Node, edit: Edit) -> bool:
 
 
 def function_lines(sizes: Sequence[Dim], mode: str, padding: str, *, corners: bool) -> Iterator[str]:
-    """The text of the function for an image of these sizes, which it computes where they are open."""
+    """The text of the function for an image of these sizes; the function computes open sizes itself."""
     rank = len(sizes)
     yield "(x, grid) => (y) {"
     yield f"zero = {number(0)}  one = {number(1)}  no_pixel = Constant <value = float {{0}}> ()"
@@ -97,7 +97,7 @@ def number(value: float) -> str:
 
 
 def position_lines(axis: int, *, corners: bool) -> Iterator[str]:
-    """`p`: the pixel position of coordinates `at` in [-1, 1]."""
+    """Computes `p`, the pixel position of coordinates `at` in [-1, 1]."""
     yield f"moved{axis} = Add(at{axis}, one)"
     if corners:
         yield f"share{axis} = Div(moved{axis}, half)  p{axis} = Mul(share{axis}, end{axis})"
@@ -108,7 +108,11 @@ def position_lines(axis: int, *, corners: bool) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class AxisPadding:
-    """The padding mode of an axis; is_single: whether it has one pixel."""
+    """The padding mode of an axis.
+
+    corners: whether -1 and 1 are the centers of the corner pixels (`align_corners`).
+    is_single: whether the axis has one pixel.
+    """
 
     axis: int
     mode: str
@@ -116,7 +120,7 @@ class AxisPadding:
     is_single: bool
 
     def lines(self, source: str, target: str) -> Iterator[str]:
-        """`target`: positions clamped to the image, or reflected at its border; unchanged for zeros."""
+        """Computes `target`: positions clamped to the image, or reflected at its border; unchanged in mode "zeros"."""
         if self.mode == "zeros":
             yield f"{target} = Identity({source})"
             return
@@ -141,7 +145,7 @@ class AxisPadding:
 
 
 def index_lines(axis: int, tap: int, position: str) -> Iterator[str]:
-    """`i` and `in`: an integral position as an index, and whether it is inside the image."""
+    """Computes `i`, an integral position as an index, and `in`, whether it is inside the image."""
     name = f"{axis}_{tap}"
     yield f"ge{name} = GreaterOrEqual({position}, zero)  lt{name} = Less({position}, size{axis})"
     yield f"in{name} = And(ge{name}, lt{name})  safe{name} = Where(in{name}, {position}, zero)"
@@ -161,7 +165,7 @@ def linear_lines(axis: int) -> Iterator[str]:
 
 
 def cubic_lines(axis: int, padding: AxisPadding) -> Iterator[str]:
-    """The four pixels around each position; their weights are those of the cubic convolution kernel, 0 for NaN."""
+    """The four pixels around each position, weighted by the cubic convolution kernel; weights of NaN are 0."""
     a = CUBIC_COEFFICIENT
     yield f"floor{axis} = Floor(q{axis})  share{axis}_c = Sub(q{axis}, floor{axis})"
     for tap, step in enumerate((-1, 0, 1, 2)):
@@ -183,7 +187,7 @@ def cubic_lines(axis: int, padding: AxisPadding) -> Iterator[str]:
 
 
 def sum_lines(taps: Sequence[int], *, is_weighted: bool) -> Iterator[str]:
-    """`total`: the weighted sum over the combinations of the taps of all axes, [N, points, C]."""
+    """Computes `total` [N, points, C], the weighted sum over the combinations of the taps of all axes."""
     total = ""
     for combination in itertools.product(*map(range, taps)):
         name = "_".join(map(str, combination))

@@ -1,4 +1,4 @@
-"""GroupedMatMul with a bias: a product without one, and the selected rows of the bias."""
+"""GroupedMatMul with a bias as a GroupedMatMul without one, plus the selected rows of the bias."""
 
 from __future__ import annotations
 

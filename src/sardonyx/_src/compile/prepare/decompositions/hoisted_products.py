@@ -4,7 +4,7 @@
       body(x[i]):  y = MatMul(x[i], w)              ->       body(xw[i]):  y = xw[i]
     Loop: body(i): y = MatMul(Gather(x, i), w)             xw = MatMul(x, w), Loop: body(i): y = Gather(xw, i)
 
-As in a recurrent layer, the projection of all inputs is a large product, which reads the matrix once.
+The large product reads the matrix once, and not in each iteration, as kernels of recurrent layers do.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sardonyx._src.ir.walk import captures
 from sardonyx._src.rewrite.engine.edit import Edit
 from sardonyx._src.rewrite.passes.unroll_scans import int_list, scan_inputs
 
-MAX_ELEMENTS = 1 << 26  # of a product, if its size is known
+MAX_ELEMENTS = 1 << 26  # of a hoisted product, if its size is known
 GEMM_DEFAULTS = {"alpha": 1.0, "beta": 1.0, "transA": 0}
 
 
@@ -32,7 +32,7 @@ def decompose(node: Node, edit: Edit) -> bool:
 
 
 def hoist_from_scan(node: Node, body: Graph, inner: Node, edit: Edit) -> bool:
-    """Replaces a product of a slice of a scan input by a slice of an additional one."""
+    """Replaces a product of a slice of a scan input by a slice of an additional scan input, the hoisted product."""
     product, scans = match_product(body, inner, edit), scan_inputs(node, edit)
     formals = body.inputs[len(body.inputs) - len(scans) :]
     if product is None or product.slice not in formals:
@@ -62,7 +62,7 @@ def hoist_from_scan(node: Node, body: Graph, inner: Node, edit: Edit) -> bool:
 
 
 def hoist_from_loop(node: Node, body: Graph, inner: Node, edit: Edit) -> bool:
-    """Replaces a product of the slice of an iteration by the slice of a product, in loops over a whole sequence."""
+    """Replaces a product of x[i] by a slice of the hoisted product, in loops that iterate over all of x."""
     product = match_product(body, inner, edit)
     gather = None if product is None else product.slice.producer
     if product is None or gather is None or not has_operator(gather, "Gather", edit):
@@ -82,7 +82,7 @@ def hoist_from_loop(node: Node, body: Graph, inner: Node, edit: Edit) -> bool:
 
 
 def trip_count(node: Node, edit: Edit) -> Dim:
-    """The maximum trip count of a Loop, if it is known or a dim."""
+    """The maximum trip count of a Loop, a number or a dim; None if it is not known."""
     elements = edit.elements(node.inputs[0])
     if elements is None or elements.size != 1:
         return None
@@ -95,9 +95,9 @@ def trip_count(node: Node, edit: Edit) -> Dim:
 
 @dataclass(frozen=True, slots=True)
 class SliceProduct:
-    """slice @ matrix + summand, by a node of a body, whose result is internal; the matrix is invariant.
+    """A MatMul or Gemm in a body that computes slice @ matrix + summand, with an invariant matrix.
 
-    has_bias: whether the summand is an invariant row.
+    has_bias: whether the summand is an invariant row, so that it can be hoisted as well.
     """
 
     node: Node
@@ -108,7 +108,7 @@ class SliceProduct:
     has_bias: bool
 
     def multiply(self, sequence: Value, body: Graph, edit: Edit) -> Value | None:
-        """The products of all slices, before the loop; None if they would be too large."""
+        """Inserts the product of all slices before the loop; None if it would be too large."""
         node = body.parent
         assert node is not None, "a body is the attribute of a node"
         shape, columns = edit.shape(sequence), edit.shape(self.matrix)
@@ -127,7 +127,7 @@ class SliceProduct:
         return edit.make("Add", [result, outer_value(self.summand, body, edit)], before=node).outputs[0]
 
     def replace(self, product: Value, edit: Edit) -> None:
-        """Replaces the node by a slice of the products."""
+        """Replaces the result of the node by `product`, a slice of the hoisted product."""
         if self.summand is not None and not self.has_bias:
             product = edit.make("Add", [product, self.summand], before=self.node).outputs[0]
         edit.replace_uses(self.node.outputs[0], product)
@@ -156,7 +156,7 @@ def has_operator(node: Node, op_type: str, edit: Edit) -> bool:
 
 
 def outer_value(value: Value, body: Graph, edit: Edit) -> Value:
-    """A value that the node of a body may read: an initializer of the body becomes a constant of the model."""
+    """A value as nodes outside of the body can read it: an initializer of the body becomes a constant before the loop."""
     if value.owner is not body:
         return value
     assert isinstance(value.initializer, Tensor) and body.parent is not None, (

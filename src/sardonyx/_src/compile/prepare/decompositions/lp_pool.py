@@ -1,4 +1,4 @@
-"""LpPool of norms that the kernel of planes does not have: the root of the sums of powers, which are L1 norms."""
+"""LpPool with p >= 3, for ranks whose kernel has no such norms: the p-th root of an L1 pooling of powers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from sardonyx._src.ir.graph import Node
 from sardonyx._src.rewrite.engine.edit import Edit
 
 WINDOW = ("kernel_shape", "strides", "pads", "dilations", "auto_pad", "ceil_mode")
-IMAGE_RANKS = (3, 4)  # their kernel has all norms
+IMAGE_RANKS = (3, 4)  # the kernel for these ranks has all norms
 
 
 def decompose(node: Node, edit: Edit) -> bool:

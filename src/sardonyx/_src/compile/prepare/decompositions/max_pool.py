@@ -1,4 +1,4 @@
-"""MaxPool of dequantized bytes, and over three dims as one over the first and one over the other two: maxima are separable."""
+"""MaxPool of dequantized bytes, and MaxPool over three dims: first over the first dim, then over the other two."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ from sardonyx._src.ir.graph import Node
 from sardonyx._src.rewrite.engine.edit import Edit
 
 RANK = 5
-WINDOW = {"kernel_shape": 1, "strides": 1, "dilations": 1, "pads": 0}  # and what a merged dim has
+WINDOW = {
+    "kernel_shape": 1,
+    "strides": 1,
+    "dilations": 1,
+    "pads": 0,
+}  # attributes, with their values for a merged dim
 
 
 def decompose(node: Node, edit: Edit) -> bool:
@@ -16,7 +21,7 @@ def decompose(node: Node, edit: Edit) -> bool:
 
 
 def separate(node: Node, edit: Edit) -> bool:
-    """Pools [N, C, D, H W], then [N, C D', H, W]."""
+    """Pools [N, C, D, H * W] along D, then [N, C * D', H, W] along H and W: a maximum of maxima."""
     if edit.operator_of(node) is None or edit.rank(node.inputs[0]) != RANK:
         return False
     if dequantized_max_pool.is_used(node.outputs[1:]):

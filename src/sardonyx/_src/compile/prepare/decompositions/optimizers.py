@@ -1,6 +1,8 @@
-"""Adagrad, Adam and Momentum as elementwise operators of each tensor, which one kernel computes.
+"""Adagrad, Adam and Momentum as elementwise operators; one kernel updates each tensor.
 
-Learning rates are float64, as in the reference kernels, and rounded to the type of each tensor.
+Inputs of the functions: r is the learning rate, t the step number, and for each tensor i: x the parameter, g its
+gradient, v and h the states of the optimizer.  Learning rates are computed in float64, as in the reference kernels,
+and rounded to each tensor's type.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from sardonyx._src.ir.graph import Node
 from sardonyx._src.ops.support.body_text import scalar, vector
 from sardonyx._src.rewrite.engine.edit import Edit
 
-STEP_BITS = 63  # of a positive int64
+STEP_BITS = 63  # the bits of a positive int64 step number
 NUM_STATES = {"Adagrad": 1, "Adam": 2, "Momentum": 1}
 FLOATS = (DataType.FLOAT, DataType.DOUBLE)
 Numbers = dict[str, float]
@@ -40,7 +42,7 @@ def decompose(node: Node, edit: Edit) -> bool:
 
 
 def has_converging_means(op_type: str, numbers: Numbers) -> bool:
-    """Whether the powers of the factors of Adam are below 1, so that its rate is a number."""
+    """Whether the decay factors of Adam are in [0, 1): otherwise the corrected rate may be NaN or infinite."""
     return op_type != "Adam" or all(0 <= numbers[name] < 1 for name in ("alpha", "beta"))
 
 
@@ -69,7 +71,7 @@ def wide(value: float) -> str:
 
 
 def regularized_text(i: int, dtype: DataType, numbers: Numbers) -> Iterator[str]:
-    """The nodes of the rate in the type of tensor i, and of its gradient with that of the L2 norm."""
+    """The rate in the type of tensor i, and `regular`: its gradient plus the gradient of the L2 regularization."""
     yield f"rate{i} = Cast <to = {int(dtype)}> (rate)  norm{i} = {scalar(numbers['norm_coefficient'], dtype)}"
     yield f"decay{i} = Mul(norm{i}, x{i})  regular{i} = Add(decay{i}, g{i})"
 
@@ -91,7 +93,7 @@ def adagrad_text(i: int, dtype: DataType, numbers: Numbers) -> Iterator[str]:
 def step_text(
     i: int, dtype: DataType, numbers: Numbers, *, direction: str, squares: str, result: str
 ) -> Iterator[str]:
-    """The nodes of x - rate * direction / (sqrt(squares) + epsilon)."""
+    """Computes x - rate * direction / (sqrt(squares) + epsilon)."""
     yield f"epsilon{i} = {scalar(numbers['epsilon'], dtype)}  root{i} = Sqrt({squares})"
     yield f"scale{i} = Add(root{i}, epsilon{i})  rated{i} = Mul(rate{i}, {direction})  step{i} = Div(rated{i}, scale{i})"
     yield f"{result} = Sub(x{i}, step{i})"
@@ -101,7 +103,10 @@ def step_text(
 
 
 def adam_rate(numbers: Numbers) -> Iterator[str]:
-    """The rate, corrected for means that start at zero; powers by the squares of the factors that the bits of `steps` select."""
+    """The rate, corrected for means that start at zero.
+
+    A power of a factor is the product of its repeated squares that the bits of `steps` select.
+    """
     yield f"no = {vector([0])}  bits = {vector([1 << i for i in range(STEP_BITS)])}  one = {wide(1)}"
     yield "chosen_bits = BitwiseAnd(steps, bits)  is_factor = Greater(chosen_bits, no)"
     for name in ("alpha", "beta"):

@@ -1,7 +1,7 @@
-"""QLinearConv as ConvInteger, whose sums are multiplied by the scales in double and rounded once.
+"""QLinearConv as a ConvInteger; its sums are multiplied by the scales in float64 and rounded once.
 
-For weights that leave int8 when their zero points are subtracted, and for parameters that a run computes: the kernel of an
-integer convolution has the others.
+Only for weights that exceed int8 once their zero points are subtracted, and for parameters that a run computes.  The
+kernel of integer convolutions supports all other nodes.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def decompose(node: Node, edit: Edit) -> bool:
 
 
 def inline_convolution(node: Node, edit: Edit, text: str) -> None:
-    """Replaces the node, and then its convolution, if that has a decomposition."""
+    """Replaces the node, then decomposes the ConvInteger of the replacement, if it has a decomposition."""
     graph = node.graph
     assert graph is not None, f"{node!r} is in no graph"
     others = {each for each in graph.nodes if each.op_type == "ConvInteger"}

@@ -1,4 +1,4 @@
-"""QLinearMatMul with scales of a run as a product of integers, multiplied by the scales in double and rounded once."""
+"""QLinearMatMul with computed scales as a product of integers, which is multiplied by the scales in float64 and rounded once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sardonyx._src.ir.graph import Node, Value
 from sardonyx._src.rewrite.engine.edit import Edit
 
 LIMITS = {DataType.INT8: (-128, 127), DataType.UINT8: (0, 255)}
-MAX_TERMS = ((1 << 31) - 1) // (255 * 255)  # of a sum that is exact in int32
+MAX_TERMS = ((1 << 31) - 1) // (255 * 255)  # a sum of at most this many products of bytes fits in int32
 REQUANTIZE = """(a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero) => (y) {{
   sums = MatMulInteger(a, b, a_zero, b_zero)  wide = Cast <to = {double}> (sums)
   left = Cast <to = {double}> (a_scale)  right = Cast <to = {double}> (b_scale)  divisor = Cast <to = {double}> (y_scale)
@@ -20,7 +20,7 @@ REQUANTIZE = """(a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero) => (y)
 
 
 def decompose(node: Node, edit: Edit) -> bool:
-    """Only for scalar scales and zero points; kernels of integer products requantize by constant scales."""
+    """Only for scalar scales and zero points that are not all constant: kernels of integer products support constant ones."""
     if edit.operator_of(node) is None or len(node.inputs) < 8:
         return False
     a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero = node.inputs[:8]

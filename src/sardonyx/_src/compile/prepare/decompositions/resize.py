@@ -1,6 +1,7 @@
-"""Resize to known sizes that its kernels do not have: weighted sums of gathered slices, one axis after the other.
+"""Resize to known sizes in cases without a kernel: weighted sums of gathered slices, one axis after the other.
 
-These are more than two resized dims, a resized batch or channels, pixels of many taps, and positions outside of the image.
+These cases are more than two resized dims, a resized batch or resized channels, pixels of many taps, and positions
+outside of the image.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from sardonyx._src.ops.image.resize.resampled_axis import COORDINATES, Resampled
 from sardonyx._src.ops.image.resize.resize import check_modes, identity_axis, regions_of, resolve_axes
 from sardonyx._src.rewrite.engine.edit import Edit
 
-MAX_GATHERS = 4  # of an axis; more taps are gathered at once, and summed
+MAX_GATHERS = 4  # an axis of more taps has one Gather for all, and a ReduceSum
 
 
 def decompose(node: Node, edit: Edit) -> bool:
@@ -55,7 +56,7 @@ def decompose(node: Node, edit: Edit) -> bool:
 
 
 def resampled_axes(node: Node, edit: Edit, sizes: list[int]) -> list[ResampledAxis] | None:
-    """All axes, those that are not resized included; None if scales, sizes or the region are not known."""
+    """All axes, including axes that are not resized; None if scales, sizes or the region are not known."""
     attributes, rank = edit.attributes(node), len(sizes)
     given = attributes.get("axes")
     axes = [int(a) % rank for a in given] if isinstance(given, list | tuple) and given else list(range(rank))
@@ -75,7 +76,7 @@ def resampled_axes(node: Node, edit: Edit, sizes: list[int]) -> list[ResampledAx
 
 
 def resample_mode(node: Node, edit: Edit) -> ResampleMode:
-    """The mode of a node; raises EvaluationError for one that is not known."""
+    """The mode of a node; raises EvaluationError for an unknown mode."""
     operator, attributes = edit.operator_of(node), edit.attributes(node)
     assert operator is not None, "decompositions are of known operators"
     mode, coordinates, rounding = (
@@ -89,13 +90,13 @@ def resample_mode(node: Node, edit: Edit) -> ResampleMode:
 
 
 def has_kernel(axes: Sequence[ResampledAxis], mode: ResampleMode) -> bool:
-    """Whether a kernel of images has the axes, or steps resample them."""
+    """Whether the image kernel supports the axes, or steps of kernels can resample them."""
     channels = axes[1].size if len(axes) > 1 else 1
     return has_image_kernel(axes, mode) or plan_resampling(axes, channels, mode) is not None
 
 
 def positions_inside(axis: ResampledAxis, mode: ResampleMode) -> Array:
-    """Whether each position of a cropped axis is inside of the image; true for all of another."""
+    """Whether each position along an axis is inside of the image; True everywhere if the mode does not crop."""
     positions = mode.coordinates(axis)
     return (positions >= 0) & (positions <= axis.size - 1) if mode.crops else np.ones(axis.out, np.bool_)
 

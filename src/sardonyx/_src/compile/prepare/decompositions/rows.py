@@ -1,4 +1,4 @@
-"""Hardmax, and LpNormalization along other axes than the last, of float32: as reductions, and elementwise operators."""
+"""Hardmax, and LpNormalization along other axes than the last, as reductions and elementwise operators; float32 only."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Transpose of a dequantized constant: the codes are transposed instead, so that a product can read them packed.
+"""Transpose of a dequantized constant: its integer codes are transposed instead, so that a product can read them packed.
 
-DequantizeLinear is not folded, since its result is larger than its operands.
+Constant folding leaves such a DequantizeLinear, since the result is larger than the codes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def decompose(node: Node, edit: Edit) -> bool:
 
 
 def transposed(edit: Edit, value: Value, tensor: Tensor, perm: Perm, before: Node) -> Value:
-    """A constant with permuted dims; scalars and vectors, which scales of an axis are, as they are."""
+    """A constant with permuted dims; a scale or zero point of another rank is unchanged."""
     if len(tensor.shape) != len(perm):
         return value
     data = np.ascontiguousarray(tensor.numpy().transpose(perm))

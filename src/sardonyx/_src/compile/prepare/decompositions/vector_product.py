@@ -1,4 +1,4 @@
-"""MatMul with a vector as one operand, or both, as the product of matrices with one row or one column."""
+"""MatMul with one or two vectors, as a product of matrices with one row or one column."""
 
 from __future__ import annotations
 

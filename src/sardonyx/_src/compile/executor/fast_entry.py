@@ -1,18 +1,22 @@
-"""Native fast path of a session: checks that the feeds are like those of an earlier run, and executes the tape.
+"""Native fast path of a session: checks that the feeds have the types and dims of an earlier run, and executes the tape.
 
     ptr enter(ptr self, ptr args, i64 count)
 
-is a CPython function (METH_FASTCALL).  `self` is a NumPy array of i64 slots, the *frame*; `args` are the fed arrays, then new arrays
-for the outputs.  It checks each fed array against the frame: a NumPy array, C-contiguous and aligned, of the same element
-type and dims.  Equal element types may be several objects: that of an array that was pickled is one of its own.  It then writes the addresses of the arrays' elements into the slots of the program (relocations), and
-runs the tape on one thread.  It returns a Python int: `DONE`; `MISMATCH` (nothing has happened); `FAULT` (kernels
-set the fault slot); or `READY`: the slots are patched, and the caller runs the tape from the record in the status block,
-because the frame has no runner, or because a signal interval has passed.
+is a CPython function (METH_FASTCALL).  `self` is a NumPy array of i64 slots, the *frame*; `args` are the fed arrays,
+then new arrays for the outputs.  It checks each fed array against the frame: a NumPy array, C-contiguous and aligned,
+of the same element type and dims.  Equal element types may be different objects, as after unpickling an array, so
+their content is compared if the objects differ.  `enter` then writes the addresses of the arrays' elements into the
+slots of the program (relocations), and runs the tape on one thread.
 
-After the slots named below, the frame has for each fed array the address of its element type, its rank and its dims;
-then for each array of strings the same and its number of elements, all of which must be of the type `str` itself;
-then for each relocation the number of its array, the address of the slot, and the offset from the array's first element
-in bytes.
+It returns a Python int: `DONE`; `MISMATCH` (nothing has happened); `FAULT` (a kernel has set the fault slot); or
+`READY`: the slots are patched, and the caller runs the tape from the record in the status block on, because the frame
+has no `run` function, or because a signal interval has passed.
+
+After the slots named below, the frame has
+- for each fed array: the address of its element type, its rank and its dims;
+- for each array of strings: the same, then its number of elements, all of which must have exactly the type `str`;
+- for each relocation: the index of its array, the address of the slot, and the offset in bytes from the
+  array's first element.
 """
 
 from __future__ import annotations
@@ -27,17 +31,13 @@ from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.executor import status
 
-ARRAY_COUNT, FEED_COUNT, RELOCATION_COUNT = 0, 1, 2  # number of arrays; of those fed; of relocations
+ARRAY_COUNT, FEED_COUNT, RELOCATION_COUNT = 0, 1, 2  # numbers of arrays, of fed arrays, and of relocations
 ARRAY_TYPE = 3  # address of the type object numpy.ndarray
-RUN_FUNCTION, TAPE, RECORDS, SCRATCH, STRIDE, STATUS = range(
-    4, 10
-)  # RUN_FUNCTION: address of `run` (`tape.py`), or 0
+# RUN_FUNCTION: the address of `run` (`tape.py`), or 0.  RECORDS: the number of records of the tape.
+RUN_FUNCTION, TAPE, RECORDS, SCRATCH, STRIDE, STATUS = range(4, 10)
 RELEASE_GIL, ACQUIRE_GIL = 10, 11  # addresses of PyEval_SaveThread and PyEval_RestoreThread, or 0
 MAKE_NUMBER = 12  # address of PyLong_FromLongLong
-STRING_COUNT, STRING_TYPE = (
-    13,
-    14,
-)  # number of arrays of strings, the last ones; address of the type object str
+STRING_COUNT, STRING_TYPE = 13, 14  # number of arrays of strings, which come last; address of the type str
 FRAME_BODY = 15
 DONE, MISMATCH, FAULT, READY = range(4)
 CLEARED_STATUS = (
@@ -48,7 +48,8 @@ CLEARED_STATUS = (
     status.LONG_UNITS,
 )
 REQUIRED_FLAGS = 0x1 | 0x100  # array flags: C-contiguous and aligned
-# Of the kind, character, byte order, flags and number of a dtype: all but the flags, and the bit that '<' and '=' differ in.
+# Masks the slot of a dtype that holds its kind, character, byte order, flags and type number: without the
+# flags, and without the bit in which the byte orders '<' and '=' differ.
 ELEMENT_BITS = 0xFFFFFFFF_00FEFFFF
 
 
@@ -65,7 +66,7 @@ class ArrayFields:
 
     @property
     def element(self) -> int:
-        """Of a dtype, an object like the array: after its scalar type, what `ELEMENT_BITS` are of."""
+        """The offset, in a dtype object, of the slot after its scalar type, which `ELEMENT_BITS` masks."""
         return self.type_object + 2
 
 
@@ -135,7 +136,7 @@ class FastEntryBuilder(RuntimeFunctionBuilder):
             self.mismatch_if(self.load_slot(element, self.fields.type_object).ne(expected))
 
     def check_dtype(self, array: str) -> None:
-        """Checks an array's element type against the next slot of the frame: the object, or else what it describes."""
+        """Checks an array's element type against the next slot of the frame: the same object, or one with the same content."""
         index = self.load(self.cursor)
         is_other = self.load_slot(array, self.fields.dtype).ne(self.next_slot())
         with self.if_then(is_other):

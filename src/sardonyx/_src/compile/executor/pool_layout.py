@@ -8,49 +8,43 @@ from sardonyx._src.compile.codegen.builder import LLVMValue
 
 RECORD_SLOTS = 8  # slots of a tape record
 KERNEL, ARGS, UNITS, WEIGHT, JUMP, FLAG, ROW_GROUPS, BLOCK_GROUPS = range(RECORD_SLOTS)
-# JUMP: a distance in records, 0: none.  FLAG: an address.  ROW_GROUPS: of each panel, 0: none.  BLOCK_GROUPS: most of a block
+# Fields of a record.  JUMP: a distance in records, 0 for no jump.  FLAG: the address of its condition.
+# ROW_GROUPS: the row groups of each panel, 0 for no grid.  BLOCK_GROUPS: the most row groups of a block.
 
 # Slots of the pool.  Slots written by different threads are 128 bytes (two cache lines) apart, against false sharing.
-JOB_THRESHOLD, GRAIN_SIZE, WAKE_THRESHOLD = (
-    0,
-    1,
-    2,
-)  # least weight, in ns: of a parallel job; of a chunk; of all jobs to wake workers
-SCHED_YIELD, MUTEX_LOCK, MUTEX_UNLOCK, CONDITION_WAIT, CONDITION_SIGNAL = (
-    3,
-    4,
-    5,
-    6,
-    7,
-)  # addresses of system functions
+# The least weight, in ns, of a parallel job, of a chunk, and of all jobs of a run that wakes workers.
+JOB_THRESHOLD, GRAIN_SIZE, WAKE_THRESHOLD = 0, 1, 2
+# Addresses of system functions.
+SCHED_YIELD, MUTEX_LOCK, MUTEX_UNLOCK, CONDITION_WAIT, CONDITION_SIGNAL = 3, 4, 5, 6, 7
 GET_CPU, GET_AFFINITY, SET_AFFINITY = 8, 9, 10  # addresses of functions on CPUs and affinity, or 0
 GET_TIME = 11  # address of clock_gettime, or 0: workers then sleep between all runs
 STOP_REQUESTED = 16  # nonzero: workers exit
 POOL_LOCK = 32  # 1: held by a run
 CALLER_CPU = 33  # the CPU on which that run started
-CURRENT_RUN = 48  # run number << 16 | its threads, of which there are 0 between runs
+CURRENT_RUN = 48  # run number << 16 | number of threads of the run, which is 0 between runs
 CHUNKS_DONE = 80  # chunks of the current job that are finished
 JOB_KERNEL, JOB_ARGS, JOB_FIRST, JOB_MIN_CHUNK, JOB_SCRATCH, JOB_STRIDE = range(96, 102)
-JOB_PANELS, JOB_GROUPS, JOB_BLOCK = 102, 103, 104  # panels; row groups of a panel; most of them in a block
-WORKERS_BEGIN = 112  # first slot of the workers; entry 0 is the caller's, of which only CLAIM is used
+JOB_PANELS, JOB_GROUPS, JOB_BLOCK = 102, 103, 104  # panels; row groups of a panel; most row groups of a block
+WORKERS_BEGIN = 112  # first slot of the workers; worker 0 is the caller, which uses only CLAIM
 WORKER_SLOTS = 96  # slots of a worker
-HAS_CPU = 5  # of a worker: 1 if there are as many CPUs as threads up to it
-IS_EAGER = 4  # of a worker: 1 if its last rest was short, so that it spends the next one awake
+HAS_CPU = 5  # slot of a worker: 1 if there is a CPU for each thread up to this one
+IS_EAGER = 4  # slot of a worker: 1 if its last rest was short, so that it spends the next one awake
 POOL, INDEX, THREAD, MUTEX, CONDITION = 0, 1, 2, 16, 48  # slots of a worker; the last two take 256 bytes each
 AVOIDED_CPU = 3  # 1 + the CPU that is excluded from the worker's affinity
 CLAIM = 80  # the thread's chunk queue: threads, chunks, next chunk (`scheduling.py`)
 
-ASSUMED_ITERATIONS = 8  # of a loop, when the total weight of a run is estimated
+ASSUMED_ITERATIONS = 8  # iterations of a loop, where the total weight of a run is estimated
 SIGNAL_INTERVAL = 20_000_000  # estimated ns of a thread after which a run returns to Python to handle signals
 MAX_INTERVAL_THREADS = 16  # the interval grows with the threads, up to this number
-MAX_UNIT_WEIGHT = 2 * SIGNAL_INTERVAL  # estimated ns of a unit of work that a run may wait for
-UNKNOWN_WEIGHT = 1 << 60  # ns: the least weight that is no estimate
+MAX_UNIT_WEIGHT = 2 * SIGNAL_INTERVAL  # estimated ns; a run does not start longer units of work unasked
+UNKNOWN_WEIGHT = 1 << 60  # ns; weights from this one on are unknown, not estimates
 UNKNOWN_WEIGHT_SLICES = 64  # parts into which a record of unknown weight is divided
-MIN_ROW_GROUPS = 8  # of a thread, and at least as many as threads: with fewer rows, threads divide the panels
-RECORD_OVERHEAD = 16  # estimated ns of any record, so that loops of tiny records reach the interval too
+# A grid has this many row groups for each thread, or as many as threads; with fewer, threads divide the panels.
+MIN_ROW_GROUPS = 8
+RECORD_OVERHEAD = 16  # estimated ns of any record, so that loops of tiny records reach the interval, too
 SPIN_COUNT = 2000  # pauses of a waiting thread before it yields the CPU
 SPIN_INTERVAL = 100_000  # ns after a run for which an eager worker stays awake
-PAUSES_PER_LOOK = 4  # of an eager worker
+PAUSES_PER_LOOK = 4  # pauses of an eager worker between two looks for a run
 MAX_THREADS = 256
 NEVER_PARALLEL = (1 << 63) - 1  # a job threshold that no record reaches
 

@@ -1,22 +1,23 @@
 """Work partitioning: guided self-scheduling of one tape record (a job) over per-thread queues of chunks.
 
-The units of a job are a grid: panels of columns, each of the same number of row groups, whose units are adjacent.  Each
-thread has a queue: the units of all panels in an equal, contiguous share of the row groups.  Where these shares would have
-too few rows, and in all jobs that are no products of matrices, the grid is one panel, so that shares are contiguous.  The
-order of a queue is blocks of row groups, panels, row groups: the rows of a block stay in the thread's cache while panels
-stream through it.
+The units of a job form a grid: panels of columns, each with the same number of row groups; units of a panel are
+adjacent.  Each thread has a queue: the units of all panels in an equal, contiguous share of the row groups.  If these
+shares would have too few rows, and in all jobs other than matrix products, the grid has one panel, so that the units
+of a share are contiguous.  A queue is ordered by blocks of row groups, then panels, then row groups: the rows of a
+block stay in the thread's cache while panels stream through it.
 
-A thread claims chunks of its own queue first, then of those of other threads.  So it mostly reads what it wrote for the
-record before, which is still in its cache (Markatos and LeBlanc, Using Processor Affinity in Loop Scheduling, 1994).  Chunk
-sizes decrease: the first is half of the queue, the next half of the remainder, down to a minimum that is worth a claim
-(Polychronopoulos and Kuck, Guided Self-Scheduling, 1987).  So threads that are preempted or start late delay the job little.
+A thread claims chunks of its own queue first, then chunks of other threads' queues.  So it mostly reads elements that
+it wrote for the record before, and that are still in its cache (Markatos and LeBlanc, Using Processor Affinity in
+Loop Scheduling, 1994).  Chunk sizes decrease: the first is half of the queue, the next half of the remainder, down to
+a minimum that is worth a claim (Polychronopoulos and Kuck, Guided Self-Scheduling, 1987).  So threads that are
+preempted or start late delay the job little.
 
 A queue is one i64 slot, `CLAIM`: threads (16 bits) | chunks (24) | next chunk (24).  Memory order:
 
-- The caller writes the job (plain stores), then every `CLAIM` (release).  A chunk is claimed by compare-and-exchange of
-  the slot with its successor (acquire): a thread that succeeds sees the job, which stays unchanged until all chunks are
-  done, because the caller publishes no other job before.  If the slot has the same bits again (ABA), that is a job with
-  the same numbers of threads and chunks, for which the claim is valid.
+- The caller writes the job (plain stores), then every `CLAIM` (release).  A chunk is claimed by compare-and-exchange
+  of the slot with its successor (acquire): a thread that succeeds sees the job, which stays unchanged until all
+  chunks are done, because the caller publishes no other job before.  If the slot has the same bits again (the ABA
+  problem), they belong to a job with the same numbers of threads and chunks, for which the claim is valid.
 - The number of threads is in the same slot so that a late worker never joins a run of fewer threads, which has no
   scratch memory for it.
 - A thread that has emptied a queue adds the chunks that it has finished to `CHUNKS_DONE` (release): once, because the cache
@@ -57,7 +58,7 @@ from sardonyx._src.compile.executor.pool_layout import (
     PoolFunctionBuilder,
 )
 
-CHUNK_FIELD_BITS = 24  # of the number of chunks, and of the next chunk, in CLAIM
+CHUNK_FIELD_BITS = 24  # bits in CLAIM for the number of chunks, and for the next chunk
 CHUNK_FIELD_MASK = (1 << CHUNK_FIELD_BITS) - 1
 
 
@@ -109,8 +110,9 @@ def emit_grid(
 ) -> None:
     """Stores the grid of a job: the panels and row groups of its record, or one panel of all units.
 
-    A grid takes enough row groups, and a job of whole panels.  Each thread reads all panels, so that with more threads, which
-    share a memory, each must have more rows for them.  A chunk has enough rows for its panel, too.
+    A job becomes a grid only if it consists of whole panels, with enough row groups for each thread.  Each thread
+    reads all panels, and threads share the memory bandwidth, so with more threads each needs more rows to make up for
+    that.  For the same reason a chunk has a minimum of rows.
     """
     units, groups = last - first, builder.load_slot("%record", ROW_GROUPS)
     is_grid = groups >= threads * emit_max(builder, threads, builder.constant(MIN_ROW_GROUPS, I64))
@@ -131,7 +133,7 @@ def emit_grid(
 def emit_work_off(builder: PoolFunctionBuilder) -> str:
     """Emits `@work_off`: claims and executes chunks of the first queue that has any, of the thread's own queue first.
 
-    Returns their number, 0 if no queue has any.
+    `@work_off` returns the number of chunks, 0 if no queue has any.
     """
     index, threads = builder.parameter("index"), builder.load_acquire("%pool", CURRENT_RUN) & 0xFFFF
     tried = builder.new_slot("tried", I64)
@@ -150,7 +152,7 @@ def emit_work_off(builder: PoolFunctionBuilder) -> str:
 
 
 def emit_claims(builder: PoolFunctionBuilder, index: LLVMValue, owner: LLVMValue) -> LLVMValue:
-    """Claims and executes chunks of the owner's queue until none is left; the number of these."""
+    """Claims and executes chunks of the owner's queue until none is left; returns the number of chunks executed."""
     queue = queue_address(builder, owner)
     seen, finished = (builder.new_slot(name, I64) for name in ("seen", "finished"))
     builder.store(finished, builder.constant(0, I64))
@@ -180,12 +182,12 @@ def emit_run_chunk(
     offset = index * builder.load_slot("%pool", JOB_STRIDE)
     scratch = builder.gep(builder.load_slot_pointer("%pool", JOB_SCRATCH), offset, "i8")
     kernel, args = (builder.load_slot_pointer("%pool", slot) for slot in (JOB_KERNEL, JOB_ARGS))
-    place = builder.new_slot("place", I64)
-    builder.store(place, first)
-    with builder.loop_while(lambda: builder.load(place) < end):
-        unit, count = queue.adjacent_units(builder.load(place), end)
+    position = builder.new_slot("place", I64)
+    builder.store(position, first)
+    with builder.loop_while(lambda: builder.load(position) < end):
+        unit, count = queue.adjacent_units(builder.load(position), end)
         builder.call_kernel(kernel, args, unit, unit + count, scratch)
-        builder.store(place, builder.load(place) + count)
+        builder.store(position, builder.load(position) + count)
 
 
 def queue_address(builder: PoolFunctionBuilder, owner: LLVMValue) -> str:
@@ -195,7 +197,7 @@ def queue_address(builder: PoolFunctionBuilder, owner: LLVMValue) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ChunkQueue:
-    """A thread's share of a job, the units of all panels in the row groups of [first_group, end_group), and its division into chunks."""
+    """A thread's share of a job, divided into chunks: the units of all panels in the row groups [first_group, end_group)."""
 
     builder: PoolFunctionBuilder
     first_group: LLVMValue
@@ -240,10 +242,10 @@ class ChunkQueue:
         first = self.units - builder.load(self.remaining)
         return first, builder.min(first + self.chunk_size(), self.units)
 
-    def adjacent_units(self, place: LLVMValue, end: LLVMValue) -> tuple[LLVMValue, LLVMValue]:
-        """The unit at a place in the queue's order, and how many from it on are adjacent, up to the place `end`.
+    def adjacent_units(self, position: LLVMValue, end: LLVMValue) -> tuple[LLVMValue, LLVMValue]:
+        """The unit at a position in the queue's order, and the number of adjacent units from it on, before the position `end`.
 
-        Blocks have the same number of row groups, but for the last one.
+        All blocks but the last one have the same number of row groups.
         """
         builder = self.builder
         first, panels, groups, block = (
@@ -252,12 +254,12 @@ class ChunkQueue:
         count = self.end_group - self.first_group
         num_blocks = builder.udiv(count + block - 1, block)
         length = builder.udiv(count + num_blocks - 1, num_blocks)
-        number, rest = builder.udivmod(place, length * panels)
+        number, rest = builder.udivmod(position, length * panels)
         group = self.first_group + number * length
         length = builder.min(length, self.end_group - group)
         panel, skipped = builder.udivmod(rest, length)
         unit = first + panel * groups + group + skipped
-        return unit, builder.min(length - skipped, end - place)
+        return unit, builder.min(length - skipped, end - position)
 
 
 def emit_max(builder: PoolFunctionBuilder, a: LLVMValue, b: LLVMValue) -> LLVMValue:

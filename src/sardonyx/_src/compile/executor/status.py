@@ -1,11 +1,15 @@
 """Status block: the i64 slots through which a run and its native code exchange control state, one buffer a run.
 
 FAULT: set nonzero by a kernel on an out-of-range index, or when a limit is exceeded; the outputs are then invalid.
-NODES_CALLED: subgraph nodes executed so far.  MAX_NODES, MAX_ITERATIONS: the limits on those and on a loop's iterations.
-EXCEEDED_LIMIT, EXCEEDED_COUNT: which limit was exceeded (below), and the count that exceeded it.
-RESUME_RECORD: the record of the tape at which a run that returned to Python continues.  RESUME_UNIT: its first unit of
-work that has not been executed.  LONG_UNITS: set to `REFUSED` by a run that returns in front of units of work that it would
-take too long to wait for (`tape.py`); `ALLOWED` by a caller that can wait for them.
+NODES_CALLED: the number of subgraph nodes executed so far.
+MAX_NODES: the limit of NODES_CALLED.
+MAX_ITERATIONS: the limit of the iterations of one loop.
+EXCEEDED_LIMIT: the limit that was exceeded (`LOOP_LIMIT`, `SCAN_LIMIT` or `NODE_LIMIT`).
+EXCEEDED_COUNT: the count that exceeded it.
+RESUME_RECORD: the record of the tape at which a run that returned to Python continues.
+RESUME_UNIT: the first unit of work of that record that has not been executed.
+LONG_UNITS: set to `REFUSED` by a run that returns before a record with units of work that last too long (`tape.py`),
+    and to `ALLOWED` by a caller that can wait for such units.
 """
 
 from __future__ import annotations

@@ -1,25 +1,29 @@
 """The run loop of the executor: native functions that execute a program's tape, alone or with the workers of a pool.
 
-A tape is an array of records of `RECORD_SLOTS` i64 slots: address of the kernel (0: a step that Python executes),
-address of its arguments, units of work, weight (estimated ns), jump, flag address, row groups (0: none), and most row groups
-of a block (`scheduling.py`).  If the jump of a record is not 0 and the i64 at its flag address is nonzero, the next record is
-that many records away: this is how branches and loops are encoded.
+A tape is an array of records, each of `RECORD_SLOTS` i64 slots: address of the kernel (0: an action that Python
+executes), address of its arguments, units of work, weight (estimated ns), jump, flag address, row groups (0: none),
+and the most row groups of a block (`scheduling.py`).  If the jump of a record is not 0 and the i64 at its flag
+address is nonzero, the next record is that many records away.  Branches and loops are encoded so.
 
     i64 run(ptr tape, i64 from, i64 to, ptr pool, i64 threads, ptr scratch, i64 stride, ptr status)
 
-executes records from `from` on while they are in [from, to).  It returns the index of the record that it reached, one of
-Python's, or an earlier one after `SIGNAL_INTERVAL`, so that Python can handle signals, deadlines and cancellation.  A record
-of more weight is executed in slices of its units of work, and the run returns after each: the next call, from this record on,
-continues at the unit in `RESUME_UNIT` of the status block.  A unit is never interrupted.  So if one weighs more than
-`MAX_UNIT_WEIGHT`, the run returns in front of it with `LONG_UNITS` of the status block `REFUSED`, unless it is `ALLOWED`.
+executes records from `from` on while they are in [from, to).  It returns the index of the record that it reached: one
+that Python executes, or, after `SIGNAL_INTERVAL`, an earlier one, so that Python can handle signals, deadlines and
+cancellation.
+
+A record that weighs more than the interval is executed in slices of its units of work, and the run returns after each
+slice.  The next call, from this record on, continues at the unit in `RESUME_UNIT` of the status block.  A unit is
+never interrupted.  So if a unit weighs more than `MAX_UNIT_WEIGHT`, the run returns before it and sets `LONG_UNITS`
+of the status block to `REFUSED`, unless the caller has set it to `ALLOWED`.
+
 Thread i uses the scratch memory at scratch + i*stride; the caller is thread 0.  With 1 thread the pool may be null.
 `void* work(ptr worker)` is the main function of a worker thread.
 
-A record of enough weight is a *job*, divided into chunks that the caller and the workers claim (`scheduling.py`).  One
-run at a time holds the pool (`POOL_LOCK`); others meanwhile run on their own thread.  A run publishes its number of
-threads (`CURRENT_RUN`) and wakes the workers, which rest again when it has ended: awake for a while if runs follow each other
-closely, and then asleep.  Only claimed chunks are waited for,
-never a worker that has not woken up.
+A record of enough weight is a *job*, divided into chunks that the caller and the workers claim (`scheduling.py`).
+One run at a time holds the pool (`POOL_LOCK`); others meanwhile run on their own thread.  A run publishes its number
+of threads (`CURRENT_RUN`) and wakes the workers, which rest again when it has ended: awake for a while if runs follow
+each other closely, and then asleep.  A run waits only for chunks that are claimed, never for a worker that has not
+woken up.
 
 A worker checks `CURRENT_RUN` with its mutex held before it waits on its condition variable; the waking thread writes
 `CURRENT_RUN` first and then locks that mutex.  So no wakeup is lost.  Worker i wakes workers 2i+1 and 2i+2.
@@ -99,7 +103,7 @@ def tape_module(target: Target) -> str:
 
 
 def emit_run(builder: PoolFunctionBuilder) -> str:
-    """Emits `@run`, the run loop.  The job threshold is infinite without workers, or once waking them is not worth it."""
+    """Emits `@run`, the run loop.  Without workers, or once waking them does not pay, no record reaches the job threshold."""
     i, threshold, entered, budget, is_done = (
         builder.new_slot(name, I64) for name in ("i", "limit", "entered", "left", "done")
     )
@@ -158,7 +162,7 @@ def emit_run(builder: PoolFunctionBuilder) -> str:
 
 
 def emit_refusal(builder: PoolFunctionBuilder, weight: LLVMValue, units: LLVMValue) -> LLVMValue:
-    """Whether a unit of work, of 1 or more, takes too long to wait for; notes in the status block that it is refused."""
+    """Whether the units of a record (one or more) last too long; then records in the status block that they are refused."""
     is_estimate = weight < UNKNOWN_WEIGHT
     is_too_long = is_estimate & (builder.udiv(weight, units) > MAX_UNIT_WEIGHT)
     is_refused = is_too_long & builder.load_slot("%status", status.LONG_UNITS).ne(status.ALLOWED)
@@ -170,7 +174,7 @@ def emit_refusal(builder: PoolFunctionBuilder, weight: LLVMValue, units: LLVMVal
 def emit_slice(builder: PoolFunctionBuilder) -> str:
     """Emits `@slice`: executes the next slice of a long record, and returns whether it is the last one.
 
-    The first unit after it is then in `RESUME_UNIT`, or 0 after the last slice.
+    `RESUME_UNIT` is then the first unit after the slice, or 0 after the last slice.
     """
     units, weight = builder.load_slot("%record", UNITS), builder.load_slot("%record", WEIGHT)
     is_shared = builder.parameter("shared").ne(0)
@@ -181,9 +185,8 @@ def emit_slice(builder: PoolFunctionBuilder) -> str:
     count = builder.udiv(weight, threads * SIGNAL_INTERVAL) + 1
     count = builder.select(weight < UNKNOWN_WEIGHT, count, unknown)
     size = builder.udiv(units + count - 1, count)
-    size = (
-        builder.udiv(size + threads - 1, threads) * threads
-    )  # so that no thread waits for the others' units
+    # A multiple of the threads, so that no thread waits while others execute the last units.
+    size = builder.udiv(size + threads - 1, threads) * threads
     groups = builder.load_slot("%record", ROW_GROUPS)
     divisor = builder.select(groups > 0, groups, single)
     is_grid = groups.ne(0) & (size > groups)
@@ -218,7 +221,7 @@ def emit_advance(builder: PoolFunctionBuilder, record: str, i: StackSlot) -> Non
 def emit_enter_once(
     builder: PoolFunctionBuilder, record: str, i: LLVMValue, threshold: StackSlot, entered: StackSlot
 ) -> None:
-    """Acquires the pool unless this run holds it; if the remaining work is too little for that, does not try again."""
+    """Acquires the pool unless this run holds it; does not try again if the remaining work is too little to wake workers."""
     with builder.if_then(builder.load(entered) <= 0):
         count = builder.parameter("to") - i
         result = builder.emit(I64, f"call i64 @enter(ptr %pool, ptr {record}, {count}, i64 %threads)")
@@ -230,8 +233,8 @@ def emit_enter_once(
 def emit_enter(builder: PoolFunctionBuilder) -> str:
     """Emits `@enter`: acquires the pool and wakes workers.
 
-    Returns 1; 0 if another run holds the pool; -1 if the jobs among the records weigh too little.  Records of a loop are
-    weighed as `ASSUMED_ITERATIONS` iterations.
+    `@enter` returns 1; 0 if another run holds the pool; -1 if the jobs among the records weigh too little.  The
+    weight of a loop is the weight of `ASSUMED_ITERATIONS` iterations.
     """
     i, total = builder.new_slot("i", I64), builder.new_slot("total", I64)
     for slot in (i, total):

@@ -1,4 +1,4 @@
-"""Worker threads of the pool: their main loop, resting and waking, and CPU affinity away from the caller's CPU."""
+"""Worker threads of the pool: their main loop, how they rest and wake, and the affinity that keeps them off the caller's CPU."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from sardonyx._src.compile.executor.pool_layout import (
 )
 
 MAX_CPUS = 1024  # bits of an affinity mask
-MONOTONIC_CLOCK = 1  # of Linux
+MONOTONIC_CLOCK = 1  # CLOCK_MONOTONIC on Linux
 
 
 def emit_wake_children(builder: PoolFunctionBuilder, pool: str, index: LLVMValue, threads: LLVMValue) -> None:
-    """Wakes the two children of a thread in the binary wake tree, as far as they take part in the run."""
+    """Wakes the two children of a thread in the binary tree of wakeups, if they take part in the run."""
     for child in (index * 2 + 1, index * 2 + 2):
         with builder.if_then(child < threads):
             worker = builder.slot_address(pool, child * WORKER_SLOTS + WORKERS_BEGIN)
@@ -61,9 +61,9 @@ def emit_wake(builder: PoolFunctionBuilder) -> str:
 def emit_apart(builder: PoolFunctionBuilder) -> str:
     """Emits `@apart`: excludes the caller's CPU from a worker's affinity, if it may use another one.
 
-    Schedulers place a woken thread on its last CPU or near the waking one unless they look for an idle CPU, and Linux
-    does not look while its CPUs seem busy, as they do for a while after threads have been spinning.  On the caller's CPU
-    the worker would wait for the caller, which waits for the worker.
+    Schedulers put a woken thread on its last CPU, or near the CPU of the waking thread, unless they look for an idle
+    CPU.  Linux does not look while CPUs seem busy, and they do for a while after threads have been spinning.  On the
+    caller's CPU the worker would wait for the caller, which waits for the worker.
     """
     mask_bytes, mask_slots = MAX_CPUS // 8, MAX_CPUS // 64
     mask = "%mask"
@@ -103,9 +103,9 @@ def is_participant(builder: PoolFunctionBuilder, pool: str, index: LLVMValue) ->
 def emit_rest(builder: PoolFunctionBuilder) -> str:
     """Emits `@rest`: waits until a run includes the worker, or the pool is stopped.
 
-    A worker is eager if its last rest took less than `SPIN_INTERVAL`, as between runs that follow each other: for that long it
-    waits awake.  To be woken takes about 50 us, as long as a small run.  Where runs are rare, and where a worker would take its CPU from
-    another thread of the run, it only sleeps.
+    A worker is eager if its last rest was shorter than `SPIN_INTERVAL`, as between runs that follow each other
+    closely.  An eager worker waits awake for that long, since waking a thread needs about 50 us, as much as a small
+    run.  If runs are rare, or if the worker would take its CPU from another thread of the run, it sleeps at once.
     """
     index = builder.load_slot("%worker", INDEX)
     has_clock = builder.load_slot("%pool", GET_TIME).ne(0)

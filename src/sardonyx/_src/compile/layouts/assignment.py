@@ -1,8 +1,8 @@
 """Layout assignment: the tensors of every region's operands and results, with copies where layouts differ.
 
 A value may be held in several layouts at once: dense, as a view of another value's elements, or with its channels
-innermost.  Regions are visited in order; a region that reads a value in a layout that no tensor of it has gets a copy, an
-item of the result, which later regions share.  Nothing else than this stage makes copies between layouts.
+innermost.  Regions are visited in order.  If a region reads a value in a layout that no tensor of the value has, a
+copy is appended to the items; later regions share the copy.  No other stage makes copies between layouts.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from sardonyx._src.ir.walk import captures
 def assign_layouts(graph: RegionGraph) -> LaidOutGraph:
     """Assigns tensors to the operands and results of all regions of a model's graph.
 
-    Raises RefusedRegions for a region at which that fails.
+    Raises RefusedRegions for a region at which layout assignment fails.
     """
     assignment = LayoutAssignment(graph, ConstantPool())
     inputs = {value: assignment.bind_input(value) for value in graph.scope.graph.inputs}
@@ -68,12 +68,16 @@ def assign_layouts(graph: RegionGraph) -> LaidOutGraph:
 
 
 class LayoutAssignment:
-    """The tensors of each value of a graph, and the regions and copies that compute them, in order.
+    """The tensors of each value of a graph, and the regions and copies that compute the tensors, in order.
 
+    items: the regions and copies so far.
+    tensors: the tensors that hold each value, in one or several layouts.
     destinations: for a subgraph, the tensors that its outputs are written to; None for the graph of a model, whose
-    outputs are tensors that callers receive.  nodes: the names of the nodes for which copies are made.  rounded: the tensors of
-    layouts that round.  guards: of the regions so far, those of bodies included.  bound: the symbols of the sizes that are bound
-    before what is appended next.
+        outputs are arrays of callers.
+    nodes: the names of the nodes to which the next copies are attributed.
+    rounded: the tensors of values that a layout rounds, such as to bfloat16.
+    guards: the guards of the regions so far, including regions of bodies.
+    bound: the symbols of the sizes that are bound when the next item is executed.
     """
 
     def __init__(
@@ -99,7 +103,7 @@ class LayoutAssignment:
     # --- regions -----------------------------------------------------------------------------
 
     def place(self, region: Region[object]) -> None:
-        """Assigns the tensors of a region, and appends it to the items unless it is a view."""
+        """Assigns the tensors of a region, and appends it to the items unless it is a view or a Concat."""
         nodes, self.nodes = self.nodes, region.node_names
         self.guards.update(dict.fromkeys(region.guards))
         try:
@@ -123,7 +127,7 @@ class LayoutAssignment:
     def bind_sizes(self, region: Region[object]) -> None:
         """Appends the items that bind the data-dependent sizes of a node's results, unless the region's actions do.
 
-        Results without uses have no value.  Those with uses bind the sizes that they share with them.
+        A result without uses has no value to read sizes from; if it shares sizes with other results, these bind them.
         """
         for value in region.anchor.outputs:
             if not (value.uses or value.is_graph_output):
@@ -150,7 +154,7 @@ class LayoutAssignment:
                 self.guards.update(body.guards)
 
     def read_epilogue(self, epilogue: FusedEpilogue) -> tuple[TensorView, ...]:
-        """The operands of an epilogue: a matrix with the dims of the result, any other one flat."""
+        """The operands of an epilogue: a matrix with the dims of the result, any other operand as a vector."""
         kinds = epilogue.epilogue.operand_layouts[-len(epilogue.reads) :] if epilogue.reads else ()
         operands = []
         for read, shape, kind in zip(epilogue.reads, epilogue.shapes, kinds, strict=True):
@@ -175,7 +179,7 @@ class LayoutAssignment:
         self.tensors[alias.value] = views
 
     def copy_for_alias(self, alias: Alias, source: TensorView) -> TensorView | None:
-        """A channels-last copy of a channels-last tensor that is reshaped, if its channels are split or merged."""
+        """A channels-last copy for a Reshape of a channels-last tensor that splits or merges channels; None in other cases."""
         shape = self.scope.known_shape(alias.value)
         if alias.inverse is None or len(shape) < 3 or source.rank == 0 or source.strides[-1] == 1:
             return None
@@ -203,7 +207,7 @@ class LayoutAssignment:
         self.tensors[value] = [output]
 
     def fallback_op(self, node: Node) -> FallbackOp:
-        """The call of the node's reference kernel, with the tensors of those inputs that native steps computed."""
+        """The call of the node's reference kernel, with the tensors of the inputs that native steps compute."""
         read = [value for value in node.inputs if value is not None]
         inside = {value for graph in node.subgraphs for value in captures(graph)}
         read += sorted(inside, key=lambda value: value.name)
@@ -212,7 +216,7 @@ class LayoutAssignment:
             if not self.tensors.get(value) and is_lazy:
                 self.tensors_of(value)
         native = [v for v in dict.fromkeys(read) if v.initializer is None and self.tensors.get(v)]
-        # Bodies may read a captured value many times: one dense copy is cheaper than many strided reads.
+        # A body may read a captured value many times: one dense copy is cheaper than many strided reads.
         return FallbackOp(
             node, {v: self.read(v, DENSE) if v in inside else self.tensors[v][0] for v in native}
         )
@@ -237,7 +241,7 @@ class LayoutAssignment:
         return view
 
     def read_rounded(self, value: Value, layout: CustomLayout) -> TensorView:
-        """The value rounded to the element type of a layout, which regions that read this layout share."""
+        """The value rounded to the element type of a layout; all regions that read it in this layout share the tensor."""
         target = self.rounded.get((value, layout))
         if target is None:
             source = self.read(value, layout.otherwise)
@@ -258,7 +262,7 @@ class LayoutAssignment:
         return self.tensors[value]
 
     def first_tensor(self, value: Value) -> TensorView:
-        """A dense tensor of a value that has none: a constant, sizes, or a copy of what a fallback returned."""
+        """A dense tensor of a value that has no tensor: a constant, sizes of inputs, or a copy of a fallback's result."""
         elements = self.scope.constant(value)
         if elements is not None:
             return self.constants.tensor(elements, (value, "plain"))
@@ -297,11 +301,11 @@ class LayoutAssignment:
         return view
 
     def is_free(self, value: Value) -> bool:
-        """Whether the layout of a result is free: it is no output, and no part of a Concat whose copy may be elided."""
+        """Whether a region may choose the layout of a result: it is no output, and no input of a Concat that may be elided."""
         return value not in self.scope.outputs and value not in self.concat_elision.concats
 
     def allocate(self, value: Value) -> TensorView:
-        """A dense tensor: that of an output, or a temporary."""
+        """A dense tensor for a value: the output itself, or a temporary."""
         shape, dtype = self.scope.known_shape(value), self.scope.dtype(value)
         if value not in self.scope.outputs:
             return dense_temporary(dtype, shape, value.name)
@@ -342,7 +346,7 @@ class LayoutAssignment:
 
 
 def resolve(layout: Layout, channels_last: bool) -> Layout:
-    """The layout itself, or the one that a layout that follows stands for."""
+    """The layout; for a `Follow`, the layout that it chooses."""
     return layout.choose(channels_last=channels_last) if isinstance(layout, Follow) else layout
 
 

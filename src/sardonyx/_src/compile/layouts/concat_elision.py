@@ -16,17 +16,18 @@ from sardonyx._src.ir.graph import Value
 
 @dataclass(frozen=True, slots=True)
 class Concat:
-    """The config of a region that concatenates what it reads along an axis; its parts are copied by the layout stage."""
+    """The config of a region that concatenates its reads along an axis; the layout stage copies them, and no kernel does."""
 
     axis: int
 
 
 class ConcatElision:
-    """The Concats of a graph along channels, and the outputs whose slices have been handed to producers.
+    """The Concats of a graph along channels, and the outputs that producers write slices of.
 
-    bound: the symbols of the sizes that are bound before the region that is being placed, updated by the caller.
-    concats: for each value that is a part of one, the region of the first such Concat.  elided: the values that their
-    producers write into a slice.
+    bound: the symbols of the sizes that are bound before the current region; the caller updates the set.
+    concats: for each value that a Concat reads, the region of the first such Concat.
+    outputs: the output tensor of each such Concat so far.
+    elided: the values that their producers write directly into a slice.
     """
 
     def __init__(self, graph: RegionGraph, bound: Collection[str]) -> None:
@@ -39,7 +40,7 @@ class ConcatElision:
                 self.concats.update((read.value, region) for read in region.reads)
 
     def slice_of(self, value: Value) -> TensorView | None:
-        """The slice [N, C, ...] of a Concat's output, channels innermost, that a value may be written into; else None."""
+        """The slice [N, C, ...] of a Concat's output, channels innermost, to write a value into; None if there is none."""
         region = self.concats.get(value)
         if region is None or value in self.scope.outputs or not self.can_elide(region):
             return None
@@ -63,7 +64,7 @@ class ConcatElision:
     def is_bound(self, tensor: TensorView) -> bool:
         """Whether the address and the strides of a tensor can be computed now, before the sizes that are bound later.
 
-        Until all sizes of its buffer are bound, the buffer has no address that lasts.
+        A buffer has no lasting address until all of its sizes are bound.
         """
         sizes = (tensor.buffer.size, tensor.offset, *tensor.strides)
         return all(isinstance(size, int) or size.symbols() <= {*self.bound} for size in sizes)
@@ -74,7 +75,7 @@ class ConcatElision:
         return self.slice_of(value) or CHANNELS_LAST.allocate(dtype, shape, value.name)
 
     def first_channel(self, region: Region[object], value: Value) -> Known:
-        """The first channel of an input in the output."""
+        """The channel of a Concat's output at which an input begins."""
         total: Known = 0
         for read in region.reads:
             if read.value is value:
@@ -86,8 +87,8 @@ class ConcatElision:
 def with_dims(part: TensorView, shape: tuple[Known, ...]) -> TensorView:
     """A slice [N, C, ...] of a Concat's output, channels innermost, with the dims of the value that is written into it.
 
-    They equal those of the slice, but may be other expressions, which a guard of the Concat makes equal.  Kernels compare
-    the strides of a tensor with its own dims.
+    The dims of the value equal the dims of the slice, but may be other expressions, which a guard of the Concat makes
+    equal.  Strides are computed from them again, since kernels compare the strides of a tensor with its own dims.
     """
     pixel_stride = part.strides[-1]
     batch, *pixels = (stride * pixel_stride for stride in row_major_strides((shape[0], *shape[2:])))

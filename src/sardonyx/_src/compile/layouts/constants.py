@@ -1,4 +1,4 @@
-"""Constant tensors of a program, shared by all that read the same elements."""
+"""Constant tensors of a program, shared by all regions that read the same elements."""
 
 from __future__ import annotations
 
@@ -25,9 +25,8 @@ class ConstantPool:
         """A tensor of constant data, shared by all requests with the same key."""
         tensor = None if key is None else self._tensors.get(key)
         if tensor is None:
-            data = np.ascontiguousarray(elements).reshape(
-                elements.shape
-            )  # ascontiguousarray makes scalars 1-D
+            # The reshape undoes that `ascontiguousarray` turns a scalar into a vector.
+            data = np.ascontiguousarray(elements).reshape(elements.shape)
             buffer = Buffer("constant", data.nbytes, "constant", data)
             tensor = TensorView(DataType.of(data.dtype), data.shape, row_major_strides(data.shape), buffer)
             if key is not None:
@@ -35,7 +34,7 @@ class ConstantPool:
         return tensor
 
     def memoize(self, key: object, make: Callable[[], T]) -> T:
-        """The result of the first `make` for this key."""
+        """The result of `make`, which is called for the first request with this key only."""
         if key not in self._memo:
             self._memo[key] = make()
         return cast(T, self._memo[key])

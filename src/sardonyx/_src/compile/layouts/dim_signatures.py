@@ -1,8 +1,9 @@
 """Dim signatures: which dims of a node's inputs and results the specification requires to be equal, by operator.
 
-They state the specification a second time, independently of shape inference and of the matchers: the verifier compares both
-(`verify_sizes.py`).  A signature lists the dims of each input, and after the arrow those of each result.  Dims of one name are equal;
-`*s` names any number of dims in a row, `?` is any dim, `...` any number of them, and a number itself.
+They state the specification a second time, independently of shape inference and of the matchers, so that the verifier
+(`verify_sizes.py`) can find errors of these.  A signature lists the dims of each input, and after the arrow the dims
+of each result.  Dims with the same name are equal.  `*s` names any number of adjacent dims, `?` is any dim, `...` any
+number of any dims, and a number is a dim of that size.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TypeAlias
 from sardonyx._src.compile.prepare.bound_node import BoundNode
 from sardonyx._src.ir.dims import Known, dim_product
 
-Shape: TypeAlias = "tuple[Known, ...] | None"  # None: omitted, or not known to kernels
+Shape: TypeAlias = "tuple[Known, ...] | None"  # None: omitted, or a value that kernels cannot hold
 Shapes: TypeAlias = Sequence[Shape]
 DimPairs: TypeAlias = Iterator[tuple[Known, Known]]
 Rule: TypeAlias = Callable[[BoundNode, Shapes, Shapes], DimPairs]
@@ -50,7 +51,7 @@ SIGNATURES: dict[str, str] = {
 
 
 def required_equal(op: BoundNode, inputs: Shapes, results: Shapes) -> DimPairs:
-    """The pairs of dims that must be equal in every valid run, as far as the operator has a signature."""
+    """The pairs of dims that must be equal in every valid run, by the signature and the rule of the operator, if it has them."""
     signature = SIGNATURES.get(op.node.op_type)
     if signature is not None:
         yield from match_signature(signature, inputs, results)
@@ -59,7 +60,7 @@ def required_equal(op: BoundNode, inputs: Shapes, results: Shapes) -> DimPairs:
 
 
 def match_signature(signature: str, inputs: Shapes, results: Shapes) -> DimPairs:
-    """The dims that a signature names more than once.  Tensors of another rank than it says are left out."""
+    """The pairs of dims that a signature gives the same name.  Tensors of a rank that does not fit the signature are skipped."""
     known: dict[str, Sequence[Known]] = {}
     for names, shapes in zip(parse_signature(signature), (inputs, results), strict=False):
         for tensor, shape in zip(names, shapes, strict=False):
@@ -68,12 +69,12 @@ def match_signature(signature: str, inputs: Shapes, results: Shapes) -> DimPairs
 
 @cache
 def parse_signature(signature: str) -> list[list[list[str]]]:
-    """The names of the dims of each tensor, for inputs and results; there are as many signatures as this file has."""
+    """The names of the dims of each tensor, first of inputs, then of results."""
     return [[tensor.split() for tensor in side.split(",")] for side in signature.split("->")]
 
 
 def match_dims(names: Sequence[str], shape: Shape, known: dict[str, Sequence[Known]]) -> DimPairs:
-    """Pairs of the dims of a tensor with the earlier ones of their names, which `known` has."""
+    """The pairs of each dim of a tensor with an earlier dim of the same name; `known` holds the dims by name."""
     run = next((i for i, name in enumerate(names) if name == "..." or name[0] == "*"), None)
     length = 1 if shape is None or run is None else len(shape) - len(names) + 1
     if shape is None or len(shape) != len(names) - 1 + length or length < 0:
@@ -92,7 +93,7 @@ def match_dims(names: Sequence[str], shape: Shape, known: dict[str, Sequence[Kno
 
 
 def broadcast_operands(op: BoundNode, inputs: Shapes, *, is_elementwise: bool) -> Iterator[tuple[Known, ...]]:
-    """The dims that broadcast to the last ones of the result, as far as the operator says so."""
+    """The shapes of the operands that must broadcast to the last dims of the result."""
     match op.node.op_type:
         case "Expand" | "CastLike":
             chosen = inputs[:1]
@@ -111,7 +112,7 @@ def broadcast_operands(op: BoundNode, inputs: Shapes, *, is_elementwise: bool) -
 
 
 def match_product(op: BoundNode, inputs: Shapes, results: Shapes) -> DimPairs:
-    """MatMul and its kin: rows, columns and the dim that is summed over; dims of a batch broadcast."""
+    """MatMul, MatMulInteger, QLinearMatMul: rows, columns and the dim that is summed over; batch dims broadcast."""
     second = {"QLinearMatMul": 3}.get(op.node.op_type, 1)
     a, b, y = inputs[0], inputs[second], results[0]
     if a and b:
@@ -140,7 +141,7 @@ def match_convolution(op: BoundNode, inputs: Shapes, results: Shapes) -> DimPair
 
 
 def match_concat(op: BoundNode, inputs: Shapes, results: Shapes) -> DimPairs:
-    """All dims off the axis are equal, and those on it add up."""
+    """All dims but the axis are equal; the sizes along the axis add up."""
     y = results[0]
     if y is not None and all(shape is not None and len(shape) == len(y) for shape in inputs):
         axis = op.attribute("axis", int) % len(y)
@@ -155,7 +156,7 @@ def match_split(op: BoundNode, inputs: Shapes, results: Shapes) -> DimPairs:
 
 
 def match_counts(op: BoundNode, inputs: Shapes, results: Shapes) -> DimPairs:
-    """The same elements under other dims."""
+    """Reshape and similar operators: the numbers of elements are equal."""
     if inputs[0] is not None and results[0] is not None:
         yield dim_product(inputs[0]), dim_product(results[0])
 
@@ -189,7 +190,7 @@ def match_scatter_nd(op: BoundNode, inputs: Shapes, results: Shapes) -> DimPairs
 
 
 def match_recurrence(op: BoundNode, inputs: Shapes, results: Shapes) -> DimPairs:
-    """LSTM, GRU and RNN: time, batch, directions, and the hidden units of each gate."""
+    """LSTM, GRU and RNN: time steps, batch, directions, and the hidden units of each gate."""
     gates = {"LSTM": 4, "GRU": 3}.get(op.node.op_type, 1)
     is_batch_first = op.attribute("layout", int) == 1
     sequence, state = ("b s", "b d h") if is_batch_first else ("s b", "d b h")
@@ -211,13 +212,13 @@ def match_attention(op: BoundNode, inputs: Shapes, results: Shapes) -> DimPairs:
 
 
 def match_normalized(op: BoundNode, inputs: Shapes, results: Shapes) -> DimPairs:
-    """LayerNormalization and RMSNormalization: scale and bias have the last dims, or 1."""
+    """LayerNormalization and RMSNormalization: each dim of scale and bias is 1, or equals the aligned dim of the input."""
     yield from match_signature(SAME, inputs, results)
     for i in (1, 2):
         shape = input_of(inputs, i) or ()
-        for dim, whole in zip(shape[::-1], (inputs[0] or ())[::-1], strict=False):
+        for dim, input_dim in zip(shape[::-1], (inputs[0] or ())[::-1], strict=False):
             if isinstance(dim, int) and dim != 1:
-                yield dim, whole
+                yield dim, input_dim
 
 
 def match_quantization(op: BoundNode, inputs: Shapes, results: Shapes) -> DimPairs:
@@ -226,7 +227,7 @@ def match_quantization(op: BoundNode, inputs: Shapes, results: Shapes) -> DimPai
 
 
 def scale_along_axis(op: BoundNode, x: Shape, scale: Shape) -> Shape:
-    """The dims of a scale for each entry of an axis, or for all; None for those of blocks."""
+    """The dims of a scale per axis or per tensor, aligned with x; None for scales per block."""
     if not x or scale is None or len(scale) != 1 or op.attribute("block_size", int):
         return None
     axis = op.attribute("axis", int) % len(x)

@@ -1,7 +1,8 @@
-"""Order of fallback operations: those that no kernel has to wait for come first or last.
+"""Order of fallback operations: they come before or after all kernels where possible.
 
-A run returns to Python for each fallback operation among kernels.  What depends on the caller's strings and maps alone is
-computed before all kernels, and strings, sequences and maps that no kernel reads after them.
+A run returns to Python for each fallback operation among kernels, which costs time.  Operations that depend only on
+strings, sequences and maps of the caller come first.  Operations that compute strings, sequences and maps, which no
+kernel reads, come last.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from sardonyx._src.ops.registry import find
 def order_fallback_ops(items: Sequence[LayoutItem]) -> list[LayoutItem]:
     """The items with fallback operations, and the copies of their results, moved to the beginning or the end.
 
-    Nothing moves where sizes depend on what kernels compute: they are bound between items.
+    Nothing is moved if sizes depend on results of kernels, since items bind these sizes at their positions.
     """
     first, last = leading_items(items), trailing_nodes(items)
     if any(isinstance(item, BindSizes) and i not in first for i, item in enumerate(items)):
@@ -30,7 +31,7 @@ def order_fallback_ops(items: Sequence[LayoutItem]) -> list[LayoutItem]:
 
 
 def leading_items(items: Sequence[LayoutItem]) -> set[int]:
-    """The numbers of the items that compute from inputs that are no tensors of numbers, copy the results and bind their sizes."""
+    """The indices of fallback operations that depend on Python inputs only, and of items that copy or size their results."""
     computed: set[Value] = set()
     leading: set[int] = set()
     for i, item in enumerate(items):
@@ -43,17 +44,18 @@ def leading_items(items: Sequence[LayoutItem]) -> set[int]:
 
 
 def reads_only(op: FallbackOp, computed: Collection[Value]) -> bool:
-    """Whether an operation reads constants, `computed` values and inputs that are no tensors of numbers; some of these."""
+    """Whether an operation reads only constants, `computed` values and Python inputs, and at least one that is not constant."""
     values = [value for value in op.node.inputs if value is not None and value.initializer is None]
     return bool(values) and all(value in computed or is_python_input(value) for value in values)
 
 
 def is_python_input(value: Value) -> bool:
+    """Whether a value is an input, and no tensor of numbers: strings, a sequence or a map, which only Python can hold."""
     return value.producer is None and not is_number_tensor(value)
 
 
 def trailing_nodes(items: Sequence[LayoutItem]) -> set[Node]:
-    """The nodes of fallback operations whose results only others of them read, and are no tensors of numbers."""
+    """The nodes of fallback operations with results that no kernel reads: no tensors of numbers, read by such nodes only."""
     trailing: set[Node] = set()
     for item in reversed(items):
         if isinstance(item, FallbackOp) and is_pure(item.node) and is_unread(item.node, trailing):
@@ -62,7 +64,7 @@ def trailing_nodes(items: Sequence[LayoutItem]) -> set[Node]:
 
 
 def is_unread(node: Node, trailing: Collection[Node]) -> bool:
-    """Whether all results of a node are no tensors of numbers, and only nodes among `trailing` read them."""
+    """Whether no result of a node is a tensor of numbers, and only nodes in `trailing` read the results."""
     return all(
         not is_number_tensor(value) and all(consumer in trailing for consumer, _ in value.uses)
         for value in node.outputs

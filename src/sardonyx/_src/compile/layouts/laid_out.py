@@ -1,4 +1,4 @@
-"""Graphs with layouts: regions whose operands and results are tensors, and the copies between layouts."""
+"""Laid-out graphs, the results of layout assignment: regions with the tensors that they read and write, and copies."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ C_co = TypeVar("C_co", covariant=True)
 class LaidOutRegion(Generic[C_co]):
     """A region with the tensors of its operands and results, each in the layout that the region requested.
 
-    epilogue_operands: the operands `o0`, `o1`, ... of its epilogue, as the kernel reads them: [rows..., columns] for a
-    matrix, [columns] for a column, [1] for a scalar.  channels_last: whether layouts that follow are channels-last.
-    layouts: for each operand all tensors that hold its value, from which the regions of a subgraph may choose.
-    bodies: of control flow.
+    epilogue_operands: the operands `o0`, `o1`, ... of its epilogue, as the kernel reads them: [rows...,
+        columns] for a matrix, [columns] for a column, [1] for a scalar.
+    channels_last: whether the region's `Follow` layouts are channels-last.
+    layouts: for each operand, all tensors that hold its value; regions of a body may read any of them.
+    bodies: the bodies of a control-flow region.
     """
 
     region: Region[C_co]
@@ -54,7 +55,10 @@ class LaidOutRegion(Generic[C_co]):
 
 @dataclass(frozen=True, slots=True)
 class LayoutCopy:
-    """A copy of a value from one layout to another; nodes: the names of the nodes for which it is made."""
+    """A copy of a value from one layout to another.
+
+    nodes: the names of the nodes that need the copy.
+    """
 
     value: Value
     source: TensorView
@@ -76,8 +80,10 @@ class SizeWrite:
 class LaidOutBody:
     """A body of control flow as regions with tensors, and copies, in order of execution.
 
-    name: tells it from the other bodies of its region.  bound: the tensors of the values that it reads and does not compute.
-    results: those of the values that the lowering of its region requests.  guards: of the regions that are executed.
+    name: the name of the body, unique in its region.
+    bound: the tensors of the values that the body reads, but does not compute.
+    results: the tensors of the values that the lowering of the control-flow region requests.
+    guards: the guards of the body's regions that are executed.
     """
 
     name: str
@@ -95,8 +101,11 @@ LayoutItem: TypeAlias = "LaidOutRegion[object] | LayoutCopy | SizeWrite | CopyIn
 class LaidOutGraph:
     """A graph as regions with tensors, and copies, in order of execution.
 
-    inputs: the tensors of the graph's inputs.  outputs: the tensor of each output, or None if a fallback computes it.
-    guards: of the regions that are executed, each once; a deferred region that nothing reads is not.
+    inputs: the tensors of the graph's inputs.
+    outputs: the tensor of each output, or None if a fallback computes it.
+    constants: the constant tensors of the program.
+    guards: the guards of the regions that are executed, each once; a deferred region that nothing reads is
+        not executed.
     """
 
     graph: RegionGraph

@@ -11,15 +11,14 @@ from sardonyx._src.compile.partition.registry import OPERATOR_INDEX
 
 C = TypeVar("C")
 LayOutBodies: TypeAlias = "Callable[[LaidOutRegion[C], ConstantPool], Sequence[LaidOutBody]]"
-BODY_LAYOUTS: dict[
-    str, LayOutBodies[Any]
-] = {}  # each takes regions whose config has the type that its kind implies
+# Each function is called only for regions of its kind, and so with a config of the type that it expects.
+BODY_LAYOUTS: dict[str, LayOutBodies[Any]] = {}
 
 
 def lays_out_bodies(kind: str) -> Callable[[LayOutBodies[C]], LayOutBodies[C]]:
     """Registers the function that assigns layouts to the bodies of the regions of a kind.
 
-    It receives a region whose operands and results have their tensors.
+    The function receives a region that already has the tensors of its operands and results.
     """
 
     def add(lay_out: LayOutBodies[C]) -> LayOutBodies[C]:
@@ -31,7 +30,7 @@ def lays_out_bodies(kind: str) -> Callable[[LayOutBodies[C]], LayOutBodies[C]]:
 
 
 def lay_out_bodies(region: LaidOutRegion[object], constants: ConstantPool) -> tuple[LaidOutBody, ...]:
-    """The bodies of a region with layouts; none unless it is control flow."""
+    """The bodies of a control-flow region, with layouts; empty for any other region."""
     OPERATOR_INDEX.import_for(region.region.kind)
     lay_out = BODY_LAYOUTS.get(region.region.kind)
     return () if lay_out is None else tuple(lay_out(region, constants))

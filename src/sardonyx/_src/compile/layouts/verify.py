@@ -43,7 +43,8 @@ from sardonyx._src.ir.dims import Expr, evaluate
 from sardonyx._src.ir.graph import Node, Value
 
 Where: TypeAlias = Callable[[], str]  # describes an item, for messages
-# Of symbolic dims; the next two numbers are sizes of other ones.  Of each row, the first that leaves no dim negative.
+# Sample sizes of symbolic dims: dims get this size or one of the next two numbers.  Of each row, the first
+# size is used that leaves no dim negative.
 SAMPLE_SIZES = ((61, 127), (2, 5, 11, 23))
 
 
@@ -60,7 +61,7 @@ def verify_layouts(graph: LaidOutGraph) -> None:
 
 
 def find_sample(graph: LaidOutGraph, facts: SizeFacts, firsts: Sequence[int]) -> Mapping[str, int] | None:
-    """Sizes of a run that the program does not reject: its guards hold, and no tensor has a negative dim."""
+    """Sizes that a run may have: the guards hold, and no tensor has a negative dim."""
     symbols, dims = graph.graph.scope.symbols, symbolic_dims(graph.items)
     for first in firsts:
         sizes = facts.sample(symbols, first)
@@ -83,9 +84,11 @@ def symbolic_dims(items: Sequence[LayoutItem]) -> set[Expr]:
 class LayoutVerifier:
     """The verification of a graph or of a body.
 
-    tensor_boxes: the elements of tensors at sample sizes.  facts: the guards of the program.  written: what items so far have
-    written to each buffer, at each sample; own: the buffers to which items of this graph or body have.  fallbacks: the nodes
-    executed so far whose results are in Python.
+    tensor_boxes: the elements of tensors at sample sizes.
+    facts: answers whether sizes are equal, given the guards of the program.
+    written: the elements of each buffer that have been written so far, at each sample.
+    own: the buffers that items of this graph or body have written to.
+    fallbacks: the nodes executed so far that leave their results in Python.
     """
 
     def __init__(
@@ -117,7 +120,7 @@ class LayoutVerifier:
                 self.fallbacks.add(item.value.producer)
 
     def verify_body(self, body: LaidOutBody, where: Where) -> None:
-        """The items of a body, which may read what is written before it; the loop writes what else it binds."""
+        """Verifies a body, whose items may read what is written before it, and the tensors that control flow fills for it."""
         verifier = LayoutVerifier(body, self.tensor_boxes, self.facts, self.written)
         for tensors in body.bound.values():
             for tensor in tensors:
@@ -127,7 +130,7 @@ class LayoutVerifier:
             verifier.verify_read(tensor, lambda: f"{where()}, {body.name}")
 
     def verify_read(self, tensor: TensorView, where: Where) -> None:
-        """The tensor is in bounds, and in a buffer that callers or the program fill, or an earlier item."""
+        """The tensor is in bounds; its buffer is filled by callers, by the program, or by an earlier item."""
         is_filled = tensor.buffer.role in ("input", "constant", "status") or tensor.buffer in self.written
         assert is_filled, f"{where()} reads {tensor.buffer.name}, which nothing has written"
         boxes = self.verify_bounds(tensor, where)
@@ -136,11 +139,11 @@ class LayoutVerifier:
             assert is_complete, f"{where()} reads {tensor.buffer.name}, of which a part is not written"
 
     def verify_write(self, tensor: TensorView, where: Where) -> None:
-        """The tensor is in bounds, and shares no elements with those that are written already."""
+        """The tensor is in bounds, and has no elements that are written already."""
         buffer = tensor.buffer
         assert buffer.role in ("arena", "output"), f"{where()} writes to a buffer of role {buffer.role}"
         boxes = self.verify_bounds(tensor, where)
-        if buffer not in self.own:  # of the items around a body, whose record is not to change
+        if buffer not in self.own:  # copied, since a body must not change the record of the graph around it
             self.own.add(buffer)
             before = self.written.get(buffer, self.tensor_boxes.none_written)
             self.written[buffer] = tuple(written.copy() for written in before)
@@ -149,7 +152,7 @@ class LayoutVerifier:
             assert is_new, f"{where()} writes elements of {buffer.name} again"
 
     def verify_bounds(self, tensor: TensorView, where: Where) -> Boxes:
-        """The elements of a tensor, which its buffer has."""
+        """The elements of a tensor; asserts that they are inside of its buffer."""
         boxes = self.tensor_boxes.of(tensor)
         for box in boxes:
             if box is not None:
@@ -159,7 +162,7 @@ class LayoutVerifier:
         return boxes
 
     def verify_region(self, item: LaidOutRegion[object], where: Where) -> None:
-        """Operands and results hold the region's values, in the layouts that it requests."""
+        """Operands and results hold the region's values, in the layouts that the region requests."""
         region = item.region
         assert len(item.operands) == len(region.reads), f"{where()} has {len(item.operands)} operands"
         assert len(item.results) == len(region.writes), f"{where()} has {len(item.results)} results"
@@ -202,7 +205,7 @@ class LayoutVerifier:
         )
 
     def verify_values(self, item: LayoutItem, where: Where) -> None:
-        """Copies and writes of sizes have tensors with the dims of their value."""
+        """Copies and writes of sizes have tensors with the dims of the value."""
         match item:
             case LayoutCopy():
                 is_rounding = (item.source.dtype, item.target.dtype) == (DataType.FLOAT, DataType.BFLOAT16)
@@ -222,7 +225,7 @@ class LayoutVerifier:
                 )
 
     def verify_output(self, value: Value, tensor: TensorView | None) -> None:
-        """A written output buffer that is dense; or no tensor, for a value that a fallback or a caller provides."""
+        """An output is a dense tensor in an output buffer that is written; or none, if a fallback or a caller provides the value."""
         where = f"output {value.name}"
         if tensor is None:
             is_provided = value.producer in (None, *self.fallbacks) or self.scope.shape(value) is None
@@ -238,7 +241,7 @@ class LayoutVerifier:
 
 
 def describe_item(item: LayoutItem) -> str:
-    """What an item is, for messages."""
+    """A description of an item, for messages."""
     match item:
         case LaidOutRegion():
             return describe(item.region)

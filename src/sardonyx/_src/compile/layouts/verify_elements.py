@@ -1,4 +1,4 @@
-"""Elements of tensors at sample sizes: which ones items have written, and that none is written twice."""
+"""Elements of tensors at sample sizes: records the written elements of buffers, and finds elements that are written twice."""
 
 from __future__ import annotations
 
@@ -13,15 +13,18 @@ from sardonyx._src.compile.program.tensor import TensorView, element_bytes
 from sardonyx._src.ir.dims import evaluate
 
 Line: TypeAlias = (
-    "tuple[int, ...]"  # of boxes that differ along one axis: the axis, other coordinates and dims
+    "tuple[int, ...]"  # of boxes that differ along one axis only: the axis, other coordinates and dims
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """The elements of a tensor at sample sizes: for each axis (stride, dim), the largest stride first.
+    """The elements of a tensor at sample sizes.
 
-    count: the number of elements, each counted once.  end: one more than the last byte, counted from the begin of the buffer.
+    count: the number of elements, each counted once.
+    offset: the first element, counted from the beginning of the buffer.
+    axes: the (stride, dim) of each axis with more than one element, the largest stride first.
+    end: one more than the last byte, counted from the beginning of the buffer.
     buffer_bytes: the size of the buffer; None if these sizes do not determine it.
     """
 
@@ -37,9 +40,9 @@ class Box:
         return tuple(stride for stride, _ in self.axes)
 
     def lines(self) -> Iterator[tuple[Line, tuple[int, int]]]:
-        """For each axis, the line of the box along it, and the segment that it occupies there.
+        """For each axis, the line along which the box lies, and the segment of that line that the box occupies.
 
-        There are none for a box that extends beyond the end of an axis, where that of the next outer one goes on.
+        A box has no lines if it extends beyond the end of an axis, into the next position of the next outer axis.
         """
         coordinates, rest = [], self.offset
         for stride, _ in self.axes:
@@ -55,7 +58,7 @@ class Box:
 
     @property
     def is_inside(self) -> bool:
-        """Whether the buffer has all elements, as far as its size is known."""
+        """Whether all elements are inside of the buffer, as far as its size is known."""
         return self.offset >= 0 and (self.buffer_bytes is None or self.end <= self.buffer_bytes)
 
 
@@ -63,9 +66,9 @@ Boxes: TypeAlias = "tuple[Box | None, ...]"  # at each sample; None: empty, or n
 
 
 class TensorBoxes:
-    """The elements of tensors at samples of sizes; those of each tensor are computed once.
+    """The elements of tensors at samples of sizes, computed once for each tensor.
 
-    known: by identity, with the tensor, so that no other one gets its id.
+    known: the boxes by the `id` of a tensor, with the tensor, so that no other object gets this `id`.
     """
 
     def __init__(self, samples: Sequence[Mapping[str, int]]) -> None:
@@ -97,7 +100,10 @@ def box_of(tensor: TensorView, sizes: Mapping[str, int]) -> Box | None:
 class WrittenElements:
     """The elements of a buffer that items have written so far, at a sample of sizes.
 
-    count: their number.  offsets, grids: of the boxes, by strides; only a buffer of several boxes needs them.
+    boxes: the boxes that were written.
+    count: the number of elements.
+    offsets: the offsets of the boxes; only filled for several boxes.
+    grids: the boxes with equal strides, by strides; only filled for several boxes.
     """
 
     def __init__(self) -> None:
@@ -113,7 +119,10 @@ class WrittenElements:
         return copy
 
     def may_hold(self, box: Box) -> bool:
-        """Whether as many elements are written as a tensor has; none, or of another size, tell nothing."""
+        """Whether at least as many elements are written as the box has.
+
+        True as well where that shows nothing: nothing is recorded, or elements of another size are.
+        """
         if box.count <= self.count or not self.boxes:
             return True
         return any(part.element_bytes != box.element_bytes for part in self.boxes)
@@ -121,7 +130,7 @@ class WrittenElements:
     def add(self, box: Box) -> bool:
         """Adds a box; returns whether none of its elements is known to be written already.
 
-        That is known for tensors of equal strides, which are boxes of one grid, as the slices of a Concat's output are.
+        That is only known for boxes of equal strides, which form a grid, such as the slices of a Concat's output.
         """
         if len(self.boxes) == 1:
             self.index(self.boxes[0])
@@ -141,7 +150,10 @@ class WrittenElements:
 
 
 class Grid:
-    """Boxes of equal strides.  lines: for each line of boxes, the sorted segments that they occupy along its axis."""
+    """Boxes of equal strides.
+
+    lines: for each line, the sorted segments that boxes occupy on it.
+    """
 
     def __init__(self) -> None:
         self.boxes: list[Box] = []
@@ -153,9 +165,9 @@ class Grid:
             insort(self.lines[line], segment)
 
     def overlaps(self, box: Box) -> bool:
-        """Whether a box shares elements with one of the grid.
+        """Whether a box shares elements with a box of the grid.
 
-        Where all of them are on one line, as slices along an axis are, its neighbors tell.
+        If all boxes are on one line, such as slices along an axis, only the neighbors on the line are compared.
         """
         for line, (start, end) in box.lines():
             segments = self.lines.get(line, [])

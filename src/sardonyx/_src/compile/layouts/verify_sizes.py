@@ -1,7 +1,8 @@
-"""Verifier of sizes: asserts that sizes which operators require to be equal are proved or guarded.
+"""Verifier of sizes: asserts that sizes which operators require to be equal are proved equal, or guarded.
 
-Inference may take one of several sizes that are equal in every valid run, as the rows of a Gemm from its bias.  A kernel
-that relies on it needs a guard, since nothing else holds a run to it: a fallback operation checks its operands itself.
+Where an operator requires sizes to be equal, inference takes any of them; the rows of a Gemm may come from its bias.
+Kernels do not check that, so a region needs a guard unless the sizes are proved equal.  A fallback operation checks
+its operands itself.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from sardonyx._src.ops.registry import find
 
 
 def verify_sizes(graph: LaidOutGraph | LaidOutBody, facts: SizeFacts) -> None:
-    """Asserts the dims of all nodes that no fallback operation executes, those of bodies included.
+    """Verifies the dims of all nodes of native regions, including nodes of bodies.
 
-    facts: the guards of the program.
+    facts: answers whether sizes are equal, given the guards of the program.
     """
     scope = graph.graph.scope
     placed = [item for item in graph.items if isinstance(item, LaidOutRegion)]
-    # Views and Concats are no items, deferred regions that are executed are no regions of the graph.
+    # Views and Concats are no items, and deferred regions are not among the regions of the graph, so
+    # both lists are visited.
     for region in dict.fromkeys((*graph.graph.regions, *(item.region for item in placed))):
         if not isinstance(region.config, Fallback):
             for node in region.nodes:
@@ -33,7 +35,7 @@ def verify_sizes(graph: LaidOutGraph | LaidOutBody, facts: SizeFacts) -> None:
 
 
 def verify_node(node: Node, scope: Scope, facts: SizeFacts, region: Region[object]) -> None:
-    """Asserts that the dims of operands and results of a node of a region are what its operator requires."""
+    """Asserts that the dims of a node's operands and results satisfy its operator."""
     op = scope.bind_node(node)
     if op is None:
         return
@@ -45,8 +47,8 @@ def verify_node(node: Node, scope: Scope, facts: SizeFacts, region: Region[objec
     operator = find(node.domain, node.op_type)
     is_elementwise = operator is not None and operator.elementwise
     for shape in broadcast_operands(op, inputs, is_elementwise=is_elementwise):
-        for size, whole in zip(shape[::-1], (results[0] or ())[::-1], strict=False):
-            assert facts.is_broadcast(size, whole), (
-                f"{describe(region)}: {name_of(node)}: {size} must broadcast to {whole}, which is neither"
+        for size, target in zip(shape[::-1], (results[0] or ())[::-1], strict=False):
+            assert facts.is_broadcast(size, target), (
+                f"{describe(region)}: {name_of(node)}: {size} must broadcast to {target}, which is neither"
                 " proved nor guarded"
             )

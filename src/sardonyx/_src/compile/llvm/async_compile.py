@@ -1,7 +1,7 @@
 """Asynchronous compilation of LLVM modules in worker processes.
 
-Lowering submits the modules of kernels as soon as it knows them (`submit_module`); whoever needs their code waits for it
-(`take_code`).  There is one `AsyncCompiler` per process while any thread compiles programs.
+Lowering submits the modules of kernels as soon as it knows them (`submit_module`), and loading a kernel waits for its
+code (`take_code`).  While any thread compiles programs, the process has one `AsyncCompiler`.
 """
 
 from __future__ import annotations
@@ -16,14 +16,17 @@ from dataclasses import dataclass, field
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.llvm.compile_workers import CompileJob, WorkerPool, encode_request
 
-MIN_MODULES = 3  # modules for which a worker is started
+MIN_MODULES = 3  # for fewer modules, no worker is started
 TextFactory = Callable[[], str]
 JobKey = tuple[str, str]  # keys of a target and of a module
 
 
 @dataclass(slots=True)
 class CompileProgress:
-    """The numbers of modules that this process has queued and compiled.  watch: called with both after each change."""
+    """The numbers of modules that this process has queued and compiled.
+
+    watch: called with done and known after each change.
+    """
 
     known: int = 0
     done: int = 0
@@ -40,7 +43,9 @@ class CompileProgress:
 class AsyncCompiler:
     """The worker pool of a process and its jobs.
 
-    users: blocks of `async_compilation` under way.  deferred: jobs that wait until there are `MIN_MODULES` of them.
+    users: the number of `async_compilation` blocks that are being executed.
+    jobs: the submitted jobs.
+    deferred: functions that make jobs, kept until there are `MIN_MODULES` of them.
     """
 
     pool: WorkerPool
@@ -101,7 +106,7 @@ def query_host_info() -> dict[str, str] | None:
 
 
 def submit_module(target: Target, module_key: str, text: TextFactory, *, quick: bool = False) -> None:
-    """Queues a module for the workers, if there is a pool; the first few wait until they are worth a worker."""
+    """Queues a module for the workers, if there is a pool; the first few are held back until starting a worker pays."""
     key = (target.key, module_key)
     with LOCK:
         active = ActiveCompiler.compiler
@@ -135,7 +140,7 @@ def take_code(target: Target, module_key: str) -> bytes | None:
     job.done.wait()
     assert job.error is None, f"LLVM refuses a kernel: {job.error}\n{job.request.decode(errors='replace')}"
     if job.code is None:
-        PROGRESS.add(known=-1)  # the caller compiles it, and counts it again
+        PROGRESS.add(known=-1)  # the caller compiles the module, and counts it again
     return job.code
 
 

@@ -1,9 +1,9 @@
 """Disk cache of object code, for the kernels of later processes.
 
-An entry is a file named by the hash of what it was compiled from and for; it begins with the hash of its name and content,
-so that a torn, damaged or copied one is recognized and compiled again.  Entries are executed, and so are only used if no
-other user can have written them.  Files are renamed into place, which makes concurrent processes harmless.  When the folder
-exceeds its cap, the least recently used entries are removed.
+An entry is a file named by the hash of its source and target.  It begins with the hash of its name and content, so
+that a torn, damaged or copied entry is recognized, and compiled again.  Since entries are executed, an entry is only
+used if no other user can have written it.  Files are written under a temporary name and renamed, so that concurrent
+processes do no harm.  When the folder exceeds its cap, the least recently used entries are removed.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from sardonyx._src.io.private_files import (
     open_private_file,
 )
 
-ENTRY_VERSION = "2"  # of the layout of entries; a change makes older entries unreachable
+ENTRY_VERSION = "2"  # the version of the file layout; a change makes older entries unreachable
 MAX_CACHE_BYTES = 256 << 20
-ABANDONED_AFTER = 3600  # seconds after which a temporary file belongs to a writer that died
-TRIM_INTERVAL = 16  # trims per cap: a process looks at the folder after adding a sixteenth of the cap
+ABANDONED_AFTER = 3600  # seconds; the writer of an older temporary file has died
+TRIM_INTERVAL = 16  # a process looks at the size of the folder after adding a sixteenth of the cap
 BYTES_ADDED: dict[Path, int] = {}  # by this process to each folder, since it last looked at the folder
-WARNED_OF: set[str] = set()  # paths that others may have written to
+WARNED_OF: set[str] = set()  # paths that other users may have written to, and that a warning has named
 DIGEST_BYTES = hashlib.sha256().digest_size
 log = logging.getLogger(__name__)
 
@@ -36,9 +36,9 @@ log = logging.getLogger(__name__)
 def default_folder() -> Path | None:
     """The cache folder: `SARDONYX_CACHE`, or else the user's cache folder; None if `SARDONYX_CACHE` is empty.
 
-    The folders are those of `platformdirs.user_cache_path("sardonyx", appauthor=False, opinion=False)`, as a test checks.
-    Importing platformdirs takes 6 to 9 ms of processor time (it loads tempfile, shutil and random), this function 0.04
-    ms; a session of a cached program opens in about 110 ms on the same machine, and needs nothing else of it.
+    The folders are those of `platformdirs.user_cache_path("sardonyx", appauthor=False, opinion=False)`, as a test
+    checks.  Importing platformdirs would cost 6 to 9 ms of processor time (it loads tempfile, shutil and random),
+    this function costs 0.04 ms; a session of a cached program opens in about 110 ms on the same machine.
     """
     override = os.environ.get("SARDONYX_CACHE")
     if override is not None:
@@ -54,7 +54,7 @@ def default_folder() -> Path | None:
 
 @dataclass(frozen=True, slots=True)
 class ObjectCache:
-    """A folder of object code; whatever goes wrong with it costs time and nothing else."""
+    """A folder of object code; a failure of the folder only means that kernels are compiled again."""
 
     folder: Path
     cap: int = MAX_CACHE_BYTES
@@ -88,7 +88,7 @@ class ObjectCache:
                 file.write(digest_entry(path, code))
                 file.write(code)
             os.replace(temporary, path)
-            if self.is_trim_due(DIGEST_BYTES + len(code)):
+            if self.count_bytes(DIGEST_BYTES + len(code)):
                 self.trim()
         except OSError as error:
             warn_not_private(error)
@@ -98,15 +98,18 @@ class ObjectCache:
         name = hashlib.sha256("\n".join((ENTRY_VERSION, target, source)).encode()).hexdigest()
         return self.folder / f"{name}.o"
 
-    def is_trim_due(self, size: int) -> bool:
-        """Whether the folder may exceed its cap after `size` more bytes; those of other processes are noticed later."""
+    def count_bytes(self, size: int) -> bool:
+        """Counts `size` more bytes; returns whether it is time to trim the folder, which resets the count.
+
+        Bytes that other processes add are noticed at the next trim.
+        """
         added = BYTES_ADDED.get(self.folder, self.cap) + size
         is_due = added * TRIM_INTERVAL >= self.cap
         BYTES_ADDED[self.folder] = 0 if is_due else added
         return is_due
 
     def trim(self) -> None:
-        """Removes the least recently used entries until the others fit, and files of writers that died."""
+        """Removes the least recently used entries until the rest fits in the cap, and temporary files of dead writers."""
         now = time.time()
         for path in self.folder.glob("*.tmp"):
             if now - path.lstat().st_mtime > ABANDONED_AFTER:
@@ -126,7 +129,7 @@ def digest_entry(path: Path, code: bytes) -> bytes:
 
 
 def warn_not_private(error: OSError) -> None:
-    """Logs a warning, once per file or folder, if an error says that others may have written what is executed."""
+    """Logs a warning, once per file or folder, if the error is that other users may have written to it."""
     if isinstance(error, NotPrivateError) and error.filename not in WARNED_OF:
         WARNED_OF.add(error.filename)
         log.warning("the cache does not use %s: %s", error.filename, error.strerror)

@@ -8,10 +8,12 @@ the caller compiles them.
 - Workers must be ready soon, because compilation waits for the first one to describe the processor.  On two busy cores,
   `bench/worker_startup.py` measures 254 ms for a worker of this pool, and 1141 ms ("spawn") or 799 ms ("forkserver") for an
   executor's, which imports the package of the function that it runs, and with it NumPy.
-- Workers must not import `__main__` again, which "spawn" does: scripts without `if __name__ == "__main__"` would start over.
+- Workers must not import `__main__` again, which "spawn" does: scripts without `if __name__ == "__main__"` would
+  start over.
 - "fork" is unsafe here: other threads may hold locks of LLVM or of a native library.
-- A worker that dies breaks an executor and all of its futures; a wrong answer raises in whatever unpickles it.
-- Jobs end in the middle of their work when the last program is compiled, or at Ctrl-C; an executor waits for them.
+- A worker that dies breaks an executor and all of its futures, and a damaged answer raises an exception while
+  it is unpickled.
+- When the last program is compiled, or at Ctrl-C, running jobs are killed; an executor waits for them.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ from sardonyx._src.threads import start_thread
 
 STARTUP_TIMEOUT = 20.0  # seconds
 MAX_RESPONSE_BYTES = 1 << 30
-MAX_WORKERS = 8  # of a process
+MAX_WORKERS = 8  # in the pool of a process
 log = logging.getLogger(__name__)
 
 
@@ -47,9 +49,12 @@ class WorkerError(Exception):
 
 @dataclass(slots=True, eq=False)
 class CompileJob:
-    """A module to compile.  Once `done` is set: its code, LLVM's error, or neither if no worker compiled it.
+    """A module to compile.
 
-    request: emptied with the job, unless there is an error.
+    request: the module as a request to a worker; emptied when the job is done, unless there is an error.
+    done: set when the job has ended.
+    code: the object code; None if there is an error, or no worker has compiled the module.
+    error: LLVM's error, if it rejects the module.
     """
 
     request: bytes
@@ -59,7 +64,7 @@ class CompileJob:
 
 
 def encode_request(text: str, target: Target, *, quick: bool) -> bytes:
-    """The request of `compiler.py` for a module."""
+    """A module as a request to a worker (`compiler.py`)."""
     arguments = {"triple": target.triple, "cpu": target.cpu, "features": target.features}
     content = json.dumps({"text": text, "quick": quick, **arguments}).encode()
     return compiler.REQUEST_HEADER.pack(len(content)) + content
@@ -69,7 +74,8 @@ def worker_command() -> list[str]:
     """The command line of a worker; raises WorkerError where none can be started."""
     name = os.path.basename(sys.executable or "").lower()
     if sys.platform == "win32" or not name.startswith("python") or getattr(sys, "frozen", False):
-        raise WorkerError("Python is embedded in another program")  # which `sys.executable` would start
+        # `sys.executable` would start the program that embeds Python.
+        raise WorkerError("Python is embedded in another program")
     spec, file = find_spec("llvmlite"), Path(compiler.__file__)
     if spec is None or spec.origin is None or not file.is_file():
         raise WorkerError("llvmlite is not installed, or Sardonyx is not in files")
@@ -154,7 +160,7 @@ class WorkerPool:
         self.workers: list[Worker] = []
         self.threads: list[threading.Thread] = []
         self.host_info: dict[str, str] | None = None
-        self.is_up = threading.Event()  # once a worker has described the processor, or none ever will
+        self.is_up = threading.Event()  # set once a worker has described the processor, or none ever will
         self.is_over = False
 
     def start_first(self) -> None:
@@ -181,7 +187,10 @@ class WorkerPool:
         return self.host_info
 
     def start_thread(self) -> None:
-        """Starts a thread, which starts a worker; the caller holds the lock.  Returns all jobs if none can be started."""
+        """Starts a thread, which starts a worker; the caller holds the lock.
+
+        If no thread can be started, all jobs end without code.
+        """
         thread = threading.Thread(target=self.serve_jobs, name="sardonyx compiles", daemon=True)
         self.threads.append(thread)
         try:
@@ -217,7 +226,7 @@ class WorkerPool:
         with self.lock:
             self.pending -= 1
         if job.error is None:
-            job.request = b""  # not needed again, and texts are long
+            job.request = b""  # not needed again, and modules are long
         job.done.set()
         self.on_done()
 
@@ -257,7 +266,7 @@ class WorkerPool:
             thread.join()
 
     def abandon_after_fork(self) -> None:
-        """In a forked child: closes its copies of the pipes, so that the workers end with the parent alone."""
+        """In a forked child: closes its copies of the pipes, so that the workers end as soon as the parent does."""
         self.is_over = True
         for worker in self.workers:
             worker.close_pipes()

@@ -67,7 +67,7 @@ def query_host_info() -> dict[str, str]:
 
 
 def create_target_machine(triple: str, cpu: str, features: str, effort: int = 3) -> llvm.TargetMachine:
-    """A new target machine: LLVM's engines take ownership of theirs."""
+    """A new target machine.  It cannot be shared, since an engine of LLVM takes ownership of the one that it gets."""
     initialize_llvm()
     target = binding().Target.from_triple(triple)
     return target.create_target_machine(
@@ -97,7 +97,8 @@ def compile_module(text: str, triple: str, cpu: str, features: str, *, quick: bo
 def run_passes(module: llvm.ModuleRef, target_machine: llvm.TargetMachine) -> None:
     """Inlines functions that are marked so, then simplifies function by function at -O1.
 
-    Kernels are generated vectorized and unrolled; the passes that search for more double the time and find nothing.
+    Kernels are generated vectorized and unrolled.  The passes that vectorize and unroll would double the time
+    and find nothing.
     """
     tuning = binding().create_pipeline_tuning_options(speed_level=1)
     tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_unrolling = False
@@ -114,13 +115,16 @@ def run_passes(module: llvm.ModuleRef, target_machine: llvm.TargetMachine) -> No
 
 
 def dispose_pass_manager(manager: llvm.ModulePassManager | llvm.FunctionPassManager) -> None:
-    """Frees a pass manager, some 10 KB: that of llvmlite inherits a `_dispose` that does nothing before the one that frees it."""
+    """Frees a pass manager, some 10 KB, which llvmlite does not do.
+
+    The first `_dispose` that its class inherits does nothing, and hides the one that frees it.
+    """
     if type(manager)._dispose is binding().ffi.ObjectRef._dispose:
         binding().newpassmanagers.NewPassManager._dispose(manager)
 
 
 def link_object(code: bytes, names: Sequence[str], host: tuple[str, str, str]) -> Tracker:
-    """Links object code into this process: addresses of functions by name, valid as long as the tracker lives."""
+    """Links object code into this process.  The result maps names of functions to addresses, which are valid while it lives."""
     builder = binding().JITLibraryBuilder()
     builder.add_object_img(code)
     builder.add_current_process()  # for functions that LLVM calls, such as memcpy

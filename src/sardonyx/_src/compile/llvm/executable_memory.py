@@ -14,8 +14,8 @@ from functools import cache
 
 from sardonyx._src.compile.program.live_objects import LiveObjects
 
-READ, EXECUTE = 1, 4  # of memory
-CODE_OWNERS: LiveObjects[object] = LiveObjects()  # objects with which code is unloaded
+READ, EXECUTE = 1, 4  # PROT_READ and PROT_EXEC of mprotect
+CODE_OWNERS: LiveObjects[object] = LiveObjects()  # objects that unload code when they are deleted
 
 
 def keep_code_at_exit() -> None:
@@ -48,7 +48,7 @@ class ExecutableMemory:
 
 
 def map_private_memory(size: int) -> mmap.mmap:
-    """New memory of this process, of which a forked child gets a copy."""
+    """New private memory of this process; a forked child gets a copy."""
     if sys.platform == "win32":
         return mmap.mmap(-1, size)
     return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -70,7 +70,7 @@ def make_executable(start: int, size: int) -> None:
     if mprotect(start, page_bytes, READ | EXECUTE):
         error = ctypes.get_errno()
         raise OSError(error, f"the system refuses executable memory: {os.strerror(error)}")
-    if platform.machine() == "aarch64":  # whose instruction cache does not see writes
+    if platform.machine() == "aarch64":  # its instruction cache does not see writes
         clear_cache = ctypes.CDLL("libgcc_s.so.1").__clear_cache
         clear_cache.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
         clear_cache(start, start + size)

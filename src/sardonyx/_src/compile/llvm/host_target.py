@@ -38,7 +38,7 @@ def store_target(target: Target) -> None:
 
 
 def target_from_info(info: dict[str, str]) -> Target:
-    """The target for LLVM's description of a processor (`compiler.query_host_info`)."""
+    """The target that LLVM's description of a processor (`compiler.query_host_info`) means."""
     features = info["features"].split(",")
     lanes = next((lanes for name, lanes in SIMD_LANES if name in features), 4)
     is_arm = info["triple"].startswith(("aarch64", "arm64"))
@@ -55,7 +55,7 @@ def target_from_info(info: dict[str, str]) -> Target:
 
 @cache
 def host_key() -> str | None:
-    """Key of the processor and the compiler, found without loading LLVM; None where neither can be identified so."""
+    """The cache key of the processor and the compiler, found without loading LLVM; None if one of them cannot be identified."""
     compiler = compiler_stamp()
     if compiler is None or not CPUINFO.is_file():
         return None
@@ -69,7 +69,7 @@ def cpu_identity() -> list[str]:
 
 
 def compiler_stamp() -> PathStamp | None:
-    """The stamp of the installed llvmlite, which this does not load; None if it is not installed."""
+    """The file stamp of the installed llvmlite, found without loading it; None if it is not installed."""
     spec = find_spec("llvmlite")
     return None if spec is None or spec.origin is None else path_stamp(spec.origin, os.stat(spec.origin))
 

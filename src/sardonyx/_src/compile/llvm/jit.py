@@ -26,7 +26,7 @@ from sardonyx._src.compile.llvm.host_target import (
 )
 
 LLVM_LOCK = threading.RLock()  # LLVM's global context serves one thread at a time
-if hasattr(os, "register_at_fork"):  # a child would wait for ever for what another thread of its parent held
+if hasattr(os, "register_at_fork"):  # else a child may wait forever for a lock that a thread held at the fork
     os.register_at_fork(
         before=LLVM_LOCK.acquire, after_in_parent=LLVM_LOCK.release, after_in_child=LLVM_LOCK.release
     )
@@ -55,7 +55,7 @@ def query_host_info() -> dict[str, str]:
 
 
 def compile_module(text: str, target: Target, *, quick: bool = False) -> bytes:
-    """The object code of a module in LLVM's text form, for the target; quick: without optimisation.
+    """The object code of a module in LLVM's text form, for the target; quick: without optimization.
 
     Asserts that LLVM accepts the text: the compiler generated it.
     """
@@ -69,7 +69,8 @@ def compile_module(text: str, target: Target, *, quick: bool = False) -> bytes:
 class Library:
     """Loaded object code: addresses of functions by name, valid as long as the object lives.
 
-    Self-contained code is placed by the linker of saved programs where that exists, and by LLVM otherwise.
+    Code without references to other code is linked by our own linker (`linker.link`) on machines that it supports,
+    and otherwise by LLVM.
     """
 
     def __init__(self, code: bytes, names: Sequence[str]) -> None:
@@ -87,13 +88,13 @@ class Library:
         self.addresses = {name: int(tracker[name]) for name in names}
 
     def __del__(self) -> None:
-        """Unlinks the code; under the lock, so that no other thread forks halfway through."""
+        """Unlinks the code; under the lock, so that no other thread forks in the middle."""
         if self._tracker is not None:
             with LLVM_LOCK:
                 self._tracker = None
 
     def function(self, name: str, *types: type) -> Callable[..., None]:
-        """A function without result, with arguments of these ctypes; calls release Python's lock."""
+        """A C function without a result, with arguments of these ctypes; calls release the GIL."""
         function = ctypes.CFUNCTYPE(None, *types)(self.addresses[name])
         function.library = self  # type: ignore[attr-defined]  # keeps the code alive
         return function
@@ -102,17 +103,17 @@ class Library:
 def load(
     text: str, names: Sequence[str], cache: ObjectCache | None = None, *, quick: bool = False
 ) -> Library:
-    """The functions of a module, compiled unless the cache has it."""
+    """The functions of a module, which is compiled unless the cache has its code."""
     return Library(object_code(text, cache, quick=quick), names)
 
 
 def object_code(text: str, cache: ObjectCache | None = None, *, quick: bool = False) -> bytes:
-    """The object code of a module for this machine, compiled unless the cache has it."""
+    """The object code of a module for this machine, from the cache or compiled."""
     return load_or_compile(lambda: text, module_key(text, quick=quick), cache, quick=quick)
 
 
 def compile_module_async(text: str, cache: ObjectCache | None, *, quick: bool = False) -> None:
-    """Queues a module for the compile workers, if there are any, unless the cache has it."""
+    """Queues a module for the compile workers, if there are any, unless the cache has its code."""
     key = module_key(text, quick=quick)
     if cache is None or not cache.has(host_target().key, key):
         async_compile.submit_module(host_target(), key, lambda: text, quick=quick)

@@ -12,7 +12,7 @@ from sardonyx._src.compile.llvm.cache import default_cache
 from sardonyx._src.compile.llvm.jit import LLVM_LOCK, Library, host_target
 from sardonyx._src.compile.program.step import Kernel
 
-LOADED: dict[str, Library] = {}  # by the keys of kernels
+LOADED: dict[str, Library] = {}  # by `Kernel.key`
 
 
 def kernel_address(kernel: Kernel) -> int:
@@ -57,7 +57,7 @@ def kernel_key(kernel: Kernel) -> str:
 
 @cache
 def sources_digest() -> str:
-    """A digest of the sources of `compile`, which generate the kernels: the cache serves several versions of them."""
+    """A digest of the sources of `compile`, which generate the kernels, so that versions of them can share a cache folder."""
     digest = hashlib.sha256()
     for folder, folders, files in os.walk(package.__path__[0]):
         folders.sort()

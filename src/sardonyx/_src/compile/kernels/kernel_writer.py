@@ -22,7 +22,9 @@ from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 
-Number = LLVMValue  # a number of the kernel, with Python's operators
+Number = (
+    LLVMValue  # a value that the kernel computes when it runs; Python's operators emit instructions on it
+)
 
 
 class KernelTensor:
@@ -61,8 +63,8 @@ class KernelTensor:
 
     def _slot(self, index: Number | int) -> StackSlot:
         builder, kind = self._writer.builder, memory_type(self.dtype)
-        place = builder.as_value(index, I64)
-        return StackSlot(builder.gep(self._base, place, kind.llvm_element), kind)
+        flat_index = builder.as_value(index, I64)
+        return StackSlot(builder.gep(self._base, flat_index, kind.llvm_element), kind)
 
 
 class Variable:
@@ -92,8 +94,8 @@ class KernelWriter:
             with k.units() as i:
                 y[i] = x[i] / (1 + k.exp(-alpha * x[i]))
 
-    Operands of one operation must have one type; Python numbers take that of the other operand.  Nothing checks that an
-    index is inside of its tensor.
+    The operands of an operation must have the same type; a Python number gets the type of the other operand.  Indices are
+    not checked against the size of the tensor.
     """
 
     def __init__(self, builder: KernelBuilder) -> None:
@@ -111,7 +113,7 @@ class KernelWriter:
             yield i
 
     def variable(self, initial: Number | float, dtype: str = "float32") -> Variable:
-        """A variable; a Python number as its first value becomes a number of this element type."""
+        """A variable with an initial value; dtype: the element type of a Python number as initial value."""
         return Variable(self, self.number(initial, dtype) if not isinstance(initial, LLVMValue) else initial)
 
     def number(self, value: float, dtype: str = "float32") -> Number:
@@ -130,9 +132,9 @@ class KernelWriter:
         return self.builder.select(condition, then, otherwise)
 
     def function(self, name: str, *operands: Number) -> Number:
-        """A function of numbers: those of FUNCTIONS; exp, log, tanh, erf and the like of float32 alone.
+        """Applies a function of the compiler's tables by name; exp, log, tanh, erf and the like only take float32.
 
-        Raises InputError for another name.
+        Raises InputError for an unknown name; the message lists the names.
         """
         known = (*UNARY_OPS, *BINARY_OPS, *INTRINSIC_NAMES, *self.builder.vector_functions)
         if name not in known:
@@ -165,7 +167,7 @@ class KernelWriter:
         return self.function("min", x, self.builder.as_value(y, x.type))
 
     def as_number(self, value: Number | float, dtype: DataType) -> Number:
-        """A number as it is, or a Python number of an element type, float32 for half precision."""
+        """`value` itself if the kernel computes it; a Python number as a constant of `dtype`, float32 for half precision."""
         element = LLVM_ELEMENTS[dtype]
         kind = LLVMType("float" if LLVMType(element).is_half else element)
         return value if isinstance(value, LLVMValue) else self.builder.constant(value, kind)
@@ -179,7 +181,10 @@ def write_kernel(
     attributes: Mapping[str, object],
     parameters: Parameters,
 ) -> str:
-    """The module of a kernel that a function writes, for tensors of these element types and ranks."""
+    """The LLVM module of a kernel that the function `write` writes.
+
+    types: element type and rank of each tensor; None for an input that is left out.  attributes: keywords of `write`.
+    """
     builder = KernelBuilder(target, parameters)
     writer = KernelWriter(builder)
     tensors: list[KernelTensor | None] = []

@@ -3,8 +3,8 @@
     for k: load a row of the panel of B [width]; for each row of A: broadcast its element k; multiply, add to the tile
 
 B is a packed panel [k, width], A is given by the address of each row.  Terms are added in the order of k, so that the bits
-of a sum do not depend on the number of rows of the tile.  The element types are a `TileArithmetic`: those of float32, with
-B in half precision if need be, are here; those of int8 dot products are in `integer_microkernel.py`.
+of a sum do not depend on the number of rows of the tile.  A `TileArithmetic` defines the element types.  This file has the
+arithmetic of float32, where B may be of half precision; `integer_microkernel.py` has that of int8 dot products.
 Source: Goto and van de Geijn (2008); the microkernel of BLIS.
 """
 
@@ -31,18 +31,17 @@ CACHE_LINE_FLOATS = 16
 CACHE_LINE_BYTES = 4 * CACHE_LINE_FLOATS
 
 RankOneUpdate: TypeAlias = "Callable[[Microkernel, Sequence[str], str, LLVMValue, LLVMValue | None], None]"
-PREFETCHED_ROWS = (
-    8  # terms between the row of an unpacked B that is multiplied and the one that is prefetched
-)
+PREFETCHED_ROWS = 8  # the row of an unpacked B that is prefetched is so far after the row that is multiplied
 
 
 @dataclass(frozen=True, slots=True)
 class TileArithmetic:
     """The element types of a GEMM, and the instructions that they need.
 
-    accumulator: the element type of the sums.  update: emits a rank-1 update, given the addresses of rows of A, a panel,
-    k, and the stride of A along k (1 if None).  half_type: the element type of B if it is of half precision; otherwise
-    its elements have 4 bytes, float32 or words of four int8.  amx_instruction: the product of AMX tiles, if there is one.
+    accumulator: the element type of the sums.
+    update: emits a rank-1 update, given the addresses of rows of A, a panel, k, and the stride of A along k (1 if None).
+    half_type: the element type of a half-precision B; None if elements of B have 4 bytes, float32 or words of four int8.
+    amx_instruction: the LLVM intrinsic that multiplies AMX tiles; empty if there is none for these types.
     """
 
     accumulator: Element
@@ -56,7 +55,8 @@ class Microkernel:
     """A register tile in the kernel of a builder, with the arithmetic of its sums and the epilogue of its results.
 
     accumulators: for each row of the tile, a stack slot for each vector, which LLVM promotes to registers.
-    spill: the address of a tile on the stack.  amx: the configuration of the AMX tiles, which replace the accumulators.
+    spill: the address of memory on the stack for the sums of one tile.
+    amx: the configuration of the AMX tiles, which replace the accumulators; None without AMX.
     """
 
     b: KernelBuilder
@@ -80,9 +80,8 @@ def make_microkernel(
     amx = new_amx_tiles(b, tile.vectors, tile.amx_words) if tile.amx_words else None
     accumulators = () if amx else new_accumulators(b, tile, arithmetic)
     b.allocas.append(f" %spill = alloca [{tile.rows * tile.width} x float], align 64")
-    b.aligns_stack = (
-        match_quantized_result(epilogue, b.target) is not None
-    )  # whose vectors exceed the registers
+    # The vectors of a quantized epilogue exceed the registers, and are spilled to the stack.
+    b.aligns_stack = match_quantized_result(epilogue, b.target) is not None
     return Microkernel(b, tile, epilogue, arithmetic, accumulators, "%spill", amx)
 
 
@@ -163,7 +162,7 @@ def vector_slot(m: Microkernel, base: str, index: LLVMValue) -> StackSlot:
 class Prefetch:
     """Memory that is prefetched into L2 while a tile accumulates: `bytes_per_term` from `address` on, for each k.
 
-    max_bytes: a power of two, at least `bytes_per_term`; there is an instruction for each cache line of this many bytes.
+    max_bytes: a power of two, at least `bytes_per_term`; one instruction is emitted for each cache line in it.
     line_stride: bytes between the cache lines of a term.
     """
 
@@ -184,8 +183,8 @@ def accumulate(
 ) -> None:
     """Adds A[r, :k] @ B[:k, :width] to the accumulators of each row r.
 
-    rows: addresses of rows of A, whose elements are `stride` floats apart (1 if None).  panel: address of B [k, width], whose
-    rows are `row_stride` floats apart (the tile's width if None).
+    rows: addresses of rows of A; their elements are `stride` floats apart (1 if None).
+    panel: address of B [k, width]; its rows are `row_stride` floats apart (the tile's width if None).
     """
     b = m.b
     update = partial(update_term, m, rows, panel, stride, row_stride)
@@ -216,7 +215,7 @@ def update_term(
     row_stride: LLVMValue | None,
     k: LLVMValue,
 ) -> None:
-    """Adds the outer product of column k of A and row k of B, and prefetches what comes later and is not contiguous."""
+    """Adds the outer product of column k of A and row k of B; prefetches later elements of operands that are not contiguous."""
     b, tile = m.b, m.tile
     prefetch_column(m, rows, k, stride)
     if row_stride is None:
@@ -231,13 +230,13 @@ def update_term(
 
 
 def prefetch_column(m: Microkernel, rows: Sequence[str], k: LLVMValue, stride: LLVMValue | None) -> None:
-    """Prefetches the elements of a later column of a strided A into L1; no processor foresees steps across pages."""
+    """Prefetches a later column of a strided A into L1: hardware prefetchers do not follow strides across pages."""
     if stride is not None and len(rows) == m.tile.rows:
         prefetch_l1(m.b, m.b.gep(rows[0], (k + GemmTuning.strided_prefetch_terms) * stride))
 
 
 def prefetch_term(b: KernelBuilder, prefetch: Prefetch, k: LLVMValue) -> None:
-    """Prefetches the cache lines from that of the term k on, as many as there may be."""
+    """Prefetches the bytes of term k: the `max_bytes` from its first cache line on."""
     start = b.gep(prefetch.address, k * prefetch.bytes_per_term, "i8")
     for line in range(-(-prefetch.max_bytes // CACHE_LINE_BYTES)):
         prefetch_l2(b, start, b.constant(line, I64) * prefetch.line_stride)

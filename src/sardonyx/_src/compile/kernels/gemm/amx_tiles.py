@@ -2,10 +2,10 @@
 
     tiles 0..3: sums of two blocks of 16 rows times two blocks of 16 columns; 4, 5: rows of A; 6, 7: columns of B
 
-A tile has up to 16 rows of 64 bytes.  One of A has `words` words of four int8, or of two bfloat16, of each row; one of B is [words, 16] words, as
-packed panels hold them.  The configuration of the tiles belongs to the thread; it is loaded again only for another number of
-rows, and released at the end of a kernel.  Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1,
-chapter 18.
+A tile has up to 16 rows of 64 bytes.  A tile of A holds `words` words of each row, words of four int8 or of two bfloat16; a
+tile of B holds [words, 16] words, in the order of packed panels.  The configuration of the tiles belongs to the thread.  It
+is loaded again only for another number of rows, and released at the end of a kernel.  Source: Intel 64 and IA-32
+Architectures Software Developer's Manual, volume 1, chapter 18.
 """
 
 from __future__ import annotations
@@ -30,7 +30,12 @@ BYTE = LLVMType("i8")
 
 @dataclass(frozen=True, slots=True)
 class AmxTiles:
-    """The configuration of a kernel's tiles: blocks of 16 columns, words along k, and the number of rows last configured."""
+    """The configuration of a kernel's tiles.
+
+    vectors: the blocks of 16 columns, 1 or 2.
+    words: the words along k of a tile.
+    rows: the number of rows that was last configured.
+    """
 
     vectors: int
     words: int
@@ -39,7 +44,7 @@ class AmxTiles:
 
 @dataclass(frozen=True, slots=True)
 class PanelShare:
-    """What a row block prefetches of the next panel: for each tile along k, `lines` cache lines from `first_line` on."""
+    """The part of the next panel that a row block prefetches: for each tile along k, `lines` cache lines from `first_line` on."""
 
     address: str
     first_line: LLVMValue
@@ -50,9 +55,11 @@ class PanelShare:
 class AmxOperands:
     """The operands of a block of tiles.
 
-    left: the address of the first row of A, whose rows are `row_stride` words apart.  panel: the address of B
-    [words, width].  start: the address of the initial sums, whose rows are `start_stride` words apart, 0 if all rows have
-    the same ones; zeros if it is None.  next_panel: what is prefetched into the level-2 cache.
+    left: the address of the first row of A; rows are `row_stride` words apart.
+    panel: the address of B [words, width].
+    start: the address of the initial sums; None: they are zeros.
+    start_stride: words between the rows of the initial sums; 0 if one row serves for all.
+    next_panel: memory that is prefetched into the level-2 cache meanwhile.
     """
 
     left: str
@@ -75,7 +82,7 @@ def has_amx_bf16(target: Target) -> bool:
 
 
 def new_amx_tiles(b: KernelBuilder, vectors: int, words: int) -> AmxTiles:
-    """Allocates the configuration, without rows."""
+    """Allocates the configuration; `configure_rows` sets the number of rows."""
     b.allocas.append(f" {CONFIG} = alloca [64 x i8], align 64")
     rows = b.new_slot("configured", I64)
     b.store(rows, b.constant(0, I64))
@@ -139,7 +146,7 @@ def multiply_tiles(
 def multiply_blocks(
     b: KernelBuilder, tiles: AmxTiles, instruction: str, operands: AmxOperands, blocks: int, spill: str
 ) -> None:
-    """The same for a number of blocks of rows."""
+    """`multiply_tiles` for a number of blocks of 16 rows."""
     width = tiles.vectors * TILE_ROWS
     sums = [(r, v, accumulator_tiles(r)[v]) for r in range(blocks) for v in range(tiles.vectors)]
     for r, v, tile in sums:
@@ -176,7 +183,7 @@ def share_panel(
 
 
 def prefetch_share(b: KernelBuilder, share: PanelShare, offset: LLVMValue) -> None:
-    """Prefetches the lines of a step along k, whose part of the panel begins at an offset in bytes."""
+    """Prefetches the lines for one tile along k; offset: the bytes of the panel before that tile."""
     b.declarations["declare void @llvm.prefetch.p0(ptr, i32 immarg, i32 immarg, i32 immarg)"] = None
     start = b.gep(share.address, offset + share.first_line * TILE_BYTES, "i8")
     with b.loop(b.constant(0, I64), share.lines, 1, "line") as line:

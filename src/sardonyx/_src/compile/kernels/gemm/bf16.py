@@ -1,8 +1,7 @@
 """bfloat16 products: factors rounded to bfloat16, in words of two elements along k, and sums in float32.
 
 Words of A and panels of B are multiplied in AMX tiles, or by `vdpbf16ps` on vectors.  Both round products and sums to
-float32, to nearest, and take subnormal numbers, as factors and as sums, for zeros.  A row of words is as long as whole AMX tiles; past the terms
-of the product it has zeros.
+float32, to nearest, and treat subnormal factors and sums as zeros.  A row of words is padded with zeros to whole AMX tiles.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from sardonyx._src.compile.program.lazy_constants import LazyConstant
 from sardonyx._src.ir.tensors import Array
 
 BF16_PER_WORD = 2
-BF16_LANES = 16  # of the targets with the instructions
+BF16_LANES = 16  # float32 lanes of a vector of the targets that have the instructions (AVX-512)
 WORDS: np.dtype[np.generic] = np.dtype("<i4")
 
 
@@ -44,8 +43,8 @@ def has_bf16_products(target: Target) -> bool:
 def favours_bf16_products(target: Target) -> bool:
     """Whether products of bfloat16 are faster than those of float32: in AMX tiles, and with the vectors of AMD.
 
-    `vdpbf16ps` of Intel's processors makes networks take about twice the time of float32, although it adds twice the products: where a system
-    does not grant AMX, products take twice as long.
+    On Intel's processors `vdpbf16ps` adds twice the products, and yet networks need about twice the time of float32.  It
+    would be used where the system does not grant AMX to a process.
     """
     return has_bf16_products(target) and (has_amx_bf16(target) or target.cpu.startswith("znver"))
 
@@ -54,7 +53,7 @@ def favours_bf16_products(target: Target) -> bool:
 
 
 def padded_words(terms: int) -> int:
-    """The words of a row of `terms` terms, padded to as many as AMX tiles of equal length have."""
+    """The number of words of a row of `terms` terms, padded so that AMX tiles of equal length divide it."""
     return padded_row_words(-(-terms // BF16_PER_WORD))
 
 
@@ -104,7 +103,7 @@ def round_to_words(b: KernelBuilder, low: LLVMValue, high: LLVMValue) -> LLVMVal
 
 
 def copy_rounded(b: KernelBuilder, source: str, target: str, count: LLVMValue, row_words: LLVMValue) -> None:
-    """Copies `count` contiguous float32 as words of bfloat16, followed by zeros up to the word `row_words`."""
+    """Copies `count` contiguous float32 as words of bfloat16, padded with zeros to `row_words` words."""
     elements = BF16_PER_WORD * BF16_LANES
     with b.loop(b.constant(0, I64), count, elements, "element") as i:
         halves = [load_vector(b, b.gep(source, i + part * BF16_LANES)) for part in range(BF16_PER_WORD)]
@@ -126,7 +125,7 @@ def round_to_bits(array: Array) -> Array:
 
 
 def make_bf16_panels(b: Array, tile: RegisterTile, row_words: int) -> LazyConstant:
-    """B [..., taps, k, n] as panels of words [..., panels, row_words, width], whose rows are those of all taps in order.
+    """B [..., taps, k, n] as panels of words [..., panels, row_words, width]; a panel has the rows of all taps in order.
 
     The terms of a tap are padded with a zero to whole words.
     """

@@ -33,7 +33,7 @@ def bf16_matmul_steps(
     epilogue: Epilogue | None = None,
     operands: tuple[TensorView, ...] = (),
 ) -> list[Step]:
-    """y [..., M, N] = epilogue(a [..., M, words] @ b + bias), as in `matmul_steps`; a: as of `view_as_words`."""
+    """y [..., M, N] = epilogue(a [..., M, words] @ b + bias), as in `matmul_steps`; a: a view from `view_as_words`."""
     epilogue, has_bias = epilogue or Epilogue(), bias is not None
     source = partial(
         matmul_module,
@@ -63,7 +63,7 @@ def make_rounded_rows(shape: tuple[Known, ...], name: str) -> TensorView:
 
 
 def view_as_words(rows: TensorView) -> TensorView:
-    """Rounded rows [..., K] as words [..., row words] i32, with the padding."""
+    """A view of rounded rows [..., K] as words [..., row words] of i32, padding included."""
     terms = rows.shape[-1]
     assert isinstance(terms, int), f"the length of rows must be known; got {terms}"
     strides = tuple(exact_div(stride, BF16_PER_WORD) for stride in rows.strides[:-1])

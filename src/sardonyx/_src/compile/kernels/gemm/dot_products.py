@@ -32,7 +32,7 @@ def dot_rows(b: KernelBuilder, a: str, rows: list[str], count: LLVMValue) -> LLV
 def accumulate_rows(
     b: KernelBuilder, a: str, rows: list[str], prefetched: list[str], count: LLVMValue
 ) -> list[LLVMValue]:
-    """For each row a vector of partial sums, whose lanes add up to the dot product; prefetches further rows."""
+    """For each row a vector of partial sums, the lanes of which add up to the dot product; prefetches other rows."""
     sums = [b.new_slot("dot", vector_type(b)) for _ in rows]
     for slot in sums:
         b.store(slot, zeros(b))

@@ -63,11 +63,11 @@ def double_gemm_steps(
     alpha: float = 1.0,
     addend: Addend | None = None,
 ) -> list[Step]:
-    """y [..., M, N] = alpha * a [..., M, K] @ b [..., K, N] + addend, batches broadcast to that of y; rows of y are contiguous.
+    """y [..., M, N] = alpha * a [..., M, K] @ b [..., K, N] + addend, batches broadcast to the batch of y; rows of y are contiguous.
 
-    One step if two axes describe the batch; otherwise a step for each index of the further axes.
+    One step if two axes describe the batch; otherwise a step for each index of the axes before the last two.
     """
-    assert addend is None or y.rank == 2, "an addend is that of one matrix"
+    assert addend is None or y.rank == 2, f"y must be one matrix if there is an addend; got {y}"
     return [
         double_gemm_step(
             [shift_view(t, c) for t, c in zip((a, b, y), offsets, strict=True)], axes, target, alpha, addend
@@ -119,9 +119,12 @@ def parameters(has_addend: bool) -> Parameters:
 
 @dataclass(frozen=True, slots=True)
 class DoublePanel:
-    """A panel of columns of a unit of work: its builder, the sizes, the addresses of its item of A and Y, and its columns.
+    """A panel of columns of a unit of work, during one block of k.
 
-    first, count: terms of the block of k.  mask: of the columns that exist.
+    size: the integer arguments by name.
+    a, y: addresses of the matrices of the batch item.
+    column, mask: the first column, and the mask of the columns that exist.
+    first, count: the first term of the block of k, and the number of its terms.
     """
 
     b: KernelBuilder
@@ -148,8 +151,8 @@ def double_gemm_module(name: str, target: Target, has_addend: bool) -> str:
         column_unit, group = b.udivmod(unit, size["groups"])
         item, panel = b.udivmod(column_unit, size["panels"])
         outer, inner = b.udivmod(item, size["inner"])
-        places = [outer * size[f"{n}_outer"] + inner * size[f"{n}_inner"] for n in MATRICES]
-        item_a, item_b, item_y = (b.gep(p, o, "double") for p, o in zip((a, matrix, y), places, strict=True))
+        offsets = [outer * size[f"{n}_outer"] + inner * size[f"{n}_inner"] for n in MATRICES]
+        item_a, item_b, item_y = (b.gep(p, o, "double") for p, o in zip((a, matrix, y), offsets, strict=True))
         column, first_row = panel * target.lanes, group * GemmTuning.double_panel_rows
         columns = size["columns"] - column
         end_row = b.min(first_row + GemmTuning.double_panel_rows, size["rows"])

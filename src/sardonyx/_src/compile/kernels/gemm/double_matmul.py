@@ -24,7 +24,7 @@ from sardonyx._src.ir.dims import ceil_div
 from sardonyx._src.ir.tensors import Array
 
 DOUBLE = LLVMType("double")
-MAX_LANES = 8  # of any target, for padding
+MAX_LANES = 8  # lanes of a panel, a vector of doubles with AVX-512; narrower targets use several registers
 PARAMETERS = Parameters("x", "y", "panels", "rows", "terms", "columns")
 
 
@@ -37,7 +37,7 @@ class DoubleProduct:
 
 
 def double_matmul_step(x: TensorView, product: DoubleProduct, y: TensorView) -> Step:
-    """x: [rows, K] float64, dense; y: [rows, N] float64, dense."""
+    """The step of y [rows, N] = x [rows, K] @ matrix + bias, all float64 and dense."""
     terms, columns = product.matrix.shape
     lanes = MAX_LANES if columns > MAX_LANES // 2 else MAX_LANES // 2
     panels = make_constant(pack_panels(product, lanes), "panels")

@@ -21,7 +21,7 @@ def copy_double_panel(
     count: LLVMValue,
     columns: LLVMValue,
 ) -> None:
-    """Copies `count` rows of a panel, of which `columns` columns exist; the others are zeros.  strides: of rows and columns."""
+    """Copies `count` rows of a panel; columns from number `columns` on become zeros.  strides: of rows and of columns."""
     row_stride, column_stride = strides
     has_dense_rows = column_stride.eq(1)
     with b.if_then(has_dense_rows):
@@ -44,8 +44,8 @@ def copy_rows(
 
 
 def fill_zeros(b: KernelBuilder, count: LLVMValue) -> None:
-    with b.loop(i64(b, 0), count * b.target.lanes, name="place") as place:
-        b.store(StackSlot(b.gep(b.scratch, place, "double"), DOUBLE), b.constant(0.0, DOUBLE))
+    with b.loop(i64(b, 0), count * b.target.lanes, name="place") as index:
+        b.store(StackSlot(b.gep(b.scratch, index, "double"), DOUBLE), b.constant(0.0, DOUBLE))
 
 
 def copy_columns(
@@ -55,7 +55,7 @@ def copy_columns(
     count: LLVMValue,
     existing: LLVMValue,
 ) -> None:
-    """Copies columns: squares of contiguous ones, then the rows and columns that are left, by elements."""
+    """Copies columns: contiguous ones are transposed by squares; the remaining rows and columns are copied by elements."""
     row_stride, column_stride = strides
     zero, side = i64(b, 0), b.target.lanes // 2
     columns_done = zero
@@ -73,11 +73,11 @@ def copy_columns(
 def copy_square(
     b: KernelBuilder, source: str, column_stride: LLVMValue, line: LLVMValue, column: LLVMValue
 ) -> None:
-    """Transposes a square of half as many columns as the target has lanes, which are a register of doubles."""
+    """Transposes a square; its side is half of the target's float32 lanes, the number of doubles in a register."""
     lanes, side = b.target.lanes, b.target.lanes // 2
     vector = LLVMType("double", side)
-    places = [b.gep(source, (column + i) * column_stride + line, "double") for i in range(side)]
-    rows = transpose(b, [b.load(StackSlot(place, vector)) for place in places])
+    addresses = [b.gep(source, (column + i) * column_stride + line, "double") for i in range(side)]
+    rows = transpose(b, [b.load(StackSlot(address, vector)) for address in addresses])
     for i, row in enumerate(rows):
         b.store(StackSlot(b.gep(b.scratch, (line + i) * lanes + column, "double"), vector), row)
 
@@ -92,6 +92,6 @@ def copy_elements(
     """Copies the elements of a range of rows and of columns."""
     (row_stride, column_stride), lanes = strides, b.target.lanes
     with b.loop(*columns, name="column") as column, b.loop(*lines, name="line") as line:
-        place = line * row_stride + column * column_stride
-        value = b.load(StackSlot(b.gep(source, place, "double"), DOUBLE))
+        offset = line * row_stride + column * column_stride
+        value = b.load(StackSlot(b.gep(source, offset, "double"), DOUBLE))
         b.store(StackSlot(b.gep(b.scratch, line * lanes + column, "double"), DOUBLE), value)

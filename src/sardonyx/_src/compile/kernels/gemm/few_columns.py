@@ -1,14 +1,14 @@
 """Products of rows by a matrix of few columns, as dot products: y [M, N] = epilogue(a [M, K] @ w [K, N] + bias).
 
-The matrix is a constant, or one with contiguous columns that a run computes, such as a vector.
+The matrix is a constant, or is computed in the run and has contiguous columns, as a vector has.
 
     for group of 16 rows:                            # a unit of work has several
         for block of rows, for block of k, for 16 terms: # partial sums of each row and column, in 16 lanes
             for row: for column: multiply-add; store the partial sums in scratch
         add the lanes of 16 rows at once; interleave the columns; apply the epilogue and store
 
-A register tile of a GEMM has columns in its lanes, most of which would be empty here.  Partial sums have 16 lanes whatever the
-target's vectors, and are added in a fixed tree, so that results depend neither on them nor on how rows are divided.
+A register tile of a GEMM has columns in its lanes; most lanes would be empty here.  Partial sums have 16 lanes on every
+target, and lanes are added in a fixed tree, so that results depend neither on the target nor on how rows are divided.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ from sardonyx._src.ir.tensors import Array
 
 GRID = 16  # lanes of partial sums, and rows of a group
 VECTOR = LLVMType("float", GRID)
-K_BLOCK = GRID * GemmTuning.k_block  # terms of a partial sum are added by themselves, `k_block` in each lane
+K_BLOCK = GRID * GemmTuning.k_block  # a block of k, which is summed from zero: `k_block` terms in each lane
 SIZES = ("rows", "k", "a_row", "w_row", "a_item", "w_item")
 
 
 @dataclass(frozen=True, slots=True)
 class FewColumns:
-    """The constants of a product.  matrix: [K, N]; bias: [N], zeros if None."""
+    """The constants of a product.  matrix: [K, N]; bias: [N], None for zeros."""
 
     matrix: Array
     bias: Array | None = None
@@ -80,7 +80,7 @@ def is_few_columns(
 def is_few_computed_columns(
     a: TensorView, matrix: TensorView, y: TensorView, epilogue: Epilogue, operands: tuple[TensorView, ...]
 ) -> bool:
-    """`is_few_columns` of a matrix that a run computes: its columns are contiguous."""
+    """Whether `few_computed_columns_step` supports a product by a matrix of the run, and is faster than a GEMM."""
     if min(a.rank, matrix.rank) < 2:
         return False
     k, columns = matrix.shape[-2:]
@@ -107,7 +107,12 @@ def is_dense(tensor: TensorView, y: TensorView) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RowGrid:
-    """The rows of A: items of a batch, each with a matrix of its own, with their strides in A and the weights, and their rows."""
+    """The rows of A, by items of a batch; each item has a matrix of its own.
+
+    items: the number of items.
+    a_item, w_item: the strides between items in A and in the weights.
+    rows, a_row: the rows of an item, and their stride in A.
+    """
 
     items: Known
     a_item: Known
@@ -129,7 +134,7 @@ def row_grid(a: TensorView, weights: TensorView, y: TensorView) -> RowGrid | Non
 
 
 def uniform_rows(a: TensorView, y: TensorView) -> tuple[Known, Known] | None:
-    """How many rows of A there are, broadcast to the batch of y, and their stride; None if they have no single one."""
+    """The number of rows of A, broadcast to the batch of y, and their stride; None if there is no single stride."""
     axes = coalesce_axes(broadcast_axes(y.shape[:-1], ((a, 1),)))
     if len(axes) > 1:
         return None
@@ -171,7 +176,7 @@ def dot_products_step(
     epilogue: Epilogue,
     operands: tuple[TensorView, ...],
 ) -> Step:
-    """weights: [..., N, K] with contiguous rows; bias: of each element of a group of rows."""
+    """The step for weights [..., N, K] with contiguous rows, and a bias as of `repeat_bias`."""
     (columns, k), grid = weights.shape[-2:], row_grid(a, weights, y)
     assert grid is not None and isinstance(columns, int), f"rows of {a} must have one stride"
     total_rows = grid.items * grid.rows
@@ -226,7 +231,9 @@ def few_columns_module(name: str, target: Target, columns: int, epilogue: Epilog
     (a, weights, bias), block = b.pointers("a", "weights", "bias"), block_rows(columns, target)
     rows, k, a_row, w_row, a_item, w_item = b.integers(*SIZES)
     output, unit_rows = load_output_matrix(b, epilogue), GemmTuning.few_columns_unit_rows
-    whole = b.select(k > 0, k, i64(b, 1)) + (K_BLOCK - 1)
+    end_k = b.select(k > 0, k, i64(b, 1)) + (
+        K_BLOCK - 1
+    )  # a product of no terms has a block, which stores zeros
     with b.loop(b.first_unit, b.end_unit, 1, "unit") as unit:
         item, number = b.udivmod(unit, b.udiv(rows + (unit_rows - 1), unit_rows))
         a_rows, w_rows = b.gep(a, item * a_item), b.gep(weights, item * w_item)
@@ -237,18 +244,18 @@ def few_columns_module(name: str, target: Target, columns: int, epilogue: Epilog
             with b.loop(i64(b, 0), count + (block - 1), block, "row") as row:
                 numbers = [b.min(first + row + i, end - 1) for i in range(block)]
                 addresses = [b.gep(a_rows, number * a_row) for number in numbers]
-                places = [[partial_sums(b, n, row + i) for n in range(columns)] for i in range(block)]
-                with b.loop(i64(b, 0), whole, K_BLOCK, "k_block") as start:
+                slots = [[partial_sums(b, n, row + i) for n in range(columns)] for i in range(block)]
+                with b.loop(i64(b, 0), end_k, K_BLOCK, "k_block") as start:
                     parts = [b.gep(address, start) for address in addresses]
                     factors = [b.gep(column, start) for column in columns_of_weights]
                     sums = accumulate_block(b, parts, factors, b.min(k - start, K_BLOCK))
-                    store_sums(b, sums, places, is_first=start.eq(0))
+                    store_sums(b, sums, slots, is_first=start.eq(0))
             store_group(GroupStore(b, columns, epilogue, output, bias, item * rows + first), count)
     return b.build_module(name)
 
 
 def block_rows(columns: int, target: Target) -> int:
-    """The rows whose partial sums are in registers at a time: a power of two up to 8."""
+    """The number of rows that keep their partial sums in registers at a time: a power of two up to 8."""
     registers = 16 if target.lanes == GRID else 12
     vectors = columns * max(1, GRID // target.lanes)
     return max(rows for rows in (1, 2, 4, 8) if rows == 1 or rows * vectors <= registers)
@@ -257,7 +264,7 @@ def block_rows(columns: int, target: Target) -> int:
 def accumulate_block(
     b: KernelBuilder, rows: list[str], weights: list[str], k: LLVMValue
 ) -> list[list[StackSlot]]:
-    """The partial sums of rows of A and columns of weights, at these addresses, over all terms."""
+    """The partial sums over k terms of each pair of a row of A and a column of weights; rows, weights: addresses."""
     sums = [[b.new_slot("sum", VECTOR) for _ in weights] for _ in rows]
     for total in (total for row in sums for total in row):
         b.store(total, b.constant(0.0, VECTOR))
@@ -271,15 +278,15 @@ def accumulate_block(
 
 
 def store_sums(
-    b: KernelBuilder, sums: list[list[StackSlot]], places: list[list[StackSlot]], is_first: LLVMValue
+    b: KernelBuilder, sums: list[list[StackSlot]], slots: list[list[StackSlot]], is_first: LLVMValue
 ) -> None:
-    """Stores the partial sums of a block of terms, or adds them to those of the blocks before."""
-    pairs = [pair for rows in zip(sums, places, strict=True) for pair in zip(*rows, strict=True)]
+    """Stores the partial sums of the first block of terms in slots, and adds those of later blocks to the slots."""
+    pairs = [pair for rows in zip(sums, slots, strict=True) for pair in zip(*rows, strict=True)]
     with b.if_then(is_first.eq(0)):
-        for total, place in pairs:
-            b.store(total, b.load(total) + b.load(place))
-    for total, place in pairs:
-        b.store(place, b.load(total))
+        for total, slot in pairs:
+            b.store(total, b.load(total) + b.load(slot))
+    for total, slot in pairs:
+        b.store(slot, b.load(total))
 
 
 def partial_sums(b: KernelBuilder, column: int, row: LLVMValue) -> StackSlot:
@@ -292,7 +299,7 @@ def partial_sums(b: KernelBuilder, column: int, row: LLVMValue) -> StackSlot:
 
 @dataclass(frozen=True, slots=True)
 class GroupStore:
-    """Where a group of rows is stored: into `output` from row `first` on, with the bias [GRID * columns]."""
+    """The destination of a group of rows: `output` from row `first` on; bias: the address of [GRID * columns] floats."""
 
     b: KernelBuilder
     columns: int
@@ -320,7 +327,7 @@ def store_group(group: GroupStore, count: LLVMValue) -> None:
 def sum_lanes(b: KernelBuilder, rows: list[LLVMValue]) -> LLVMValue:
     """The sum of the lanes of each of GRID vectors: lane i is the sum of vector i.
 
-    Lanes that are far apart are added first: where a vector takes several registers, these are added without shuffles.
+    Lanes that are far apart are added first: if a vector occupies several registers, whole registers are added without shuffles.
     """
     distance = GRID // 2
     while distance:
@@ -332,11 +339,11 @@ def sum_lanes(b: KernelBuilder, rows: list[LLVMValue]) -> LLVMValue:
 
 def interleave(b: KernelBuilder, sums: list[LLVMValue], index: int) -> LLVMValue:
     """Vector `index` of the elements of a group in the order of y: row by row, given a vector of rows for each column."""
-    places = [divmod(index * GRID + lane, len(sums)) for lane in range(GRID)]
-    result = sums[0] if len(sums) == 1 else shuffle(b, sums[0], sums[0], [row for row, _ in places])
-    for n, column in enumerate(sums[1:], 1):
-        lanes = [GRID + row if of == n else lane for lane, (row, of) in enumerate(places)]
-        result = shuffle(b, result, column, lanes)
+    elements = [divmod(index * GRID + lane, len(sums)) for lane in range(GRID)]  # (row, column) of each lane
+    result = sums[0] if len(sums) == 1 else shuffle(b, sums[0], sums[0], [row for row, _ in elements])
+    for n, values in enumerate(sums[1:], 1):
+        lanes = [GRID + row if column == n else lane for lane, (row, column) in enumerate(elements)]
+        result = shuffle(b, result, values, lanes)
     return result
 
 
@@ -363,7 +370,7 @@ def load_element(b: KernelBuilder, address: str, index: int) -> LLVMValue:
 
 
 def repeat_elements(b: KernelBuilder, elements: list[LLVMValue], index: int) -> LLVMValue:
-    """Vector `index` of the elements of a group, each that of its column."""
+    """Vector `index` of a group of rows, each of which is `elements`, one for each column."""
     vector = LLVMValue(b, VECTOR, "poison")
     for n, element in enumerate(elements):
         vector = b.emit(VECTOR, f"insertelement {vector}, {element}, i64 {n}")

@@ -5,8 +5,9 @@
             for k_block in K by KC: microkernel over k_block, from zero; add the sums of the blocks before
             apply the epilogue and store
 
-Packing pays off when many rows use a panel.  Here one or two tiles do, as in the gradients of low-rank weights, so that the
-microkernel reads rows of B where they are.  These are far apart, and no processor foresees steps across pages, so later ones are prefetched.
+Packing pays off when many rows use a panel.  Here only one or two tiles of rows use it, as in the gradients of low-rank
+weights, so the microkernel reads rows of B in memory as they are.  Rows of B are far apart, and hardware prefetchers do not
+follow strides across pages, so later rows are prefetched by instructions.
 """
 
 from __future__ import annotations
@@ -59,7 +60,10 @@ def reads_in_place(a: TensorView, b: TensorView, target: Target) -> bool:
 
 
 def choose_tile(rows: int, columns: int, target: Target) -> RegisterTile | None:
-    """The tile with the fewest blocks of rows, and then the widest, whose width divides the columns; None if there is none."""
+    """The tile for `rows` rows, among those with a width that divides the columns; None if there is none.
+
+    It is the tile with the fewest blocks of rows, and the widest one among equals.
+    """
     tiles = [make_tile(vectors, target) for vectors in tuning_for(target).gemm.tile_rows]
     fitting = [tile for tile in tiles if tile.vectors > 1 and columns % tile.width == 0]
     return min(fitting, key=lambda tile: (-(-rows // tile.rows), -tile.width), default=None)
@@ -133,7 +137,7 @@ def few_rows_module(
 def accumulate_blocks(
     m: Microkernel, rows: Sequence[str], columns: str, size: Mapping[str, LLVMValue], *, has_strided_a: bool
 ) -> None:
-    """The sums of some rows, in the blocks of k that `loop_nest.py` adds, too."""
+    """The sums of some rows, in the same blocks of k as in `loop_nest.py`, so that both yield the same bits."""
     b, stride = m.b, size["a_step"] if has_strided_a else None
     k_block, num_blocks = divide_evenly(b, size["k"], b.constant(GemmTuning.k_block, I64))
     with b.loop(b.constant(0, I64), num_blocks, 1, "k_block") as i:

@@ -1,11 +1,11 @@
 """Grouped GEMM: y[row] = a[row / selections] @ b[group of row], for rows that are sorted by group.
 
     for panel of the matrix of a group:                    # a unit of work; a group without rows has nothing to do
-        for rows of the group: as in `loop_nest.py`        # rows of A and y are those that the order names
+        for rows of the group: as in `loop_nest.py`        # `order` has the numbers of the rows of A and y
 
-Nothing is gathered: the microkernel takes addresses of rows of A, and the store maps rows of the tile to rows of y.  A panel
-is read once for all rows of its group, and panels of groups without rows are not read.  A sum has the bits that
-`loop_nest.py` gives it, whatever the other rows are.
+Nothing is gathered: the microkernel reads rows of A by their addresses, and the store maps rows of the tile to rows of y.  A
+panel is read once for all rows of its group, and panels of groups without rows are not read.  Sums have the same bits as
+those of `loop_nest.py`, whatever the other rows are.
 Source: the grouped GEMM of MegaBlocks (Gale et al., 2023), without padding of groups to whole tiles.
 """
 
@@ -45,7 +45,11 @@ PARAMETERS = Parameters("a", "b", "order", "starts", *SIZES) + output_parameters
 def grouped_matmul_step(
     a: TensorView, b: Panels, groups: Known, order: TensorView, starts: TensorView, y: TensorView
 ) -> Step:
-    """a: [M, K], rows contiguous; b: of [groups, K, N], dense; y: [M, S, N], dense.  order, starts: of the M * S rows, by `group_rows_step`."""
+    """The step of y [M, S, N], dense, from a [M, K] with contiguous rows and panels b of matrices [groups, K, N].
+
+    order, starts: the M * S rows in the order of their groups, and the first index of each group, as `group_rows_step`
+    computes them.
+    """
     panels, (tokens, selections, columns) = b.tensor, y.shape
     rows = tokens * selections
     args: tuple[KernelArgument, ...] = PARAMETERS.pack(

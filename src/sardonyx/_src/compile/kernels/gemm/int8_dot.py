@@ -17,7 +17,7 @@ PMADDWD_INTRINSICS = {
     8: ("avx2", "x86.avx2.pmadd.wd"),
     4: ("sse2", "x86.sse2.pmadd.wd"),
 }
-ONES = 0x01010101  # 1 in each byte of a word: dot products with it are sums
+ONES = 0x01010101  # 1 in each byte of a word: a dot product with it is the sum of the bytes
 UnpackedInt8: TypeAlias = tuple[LLVMValue, ...]
 
 
@@ -32,7 +32,7 @@ class Int8DotEmitter:
         self.has_pmaddwd = f"+{name}" in target.features.split(",")
 
     def unpack_a(self, packed: LLVMValue) -> UnpackedInt8:
-        """A vector of uint8x4 in the form that the target multiplies: as it is, as two of int16, or as four of int32."""
+        """A vector of uint8x4 as operands of the target's multiplication: itself, two vectors of int16, or four of int32."""
         if self.has_vnni:
             return (packed,)
         if self.has_pmaddwd:
@@ -40,7 +40,7 @@ class Int8DotEmitter:
         return tuple(self.shift_right_logical(packed, 8 * i) & 0xFF for i in range(4))
 
     def unpack_b(self, packed: LLVMValue) -> UnpackedInt8:
-        """A vector of int8x4, likewise."""
+        """A vector of int8x4 as operands of the target's multiplication, as in `unpack_a`."""
         if self.has_vnni:
             return (packed,)
         if self.has_pmaddwd:

@@ -1,7 +1,7 @@
-"""Four rows of 64 bytes as words of a byte of each row, in registers of 512 bits (AVX-512BW).
+"""Interleaves four rows of 64 bytes into words, one byte of each row in a word, in registers of 512 bits (AVX-512BW).
 
-permute the words of each row, so that interleaving within groups of 128 bits leaves columns in order;
-interleave bytes of two rows, then pairs of bytes: four vectors of 16 words
+The instructions interleave within groups of 128 bits.  So the words of each row are first permuted such that columns end up
+in order; then bytes of two rows are interleaved, then pairs of bytes, which yields four vectors of 16 words.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.kernels.loops.lanes import shuffle
 
-WORDS, VECTORS = 16, 4  # in a vector; of a row
+WORDS, VECTORS = 16, 4  # words in a vector; vectors of words that four rows become
 COLUMNS = WORDS * VECTORS
-GROUPS = 4  # of 128 bits
+GROUPS = 4  # groups of 128 bits in a vector
 ROW = LLVMType("i8", COLUMNS)
 
 
 def interleaves_rows(vectors: int, target: Target) -> bool:
-    """Whether a panel of `vectors` vectors has the columns of a register, and the target has the instructions."""
+    """Whether a row of a panel of `vectors` vectors fills a register of bytes, and the target has the instructions."""
     return (vectors, target.lanes) == (VECTORS, WORDS) and "+avx512bw" in target.features.split(",")
 
 
@@ -34,8 +34,8 @@ def interleave_rows(b: KernelBuilder, rows: Sequence[LLVMValue]) -> list[LLVMVal
     first, second, third, fourth = permuted
     pairs = [*interleave(b, first, second), *interleave(b, third, fourth)]
     low, high, other_low, other_high = (bitcast(b, pair, LLVMType("i16", 2 * WORDS)) for pair in pairs)
-    joined = [*interleave(b, low, other_low), *interleave(b, high, other_high)]
-    return [bitcast(b, vector, LLVMType("i32", WORDS)) for vector in joined]
+    interleaved = [*interleave(b, low, other_low), *interleave(b, high, other_high)]
+    return [bitcast(b, vector, LLVMType("i32", WORDS)) for vector in interleaved]
 
 
 def interleave(b: KernelBuilder, even: LLVMValue, odd: LLVMValue) -> list[LLVMValue]:
@@ -44,8 +44,10 @@ def interleave(b: KernelBuilder, even: LLVMValue, odd: LLVMValue) -> list[LLVMVa
     size = lanes // GROUPS
     results = []
     for start in (0, size // 2):
-        places = [group * size + start + i for group in range(GROUPS) for i in range(size // 2)]
-        results.append(shuffle(b, even, odd, [place + side for place in places for side in (0, lanes)]))
+        indices = [group * size + start + i for group in range(GROUPS) for i in range(size // 2)]
+        results.append(
+            shuffle(b, even, odd, [index + operand for index in indices for operand in (0, lanes)])
+        )
     return results
 
 

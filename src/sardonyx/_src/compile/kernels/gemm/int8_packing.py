@@ -1,8 +1,8 @@
 """Packs a computed right operand of an integer GEMM: panels of int8x4 words, and the sums of its columns.
 
-Loop nest: units of work (panels) -> vectors of columns -> words of four rows; of full panels, the columns are those of one
-register of bytes.  Unsigned bytes are lowered by 128.
-The last word is padded with zeros.
+Loop nest: units of work (panels) -> vectors of columns -> words of four rows.  A full panel is packed by registers of bytes
+with all of its columns where the target can (`int8_interleave.py`).  128 is subtracted from unsigned bytes, since the
+microkernel multiplies by int8.  The last word is padded with zeros.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class PackedProductOperand:
 
 
 def pack_int8_tensor(b: TensorView, target: Target, name: str = "") -> PackedProductOperand:
-    """b: [..., K, N] uint8 or int8, dense."""
+    """The panels and column sums of b [..., K, N] uint8 or int8, dense, and the step that computes them."""
     *batch, k, columns = b.shape
     assert b.is_dense, f"the operand must be dense; got {b}"
     tile = choose_panel_tile(columns, target)
@@ -112,7 +112,7 @@ class PanelPacker:
     is_signed: bool
 
     def pack(self, words: LLVMValue, panel_words: LLVMValue, sums: str) -> None:
-        """All words, of which the last one may have fewer rows, and the sums of columns."""
+        """Packs all words and stores the sums of columns; the last word may have fewer than four rows."""
         b, int32s = self.b, LLVMType("i32", self.b.target.lanes)
         totals = [b.new_slot("total", int32s) for _ in range(VECTORS)]
         for total in totals:
@@ -132,7 +132,7 @@ class PanelPacker:
             store_vector(b, b.load(total), b.gep(sums, i64(b, i * int32s.lanes), "i32"))
 
     def load_row(self, row: LLVMValue) -> LLVMValue:
-        """The bytes of a row as the microkernel reads them."""
+        """The bytes of a row as the microkernel reads them: as int8, after 128 was subtracted from uint8."""
         number = self.b.load(StackSlot(self.b.gep(self.start, row * self.columns, "i8"), ROW))
         return number if self.is_signed else number ^ -SIGN_BIT
 
@@ -162,7 +162,7 @@ class WordPacker:
         return self.join([self.load_row(word * INT8_PER_WORD + i) for i in range(INT8_PER_WORD)])
 
     def pack_last(self, word: LLVMValue) -> LLVMValue:
-        """The words of fewer rows; the others are 0."""
+        """The words at the end of the columns, which have fewer than four rows; missing rows are 0."""
         b, rows = self.b, []
         for i in range(INT8_PER_WORD):
             row = word * INT8_PER_WORD + i
@@ -172,7 +172,7 @@ class WordPacker:
         return self.join(rows)
 
     def load_row(self, row: LLVMValue) -> LLVMValue:
-        """The bytes of a row as the microkernel reads them, each in 32 bits."""
+        """The bytes of a row as the microkernel reads them (int8), each in 32 bits."""
         b = self.b
         address = b.gep(self.start, row * self.columns, "i8")
         number = load_typed(b, LLVMType("i8", b.target.lanes), address, self.mask).convert("zext", "i32")

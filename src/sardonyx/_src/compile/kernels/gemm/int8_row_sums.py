@@ -1,4 +1,4 @@
-"""Sums of the rows of A as integer GEMMs read them: dot products with ones, exactly.
+"""Sums of the rows of A, with the elements that integer GEMMs read, as exact dot products with ones.
 
 Loop nest: units of work (rows) -> vectors of words of four elements -> the rest of the last word.
 """
@@ -27,9 +27,10 @@ MAX_BATCH_DIMS = 2
 
 
 def int8_row_sums_step(a: TensorView, sums: TensorView, k: Known, *, a_is_signed: bool) -> Step:
-    """sums [..., M, 1] int32, dense, of a [..., M, ceil(k / 4)] words; a_is_signed: 128 is added to each element.
+    """sums [..., M, 1] int32, dense, of a [..., M, ceil(k / 4)] words.
 
     a has at most two batch dims of any strides, and contiguous rows.
+    a_is_signed: the elements are int8, and 128 is added to each as the microkernel does; otherwise they are uint8.
     """
     assert a.rank <= MAX_BATCH_DIMS + 2 and sums.is_dense, f"a must have at most two batch dims; got {a}"
     *batch, rows = coalesce_axes(broadcast_axes(a.shape[:-1], ((a, 1),))) or pad_to_pair((), 1)[:1]
@@ -87,7 +88,7 @@ def row_sums_module(name: str, target: Target, *, a_is_signed: bool) -> str:
 
 
 def load_element(b: KernelBuilder, address: str, *, a_is_signed: bool) -> LLVMValue:
-    """An element as the microkernel reads it: as uint8, after 128 was added to int8."""
+    """An element as the microkernel reads it: as uint8, after 128 was added to an int8."""
     element = b.load(StackSlot(address, LLVMType("i8")))
     sign_bit = -128
     return (element ^ sign_bit if a_is_signed else element).convert("zext", "i32")

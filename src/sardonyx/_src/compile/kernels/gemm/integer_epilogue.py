@@ -15,7 +15,11 @@ from sardonyx._src.dtypes import DataType
 
 @dataclass(frozen=True, slots=True)
 class Approximation:
-    """A quotient in float64, and one in float32 within 2^-22 of it, relative to its magnitude, which is not NaN."""
+    """A quotient, computed exactly as specified and approximately.
+
+    exact: the quotient in float64; it is not NaN.
+    value: the quotient in float32, with a relative error of at most 2^-22.
+    """
 
     exact: Scalar
     value: Scalar
@@ -25,9 +29,11 @@ class Approximation:
 class IntegerEpilogue(Epilogue):
     """An epilogue with element types.
 
-    operand_types: of the operands.  result_dtype: of the output.  row_operands: the indices of operands with one element
-    for each row, whose layout is "matrix" (see `expand_row_vector`).  has_bounded_quotient: whether what a quantized result
-    rounds is always below 2^30 in magnitude, and not NaN.  approximation: of that, where it is a quotient in float64.
+    operand_types: the element types of the operands.
+    result_dtype: the element type of the output.
+    row_operands: the indices of operands with one element for each row; their layout is "matrix" (`expand_row_vector`).
+    has_bounded_quotient: whether the quotient that a quantized result rounds is below 2^30 in magnitude, and never NaN.
+    approximation: a float32 approximation of that quotient, if it is computed in float64.
     """
 
     operand_types: tuple[DataType, ...] = ()
@@ -47,7 +53,7 @@ class IntegerEpilogue(Epilogue):
 
 
 def expand_row_vector(vector: TensorView, result: TensorView) -> TensorView:
-    """A vector with one element for each row of a result as a matrix of its shape, of which only column 0 exists."""
+    """A vector with one element for each row of a result, as a matrix of the result's shape; only its column 0 is read."""
     assert vector.shape == result.shape[:-1], f"shape must be {result.shape[:-1]}; got {vector.shape}"
     return replace(vector, shape=result.shape, strides=(*vector.strides, 1))
 
@@ -56,14 +62,14 @@ def expand_row_vector(vector: TensorView, result: TensorView) -> TensorView:
 
 
 def result_type(epilogue: Epilogue) -> LLVMType:
-    """The type of an element of the output; that of a plain epilogue is float32."""
+    """The type of an element of the output; float32 for an epilogue that is no `IntegerEpilogue`."""
     if isinstance(epilogue, IntegerEpilogue):
         return LLVMType(LLVM_ELEMENTS[epilogue.result_dtype])
     return LLVMType("float")
 
 
 def operand_type(epilogue: Epilogue, index: int) -> LLVMType:
-    """The type of an element of an operand in memory; those of a plain epilogue are float32."""
+    """The type of an element of an operand in memory; float32 for an epilogue that is no `IntegerEpilogue`."""
     if isinstance(epilogue, IntegerEpilogue):
         return memory_type(epilogue.operand_types[index])
     return LLVMType("float")

@@ -35,8 +35,10 @@ def integer_matmul_steps(
 ) -> list[Step]:
     """y [..., M, N] = epilogue(a [..., M, K] @ b [..., K, N] + bias), as in `matmul_steps`.
 
-    a: words, as of `packed_int8.view_as_int8x4`.  a_is_signed: its elements are int8, not uint8; 128 is added to each,
-    for which the caller corrects the bias; AMX tiles do not (`sign_correction`).  bias: [panels, width] int32.
+    a: words, a view from `packed_int8.view_as_int8x4`.
+    bias: [panels, width] int32.
+    a_is_signed: elements of a are int8, not uint8.  Vector kernels then add 128 to each, for which the caller corrects the
+        bias; AMX tiles do not add it (`sign_correction`).
     """
     source = partial(
         matmul_module,
@@ -55,9 +57,10 @@ def integer_matmul_steps(
 
 
 def sign_correction(weights: Array, tile: RegisterTile, *, a_is_signed: bool) -> Array:
-    """What is added to the initial sums of columns for weights [k, columns] int8: int32 [columns].
+    """A correction, int32 [columns], to be added to the initial sums of a product by weights [k, columns] int8.
 
-    The initial sums correct for the 128 that vector kernels add to each element of an int8 operand; AMX does not add it.
+    The initial sums assume that 128 is added to each element of an int8 operand, as vector kernels do.  AMX tiles do not
+    add it, so that the correction reverses it; for vector kernels the correction is 0.
     """
     sums = weights.sum(0, dtype=np.int32)
     return sums * SIGN_OFFSET if a_is_signed and tile.amx_words else np.zeros_like(sums)

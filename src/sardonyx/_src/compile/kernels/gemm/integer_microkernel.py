@@ -24,9 +24,9 @@ SIGN_BITS = -0x7F7F7F80  # the highest bit of each byte of an i32
 
 
 def int8_arithmetic(*, a_is_signed: bool) -> TileArithmetic:
-    """Int8 dot products with int32 sums; a_is_signed: A is int8, and 128 is added to its elements to make them uint8.
+    """Int8 dot products with int32 sums.
 
-    AMX multiplies both as they are.
+    a_is_signed: A is int8; vector kernels add 128 to its elements to make them uint8, AMX tiles multiply them as they are.
     """
     update = partial(int8_update, a_is_signed=a_is_signed)
     return TileArithmetic("i32", update, amx_instruction="tdpbssd" if a_is_signed else "tdpbusd")

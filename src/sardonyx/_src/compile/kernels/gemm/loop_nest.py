@@ -8,10 +8,10 @@
                         microkernel over k_block, from zero; add the sums of the blocks before
                         spill the sums to scratch, or apply the epilogue and store
 
-A has any strides; B is packed in panels [batch, panels, K, NR]; rows of y are contiguous.  Units of one panel that a
-thread executes at once are computed together: more rows use a block of the panel while it is in the cache, and the next
-block is prefetched in the time of all of them.  Unlike the five loops of BLIS there is no packing of A and no loop over
-blocks of columns: a unit has one panel.  Source: Goto and van de Geijn (2008); BLIS.
+A has any strides; B is packed in panels [batch, panels, K, NR]; rows of y are contiguous.  If a call has several units of
+one panel, their rows are computed together: all of them use a block of the panel while it is in the cache, and the next
+block is prefetched meanwhile.  Unlike the five loops of BLIS there is no packing of A and no loop over blocks of columns:
+a unit has one panel.  Source: Goto and van de Geijn (2008); BLIS.
 
 Blocks of k are summed from zero and then added, so that the rounding error of a sum grows with the terms of a block and the number
 of blocks, not with k (Higham, "The Accuracy of Floating Point Summation", 1993).  They depend on k alone: a row has the
@@ -75,7 +75,8 @@ MATMUL_SIZES = (
 def matmul_parameters(epilogue: Epilogue, *, has_bias: bool, has_update: bool = False) -> Parameters:
     """A; panels of B; their bias [panels, width]; sizes; the output; strides of the epilogue's matrices along the batch axes.
 
-    `outer` and `inner` are the batch axes.  Scratch: partial sums [`max_rows` + `spare_rows`, width].
+    The batch has two axes, `outer` and `inner`; `a_step` is the stride of A along k, `group_rows` the rows of a unit.
+    Scratch: partial sums [`max_rows` + `spare_rows`, width].
     """
     batch_strides = (f"{name}_{axis}" for name in matrix_names(epilogue) for axis in ("outer", "inner"))
     inputs = Parameters("a", "b", "bias") if has_bias else Parameters("a", "b")
@@ -104,7 +105,8 @@ def matmul_module(
 ) -> str:
     """The LLVM module of the kernel, specialized on the panel's width, the arithmetic, the epilogue, a bias, a strided A and a low-rank update.
 
-    is_large: whether B is assumed to be in memory, not in the level-2 cache.  amx_words: of the tile.
+    is_large: whether B is assumed to be in memory, not in the level-2 cache.
+    amx_words: the words along k of an AMX tile (`RegisterTile`); 0 without AMX.
     """
     b = KernelBuilder(target, matmul_parameters(epilogue, has_bias=has_bias, has_update=has_update))
     tile = make_tile(vectors, target, amx_words)
@@ -116,10 +118,13 @@ def matmul_module(
 
 @dataclass(frozen=True, slots=True)
 class PanelRows:
-    """Rows times a panel: the addresses of A, of the panel and of its bias; the output, its rows and its first column.
+    """The product of some rows of A and one panel of B.
 
-    a_step: the stride of A along k; None if it is 1.  update: the low-rank update, if there is one.  map_row: emits the row of A
-    for a row of the product; None if they are the same.
+    a, panel, bias: addresses of A, of the panel and of its bias.
+    a_step: the stride of A along k; None if it is 1.
+    first_row, num_rows, column: the rows of the output, and the first column, that the product is stored to.
+    update: the low-rank update, if there is one.
+    map_row: emits the row of A for a row of the product; None if they are the same.
     """
 
     a: str
@@ -179,7 +184,7 @@ def emit_matmul(
 def unit_rows(
     b: KernelBuilder, size: Mapping[str, LLVMValue], unit: LLVMValue
 ) -> tuple[LLVMValue, LLVMValue]:
-    """The first and the end row of the units of this call among those of a panel, the first of which is `unit`."""
+    """The rows [first, end) of the call's units of one panel; unit: the number of the panel's first unit."""
     first = b.select(b.first_unit < unit, b.constant(0, I64), b.first_unit - unit)
     end = b.min(b.end_unit - unit, size["groups"])
     return first * size["group_rows"], b.min(end * size["group_rows"], size["rows"])
@@ -193,11 +198,12 @@ def emit_rows(
     *,
     is_large: bool,
 ) -> None:
-    """The loops over blocks of k, all of about one length, and row blocks; k_blocks: the length of a block, and the number.
+    """The loops over blocks of k, of about equal length, and row blocks; k_blocks: the length and the number of the blocks.
 
-    If B is large, each row block prefetches an equal share of what of the panel comes next.  If that is little, memory is fast
-    enough, and the prefetches must not fill the line fill buffers, through which the microkernel loads the panel, too.
-    Otherwise memory limits the product, and blocks are divided into short parts, so that what is prefetched is used soon.
+    If B is large, each row block prefetches an equal share of the next terms of the panel.  A small share means that memory
+    is fast enough; prefetches are then sparse, since they occupy the line fill buffers through which the microkernel loads
+    the panel.  A large share means that memory limits the product; blocks are then divided into short parts, so that
+    prefetched lines are used soon.
     """
     b, (k_block, num_blocks) = m.b, k_blocks
     prefetches, part_length = None, k_block
@@ -223,9 +229,8 @@ def emit_rows(
 def emit_k_block(m: Microkernel, size: Mapping[str, LLVMValue], rows: PanelRows, terms: TermRange) -> None:
     """All rows over a block of k; a half-precision block that many tiles read is promoted to float32 once, in scratch."""
     b = m.b
-    if (
-        m.arithmetic.half_type is None or rows.update is not None
-    ):  # the panels of an update have the type of B
+    # Panels of a low-rank update have the element type of B: a microkernel for promoted panels could not read them.
+    if m.arithmetic.half_type is None or rows.update is not None:
         emit_row_blocks(m, size, rows, terms)
     else:
         is_many = rows.num_rows > MAX_DIRECT_TILES * m.tile.rows
@@ -255,7 +260,7 @@ def panel_row_bytes(m: Microkernel) -> int:
 
 @dataclass(frozen=True, slots=True)
 class PrefetchShare:
-    """The bytes of B that a row block prefetches for each term, and whether these are few."""
+    """The bytes of B that a row block prefetches for each term, and whether they are at most `sparse_prefetch_bytes`."""
 
     bytes_per_term: LLVMValue
     is_sparse: LLVMValue
@@ -263,11 +268,14 @@ class PrefetchShare:
 
 @dataclass(frozen=True, slots=True)
 class TermRange:
-    """Terms that are added at once: the first, how many there are, and the prefetches of a row block if B is large.
+    """A range of terms (indices along k) that one pass over the rows adds.
 
-    has_next: whether the next terms of the panel follow in memory, so that they can be prefetched.  next_block: their address, if
-    these were copied.  block: the first term of the block of k that these are all or a part of, which is summed from zero;
-    None if all terms of k are added one after another.  ends_block: whether they are its last ones; None if they always are.
+    prefetches: the prefetches of a row block if B is large; else None.
+    has_next: whether the panel has more terms after these in memory, which can be prefetched.
+    next_block: the address of the next terms, if the panel of this range is a copy; empty otherwise.
+    block: the first term of the block of k to which the range belongs; a block is summed from zero.  None: k is not
+        divided into blocks.
+    ends_block: whether the range contains the last term of its block; None if it always does.
     """
 
     first: LLVMValue
@@ -319,9 +327,10 @@ def emit_tile(
 
 
 def spill_areas(m: Microkernel, block: RowBlock, terms: TermRange) -> tuple[str, str]:
-    """Where a tile spills its sums, and where those of an unfinished block of k are; empty if there are none.
+    """The address to which a tile spills its sums, and the address of sums of an unfinished block of k; empty if there are none.
 
-    Sums of whole blocks and those of an unfinished one have halves of their own: parts of a block are for few rows.
+    Blocks are divided into parts only for few rows.  The sums of an unfinished block are then in the second half of the
+    scratch, after the sums of the finished blocks.
     """
     b, tile = m.b, m.tile
     sums = b.gep(b.scratch, block.index * (tile.rows * tile.width))
@@ -343,7 +352,7 @@ def accumulate_terms(
     terms: TermRange,
     stride: LLVMValue | None,
 ) -> None:
-    """`accumulate`, with the prefetches of a row block: a share of the panel's next block."""
+    """`accumulate` with prefetches: each row block prefetches a share of the panel's next block."""
     b, count = m.b, terms.count
     if not terms.has_next:
         accumulate(m, rows, panel, count, stride, None)
@@ -369,7 +378,7 @@ def accumulate_terms(
 
 
 def split_into_streams(m: Microkernel, prefetch: Prefetch, share: LLVMValue, count: LLVMValue) -> Prefetch:
-    """The prefetches of a row block; if it is the only one, in a stream for each vector of the tile.
+    """The prefetches of a row block, divided into one stream for each vector of the tile if there is only one row block.
 
     Memory serves several streams, each in pages of its own, faster than one.
     """
@@ -382,7 +391,7 @@ def split_into_streams(m: Microkernel, prefetch: Prefetch, share: LLVMValue, cou
 def batch_output(
     m: Microkernel, y: OutputMatrix, size: Mapping[str, LLVMValue], outer: LLVMValue, inner: LLVMValue
 ) -> OutputMatrix:
-    """The output of a batch item, with the epilogue's operands there; strides count elements of each tensor's type."""
+    """The output of a batch item, with the epilogue's operands of that item; strides count elements of each tensor's type."""
     b, operands = m.b, list(y.operands)
     for i, operand in enumerate(y.operands):
         if operand.layout == "matrix":

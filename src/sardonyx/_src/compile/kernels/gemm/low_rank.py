@@ -1,8 +1,8 @@
 """Low-rank updates of products: a @ b + scale * (a2 @ b2), where a2 [M, R] has few columns, as adapters of frozen weights have.
 
-As a product of its own the update reads and writes all of y for R multiply-adds an element.  Here each register tile starts with
-its sums, scaled, and goes on with those of a @ b.  Source of the method: Hu et al., "LoRA: Low-Rank Adaptation of Large
-Language Models", 2021.
+As a separate product the update would read and write all of y for only R multiply-adds an element.  Here each register tile
+first computes the sums of the update, scales them, and then adds the terms of a @ b.  Source of the method: Hu et al., "LoRA:
+Low-Rank Adaptation of Large Language Models", 2021.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sardonyx._src.compile.program.step import KernelArgument
 from sardonyx._src.compile.program.tensor import TensorView
 
 LOW_RANK = (
-    "a2"  # the name of the left operand, whose strides along the batch are those of an epilogue's matrix
+    "a2"  # the left operand; its batch strides are passed like those of a matrix operand of an epilogue
 )
 SIZES = ("k2", "a2_row_stride", "a2_outer", "a2_inner")
 PARAMETERS = Parameters("a2", "b2", *SIZES, "scale2")
@@ -45,7 +45,12 @@ class LowRankUpdate:
 
 @dataclass(frozen=True, slots=True)
 class UpdateRows:
-    """The update of the rows of a unit of work: the addresses of a and of the panel, the stride of the rows, their length, the scale."""
+    """The update of the rows of a unit of work.
+
+    a, panel: the addresses of a2 and of the panel of b2.
+    row_stride, k: the stride of rows of a2, and their length (R).
+    scale: the scale in every lane.
+    """
 
     a: str
     panel: str

@@ -1,8 +1,8 @@
 """Steps of a batched float32 GEMM, y = epilogue(a @ b + bias), with a packed right operand.
 
 Chooses the kernel's specialization, collapses the batch and the rows of A into at most three loop axes, and divides the
-rows into units of work: a unit is a group of rows by one panel of B.  Where threads should divide the rows
-(`executor.scheduling`), the units form a grid, in which a group is half a register tile.  The loop nest is in `loop_nest.py`.
+rows into units of work: a unit is a group of rows by one panel of B.  If threads should divide the rows and not the panels
+(`executor.scheduling`), a group is half a register tile.  The loop nest is in `loop_nest.py`.
 """
 
 from __future__ import annotations
@@ -44,15 +44,18 @@ def matmul_steps(
     operands: tuple[TensorView, ...] = (),
     update: LowRankUpdate | None = None,
 ) -> list[Step]:
-    """y [..., M, N] = epilogue(a [..., M, K] @ b [..., K, N] + bias), with batches broadcast to that of y.
+    """y [..., M, N] = epilogue(a [..., M, K] @ b [..., K, N] + bias), with batches broadcast to the batch of y.
 
-    a has any strides; rows of y and of the epilogue's matrices are contiguous.  bias: [panels, width], as of
-    `packing.pack_bias`.  operands: of the epilogue; a matrix is broadcast to y in all dims but the last.  update: is added to the
-    product; then there is no bias, and b has no batch.
-    One step if two axes describe the batch; otherwise a step for each index of the further axes.
+    a has any strides; rows of y and of the epilogue's matrices are contiguous.
+    bias: [panels, width], from `packing.pack_bias`.
+    operands: the operands of the epilogue; a matrix is broadcast to y in all dims but the last.
+    update: a low-rank product that is added; there must be no bias then, and b must have no batch.
+    One step if two axes describe the batch; otherwise a step for each index of the axes before the last two.
     """
     epilogue = epilogue or Epilogue()
-    assert update is None or (bias is None and b.tensor.rank == 3), "an update has no initial sums, and one B"
+    assert update is None or (bias is None and b.tensor.rank == 3), (
+        "with an update, bias and batch of b must be none"
+    )
     matrices = epilogue_matrices(y, epilogue, operands)
     matrices += [] if update is None else [update.a]
     return [
@@ -77,9 +80,9 @@ def epilogue_matrices(
 def loop_axes(
     a: TensorView, b: tuple[TensorView, int], y: TensorView, matrices: list[TensorView]
 ) -> list[Axis]:
-    """The coalesced axes of the batch and, last, of the rows, along which B does not move.
+    """The coalesced axes of the batch and, last, the axis of the rows, along which the stride of B is 0.
 
-    Strides are those of a, b, y and the matrices.  b: with the number of its trailing dims.
+    Each axis has the strides of a, b, y and the matrices.  b: the operand, and the number of its dims after the batch.
     """
     batch = broadcast_axes(y.shape[:-2], ((a, 2), b, (y, 2), *((m, 2) for m in matrices)))
     rows = Axis(
@@ -102,7 +105,7 @@ def matmul_step(
     operands: tuple[TensorView, ...],
     update: LowRankUpdate | None = None,
 ) -> Step:
-    """The step for two batch axes and one of rows; offsets: where in its buffer each of the tensors begins."""
+    """The step for two batch axes and one axis of rows; offsets: those of the tensors' first elements from their views."""
     a, panels, y, *matrices = (shift_view(t, c) for t, c in zip(tensors, offsets, strict=True))
     *batch, rows = axes_left
     outer, inner = pad_to_pair(batch, len(offsets))
@@ -178,8 +181,8 @@ def batch_strides(names: list[str], outer: Axis, inner: Axis) -> dict[str, Known
 def prefers_rows(b: Panels, rows: Known) -> Known:
     """1 if threads should divide the rows of a product, 0 if its columns.
 
-    Threads that divide the rows read all of B each, those that divide the columns all of A, most of which others have written.
-    The former is cheaper for a constant B that stays in a level-2 cache, and where A is large.
+    If threads divide the rows, each reads all of B.  If they divide the columns, each reads all of A, most of which other
+    threads have written.  The former is cheaper for a constant B that stays in a level-2 cache, and for a large A.
     """
     if b.tensor.buffer.role == "constant" and not is_large(b):
         return 1
@@ -187,7 +190,7 @@ def prefers_rows(b: Panels, rows: Known) -> Known:
 
 
 def is_large(b: Panels) -> bool:
-    """Whether a constant B is assumed to be in memory; a computed one was written to a cache just before."""
+    """Whether B is assumed to be in memory: a large constant.  A computed B is in a cache, since it was just written."""
     size = b.tensor.nbytes
     return b.tensor.buffer.role == "constant" and isinstance(size, int) and size >= GemmTuning.large_bytes
 

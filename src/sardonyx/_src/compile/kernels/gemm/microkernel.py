@@ -43,8 +43,8 @@ from sardonyx._src.compile.kernels.tuning.tuning import tuning_for
 def dispatch_tile(m: Microkernel, rows_left: LLVMValue, tile_store: TileStore) -> Iterator[int]:
     """Computes a tile of the `rows_left` rows that remain, at most a full tile, and stores or spills it.
 
-    `for rows in dispatch_tile(...)`: the body, which accumulates `rows` rows, is emitted for a full tile and for shorter
-    ones, as in `dispatch_row_count`.
+    `for rows in dispatch_tile(...)`: the body accumulates `rows` rows; it is emitted for a full tile and for shorter tiles,
+    as in `dispatch_row_count`.
     """
     b, spill = m.b, tile_store.spill or m.spill
     from_registers = stores_registers(m, rows_left, tile_store)
@@ -65,16 +65,16 @@ def compute_amx_tile(
     m: Microkernel, operands: AmxOperands, num_rows: LLVMValue, tile_store: TileStore
 ) -> None:
     """Computes a tile of 1 to 32 rows in AMX tiles, and stores it by way of the spill area."""
-    assert m.amx is not None, "the tile of the microkernel must be of AMX"
+    assert m.amx is not None, "the microkernel must have AMX tiles"
     spill = tile_store.spill or m.spill
     multiply_tiles(m.b, m.amx, m.arithmetic.amx_instruction, operands, num_rows, spill)
     store_spilled_tile(m, num_rows, spill, tile_store)
 
 
 def dispatch_row_count(b: KernelBuilder, rows_left: LLVMValue, row_counts: Sequence[int]) -> Iterator[int]:
-    """`for rows in dispatch_row_count(...)`: emits the body for each row count, ascending; the least that covers the rows runs.
+    """`for rows in dispatch_row_count(...)`: emits the body for each row count, ascending; the least sufficient one runs.
 
-    It may compute more rows than are left.  These *surplus rows* have sums of no meaning, and the body must
+    It may compute more rows than are left.  These *surplus rows* have meaningless sums, and the body must
 
     - read for them any rows that are readable, such as the last one (`clamp_row`);
     - store only the rows that are left, as `dispatch_tile` does;
@@ -114,7 +114,7 @@ def stores_registers(m: Microkernel, rows_left: LLVMValue, tile_store: TileStore
 
 
 def is_cheap(epilogue: Epilogue, target: Target) -> bool:
-    """Whether an epilogue is few enough instructions to be emitted for every vector of a tile."""
+    """Whether an epilogue has so few instructions that they may be emitted for every vector of a tile."""
     operations = [node for node in topological_order(epilogue.expression) if isinstance(node, Apply | Select)]
     return len(operations) <= tuning_for(target).gemm.max_inline_operations and all(
         isinstance(node, Select) or node.op not in VECTOR_FUNCTIONS for node in operations
@@ -122,10 +122,10 @@ def is_cheap(epilogue: Epilogue, target: Target) -> bool:
 
 
 def clamp_row(b: KernelBuilder, row: int, num_rows: LLVMValue) -> LLVMValue:
-    """A row of a tile, clamped to the last one of the `num_rows` rows that exist: what a surplus row reads.
+    """A row of a tile, clamped to the last of the `num_rows` rows that exist, so that surplus rows read readable memory.
 
-    For the address of an operand alone.  A sum must not be stored at a clamped row, nor added to what is there: the row
-    would count twice.  `dispatch_row_count` says where the sums of surplus rows may be.
+    Only for the address of an operand that is read.  A sum must not be stored at a clamped row, nor added to the sum there:
+    the row would count twice.  `dispatch_row_count` says where the sums of surplus rows may be.
     """
     last = num_rows - 1
     return b.select(last < row, last, b.constant(row, I64))

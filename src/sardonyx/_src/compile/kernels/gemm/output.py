@@ -34,10 +34,10 @@ class OutputMatrix:
 
 @dataclass(frozen=True, slots=True)
 class TileStore:
-    """How the sums of a tile are stored: into `output` from `row` and `column` on, up to column `end_column`.
+    """The destination of the sums of a tile: `output` from `row` and `column` on, up to column `end_column`.
 
-    spill: the address of a tile of partial sums in scratch; the stack if empty.  is_last: whether the sums are complete;
-    if not, they are spilled and not stored.  None: they always are.
+    spill: the address of a tile of partial sums in scratch; empty for the microkernel's own, on the stack.
+    is_last: whether the sums are complete; if not, they are spilled and not stored.  None: they are always complete.
     """
 
     output: OutputMatrix

@@ -1,7 +1,7 @@
 """Packed int8x4 operands of integer GEMMs: rows of A viewed as i32 words, constant B packed into panels of words.
 
-A word packs four consecutive elements along k.  A [..., K] is a view [..., ceil(K / 4)] of the same memory; the last word
-may reach past the row, which is harmless, since B has zeros there.  B [..., taps, k, n] becomes
+A word packs four consecutive elements along k.  A [..., K] is viewed as [..., ceil(K / 4)] words in the same memory.  The
+last word may reach past the row: its surplus elements are multiplied by zeros of B.  B [..., taps, k, n] becomes
 [..., panels, taps, ceil(k / 4), width] words.
 """
 
@@ -85,7 +85,7 @@ def pack_int8_panels(b: Array, tile: RegisterTile) -> Array:
 
 
 def pack_int8_constant(b: Array, target: Target, name: str = "", rows: Known | None = None) -> Panels:
-    """Packs a constant [..., k, columns] int8; rows: those of products for which AMX may be used."""
+    """Packs a constant [..., k, columns] int8; rows: the rows of the product, if AMX may be used for it; else None."""
     *batch, k, columns = b.shape
     tile = choose_panel_tile(columns, target)
     if rows is not None:

@@ -5,7 +5,8 @@
         or for group of columns: for block of rows: transpose a block of [lanes, lanes]     # contiguous columns
         or for row of B: for column: copy an element
 
-The result is [panels, taps, k, width] float32.  The steps that pack tensors (`panels.py`) share the choice of the loop.
+The result is [panels, taps, k, width] float32.  The steps that pack computed tensors (`panels.py`) choose the loop in the
+same way, by `copy_panel`.
 """
 
 from __future__ import annotations
@@ -70,14 +71,16 @@ def copy_into_panels(panels: Array, b: Array) -> None:
 
 
 def is_compact(b: Array) -> bool:
-    """Whether at least half of the bytes in the array's address range are its own, not of columns packed later."""
+    """Whether the array owns at least half of the bytes in its address range.  Others may be columns that are packed later,
+    so that their pages must not be released.
+    """
     low, high = np.lib.array_utils.byte_bounds(b)
     return high - low <= 2 * b.nbytes
 
 
 @dataclass(frozen=True, slots=True)
 class PanelCopy:
-    """The copy of one panel: from B [k, num_columns] at `source`, of any strides, to [k, width] at `target`."""
+    """A copy of one panel: from B [k, num_columns] at address `source`, with any strides, to [k, width] at address `target`."""
 
     source: str
     row_stride: LLVMValue

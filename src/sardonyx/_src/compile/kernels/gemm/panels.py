@@ -60,17 +60,17 @@ class Panels:
 
 
 def choose_panel_tile(columns: Known, target: Target, rows: Known | None = None) -> RegisterTile:
-    """The register tile for a product of `columns` columns and `rows` rows; a wide one if their number is symbolic."""
+    """The register tile for a product of `columns` columns and `rows` rows; a wide one if the number of columns is symbolic."""
     if isinstance(columns, int):
         return choose_tile(columns, target, rows)
     return make_tile(tuning_for(target).gemm.dynamic_tile_vectors, target)
 
 
 def pack_constant(b: Array, target: Target, name: str = "", tile: RegisterTile | None = None) -> Panels:
-    """Packs a constant [..., k, columns] of float32 or half precision; large half-precision panels are not promoted.
+    """Packs a constant [..., k, columns] of float32 or half precision; large half-precision panels stay in half precision.
 
-    Converting them to float32 in each run is cheaper than reading twice as many bytes from memory.  tile: that of
-    `choose_panel_tile` by default.
+    Converting them to float32 in each run is cheaper than reading twice as many bytes from memory.
+    tile: the tile that determines the width of panels; None: `choose_panel_tile` chooses it.
     """
     keep_half = b.dtype != np.float32 and b.nbytes >= tuning_for(target).gemm.min_half_bytes
     *batch, k, columns = b.shape
@@ -153,7 +153,7 @@ def copy_padded_rows(b: KernelBuilder, copy: PanelCopy) -> None:
 
 
 def transpose_padded_columns(b: KernelBuilder, copy: PanelCopy) -> None:
-    """Packs a panel of a B whose columns are contiguous: transposes blocks of [lanes, lanes], and the last column as padding."""
+    """Packs a panel of a B whose columns are contiguous: transposes blocks of [lanes, lanes]; the last column is the padding."""
     lanes = b.target.lanes
     with b.loop(b.constant(0, I64), copy.num_columns + (lanes - 1), lanes, "column") as column:
         indices = [b.min(column + i, copy.num_columns - 1) for i in range(lanes)]

@@ -1,7 +1,7 @@
-"""Panels of half precision promoted to float32 a block of k at a time, in scratch after the partial sums.
+"""Promotion of half-precision panels to float32, a block of k at a time, in scratch after the partial sums.
 
-A register tile converts each vector of B that it loads, which takes a fifth of its time.  Where many tiles of rows read a block, it is
-converted once; the panel itself stays in 16 bits.
+A register tile converts each vector of B that it loads, which costs a fifth of its time.  If many tiles of rows read a
+block, it is converted once for all of them; the panel itself stays in 16 bits.
 """
 
 from __future__ import annotations
@@ -12,11 +12,14 @@ from sardonyx._src.compile.kernels.gemm.accumulators import Microkernel, load_pa
 from sardonyx._src.compile.kernels.loops.memory import store_at
 from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
 
-MAX_DIRECT_TILES = 2  # register tiles of rows that convert a panel themselves
+MAX_DIRECT_TILES = 2  # up to so many register tiles of rows convert the vectors of B themselves
 
 
 def promote_panel(m: Microkernel, panel: str, first: LLVMValue, count: LLVMValue) -> str:
-    """Writes `count` terms of a half-precision panel as float32 after the partial sums; returns where its term 0 would be."""
+    """Writes terms of a half-precision panel, `count` from `first` on, as float32 into scratch.
+
+    Returns the address at which term 0 would be, so that callers index the copy as they index the panel.
+    """
     b, tile = m.b, m.tile
     promoted = b.gep(b.scratch, b.constant(partial_sum_rows() * tile.width, I64))
     start = first * tile.width

@@ -1,8 +1,9 @@
 """Rows of a register tile stored as bytes: rounded, saturated and packed a row at a time (AVX-512BW).
 
-What QuantizeLinear divides becomes int32 by one instruction that rounds to nearest even; two vectors at a time are packed to int16
-and then to bytes, with saturation, so that nothing is clamped before: two shuffles and a half for two vectors, where a vector
-alone takes two.  Vectors are packed in groups of 128 bits, whose order a last shuffle of the row restores.
+The quotients of QuantizeLinear become int32 by one instruction that rounds to nearest even.  Two vectors at a time are packed
+to int16 and then to bytes, with saturation, so that no instruction clamps.  Two vectors together need two and a half
+shuffles; a single vector would need two.  The packing instructions work within groups of 128 bits; a last shuffle of the row
+restores the order.
 """
 
 from __future__ import annotations
@@ -22,22 +23,26 @@ from sardonyx._src.compile.kernels.gemm.integer_epilogue import IntegerEpilogue
 from sardonyx._src.compile.kernels.loops.lanes import shuffle
 from sardonyx._src.dtypes import DataType
 
-LANES = 16  # of int32 in a vector
-GROUPS, GROUP_LANES = 4, 4  # of 128 bits in a vector
-MAX_ROUNDED = 2.0**30
-MAX_DISTINCT = 512.0  # quotients of greater magnitude have the same results: zero points are of 8 bits
+LANES = 16  # lanes of int32 in a vector
+GROUPS, GROUP_LANES = 4, 4  # groups of 128 bits in a vector, and the lanes of a group
+MAX_ROUNDED = (
+    2.0**30
+)  # larger quotients are clamped to this, since they would not fit in int32; the result saturates anyway
+MAX_DISTINCT = 512.0  # all quotients of greater magnitude saturate, since zero points have 8 bits
 AVX512 = {"+avx512bw", "+avx512dq"}
-GREATEST_MAGNITUDE = 11  # the operand of greater magnitude, without its sign
-CURRENT_ROUNDING = 4  # to nearest even, which no program changes
+GREATEST_MAGNITUDE = 11  # immediate of `vrangeps`: the operand of greater magnitude, without its sign
+CURRENT_ROUNDING = 4  # immediate: the current rounding mode, which is to nearest even; no program changes it
 PACK_BYTES = {DataType.UINT8: "packuswb", DataType.INT8: "packsswb"}
 
 
 @dataclass(frozen=True, slots=True)
 class QuantizedResult:
-    """saturate(round(quotient) + zero point), as 8-bit integers.
+    """A result saturate(round(quotient) + zero point), as 8-bit integers.
 
-    zero_point: the index of the operand; None for 0.  is_bounded: whether the quotient is known to fit in int32.
-    element: of the quotient, float32 or float64.  approximation: in float32, of a quotient in float64; see `is_ambiguous`.
+    zero_point: the index of the epilogue's operand; None for a zero point of 0.
+    is_bounded: whether the quotient is known to fit in int32.
+    element: the element type of the quotient.
+    approximation: the result with a float32 approximation of a float64 quotient (`is_ambiguous`); None if there is none.
     """
 
     quotient: Scalar
@@ -89,9 +94,10 @@ def quantized_result(
 
 
 def is_ambiguous(b: KernelBuilder, quotients: Sequence[LLVMValue]) -> LLVMValue:
-    """The lanes in which a quotient is so near to the middle of two integers that the exact one may be rounded differently.
+    """The lanes in which an approximate quotient is so near to the middle of two integers that the exact one may round differently.
 
-    quotients: approximate ones, whose error is at most 2^-22 of their magnitude.  From `MAX_DISTINCT` on, results are saturated.
+    The error of the approximate quotients is at most 2^-22 of their magnitude.  Magnitudes from `MAX_DISTINCT` on do not
+    matter, since results saturate there.
     """
     floats = LLVMType("float", LANES)
     ones, zeros = "i16 -1, i32 4", f"{floats} zeroinitializer"
@@ -176,7 +182,7 @@ def round_doubles(b: KernelBuilder, x: LLVMValue) -> LLVMValue:
 
 
 def add_saturated(b: KernelBuilder, int16s: LLVMValue, zero_point: LLVMValue) -> LLVMValue:
-    """Adds a zero point of 8 bits, which leaves saturated sums outside of the range of 8 bits."""
+    """Adds a zero point of 8 bits with saturation to int16; saturated sums stay outside of the range of 8 bits."""
     opcode = "zext" if zero_point.type.is_unsigned else "sext"
     added = b.splat(zero_point.convert(opcode, "i16"), int16s.type.lanes)
     return b.call_intrinsic("sadd.sat", int16s, added)

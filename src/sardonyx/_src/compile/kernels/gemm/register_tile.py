@@ -27,7 +27,7 @@ MAX_TILE_WORDS = TILE_BYTES // WORD_BYTES
 class RegisterTile:
     """A tile of `rows` rows by `vectors` vectors of `lanes` floats.
 
-    amx_words: words of 4 bytes along k of an AMX tile, if the block is accumulated in AMX tiles; 0 in vector registers.
+    amx_words: the words of 4 bytes along k of an AMX tile; 0 if the sums are accumulated in vector registers.
     """
 
     rows: int
@@ -44,7 +44,7 @@ class RegisterTile:
     def row_counts(self) -> list[int]:
         """The numbers of rows that code is emitted for, ascending: 1, an intermediate number, and the full tile.
 
-        For a short tile the intermediate number is one row less, the height that `loop_row_blocks` evens blocks out with.
+        A short tile has one row less as intermediate number: `loop_row_blocks` uses blocks of this height to even blocks out.
         """
         is_short = self.rows <= GemmTuning.max_short_rows
         return sorted({1, self.rows - 1 if is_short else self.rows // 2, self.rows} - {0})
@@ -55,9 +55,10 @@ class RegisterTile:
         return self.rows - 1 in self.row_counts
 
     def computed_rows(self, rows: int) -> int:
-        """The rows of a tile that could be computed in the time of a product of `rows` rows, divided as by `loop_row_blocks`.
+        """The cost of a product of `rows` rows, as a number of rows at full speed; blocks are as in `loop_row_blocks`.
 
-        Code exists for some numbers of rows only, and tiles of few accumulators wait for the latency of multiply-adds.
+        It may exceed `rows`: code exists only for some numbers of rows, and tiles of few accumulators wait for the latency
+        of multiply-adds.
         """
         blocks = -(-rows // self.rows)
         low = blocks * self.rows - rows
@@ -69,7 +70,7 @@ class RegisterTile:
 
 
 def make_tile(vectors: int, target: Target, amx_words: int = 0) -> RegisterTile:
-    """The tallest tile of `vectors` vectors that fits the registers, those of AMX if `amx_words` is not 0."""
+    """The tallest tile of `vectors` vectors that fits the vector registers, or the AMX registers if `amx_words` is not 0."""
     if amx_words:
         return RegisterTile(BLOCKS * TILE_ROWS, vectors, target.lanes, amx_words)
     return RegisterTile(tuning_for(target).gemm.tile_rows[vectors], vectors, target.lanes)
@@ -78,7 +79,7 @@ def make_tile(vectors: int, target: Target, amx_words: int = 0) -> RegisterTile:
 def choose_tile(columns: int, target: Target, rows: Known | None = None) -> RegisterTile:
     """The tile that wastes the least work on padding in a product of `columns` columns; ties go to the widest.
 
-    rows: of the product, if their number is known; tiles may compute more (`computed_rows`).
+    rows: the rows of the product; if the number is known, surplus rows count as waste, too (`computed_rows`).
     """
     needed, tuning = max(1, -(-columns // target.lanes)), tuning_for(target).gemm
 
@@ -92,13 +93,13 @@ def choose_tile(columns: int, target: Target, rows: Known | None = None) -> Regi
 
 
 def padded_row_words(words: int) -> int:
-    """The words of a row, padded to as many as AMX tiles of equal length have."""
+    """The number of words of a row, padded so that AMX tiles of equal length divide it."""
     tiles = max(1, -(-words // MAX_TILE_WORDS))
     return tiles * max(1, -(-words // tiles))
 
 
 def choose_padded_tile(columns: int, row_words: int, target: Target) -> RegisterTile:
-    """The AMX tile for a product of `columns` columns with rows of `row_words` words, as of `padded_row_words`."""
+    """The AMX tile for a product of `columns` columns with rows of `row_words` words, a result of `padded_row_words`."""
     tile_words = row_words // -(-row_words // MAX_TILE_WORDS)
     return make_tile(1 if columns <= target.lanes else BLOCKS, target, tile_words)
 

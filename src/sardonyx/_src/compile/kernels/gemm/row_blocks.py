@@ -1,4 +1,4 @@
-"""Blocks of rows: divides the rows of a unit of work into register tiles (the loop over MR of BLIS), and those of a call
+"""Blocks of rows: divides the rows of a unit of work into register tiles (the loop over MR of BLIS), and the rows of a call
 into chunks that stay in a cache.
 
 The last tiles have one row less than the others if that avoids a nearly empty tile: 11 rows by a tile of 6 are 6 + 5.
@@ -17,12 +17,12 @@ from sardonyx._src.compile.kernels.gemm.accumulators import Microkernel
 from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
 from sardonyx._src.ir.dims import Known
 
-MIN_BALANCE_GAIN = 0.02  # of the time of one thread
+MIN_BALANCE_GAIN = 0.02  # least gain that justifies another division, as a share of the time of one thread
 
 
 @dataclass(frozen=True, slots=True)
 class RowBlock:
-    """The rows of one register tile: the block's number in the unit of work, its first row there, and how many rows it has."""
+    """The rows of one register tile: the number of the block in the unit of work, its first row in the unit, and its row count."""
 
     index: LLVMValue
     first_row: LLVMValue
@@ -33,7 +33,8 @@ class RowBlock:
 def loop_row_blocks(m: Microkernel, count: LLVMValue) -> Iterator[RowBlock]:
     """A loop over the blocks of `count` rows: full tiles, then those with one row less, if these even them out.
 
-    There is code for the number of rows of each block but the last one, which alone may have surplus rows (`dispatch_row_count`).
+    Code exists for the number of rows of each block but the last.  Only the last block may have surplus rows
+    (`dispatch_row_count`).
     """
     b, rows, zero = m.b, m.tile.rows, m.b.constant(0, I64)
     blocks = b.udiv(count + (rows - 1), rows)
@@ -49,7 +50,7 @@ def loop_row_blocks(m: Microkernel, count: LLVMValue) -> Iterator[RowBlock]:
 
 @dataclass(frozen=True, slots=True)
 class RowChunk:
-    """Rows from `first` to `end`, which all panels of a call are multiplied by before the next rows."""
+    """Rows from `first` to `end`: all panels of a call are multiplied by them before the next chunk begins."""
 
     first: LLVMValue
     end: LLVMValue
@@ -57,9 +58,10 @@ class RowChunk:
 
 @contextmanager
 def loop_chunks(b: KernelBuilder, rows: LLVMValue, is_one_item: LLVMValue) -> Iterator[RowChunk]:
-    """A loop over chunks of rows so few that these stay in L2 while the panels of a large B stream through it.
+    """A loop over chunks of so few rows that they stay in L2 while the panels of a large B stream through it.
 
-    One chunk unless the call is within the first batch item: rows and panels of the others are not the same.
+    One chunk with all rows unless the call only has panels of the first batch item (`is_one_item`): other items have other
+    rows and panels.
     """
     length, _ = divide_evenly(b, rows, b.constant(GemmTuning.max_rows, I64))
     length = b.select(is_one_item, length, rows)
@@ -68,7 +70,7 @@ def loop_chunks(b: KernelBuilder, rows: LLVMValue, is_one_item: LLVMValue) -> It
 
 
 def divide_evenly(b: KernelBuilder, total: LLVMValue, limit: LLVMValue) -> tuple[LLVMValue, LLVMValue]:
-    """The length of equal blocks, at most `limit`, of which the last may be shorter; and their number, at least 1."""
+    """The length of equal blocks, at most `limit` (the last one may be shorter), and their number, at least 1."""
     count = b.udiv(total + limit - 1, limit)
     count = b.select(count < 1, b.constant(1, I64), count)
     return b.udiv(total + count - 1, count), count
@@ -84,9 +86,9 @@ def rows_per_unit(rows: Known, tile_rows: int, target_rows: int) -> int:
 
 
 def balanced_rows_per_unit(rows: Known, panels: Known, tile_rows: int, target_rows: int) -> int:
-    """`rows_per_unit`, but with one more group of rows if two threads then have less uneven work.
+    """`rows_per_unit`, but with one more group of rows if that divides the work of two threads more evenly.
 
-    A unit is a group by a panel; few units, or an odd number of them, leave one of two threads without work.
+    A unit is a group of rows by a panel.  Few units, or an odd number of them, leave one of two threads without work.
     """
     size = rows_per_unit(rows, tile_rows, target_rows)
     if not isinstance(rows, int) or not isinstance(panels, int) or rows <= tile_rows or panels == 0:

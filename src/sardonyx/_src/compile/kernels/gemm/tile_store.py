@@ -74,7 +74,7 @@ def store_spilled_row(m: Microkernel, r: LLVMValue, spill: str, tile_store: Tile
 
 
 def quantized_row(m: Microkernel) -> QuantizedResult | None:
-    """What is packed, if full rows are stored as packed bytes; a single vector gains nothing by it."""
+    """The quantized result, if full rows are stored as packed bytes; None otherwise.  A single vector would gain nothing."""
     return match_quantized_result(m.epilogue, m.b.target) if m.tile.vectors > 1 else None
 
 

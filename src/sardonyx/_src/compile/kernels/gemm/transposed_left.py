@@ -1,9 +1,10 @@
-"""Products whose left operand is stored transposed, A = X', as in gradients of weights: copied, or exchanged with the right one.
+"""Products whose left operand is stored transposed, A = X', as in gradients of weights: A is copied, or exchanged with B.
 
-The microkernel reads a column of A for each term; if A is contiguous along its rows, each of these columns is a cache line of its
-own.  At strides of several KB these lines share few sets of the level-1 cache, and a dense copy, whose time is
-proportional to M K, is soon repaid.  A product of few columns fills a part of a vector only, and reads all of A for it: the
-exchanged product Y' = B' A' has full vectors, and few rows.  Either way the terms of a sum are added in the same order.
+The microkernel reads one element of each row of A for each term.  Where the columns of A are contiguous and far apart, the
+elements that it reads of a row for successive terms are each in a cache line of their own.  At strides of several KB these
+lines share few sets of the level-1 cache, so that a dense copy of A, in time proportional to M K, soon pays off.  A product
+of few columns fills only a part of a vector, and reads all of A for it.  The exchanged product Y' = B' A' has full vectors
+and few rows.  Either way the terms of a sum are added in the same order.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ def exchanged_product(a: TensorView, b: TensorView, y: TensorView, target: Targe
 
 
 def with_dense_rows(a: TensorView, columns: Known, name: str) -> tuple[TensorView, list[Step]]:
-    """A [M, K] with dense rows, and the steps that copy it there; A itself where a copy is not worth its time.
+    """A copy of A [M, K] with dense rows, and the steps that make it; A itself if a copy does not pay off.
 
-    columns: of the product.
+    columns: the number of columns of the product.
     """
     if not (isinstance(columns, int) and columns >= GemmTuning.min_copied_columns and is_worth_copying(a)):
         return a, []
@@ -43,7 +44,7 @@ def with_dense_rows(a: TensorView, columns: Known, name: str) -> tuple[TensorVie
 
 
 def is_worth_copying(a: TensorView) -> bool:
-    """Whether A is one transposed matrix with columns that are far apart, and has enough rows."""
+    """Whether A is one transposed matrix with columns that are far apart."""
     step = a.strides[-1]
     is_distant = isinstance(step, int) and step >= GemmTuning.min_copied_stride
     return is_transposed(a) and is_distant

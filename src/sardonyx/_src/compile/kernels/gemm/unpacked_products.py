@@ -1,4 +1,4 @@
-"""Products of two computed matrices of which none is packed: of few rows or few columns, one of them read in place.
+"""Products of two computed matrices without packing: products of few rows or few columns, which read both in place.
 
 Packing a matrix pays off when many rows are multiplied by it.  `unpacked_product` chooses the kernel by the sizes and by
 which dims are contiguous; a product with one row or one column may also be computed as the exchanged one, y' = b' @ a'.
@@ -58,7 +58,7 @@ def product_of_vector(product: MatrixProduct) -> Step | None:
 
 
 def exchange(product: MatrixProduct) -> MatrixProduct | None:
-    """The product y' = b' @ a' of one with a single row or column; None for any other."""
+    """The product y' = b' @ a', if y has a single row or column; else None."""
     a, b, y, epilogue = product.a, product.b, product.y, product.epilogue
     if not a.rank == b.rank == y.rank >= 2 or 1 not in y.shape[-2:]:
         return None
@@ -80,7 +80,7 @@ def exchange(product: MatrixProduct) -> MatrixProduct | None:
 def exchange_operand(
     layout: OperandLayout, operand: TensorView, y: TensorView
 ) -> tuple[OperandLayout, TensorView]:
-    """An operand of the epilogue of y as one of y'."""
+    """An operand of the epilogue of y, as an operand of the epilogue of y'."""
     if layout == "matrix":
         return layout, exchange_vector(operand)
     if layout == "column" and y.shape[0] == 1:
@@ -89,7 +89,7 @@ def exchange_operand(
 
 
 def exchange_vector(tensor: TensorView) -> TensorView:
-    """Rows as columns, and the reverse, with strides as those of a matrix whose rows are contiguous."""
+    """A row [..., 1, n] as a column [..., n, 1], or the reverse, with the strides of a matrix whose rows are contiguous."""
     (rows, columns), (row, column) = tensor.shape[-2:], tensor.strides[-2:]
     strides = (column, 1) if rows == 1 else (rows * row, row)
     return replace(

@@ -5,8 +5,8 @@
             for 4 terms of the block: for vector of columns: add their products; store
         apply the epilogue and store
 
-Each element of B is used once, so that packing it would take longer than the product.  Few long pieces of rows are read at a time,
-which memory delivers faster than the many short ones of a register tile.
+Each element of B is used once, so that packing it would cost more time than the product.  Few long pieces of rows are read
+at a time; memory delivers them faster than the many short pieces that a register tile reads.
 """
 
 from __future__ import annotations
@@ -99,7 +99,11 @@ def vector_matrix_parameters(epilogue: Epilogue) -> Parameters:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Columns of a matrix: the addresses of the row of a, of the columns, and of their sums in scratch, and their number."""
+    """A chunk of columns of a matrix.
+
+    a, matrix, sums: the addresses of the row of a, of the first column, and of the sums of the columns in scratch.
+    count: the number of columns.
+    """
 
     b: KernelBuilder
     a: str
@@ -128,7 +132,7 @@ def emit_module(name: str, target: Target, epilogue: Epilogue) -> str:
 
 
 def add_blocks(chunk: Chunk, k: LLVMValue) -> None:
-    """Computes the sums of a chunk, in the blocks of k that `loop_nest.py` adds, too."""
+    """Computes the sums of a chunk, in the same blocks of k as in `loop_nest.py`."""
     b = chunk.b
     k_block, num_blocks = divide_evenly(b, k, b.constant(GemmTuning.k_block, I64))
     total = b.gep(chunk.sums, i64(b, GemmTuning.vector_columns))
@@ -150,7 +154,7 @@ def add_blocks(chunk: Chunk, k: LLVMValue) -> None:
 
 
 def loop_sums(chunk: Chunk) -> Iterator[LLVMValue]:
-    """A loop over the vectors of sums, of which scratch has whole ones."""
+    """A loop over the vectors of sums; scratch has room for whole vectors, so that no masks are needed."""
     b, lanes = chunk.b, chunk.b.target.lanes
     with b.loop(i64(b, 0), chunk.count + (lanes - 1), lanes, "sums") as j:
         yield j

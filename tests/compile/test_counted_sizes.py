@@ -213,7 +213,7 @@ def test_suppression_on_every_target(lanes: int | None) -> None:
     )
     limits = SuppressionLimits(*(memory.tensor(array) for array in limit_feeds(50, 0.4, 0.25).values()))
     step = suppression_step(
-        boxes, scores, segment_tensor, count_tensor, limits, status_tensor, is_centred=False
+        boxes, scores, segment_tensor, count_tensor, limits, status_tensor, is_centered=False
     )
     memory.run([step], make_target(lanes))
     assert status[0] == 0

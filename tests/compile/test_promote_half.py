@@ -13,7 +13,7 @@ from compile.half_precision_copies import convert_to_half, half_feeds
 from compile.random_layers import sample
 from compile.reference_comparison import normal
 from models import parse_model
-from sardonyx._src.compile.kernels.gemm.bf16 import favours_bf16_products
+from sardonyx._src.compile.kernels.gemm.bf16 import favors_bf16_products
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.partition.registry import is_supported
 from sardonyx._src.compile.prepare.prepare import prepare_model
@@ -309,7 +309,7 @@ def test_large_weights_stay_in_half_precision(kind: str, transposed: int) -> Non
         step for step in compile_for_host(graph).program.steps if step.kernel.key.startswith("matmul")
     )
     half = DataType.of(HALF_DTYPES[kind])
-    if half is DataType.BFLOAT16 and favours_bf16_products(host_target()) and not transposed:
+    if half is DataType.BFLOAT16 and favors_bf16_products(host_target()) and not transposed:
         assert (
             product.kernel.key.startswith("matmul_bf16") and product.reads[1].dtype is DataType.INT32
         )  # words
@@ -390,7 +390,7 @@ def assert_as_accurate(result: Array, expected: Array, exact: Array, where: str)
 
 
 @pytest.mark.skipif(
-    not favours_bf16_products(host_target()), reason="the processor has no fast products of bfloat16"
+    not favors_bf16_products(host_target()), reason="the processor has no fast products of bfloat16"
 )
 @pytest.mark.parametrize("before", ["Relu", "Neg", "Exp"])
 def test_products_of_bfloat16_multiply_it_as_it_is(before: str) -> None:

@@ -12,7 +12,7 @@ import pytest
 import sardonyx as sx
 from models import parse_model
 from sardonyx._src.cli.main import main
-from sardonyx._src.compile.kernels.gemm.bf16 import favours_bf16_products, has_bf16_products
+from sardonyx._src.compile.kernels.gemm.bf16 import favors_bf16_products, has_bf16_products
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.tensors import Array
@@ -165,6 +165,6 @@ def test_verbs_take_a_precision(tmp_path: Path, capsys: pytest.CaptureFixture[st
     np.testing.assert_array_equal(np.load(tmp_path / "y.npz")["y"], expected)
     capsys.readouterr()
     assert main(["run", path, "--show", "kernels", *options]) == 0
-    kernel = "matmul_bf16" if favours_bf16_products(host_target()) else "matmul_f32"
+    kernel = "matmul_bf16" if favors_bf16_products(host_target()) else "matmul_f32"
     assert kernel in capsys.readouterr().out
     assert main(["bench", path, "--turns", "1", "--threads", "1", *options]) == 0

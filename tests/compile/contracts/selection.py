@@ -60,7 +60,7 @@ def slice_bounds_axes(target: Target) -> Axes:
 
 
 def suppression(
-    trial: Trial, boxes: int, classes: int, max_boxes: int, iou: float, is_centred: bool
+    trial: Trial, boxes: int, classes: int, max_boxes: int, iou: float, is_centered: bool
 ) -> Sequence[Step]:
     """The selected boxes of each class, and their collection."""
     corners, sizes = trial.integers(2, boxes, 2, low=0, high=9), trial.integers(2, boxes, 2, low=1, high=5)
@@ -69,7 +69,7 @@ def suppression(
     )
     parts = (
         (corners[..., ::-1] + sizes[..., ::-1] / 2, sizes[..., ::-1])
-        if is_centred
+        if is_centered
         else (corners, corners + sizes)
     )
     given = np.concatenate(parts, -1).astype(np.float32)
@@ -92,7 +92,7 @@ def suppression(
     status = trial.status()
     tensors = trial.input(given), trial.input(scores)
     return [
-        suppression_step(*tensors, segments, counts, limits, status, is_centred=is_centred),
+        suppression_step(*tensors, segments, counts, limits, status, is_centered=is_centered),
         total_step(counts, total),
         collection_step(segments, counts, y, classes),
     ]
@@ -122,7 +122,7 @@ def suppression_axes(target: Target) -> Axes:
         "classes": (1, 2, 3),
         "max_boxes": (1, 2, 3, 17, 100),
         "iou": (0.11, 0.37, 0.83),
-        "is_centred": (False, True),
+        "is_centered": (False, True),
     }
 
 

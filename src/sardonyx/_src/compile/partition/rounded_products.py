@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sardonyx._src.compile.kernels.gemm.bf16 import favours_bf16_products
+from sardonyx._src.compile.kernels.gemm.bf16 import favors_bf16_products
 from sardonyx._src.compile.kernels.gemm.bf16_matmul import make_rounded_rows, view_as_words
 from sardonyx._src.compile.kernels.tuning.tuning import tuning_for
 from sardonyx._src.compile.partition.float_convolutions import FloatConvolution
@@ -27,7 +27,7 @@ ROUNDED_ROWS = CustomLayout(
 
 def rounds_product(scope: Scope, a: Value, matrix: Array | None) -> bool:
     """Whether the factors of a product of a by a constant matrix [..., K, N] are rounded to bfloat16, or have been bfloat16 before they were promoted."""
-    if matrix is None or not favours_bf16_products(scope.target):
+    if matrix is None or not favors_bf16_products(scope.target):
         return False
     is_exact = matrix.dtype == DataType.BFLOAT16.numpy and is_bfloat16(scope, a)
     return (scope.rounds_factors or is_exact) and has_many_terms(scope, matrix)
@@ -40,7 +40,7 @@ def has_many_terms(scope: Scope, matrix: Array) -> bool:
 
 def round_weights(scope: Scope, matrix: Array) -> Array:
     """A constant [..., K, N] rounded to bfloat16, where the kernel multiplies in float32 nevertheless: it reads half of the bytes."""
-    is_rounded = scope.rounds_factors and not favours_bf16_products(scope.target)
+    is_rounded = scope.rounds_factors and not favors_bf16_products(scope.target)
     if not is_rounded or matrix.dtype != np.float32 or not has_many_terms(scope, matrix):
         return matrix
     return matrix.astype(DataType.BFLOAT16.numpy)
@@ -57,7 +57,7 @@ def is_bfloat16(scope: Scope, value: Value) -> bool:
 
 def rounds_convolution(scope: Scope, conv: FloatConvolution) -> bool:
     """Whether the factors of a convolution are rounded to bfloat16; only of convolutions of one group."""
-    if not scope.rounds_factors or conv.group != 1 or not favours_bf16_products(scope.target):
+    if not scope.rounds_factors or conv.group != 1 or not favors_bf16_products(scope.target):
         return False
     terms = int(conv.weights[0].size)
     return terms >= tuning_for(scope.target).gemm.min_bf16_terms

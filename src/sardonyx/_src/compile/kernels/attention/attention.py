@@ -1,7 +1,7 @@
 """Steps for attention, y = softmax(scale * q * k' + mask) * v, without a matrix of scores in memory.
 
-The fused kernel (`kernel`) does all of it; with split-KV, a second step combines partial results (`split_kv`); a third
-one writes the scores if they are an output (`scores`).
+The fused kernel (`kernel`) computes y.  With split-KV, where units of work have ranges of the keys, a second step combines
+their partial results (`split_kv`).  If the scores are an output, another step writes them (`scores`).
 """
 
 from __future__ import annotations
@@ -57,12 +57,13 @@ def attention_steps(
     mask: float, added to scores, or bool, false for hidden keys; broadcasts to [B, H, S, T]; its rows are contiguous
     unless all queries share one.
     causal_offset, window_offset: query s attends to keys from s + window_offset up to, not including, s + causal_offset.
-    lengths: int64 [B], dense; the number of valid keys of each batch, to which both offsets are then relative.  A length
+    lengths: int64 [B], dense; the number of valid keys of each batch.  Both offsets are then relative to it.  A length
     outside of 0..max_length is reported in `status`.
     softcap: if not 0, scores become softcap * tanh(score / softcap).
-    zero_masked_rows: whether a query whose keys are all masked yields zeros.  Otherwise it yields NaN, as does any query
-    whose scores are all -inf; without any keys the result is 0.  Values that no query of a panel attends to are not read.
-    scores: [B, H, S, max_length], receives the scores in a stage of `scores`; k then has max_length keys.
+    zero_masked_rows: whether a query with only masked keys yields zeros.  Otherwise it yields NaN, as any query does if all
+    of its scores are -inf; without any keys the result is 0.  Values that no query of a panel attends to are not read.
+    scores: [B, H, S, max_length], receives the scores; k then has max_length keys.
+    stage: the stage of the scores that are written, such as `SCALED_SCORES` (see the module `scores`).
     """
     for tensor in (q, y):
         assert tensor.strides[-1] == 1 or tensor.shape[-1] == 1, f"rows must be contiguous; got {tensor}"
@@ -99,7 +100,7 @@ def attention_steps(
     if scores is not None:
         unsplit = AttentionPartition(partition.kv_heads, partition.group_size)
         arguments |= {"y": scores, **name_strides("y", scores.strides[:3]), **unsplit.to_arguments()}
-        # The kernel shares its parameters with the fused one, and so has the partial results as an argument.
+        # This kernel has the parameters of the fused one; therefore the partial results are an argument of it, too.
         steps.append(scores_step(variant, stage, arguments, reads, (scores, partials, *statuses)))
     return tuple(steps)
 

@@ -1,15 +1,15 @@
 """Decode attention kernel: few queries against many keys, limited by the memory bandwidth of reading keys and values.
 
-A unit of work has a range of the keys, one or several heads of keys and values whose rows are adjacent in memory, and for
-each of these heads up to `decode_unit_queries` queries (of all query heads that share it).  Loop nest of a unit:
+A unit of work has a range of the keys, and one or several heads of keys and values with rows adjacent in memory.  For each of
+these heads it has up to `decode_unit_queries` queries, from all query heads that share the head.  Loop nest of a unit:
 
     for each block of `decode_key_block` keys:
         scores = q * k' for all queries             decode_products: SIMD lanes run along D
         online softmax: rescale sums and outputs to the new maximum, scores -> exp(score - maximum)
         outputs += scores * v                       decode_products: SIMD lanes run along E
 
-With several ranges of keys (split-KV, as in flash-decoding), a unit leaves its unnormalized outputs, maximum and sum in
-memory, and `split_kv` combines them.  Online softmax: Milakov and Gimelshein, "Online normalizer calculation for softmax".
+With several ranges of keys (split-KV, as in flash-decoding), a unit stores its unnormalized outputs, maximum and sum, and
+`split_kv` combines them.  Online softmax: Milakov and Gimelshein, "Online normalizer calculation for softmax".
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ from sardonyx._src.compile.kernels.tuning.tuning import AttentionTuning
 
 
 def emit_decode_unit(kernel: AttentionKernel, first_head: AttentionHead, indices: UnitIndices) -> None:
-    """The outputs of all queries of a unit, or its partial results; elements of rows of k and v are contiguous."""
+    """Emits a unit: the outputs of all of its queries, or their partial results; rows of k and v must be contiguous."""
     b, size = kernel.b, kernel.sizes
     unit = make_decode_unit(kernel, first_head, indices)
     with loop_queries(kernel, unit, unit.padded_query_count) as (head, i):
@@ -92,7 +92,7 @@ def emit_decode_unit(kernel: AttentionKernel, first_head: AttentionHead, indices
 
 
 def load_query(kernel: AttentionKernel, head: DecodeHead, i: LLVMValue) -> None:
-    """Copies a scaled query to scratch and clears its output; numbers past the last query repeat the last one."""
+    """Copies query number i, scaled, to scratch and clears its output; numbers past the last query repeat the last one."""
     b = kernel.b
     q = query_row(kernel, head, "q", b.min(i, head.unit.query_count - 1))
     elements, output = (scratch_row(kernel, head, area, i) for area in ("q", "o"))
@@ -145,7 +145,7 @@ def mask_query_scores(
 ) -> LLVMValue:
     """A vector of a query's scores with softcap and mask; -inf for hidden keys and past the last key.
 
-    block: the first key of a block, the number of the vector's first key in the block, the keys of the block.
+    block: the first key of the block, the index in the block of the vector's first key, and the number of keys of the block.
     """
     b, variant = kernel.b, kernel.variant
     key, first, end = block
@@ -219,7 +219,7 @@ def partial_pointer(kernel: AttentionKernel, head: DecodeHead, i: LLVMValue) -> 
 
 
 def load_total(kernel: AttentionKernel, head: DecodeHead, i: LLVMValue) -> StackSlot:
-    """A variable with the sum of a query's weights, in every lane."""
+    """A new variable that holds the sum of a query's weights in every lane."""
     b = kernel.b
     total = b.new_slot("total", vector_type(b))
     b.store(total, reduce_to_all_lanes(b, "add", load_vector(b, scratch_row(kernel, head, "sum", i))))

@@ -1,7 +1,8 @@
 """The two matrix products of the decode attention kernel: scores = q * k' and outputs += scores * v.
 
 Queries, scores and outputs are rows in scratch.  Keys and values are read from memory once, in address order and with
-software prefetch: heads whose rows are adjacent in memory are visited row by row.  Loop nests:
+software prefetch: if rows of several heads are adjacent in memory, a row of every head is read before the next row.
+Loop nests:
 
     scores: groups of keys -> heads -> pairs of queries -> vectors along D
     outputs: blocks of `value_rows` values -> heads -> register tiles [queries, vectors along E] -> values
@@ -61,9 +62,9 @@ def query_pair(b: KernelBuilder) -> int:
 
 
 def loop_query_pairs(b: KernelBuilder, count: LLVMValue, height: int) -> Iterator[tuple[LLVMValue, int]]:
-    """A loop over the pairs of `count` queries: the first of each, and the cache lines to prefetch per step along D.
+    """A loop over the pairs of `count` queries: the first query of each, and the cache lines to prefetch per step along D.
 
-    The pairs of a head share the prefetches for the next keys: with more pairs, each of them issues fewer.
+    The pairs of a head share the prefetches of the next keys: the more pairs, the fewer prefetches each of them issues.
     """
     pair = query_pair(b)
     is_one_pair, is_at_most_two = count <= pair, count <= 2 * pair
@@ -83,7 +84,7 @@ def emit_dot_products(
     column: LLVMValue,
     lines: int,
 ) -> None:
-    """The dot products of a pair of queries with some keys, together as many as there are lanes."""
+    """The dot products of a pair of queries with some keys, one product in each lane; column: the index of the first key."""
     b, pair = kernel.b, query_pair(kernel.b)
     queries = [scratch_row(kernel, head, "q", query + j) for j in range(pair)]
     sums = [b.new_slot("dot", vector_type(b)) for _ in range(b.target.lanes)]
@@ -104,7 +105,7 @@ def emit_dot_products(
 
 
 def extract_lanes(b: KernelBuilder, vector: LLVMValue, index: int, lanes: int) -> LLVMValue:
-    """Subvector `index` of a vector that is cut into subvectors of `lanes` lanes."""
+    """Subvector `index` of a vector that is divided into subvectors of `lanes` lanes."""
     if lanes == 1:
         return b.emit(LLVMType("float"), f"extractelement {vector}, i32 {index}")
     return shuffle(b, vector, vector, [index * lanes + lane for lane in range(lanes)])
@@ -115,7 +116,7 @@ def extract_lanes(b: KernelBuilder, vector: LLVMValue, index: int, lanes: int) -
 
 @dataclass(frozen=True, slots=True)
 class OutputTile:
-    """A register tile of outputs: `height` queries by `vectors` vectors; mask: of a partial last vector."""
+    """A register tile of outputs: `height` queries by `vectors` vectors; mask: the lanes of a partial vector, else None."""
 
     query: LLVMValue
     height: int
@@ -125,7 +126,7 @@ class OutputTile:
 
 
 def accumulate_values(kernel: AttentionKernel, unit: DecodeUnit, key: LLVMValue, count: LLVMValue) -> None:
-    """Adds `count` rows of values, times the weights that their scores have become, to the outputs."""
+    """Adds `count` rows of values to the outputs, each multiplied by its weight, which has replaced the score."""
     b, rows = kernel.b, tuning_for(kernel.b.target).attention.value_rows
     with loop_blocks(b, count, rows, "values") as i:
         unit.value_stream.seek(key + i)

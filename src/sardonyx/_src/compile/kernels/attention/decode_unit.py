@@ -1,4 +1,4 @@
-"""A unit of work of the decode kernel: its heads of keys and values, their queries, and what these have in scratch.
+"""A unit of work of the decode kernel: its heads of keys and values, their queries, and the rows of the queries in scratch.
 
 Queries of a head of keys and values are numbered query head first: number i is query `i % queries` of query head
 `i / queries`.
@@ -18,10 +18,10 @@ from sardonyx._src.compile.kernels.attention.prefetch import PrefetchStream
 from sardonyx._src.compile.kernels.loops.vectors import i64, loop_blocks, urem
 from sardonyx._src.compile.kernels.tuning.tuning import AttentionTuning
 
-QUERY_PAIR = 2  # queries whose dot products with a key are computed together
+QUERY_PAIR = 2  # the dot products of two queries with a key are computed together
 
 
-# Of a unit: batch, first head of keys and values, first query head of each group, split.
+# The indices of a unit: batch, first head of keys and values, first query head of each group, split.
 UnitIndices: TypeAlias = tuple[LLVMValue, LLVMValue, LLVMValue, LLVMValue]
 
 
@@ -29,7 +29,11 @@ UnitIndices: TypeAlias = tuple[LLVMValue, LLVMValue, LLVMValue, LLVMValue]
 class DecodeUnit:
     """Adjacent heads of keys and values, the queries that share each of them, and a range of the keys.
 
-    query_count: of one head of keys and values; padded_query_count: in whole pairs.
+    indices: the indices of the unit.
+    first_head: the first head of keys and values.
+    kv_heads: the number of heads of keys and values.
+    query_count: the number of queries of one head of keys and values.
+    padded_query_count: `query_count` rounded up to whole pairs of queries.
     """
 
     indices: UnitIndices
@@ -43,7 +47,12 @@ class DecodeUnit:
 
 @dataclass(frozen=True, slots=True)
 class DecodeHead:
-    """A head of keys and values of a unit; operands: with the first query head; first_scratch_row: of its queries."""
+    """A head of keys and values of a unit.
+
+    index: the number of the head in the unit.
+    operands: the addresses of the head, and of the first query head that shares it.
+    first_scratch_row: the row in scratch of the head's first query.
+    """
 
     unit: DecodeUnit
     index: LLVMValue
@@ -84,10 +93,10 @@ def loop_queries(
 
 
 def scratch_row(kernel: AttentionKernel, head: DecodeHead, area: str, i: LLVMValue) -> str:
-    """The address in scratch of what query number i of a head has.
+    """The address in scratch of an area of query number i of a head.
 
-    A row for each query has its elements, "q" [D], its output, "o" [E], vectors of its running maximum and sum, "max" and
-    "sum", and its scores, "p" [`decode_key_block`].
+    Each query has a row with the areas "q", its elements [D]; "o", its output [E]; "max" and "sum", vectors of its running
+    maximum and sum; and "p", its scores [`decode_key_block`].
     """
     depth, width = aligned_size(kernel, "depth"), aligned_size(kernel, "width")
     length = depth + width

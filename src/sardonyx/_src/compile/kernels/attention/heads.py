@@ -1,4 +1,4 @@
-"""One head of attention: the addresses of its tensors, the bounds of the keys of a query, its softcap and mask."""
+"""One head of attention: the addresses of its tensors, the key bounds of its queries, the softcap and the mask."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from sardonyx._src.compile.kernels.loops.vectors import i64, load_splat, load_ve
 class AttentionHead:
     """A head of keys and values with one of the query heads that share it, and the range of the keys to attend to.
 
-    pointers: the addresses of the head in the tensors.  length_offset: what is added to key bounds, the length of the batch
-    if there are lengths, else 0.
+    pointers: the addresses of the head in the tensors, by name.
+    key_begin, key_end: the range of the keys.
+    length_offset: the number that is added to key bounds: the length of the batch if there are lengths, else 0.
     """
 
     pointers: Mapping[str, str]
@@ -83,7 +84,7 @@ def apply_softcap(kernel: AttentionKernel, score: LLVMValue) -> LLVMValue:
 def load_mask_vector(
     kernel: AttentionKernel, row: str, column: LLVMValue, lanes: LLVMValue | None
 ) -> LLVMValue:
-    """A vector of a mask row as addends to scores: a bool becomes 0 or -inf.  lanes: those that are read, or all."""
+    """A vector of a mask row as addends to scores: a bool becomes 0 or -inf.  lanes: the lanes that are read; None: all."""
     b = kernel.b
     element = kernel.variant.element("mask")
     mask = load_vector(b, b.gep(row, column, element), lanes, element=element)

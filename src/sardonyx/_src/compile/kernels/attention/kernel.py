@@ -1,7 +1,7 @@
 """The fused attention kernel: softmax(scale * q * k' + mask) * v, in units of the prefill or the decode kernel.
 
 A unit of work is a block of `query_block` queries of one head (prefill), or the few queries of several heads and a range of
-the keys (decode).  `is_decode`, a kernel argument, chooses, since the number of queries may be known only at run time.
+the keys (decode).  The kernel argument `is_decode` chooses at run time, since the number of queries may not be known before.
 Loop nest: units -> panels of queries -> `prefill`; or units -> `decode`.
 """
 
@@ -31,7 +31,7 @@ from sardonyx._src.compile.kernels.tuning.tuning import AttentionTuning, tuning_
 
 
 def attention_module(name: str, target: Target, *, variant: AttentionVariant) -> str:
-    """The LLVM module of a kernel: its function, and a panel GEMM for each panel width."""
+    """The LLVM module of a kernel: its function, and one function with a panel GEMM for each panel width."""
     b = KernelBuilder(target, attention_parameters(variant))
     kernel = load_arguments(b, variant)
     gemms = {vectors: f"{name}_product{vectors}" for vectors in tuning_for(target).attention.tile_rows}
@@ -104,8 +104,8 @@ def loop_panels(
 def choose_panel_queries(b: KernelBuilder, remaining: LLVMValue, widths: list[int]) -> LLVMValue:
     """The number of queries of the next panel: as many as the widest panel holds.
 
-    A full narrower panel is preferred if it leaves over at most an eighth of a vector of queries: these are faster in a
-    panel of their own than in a wider panel.
+    A full narrower panel is preferred if at most an eighth of a vector of queries remains: the remaining queries are faster
+    in another panel than as part of a wider one.
     """
     widest, *narrower = (vectors * b.target.lanes for vectors in widths)
     count = b.min(remaining, widest)

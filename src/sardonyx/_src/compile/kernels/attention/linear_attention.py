@@ -1,12 +1,12 @@
-"""Linear attention: a state [d_k, d_v] of each head, which every token updates and reads.
+"""Linear attention: each head has a state S [d_k, d_v], which every token updates and reads.
 
 With f = exp(decay), or 1, and for each token:
     known = k' (f S)                                  delta rules
     S = f S + k (v - known)' rate                     other rules: S = f S + k v'
     y = scale q' S                                    for each query head of the group
 
-Columns of a state do not depend on each other, so that a unit of work is a chunk of the columns of a head, with all tokens.
-Its part of the state stays in the level-1 cache; loop nest: tokens -> rows of the state -> vectors of columns.
+Columns of a state do not depend on each other.  So a unit of work is a chunk of the columns of a head, with all tokens; its
+part of the state stays in the level-1 cache.  Loop nest: tokens -> rows of the state -> vectors of columns.
 """
 
 from __future__ import annotations
@@ -38,15 +38,17 @@ from sardonyx._src.ir.dims import ceil_div
 Decay = Literal["", "head", "row"]
 SIZES = ("tokens", "heads", "group", "d_k", "d_v", "scale")
 STATES = ("past", "state")
-MAX_LANES = 16  # of any target: a chunk has the same columns on all of them
+MAX_LANES = 16  # lanes of the widest target: a chunk has the same number of columns on all targets
 
 
 @dataclass(frozen=True, slots=True)
 class LinearAttentionOperands:
     """q [B, T, H G d_k], k [B, T, H d_k], v [B, T, H d_v], with contiguous rows.
 
-    past: the state before the first token, [B, H, d_k, d_v] and dense; zeros if None.  decay: [B, T, H], a number of each
-    head, or [B, T, H d_k], one of each row of its state.  beta: the rate of the delta rule, [B, T, H] or [B, T, 1].
+    H: the heads of keys and values; G: the query heads that share one of them.
+    past: the state before the first token, dense [B, H, d_k, d_v]; zeros if None.
+    decay: [B, T, H], a number for each head, or [B, T, H d_k], a number for each row of the state; None: no decay.
+    beta: the rate of the delta rule, [B, T, H] or [B, T, 1]; None for other rules.
     """
 
     q: TensorView
@@ -57,14 +59,14 @@ class LinearAttentionOperands:
     beta: TensorView | None = None
 
     def given(self) -> Mapping[str, TensorView]:
-        """Those that are not None, by name."""
+        """The operands that are not None, by name."""
         named = {name: getattr(self, name) for name in ("q", "k", "v", "past", "decay", "beta")}
         return {name: tensor for name, tensor in named.items() if tensor is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """What kernels are specialized on: the decay, a delta rule, and a past state."""
+    """The specialization of a kernel: the kind of decay, and whether there are a delta rule and a past state."""
 
     decay: Decay
     has_delta: bool
@@ -90,7 +92,10 @@ def linear_attention_step(
     group: int,
     scale: float,
 ) -> Step:
-    """y [B, T, H G d_v] and the state [B, H, d_k, d_v] after the last token, both dense; group: query heads of a head."""
+    """The step of y [B, T, H G d_v] and of the state [B, H, d_k, d_v] after the last token, both dense.
+
+    heads, group: H and G of `LinearAttentionOperands`.
+    """
     (items, tokens, width), (d_k, d_v) = operands.k.shape, state.shape[2:]
     assert isinstance(width, int) and isinstance(d_k, int) and isinstance(d_v, int), (
         "sizes of heads are known"
@@ -134,9 +139,12 @@ class StateRows:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """A scan over the tokens for some vectors of columns of a head: the addresses of its operands at a token.
+    """A scan over the tokens, for some vectors of columns of a head.
 
-    state: of the columns; y, v: of the columns, too.  mask: of the last vector; None if it is whole.
+    address: the addresses of the operands at a token, by name; those of the states, y and v are at the first column.
+    size: the integer arguments by name.
+    scale: the scale in every lane.
+    mask: the lanes of a partial vector; None if vectors are whole.
     """
 
     b: KernelBuilder
@@ -175,7 +183,7 @@ class Scan:
 
 
 def emit_module(name: str, target: Target, variant: Variant) -> str:
-    """The LLVM module of the kernel.  Scratch: the factors of the rows of a state, and its columns."""
+    """The LLVM module of the kernel.  Scratch: the decay factors of the rows of a state, and the unit's columns of the state."""
     parameters = variant.parameters()
     b = KernelBuilder(target, parameters)
     base = {tensor: b.pointer(tensor) for tensor in variant.tensors()}
@@ -208,19 +216,20 @@ def addresses(
     head: LLVMValue,
     column: LLVMValue,
 ) -> dict[str, str]:
-    """The addresses of the operands of a head, at the first token and a column of the state."""
+    """The addresses of the operands of a head, at the first token and at a column of the state."""
     d_k, d_v = size["d_k"], size["d_v"]
     state = (item * size["heads"] + head) * d_k * d_v + column
     offsets = {"q": head * size["group"] * d_k, "k": head * d_k, "v": head * d_v + column}
     offsets |= {"y": head * size["group"] * d_v + column, "past": state, "state": state}
     offsets |= {name: head * size[f"{name}_head"] for name in ("decay", "beta") if name in base}
-    return {name: b.gep(address, offsets[name]) for name, address in place_items(b, base, size, item).items()}
+    items = item_addresses(b, base, size, item)
+    return {name: b.gep(address, offsets[name]) for name, address in items.items()}
 
 
-def place_items(
+def item_addresses(
     b: KernelBuilder, base: Mapping[str, str], size: Mapping[str, LLVMValue], item: LLVMValue
 ) -> dict[str, str]:
-    """The addresses of an item of the batch, but of states, whose heads are counted in all items."""
+    """The addresses of an item of the batch; states keep their base, since their offsets count the heads of all items."""
     return {
         name: address if name in STATES else b.gep(address, item * size[f"{name}_item"])
         for name, address in base.items()
@@ -228,7 +237,11 @@ def place_items(
 
 
 def scan_tokens(scan: Scan) -> None:
-    """Updates a state by all tokens: in scratch, where its rows are adjacent, or from the past state if there are few."""
+    """Updates a state by all tokens.
+
+    With many tokens the columns are copied to scratch, where their rows are adjacent.  With few tokens a copy would not pay
+    off: the first token reads the past state and writes the new one, which later tokens update.
+    """
     b, size, tokens = scan.b, scan.size, scan.size["tokens"]
     state = StateRows(scan.address["state"], size["d_v"])
     past = replace(state, address=scan.address.get("past", state.address))
@@ -249,12 +262,12 @@ def scan_tokens(scan: Scan) -> None:
             b.select_pointer(is_past, past.address, work.address),
             b.select(is_past, past.stride, work.stride),
         )
-        moving = {
+        at_token = {
             name: b.gep(address, token * size[f"{name}_token"])
             for name, address in scan.address.items()
             if name not in STATES
         }
-        update(replace(scan, address=moving), before, work)
+        update(replace(scan, address=at_token), before, work)
     with b.if_then(in_scratch):
         copy_state(scan, work, state)
 
@@ -271,7 +284,7 @@ def copy_state(scan: Scan, source: StateRows, target: StateRows) -> None:
 
 
 def update(scan: Scan, before: StateRows, after: StateRows) -> None:
-    """One token: updates the state, and stores its product by the queries."""
+    """Processes a token: updates the state, and stores the products of the queries with it."""
     b, factor, sums = scan.b, decay_factor(scan), scan.new_sums()
     written = written_values(scan, factor, before)
     for row, address in scan.rows(after):
@@ -297,7 +310,10 @@ def store_read(scan: Scan, sums: Sequence[StackSlot], head: LLVMValue) -> None:
 
 
 def decay_factor(scan: Scan) -> LLVMValue | None:
-    """The factor of the whole state in all lanes; None if there is none, or one for each row, which scratch has then."""
+    """The decay factor of the whole state in all lanes; None if there is no decay.
+
+    If each row has a factor, the factors are stored in scratch, and the result is None.
+    """
     b = scan.b
     if not scan.variant.decay:
         return None
@@ -312,14 +328,17 @@ def decay_factor(scan: Scan) -> LLVMValue | None:
 def scale_row(
     scan: Scan, factor: LLVMValue | None, row: LLVMValue, values: Sequence[LLVMValue]
 ) -> list[LLVMValue]:
-    """A row of the state times its factor."""
+    """A row of the state times its decay factor."""
     if scan.variant.decay == "row":
         factor = load_splat(scan.b, scan.b.gep(scan.b.scratch, row))
     return [value if factor is None else value * factor for value in values]
 
 
 def written_values(scan: Scan, factor: LLVMValue | None, before: StateRows) -> list[LLVMValue]:
-    """What is written to the state at the key: the values, or by the delta rule their difference to what it has there."""
+    """The vector whose product with the key is added to the state.
+
+    These are the values; with a delta rule, the rate times the difference of the values and the state's value for the key.
+    """
     b, values = scan.b, scan.load(scan.address["v"])
     if not scan.variant.has_delta:
         return values

@@ -33,7 +33,7 @@ def emit_exp_nonpositive(builder: FunctionBuilder, x: LLVMValue) -> LLVMValue:
     return builder.select(x < MIN_EXPONENT, 0.0, result)
 
 
-# Kernels name the function `decay`: the weights of earlier keys decay as the maximum grows.
+# The function is called `decay` in kernels, since the weights of earlier keys decay as the maximum grows.
 exp_nonpositive = VectorFunction("decay", 1, emit_exp_nonpositive, emit_exp_nonpositive.__doc__)
 
 
@@ -47,7 +47,7 @@ def negative_infinity(b: KernelBuilder) -> LLVMValue:
 
 
 def max_skipping_nan(b: KernelBuilder, a: LLVMValue, score: LLVMValue) -> LLVMValue:
-    """max(a, score), but a if the score is NaN: the sum of the exponentials becomes NaN all the same."""
+    """max(a, score), but a if the score is NaN: the sum of the exponentials becomes NaN in any case."""
     return b.select(score > a, score, a)
 
 
@@ -61,12 +61,12 @@ def reduce_max(b: KernelBuilder, value: LLVMValue) -> LLVMValue:
 
 
 def softmax_base(b: KernelBuilder, maximum: LLVMValue) -> LLVMValue:
-    """What softmax subtracts from scores: their maximum, or 0 if all of them are -inf."""
+    """The number that softmax subtracts from scores: their maximum, or 0 if all of them are -inf."""
     return b.select(maximum.eq(float("-inf")), 0.0, maximum)
 
 
 def reciprocal_sum(b: KernelBuilder, total: LLVMValue, num_keys: LLVMValue) -> LLVMValue:
-    """1 / the sum of exponentials; 1 if there are no keys, for which the result is 0."""
+    """1 / the sum of exponentials; 1 if there are no keys, so that the result is 0 and not NaN."""
     has_no_keys = b.splat(num_keys.eq(0), b.target.lanes)
     return b.select(has_no_keys, 1.0, 1.0 / total)
 

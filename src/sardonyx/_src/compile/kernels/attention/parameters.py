@@ -1,4 +1,4 @@
-"""Parameters of the attention kernels, and the value that the functions of a kernel share.
+"""Parameters of the attention kernels, and `AttentionKernel`, the arguments as the functions of a kernel share them.
 
 Tensors, with any strides: q [B, H, S, D], k [B, G, T, D], v [B, G, T, E], y [B, H, S, E] and a mask that broadcasts to
 [B, H, S, T].  H is a multiple of G: with grouped-query attention, H / G query heads share a head of keys and values.
@@ -30,13 +30,15 @@ MASK_STRIDES = ("mask_batch", "mask_head", "mask_row", "mask_column")
 def attention_parameters(variant: AttentionVariant) -> Parameters:
     """The parameters of the attention kernels of a variant.  Names of the form `q_row` are strides.
 
-    partials: the partial results of split-KV.  kv_heads: G.  group_size: H / G.  queries, keys, depth, width: S, T, D, E.
+    partials: the partial results of split-KV.
+    kv_heads, group_size: G and H / G.
+    queries, keys, depth, width: S, T, D and E.
     causal_offset, window_offset: query s attends to keys from s + window_offset up to, not including, s + causal_offset,
-    both relative to the length of the batch if there are lengths.  max_length: the largest valid length.  scale, softcap:
-    the bits of a float.
-
-    is_decode: whether units are those of the decode kernel.  Such a unit has `unit_kv_heads` heads of k and v,
-    `unit_q_heads` query heads for each of them, and one of `splits` ranges of `split_keys` keys.
+        both relative to the length of the batch if there are lengths.
+    max_length: the largest valid length.
+    scale, softcap: the bits of a float.
+    is_decode: 1 if units are those of the decode kernel, 0 for the prefill kernel.  A decode unit has `unit_kv_heads` heads
+        of k and v, `unit_q_heads` query heads for each of them, and one of `splits` ranges of `split_keys` keys.
     """
     return Parameters(*pointer_names(variant), *size_names(variant))
 
@@ -57,9 +59,10 @@ def name_strides(tensor: str, strides: Sequence[Known]) -> dict[str, KernelArgum
 
 @dataclass(frozen=True, slots=True)
 class AttentionKernel:
-    """What the functions of an attention kernel share: its builder, variant and arguments.
+    """An attention kernel that is being emitted: its builder, variant and arguments.
 
-    scale, softcap: in every lane.
+    pointers, sizes: the arguments by name.
+    scale, softcap: the numbers in every lane.
     """
 
     b: KernelBuilder

@@ -1,7 +1,7 @@
 """Software prefetch of rows of keys and values, a few cache lines with each step of a product.
 
-A core that issues many prefetches at once stalls until its fill buffers accept them; one that issues none has no reads in
-flight while it computes.  So each step of a product prefetches its share of a later row.
+A core that issues many prefetches at once stalls until its fill buffers accept them.  A core that issues none has no reads
+in flight while it computes.  So each step of a product prefetches its share of a later row.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from sardonyx._src.compile.kernels.tuning.tuning import tuning_for
 
 
 class PrefetchStream:
-    """Prefetches rows of keys or values in address order; a row has those of all heads of a unit."""
+    """Prefetches rows of keys or values in address order; a row consists of the adjacent rows of all heads of a unit."""
 
     def __init__(self, b: KernelBuilder, base: str, row_length: LLVMValue, row_stride: LLVMValue) -> None:
-        """base: the address of the first row; row_length, row_stride: in floats."""
+        """base: the address of the first row; row_length, row_stride: the length and the stride of rows, in floats."""
         self.b, self.base = b, base
         self.row_length, self.row_stride = row_length, row_stride
         self.position, self.row_end = (b.new_slot(name, I64) for name in ("position", "row_end"))
@@ -27,13 +27,13 @@ class PrefetchStream:
         self.distance = b.select(rows < min_rows, min_rows, rows)
 
     def seek(self, row: LLVMValue) -> None:
-        """Continues at the row that is `distance` rows after `row`, which is used next."""
+        """Continues with the row that is `distance` rows after `row`; row: the row that the product reads next."""
         first = (row + self.distance) * self.row_stride
         self.b.store(self.position, first)
         self.b.store(self.row_end, first + self.row_length)
 
     def prefetch(self, lines: int, step: LLVMValue | None = None) -> None:
-        """Prefetches the next cache lines; advances past them, or by `step` floats."""
+        """Prefetches the next `lines` cache lines; advances past them, or by `step` floats."""
         b = self.b
         position, row_end = b.load(self.position), b.load(self.row_end)
         for i in range(lines):

@@ -1,7 +1,7 @@
 """Prefill attention kernel: tiled attention over panels of queries, with online softmax.
 
-A panel has up to `query_block` queries of one head, stored transposed: SIMD lanes run along queries, so softmax over keys
-needs no horizontal reductions.  Loop nest of a panel:
+A panel has up to `query_block` queries of one head, stored transposed: SIMD lanes run along queries, so that softmax over
+keys needs no reductions across lanes.  Loop nest of a panel:
 
     for each block of `key_block` keys:
         p [keys, queries] = k * q                   panel_gemm
@@ -94,7 +94,7 @@ def emit_key_block(kernel: AttentionKernel, panel: QueryPanel, key: LLVMValue, c
         add_mask(kernel, panel, key, count)
     with loop_columns(b, panel) as column:
         update_column_softmax(kernel, panel, key, count, column)
-    v = row_pointer(kernel, panel.head, "v", key)  # its transpose is multiplied
+    v = row_pointer(kernel, panel.head, "v", key)  # exchanged strides make it the transpose
     call_panel_gemm(b, panel, f"ptr {v}", size["v_column"], size["v_row"], p, count, o, size["width"], factor)
 
 
@@ -119,7 +119,8 @@ def clear_masked_column(kernel: AttentionKernel, panel: QueryPanel, i: LLVMValue
 def store_queries(kernel: AttentionKernel, panel: QueryPanel, column: LLVMValue) -> None:
     """Writes the outputs of a vector of queries, transposed to a row for each query.
 
-    Lanes past the last query write to its row, too; rows are written in reverse, so the last query overwrites them.
+    Lanes past the last query write to the last query's row, too.  Rows are written in reverse, so that the last query
+    overwrites what these lanes wrote.
     """
     b, lanes = kernel.b, range(kernel.b.target.lanes)
     inverse = reciprocal_sum(b, load_vector(b, b.gep(panel.areas["sum"], column)), kernel.sizes["keys"])

@@ -106,7 +106,7 @@ def update_column_softmax(
 
 
 def new_chains(b: KernelBuilder, start: LLVMValue) -> list[StackSlot]:
-    """Accumulators of a fold; start: neutral or idempotent."""
+    """Independent accumulators of a fold, all with the initial value `start`, which must be neutral or idempotent."""
     slots = [b.new_slot("fold", vector_type(b)) for _ in range(AttentionTuning.fold_chains)]
     for slot in slots:
         b.store(slot, start)
@@ -116,7 +116,7 @@ def new_chains(b: KernelBuilder, start: LLVMValue) -> list[StackSlot]:
 def combine_chains(
     b: KernelBuilder, slots: Sequence[StackSlot], combine: Callable[[LLVMValue, LLVMValue], LLVMValue]
 ) -> LLVMValue:
-    """The chains as one value, combined pair by pair."""
+    """The accumulators combined to one value, pair by pair."""
     values = [b.load(slot) for slot in slots]
     while len(values) > 1:
         values = [combine(*pair) for pair in zip(values[::2], values[1::2], strict=True)]
@@ -126,7 +126,7 @@ def combine_chains(
 def mask_key_scores(
     kernel: AttentionKernel, panel: QueryPanel, key: LLVMValue, i: LLVMValue, column: LLVMValue
 ) -> LLVMValue:
-    """The scores of a key for a vector of queries; -inf for queries whose key bounds exclude it."""
+    """The scores of a key for a vector of queries; -inf for queries with key bounds that exclude the key."""
     b, size, variant = kernel.b, kernel.sizes, kernel.variant
     address = scratch_cell(b, panel, "p", i, column)
     scores = load_vector(b, address)

@@ -16,10 +16,11 @@ from sardonyx._src.compile.kernels.tuning.tuning import AttentionTuning
 
 @dataclass(frozen=True, slots=True)
 class QueryPanel:
-    """`count` queries of a head, from number `query` on.
+    """A panel of `count` queries of a head, from number `query` on.
 
-    width: the queries, padded to whole vectors.  gemm: the symbol of the panel GEMM for this width.  areas: addresses in
-    scratch, see `lay_out_scratch`.
+    width: the number of queries, padded to a width for which there is a panel GEMM.
+    gemm: the symbol of the panel GEMM for this width.
+    areas: addresses in scratch by name (`lay_out_scratch`).
     """
 
     head: AttentionHead
@@ -31,9 +32,10 @@ class QueryPanel:
 
 
 def lay_out_scratch(kernel: AttentionKernel) -> dict[str, str]:
-    """Areas of scratch, each [rows, queries].
+    """The addresses of the areas of scratch by name, each [rows, queries].
 
-    "max", "sum" and "factor" have one row, "q" has D, "o" (outputs) E, and "p" (scores) one for each key of a block.
+    "max", "sum" and "factor" have one row, "q" has D rows, "o" (outputs) E rows, and "p" (scores), which is the last area,
+    one row for each key of a block.
     """
     b, single, zero = kernel.b, i64(kernel.b, 1), i64(kernel.b, 0)
     depth, width = aligned_size(kernel, "depth"), aligned_size(kernel, "width")

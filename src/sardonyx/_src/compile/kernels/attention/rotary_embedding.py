@@ -1,6 +1,6 @@
 """Rotary position embedding (RoPE; Su et al., "RoFormer"): rotates pairs of elements of each row by its position's angles.
 
-With (a, b) a pair of elements of a row [D] of x [B, H, L, D], and cos and sin those of the pair at the row's position:
+Let (a, b) be a pair of elements of a row [D] of x [B, H, L, D], and cos and sin those of the pair's angle at the row's position:
 y = (cos * a - sin * b, sin * a + cos * b).  Loop nest: rows of the units -> vectors of pairs, then vectors to copy.
 """
 
@@ -29,7 +29,8 @@ from sardonyx._src.compile.kernels.loops.strided_loops import load_dims, loop_ro
 from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 
-# half: pairs of a row.  dims: of the rows (strides of x, of y, of cos and of sin; or of x, of y and of the positions).
+# half: the number of pairs of a row.
+# dims: sizes and strides of the rows; strides of x, y, cos and sin, or of x, y and the positions if there are positions.
 TENSOR_PARAMETERS = Parameters("x", "y", "cos", "sin")
 SIZE_PARAMETERS = Parameters("rows", "unit_rows", "half", "width")
 ANGLE_PARAMETERS = TENSOR_PARAMETERS + SIZE_PARAMETERS + Parameters("dims*")
@@ -53,9 +54,10 @@ def rotary_embedding_step(
 ) -> Step:
     """The step for fp32 x, y [B, H, L, D]; rows of all tensors are contiguous.
 
-    cos, sin: a cache [P, half] with int64 positions [B, L]; without positions, the angles themselves, [B, L, half].
-    2 * half <= D: elements after the first 2 * half are copied.  interleaved: pairs are elements 2 * i and 2 * i + 1;
-    otherwise i and i + half.  A position outside of 0..P-1 is reported in `status`, and its row is not written.
+    cos, sin: a table [P, half] that int64 positions [B, L] index; without positions, the values of each row, [B, L, half].
+        Elements after the first 2 * half <= D of a row are copied.
+    interleaved: pairs are elements 2 * i and 2 * i + 1; otherwise elements i and i + half.
+    A position outside of 0..P-1 is reported in `status`, and its row is not written.
     """
     half, width = cos.shape[-1], x.shape[3]
     angles = (cos, sin) if positions is None else (positions,)
@@ -86,7 +88,7 @@ def rotary_embedding_step(
 
 
 def rotary_module(name: str, target: Target, rank: int, *, interleaved: bool) -> str:
-    """The kernel for rows of cos and sin that correspond to the rows of x."""
+    """The LLVM module of the kernel without positions: cos and sin have a row for each row of x."""
     b, vector_type = KernelBuilder(target, ANGLE_PARAMETERS), LLVMType("float", target.lanes)
     bases = b.pointers(*TENSOR_PARAMETERS.names)
     rows, unit_rows, half, width = b.integers(*SIZE_PARAMETERS.names)
@@ -98,7 +100,7 @@ def rotary_module(name: str, target: Target, rank: int, *, interleaved: bool) ->
 
 
 def rotary_by_position_module(name: str, target: Target, rank: int, *, interleaved: bool) -> str:
-    """The kernel for a cache of cos and sin, indexed by the position of each row of x."""
+    """The LLVM module of the kernel with positions: each row of x has a position, which indexes the tables cos and sin."""
     b, vector_type = KernelBuilder(target, POSITION_PARAMETERS), LLVMType("float", target.lanes)
     x, y, cos, sin = b.pointers(*TENSOR_PARAMETERS.names)
     positions, status = b.pointers("positions", "status")
@@ -119,7 +121,7 @@ def rotary_by_position_module(name: str, target: Target, rank: int, *, interleav
 
 @dataclass(frozen=True, slots=True)
 class RotaryRow:
-    """The addresses of a row of x and y, and of cos and sin of its `half` pairs."""
+    """The addresses of a row of x and of y, and of cos and sin for its `half` pairs; width: the elements of the row."""
 
     b: KernelBuilder
     vector_type: LLVMType

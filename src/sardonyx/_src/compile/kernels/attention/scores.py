@@ -1,7 +1,7 @@
-"""Attention scores as an output of their own: ONNX's `qk_matmul_output`, [B, H, S, T].
+"""Attention scores as a separate output: ONNX's `qk_matmul_output`, [B, H, S, T].
 
-A unit of work is a row of scores, of one query.  Loop nest: vectors of keys -> dot products along D.  The stage says how far
-the scores are on their way to softmax weights.
+A unit of work is the row of scores of one query.  Loop nest: vectors of keys -> dot products along D.  The stage says after
+which operation the scores are written.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from sardonyx._src.compile.kernels.loops.vectors import (
     zeros,
 )
 
-# Stages: scale * q * k'; then with softcap; then with mask and key bounds; then after softmax.
+# The stages: scale * q * k'; with softcap, too; with mask and key bounds, too; after softmax.
 SCALED_SCORES, SOFTCAPPED_SCORES, MASKED_SCORES, ATTENTION_WEIGHTS = range(4)
 
 
@@ -60,7 +60,7 @@ def scores_module(name: str, target: Target, *, variant: AttentionVariant, stage
 
 
 def without_key_bounds(variant: AttentionVariant) -> AttentionVariant:
-    """The variant with the same parameters, whose key bounds are not applied."""
+    """The variant with the same parameters but without key bounds."""
     return replace(variant, causal=False, windowed=False)
 
 
@@ -89,7 +89,7 @@ def emit_row(kernel: AttentionKernel, stage: int, unit: LLVMValue) -> None:
 def score_vector(
     kernel: AttentionKernel, stage: int, head: AttentionHead, query: LLVMValue, key: LLVMValue
 ) -> LLVMValue:
-    """A vector of scores; lanes past the last key repeat its score, or hold -inf once the mask is applied."""
+    """A vector of scores; lanes past the last key repeat its score, or hold -inf from the stage `MASKED_SCORES` on."""
     b, variant = kernel.b, kernel.variant
     last = kernel.sizes["max_length"] - 1
     rows = [row_pointer(kernel, head, "k", b.min(key + i, last)) for i in range(b.target.lanes)]
@@ -131,7 +131,7 @@ def apply_softmax(kernel: AttentionKernel, y: str, base: LLVMValue) -> LLVMValue
 def clear_masked_row(
     kernel: AttentionKernel, head: AttentionHead, query: LLVMValue, y: str, total: LLVMValue
 ) -> None:
-    """Clears the weights of a query whose keys are all masked."""
+    """Clears the weights of a query if all of its keys are masked."""
     b = kernel.b
     mask_row = row_pointer(kernel, head, "mask", query) if kernel.variant.mask_type else ""
     with b.if_then(is_not_positive(b, total)), b.if_then(is_fully_masked(kernel, head, query, mask_row)):

@@ -1,8 +1,8 @@
 """Split-KV reduction (flash-decoding): combines the partial attention results of several ranges of the keys.
 
-A partial result is a header of three vectors, each with one number in all lanes: the query's maximum score, its sum of
-exp(score - maximum), and 1 or 0 for whether any key of the range is visible to it; then its unnormalized output [E].
-With M the greatest maximum and f = exp(maximum - M), y = sum(f * output) / sum(f * sum) over the ranges.
+A partial result is a header of three vectors, followed by the query's unnormalized output [E].  Each vector of the header has
+one number in all lanes: the query's maximum score, its sum of exp(score - maximum), and 1 if any key of the range is visible
+to the query, else 0.  With M the greatest maximum and f = exp(maximum - M), y = sum(f * output) / sum(f * sum) over the ranges.
 
 A unit of work is a query.  Loop nest: splits (maximum), splits (factors f), vectors along E -> splits.
 """
@@ -39,14 +39,14 @@ from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Known, dim_min
 
 FLOAT_BYTES = 4
-MAXIMUM, SUM, VISIBILITY = range(3)  # vectors of the header
+MAXIMUM, SUM, VISIBILITY = range(3)  # indices of the vectors of the header
 PARAMETERS = Parameters(
     "partials", "y", "heads", "queries", "splits", "width", "partial_stride", "y_batch", "y_head", "y_row"
 )
 
 
 def reduce_splits_step(partials: TensorView, y: TensorView, *, zero_masked_rows: bool) -> Step:
-    """The step that reduces partials [B, H, S, splits, header + E] to y [B, H, S, E]; no units of work for one split.
+    """The step that reduces partials [B, H, S, splits, header + E] to y [B, H, S, E]; it has no units of work for one split.
 
     zero_masked_rows: whether a query for which every key is masked yields zeros; otherwise it yields NaN.
     """

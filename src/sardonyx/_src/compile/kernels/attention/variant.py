@@ -12,10 +12,13 @@ from sardonyx._src.compile.codegen.builder import Element
 class AttentionVariant:
     """The variant of a kernel; its `key` is part of the kernel's cache key.
 
-    mask_type: the element type of the attention mask, "" without one: floats are added to scores, a false bool hides a
-    key.  causal, windowed: whether each query has its own upper, and lower, key bound.  has_lengths: whether each batch
-    has its own number of valid keys, known at run time.  has_softcap: whether scores are softcapped.  zero_masked_rows:
-    whether a query for which every key is masked yields zeros (only if `can_mask_rows`); otherwise it yields NaN.
+    mask_type: the element type of the attention mask, "" without one: floats are added to scores, a false bool hides a key.
+    causal: whether each query has its own upper key bound.
+    windowed: whether each query has its own lower key bound.
+    has_lengths: whether each batch has its own number of valid keys, known at run time.
+    has_softcap: whether scores are softcapped.
+    zero_masked_rows: whether a query for which every key is masked yields zeros (only if `can_mask_rows`); otherwise it
+        yields NaN.
     """
 
     mask_type: Literal["", "float", "bool"] = ""

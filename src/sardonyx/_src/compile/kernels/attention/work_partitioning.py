@@ -1,7 +1,7 @@
-"""Work partitioning of attention: prefill or decode, and how many heads and keys a unit of the decode kernel has.
+"""Work partitioning of attention: the choice of prefill or decode, and the number of heads and keys of a decode unit.
 
-Prefill units are blocks of the queries of one head.  Decode units group queries that share keys, and heads whose rows are
-adjacent in memory; long key sequences are split into ranges (split-KV), so that one sequence occupies several threads.
+Prefill units are blocks of the queries of one head.  Decode units group queries that share keys, and heads with rows adjacent
+in memory.  Long key sequences are split into ranges (split-KV), so that several threads work on one sequence.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def partition_heads(
 ) -> AttentionPartition:
     """The partition for q [B, H, S, D], k [B, G, T, D], v [B, G, T, E].
 
-    Decode requires contiguous rows of keys, values and mask.  For dynamic shapes it is decided at run time: `is_decode`
-    is an expression whose value is 0 or 1, and the other numbers are expressions of it.
+    Decode requires contiguous rows of keys, values and mask.  For dynamic shapes the choice is made at run time: `is_decode`
+    is an expression with the value 0 or 1, and the other numbers are expressions of it.
     """
     heads, queries, kv_heads, keys = q.shape[1], q.shape[2], k.shape[1], k.shape[2]
     group_size: Known = 1 if kv_heads == heads or kv_heads == 0 else exact_div(heads, kv_heads)
@@ -70,8 +70,8 @@ def adjacent_kv_heads(k: TensorView, v: TensorView, kv_heads: Known) -> Known:
 
 
 def one_unless(condition: Known, count: Known) -> Known:
-    """`count`, which is then at least 1, if the condition is 1; 1 if it is 0.
+    """`count` if the condition is 1, and 1 if the condition is 0; a count must be at least 1 if the condition is 1.
 
-    A maximum is known to be at least 1, so that quotients of it simplify.
+    The expression is a maximum with 1, so that it is known to be positive and quotients of it simplify.
     """
     return dim_max(condition * count, 1)

@@ -2,11 +2,14 @@
 
     weights[k, n] = (codes[k, n] - zeros[k // size, n]) * scales[k // size, n]
 
-Codes are packed as a product reads them, once and in order: [panels, blocks, bytes], where a panel has the columns of a
-register tile.  The bytes of a block are the scales [width] float32, the zero points [width] uint8 unless all are equal,
-and words [terms of the block / terms of a word, width] of 32 bits, each with consecutive terms of one column, the first
-one in the lowest bits.  For products in integers, the bytes of a word have the first four terms in their lowest bits, the
-next four in the bits above these, and so on: a shift and a mask give a word of four bytes.
+A term is an index k along the reduction.  Codes are packed in the order in which a product reads them: [panels, blocks,
+bytes], where a panel has the columns of a register tile.  The bytes of a block are
+
+- the scales [width] float32;
+- the zero points [width] uint8, unless all zero points of the matrix are equal;
+- words of 32 bits, [terms of the block / terms of a word, width]: each has consecutive terms of one column, the first one in
+  the lowest bits.  For products in integers, the four bytes of a word have the first four terms in their lowest bits, the
+  next four terms in the bits above them, and so on: a shift and a mask yield a word of four terms, one in each byte.
 """
 
 from __future__ import annotations
@@ -31,10 +34,11 @@ WORD_BYTES = 4
 
 @dataclass(frozen=True, slots=True)
 class BlockFormat:
-    """The format of packed blocks: bits of a code, terms of a block, columns of a panel.
+    """The format of packed blocks.
 
-    zero: the zero point of all blocks; None if each block has those of its columns.
-    has_int8_rows: whether the rows of A are rounded to int8, with the order of terms in a word for products in integers.
+    bits, size, width: the bits of a code, the terms of a block, the columns of a panel.
+    zero: the zero point of the whole matrix; None if blocks have zero points of their own, one for each column.
+    has_int8_rows: whether rows of A are rounded to int8; words then have the order of terms for products in integers.
     """
 
     bits: int
@@ -45,27 +49,27 @@ class BlockFormat:
 
     @property
     def word_terms(self) -> int:
-        """The codes of a word."""
+        """The number of codes in a word."""
         return WORD_BITS // self.bits
 
     @property
     def zeros_offset(self) -> int:
-        """The bytes of the scales, in front of the zero points."""
+        """The offset in bytes of the zero points, which follow the scales."""
         return 4 * self.width
 
     @property
     def words_offset(self) -> int:
-        """The bytes in front of the words."""
+        """The offset in bytes of the words, which come last."""
         return self.zeros_offset + (self.width if self.zero is None else 0)
 
     @property
     def word_row_bytes(self) -> int:
-        """The bytes of the words of a panel's columns."""
+        """The bytes of one word for each column of a panel."""
         return 4 * self.width
 
     @property
     def words(self) -> int:
-        """The words of a column of a block."""
+        """The number of words of a block in each column."""
         return -(-self.size // self.word_terms)
 
     @property
@@ -75,11 +79,14 @@ class BlockFormat:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BlockQuantizedMatrix:
-    """A constant matrix [k, columns] of codes, which are unsigned: negative ones are shifted by half of their range.
+    """A constant matrix [k, columns] of codes.
 
-    codes: [k, columns] uint8, as stored.  code_offset: what is added to a code (modulo 256) to make it unsigned.
-    scales: [blocks, columns] float32.  zeros: [blocks, columns] uint8, of unsigned codes.
-    allows_int8_rows: whether the rows that it is multiplied by may be rounded to int8.
+    codes: [k, columns] uint8, as the model stores them; signed codes as bytes in two's complement.
+    code_offset: the number that is added to a stored code (modulo 256) to make it unsigned.
+    scales: [blocks, columns] float32.
+    zeros: [blocks, columns] uint8, the zero points of the unsigned codes.
+    bits, size: the bits of a code, and the terms of a block.
+    allows_int8_rows: whether the rows that multiply the matrix may be rounded to int8.
     """
 
     codes: Array
@@ -107,7 +114,7 @@ class PackedBlocks:
 
 
 def pack_blocks(matrix: BlockQuantizedMatrix, target: Target) -> PackedBlocks:
-    """Packs a matrix, when it is first read."""
+    """The packed matrix as a lazy constant: it is packed when it is first read."""
     tile = make_tile(tuning_for(target).gemm.dynamic_tile_vectors, target)
     first_zero = int(matrix.zeros.flat[0])
     zero = first_zero if bool((matrix.zeros == first_zero).all()) else None
@@ -135,32 +142,35 @@ def fill_panel(panel: Array, matrix: BlockQuantizedMatrix, format_: BlockFormat,
     if format_.zero is None:
         panel[:, format_.zeros_offset : format_.zeros_offset + count] = matrix.zeros[:, columns]
     terms = np.zeros((blocks, format_.words * format_.word_terms, width), np.uint8)
-    whole = k // format_.size
-    terms[:whole, : format_.size, :count] = codes[: whole * format_.size].reshape(whole, format_.size, count)
-    if whole < blocks:
-        terms[whole, : k - whole * format_.size, :count] = codes[whole * format_.size :]
-    places = terms.reshape(blocks, format_.words, *places_and_bytes(format_), width)
-    places = places if format_.has_int8_rows else places.swapaxes(2, 3)
-    packed = places[:, :, 0].copy()
-    for place in range(1, places.shape[2]):
-        packed |= places[:, :, place] << np.uint8(place * matrix.bits)
+    full_blocks = k // format_.size
+    full_terms = full_blocks * format_.size
+    terms[:full_blocks, : format_.size, :count] = codes[:full_terms].reshape(full_blocks, format_.size, count)
+    if full_blocks < blocks:
+        terms[full_blocks, : k - full_terms, :count] = codes[full_terms:]
+    fields = terms.reshape(blocks, format_.words, *word_dims(format_), width)
+    fields = (
+        fields if format_.has_int8_rows else fields.swapaxes(2, 3)
+    )  # [..., codes of a byte, bytes, width]
+    packed = fields[:, :, 0].copy()
+    for number in range(1, fields.shape[2]):
+        packed |= fields[:, :, number] << np.uint8(number * matrix.bits)
     words = packed.transpose(0, 1, 3, 2)
     panel[:, format_.words_offset :] = words.reshape(blocks, -1)
 
 
-def places_and_bytes(format_: BlockFormat) -> tuple[int, int]:
-    """The dims of the terms of a word: codes of a byte and bytes for products in integers, otherwise bytes and codes of a byte."""
-    places = 8 // format_.bits
-    return (places, WORD_BYTES) if format_.has_int8_rows else (WORD_BYTES, places)
+def word_dims(format_: BlockFormat) -> tuple[int, int]:
+    """The dims of consecutive terms in a word: [codes of a byte, bytes] for products in integers, else [bytes, codes of a byte]."""
+    byte_codes = 8 // format_.bits
+    return (byte_codes, WORD_BYTES) if format_.has_int8_rows else (WORD_BYTES, byte_codes)
 
 
 def terms_per_part(format_: BlockFormat) -> int:
-    """The terms that are unpacked or dequantized at a time for many rows: whole blocks."""
+    """The number of terms that are unpacked or dequantized at a time for many rows: those of whole blocks."""
     return max(1, BlockQuantizedTuning.k_block // format_.size) * format_.size
 
 
 def view_as_codes(elements: Array, dtype: DataType) -> tuple[Array, int]:
-    """Quantized elements as codes: bytes of which the low bits count, and the offset that makes them unsigned."""
+    """Quantized elements as codes, and the offset that makes the codes unsigned; only the low bits of a byte count."""
     offset = 1 << (dtype.bits - 1) if dtype.is_signed else 0
     if elements.dtype.itemsize == 1 and elements.dtype.kind in "iu":
         return elements.view(np.uint8), offset

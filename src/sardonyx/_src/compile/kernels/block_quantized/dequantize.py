@@ -1,7 +1,7 @@
-"""Dequantization in registers: the codes of a vector of words as floats, less their zero points.
+"""Dequantization in registers: the codes of a vector of words as floats, minus their zero points.
 
-With AVX-512, codes of at most 4 bits are looked up in a table of 16 floats in a register: one shift and one permutation,
-which ignores the bits above those of its index.  Otherwise they are shifted, masked and converted.
+With AVX-512, codes of at most 4 bits are looked up in a table of 16 floats in a register: one shift and one permutation.  The
+permutation uses the lowest four bits as index and ignores the others.  Otherwise codes are shifted, masked and converted.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TABLE_BITS = 4
 
 @dataclass(frozen=True, slots=True)
 class BlockScales:
-    """The scales of a block, a vector of columns each, and its zero points as floats; None if they are a constant."""
+    """The scales and the zero points of a block as vectors of columns; zeros: as floats, None if all are one constant."""
 
     scales: Sequence[LLVMValue]
     zeros: Sequence[LLVMValue] | None
@@ -42,7 +42,7 @@ def load_block_scales(b: KernelBuilder, block: str, format_: BlockFormat) -> Blo
 
 
 def load_words(b: KernelBuilder, words: str, format_: BlockFormat) -> list[LLVMValue]:
-    """The words of all columns of a panel, with a prefetch of words that are read later."""
+    """The vectors of one word for each column of a panel, from an address on; prefetches words that are read later."""
     lanes = b.target.lanes
     ahead = b.gep(words, b.constant(BlockQuantizedTuning.prefetch_bytes, I64), "i8")
     for line in range(0, format_.word_row_bytes, CACHE_LINE_BYTES):
@@ -51,14 +51,14 @@ def load_words(b: KernelBuilder, words: str, format_: BlockFormat) -> list[LLVMV
     return [load_at(b, words, b.constant(start, I64), "u32", lanes) for start in starts]
 
 
-def centred_codes(
+def centered_codes(
     b: KernelBuilder,
     words: Sequence[LLVMValue],
     shift: LLVMValue | int,
     format_: BlockFormat,
     scales: BlockScales,
 ) -> list[LLVMValue]:
-    """The codes at a bit of each word, less their zero points, as floats."""
+    """The codes that begin at bit `shift` of each word, minus their zero points, as floats."""
     shifted = [shift_right(b, word, shift) for word in words]
     offset = format_.zero or 0
     if (
@@ -75,14 +75,14 @@ def centred_codes(
 
 
 def shift_right(b: KernelBuilder, word: LLVMValue, shift: LLVMValue | int) -> LLVMValue:
-    """A vector of words shifted by a constant or by an i64."""
+    """A vector of words, shifted right by a constant or by an i64."""
     if isinstance(shift, int):
         return word >> shift if shift else word
     return word >> b.splat(shift.convert("trunc", "u32"), word.type.lanes)
 
 
 def look_up(b: KernelBuilder, indices: LLVMValue, bits: int, zero: int) -> LLVMValue:
-    """The floats code - zero of the codes in the lowest bits, looked up by the lowest four bits."""
+    """code - zero as floats, for the codes in the lowest bits; the lowest four bits are the index in the table."""
     numbers = (float((i & ((1 << bits) - 1)) - zero) for i in range(TABLE_LANES))
     floats, integers = LLVMType("float", TABLE_LANES), LLVMType("i32", TABLE_LANES)
     entry = LLVMType("float")
@@ -93,7 +93,7 @@ def look_up(b: KernelBuilder, indices: LLVMValue, bits: int, zero: int) -> LLVMV
 
 
 def mask_and_convert(word: LLVMValue, bits: int, zero: int) -> LLVMValue:
-    """The floats code - zero of the codes in the lowest bits."""
+    """code - zero as floats, for the codes in the lowest bits, without a table."""
     codes = (word & ((1 << bits) - 1)).convert("bitcast", "i32").convert("sitofp", "float")
     return codes - float(zero) if zero else codes
 

@@ -1,7 +1,7 @@
-"""The rows of a unit of work of a product with block-quantized weights, in integers: few rows, and many.
+"""Products of int8 rows with block-quantized weights, for the rows of a unit of work: a function for few rows, and one for many.
 
-With few rows, one register tile over all of K unpacks codes in registers.  With many, the codes of a part of K are unpacked into
-scratch, after the partial sums, and read by the register tiles of all rows.
+With few rows, one register tile over all of K unpacks codes in registers.  With many rows, the codes of a part of K are
+unpacked into scratch, after the partial sums, and the register tiles of all rows read them there.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def emit_few_int8_rows(
 def emit_many_int8_rows(
     m: Microkernel, size: Mapping[str, LLVMValue], format_: BlockFormat, unit: PanelRows
 ) -> None:
-    """Parts of K, unpacked into scratch, and the register tiles of all rows over each."""
+    """A loop over parts of K: unpacks the codes of a part into scratch, then computes the register tiles of all rows."""
     b, tile, part_blocks = m.b, m.tile, terms_per_part(format_) // format_.size
     codes = b.gep(b.scratch, i64(b, (GemmTuning.max_rows + GemmTuning.spare_rows) * tile.width))
     num_blocks = count_blocks(b, size, format_)

@@ -1,11 +1,12 @@
-"""Rows of A rounded to int8 in blocks of k, each with a scale, for products with block-quantized weights in integers.
+"""Rounding of the rows of A to int8 for products with block-quantized weights in integers: each block of k has a scale.
 
-    scale = max |a| / 127;  q = round(a / scale), ties to even          # of the terms of a block
+    scale = max |a| / 127;  q = round(a / scale), ties to even          # over the terms of a block
     a * w ~ scale * q * w, and |scale * q - a| <= scale / 2
 
-The result is [..., M, blocks * bytes]: the bytes of a block are its scale, float32; a correction, int32; and the q, int8, with
-zeros past the last term.  The correction is the sum of the q times the negative zero point of the codes, or the sum itself if zero
-points differ.  The scale of a block with a NaN or an infinity is NaN, that of a block below `MIN_MAGNITUDE` is 0.
+The result is [..., M, blocks * bytes].  The bytes of a block are its scale, float32; a correction, int32; and the codes q,
+int8, with zeros past the last term.  The correction is the sum of the q times the negative zero point of the weights' codes;
+if blocks of the weights have different zero points, it is the sum itself.  The scale of a block is NaN if a term is NaN or
+infinite, and 0 if all terms are below `MIN_MAGNITUDE`.
 """
 
 from __future__ import annotations
@@ -28,8 +29,10 @@ from sardonyx._src.ir.dims import Known, ceil_div, dim_product
 PARAMETERS = Parameters("a", "q", "k", "a_row", "q_row")
 MAX_CODE = 127
 SCALE_BYTES, HEADER_BYTES = 4, 8
-MIN_MAGNITUDE = 2.0**-100  # the reciprocal of a scale must be finite
-ROUNDING_BIAS = 1.5 * 2.0**23  # of float32: the lowest bits of the sum are the rounded integer
+MIN_MAGNITUDE = 2.0**-100  # smaller blocks become zeros, since the reciprocal of a scale must be finite
+ROUNDING_BIAS = (
+    1.5 * 2.0**23
+)  # added to a small float32, it leaves the rounded integer in the lowest bits of the sum
 FLOPS_PER_TERM = 6
 
 
@@ -43,7 +46,7 @@ def quantized_row_bytes(format_: BlockFormat, k: int) -> int:
 
 
 def quantize_rows_step(a: TensorView, quantized: TensorView, format_: BlockFormat) -> Step:
-    """quantized [..., M, bytes] uint8 from a [..., M, K] float32, whose rows are contiguous and have one stride."""
+    """The step of quantized [..., M, bytes] uint8 from a [..., M, K] float32; rows are contiguous and have one stride."""
     assert a.row_stride is not None and quantized.row_stride is not None, f"rows of {a} must have one stride"
     rows: Known = dim_product(a.shape[:-1])
     k = a.shape[-1]
@@ -81,7 +84,7 @@ def quantize_module(name: str, target: Target, format_: BlockFormat, factor: int
 def quantize_block(
     b: KernelBuilder, source: str, count: LLVMValue, result: str, format_: BlockFormat, factor: int
 ) -> None:
-    """Writes the scale, the correction and the integers of a block of `count` terms."""
+    """Writes the scale, the correction and the codes of a block of `count` terms."""
     lanes, padded = b.target.lanes, i64(b, format_.words * format_.word_terms)
     largest, poison = new_sum(b, "float"), new_sum(b, "float")
     with b.loop(i64(b, 0), count + (lanes - 1), lanes, "vector") as i:
@@ -120,7 +123,7 @@ def store_codes(b: KernelBuilder, terms: str, index: LLVMValue, codes: LLVMValue
 
 
 def new_sum(b: KernelBuilder, element: Literal["float", "i32"]) -> StackSlot:
-    """A vector of zeros on the stack."""
+    """A new accumulator on the stack, a vector of zeros."""
     vector = LLVMType(element, b.target.lanes)
     slot = b.new_slot("total", vector)
     b.store(slot, b.constant(0, vector))
@@ -128,7 +131,7 @@ def new_sum(b: KernelBuilder, element: Literal["float", "i32"]) -> StackSlot:
 
 
 def reduce_sum(b: KernelBuilder, vector: LLVMValue) -> LLVMValue:
-    """The sum of the lanes of a vector of floats, each of which is 0 or NaN."""
+    """The sum of the lanes of a vector in which every lane is 0 or NaN, so that the order of the additions does not matter."""
     name, scalar = f"@llvm.vector.reduce.fadd.{vector.type.suffix}", LLVMType("float")
     b.declarations[f"declare float {name}(float, {vector.type})"] = None
     return b.emit(scalar, f"call reassoc float {name}({b.constant(0.0, scalar)}, {vector})")

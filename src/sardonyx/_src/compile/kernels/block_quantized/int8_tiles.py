@@ -1,12 +1,13 @@
 """Register tiles of a product of int8 rows with block-quantized weights: dot products in int32, and a float sum of the blocks.
 
     for block of k:
-        for word of the block: for row: vpdpbusd            # unsigned codes of the weights, signed ones of A; exact
+        for word of the block: for row: vpdpbusd            # unsigned codes of the weights, signed codes of A; exact
         for row: sum += float(dot) * scale of A * scale of the columns
 
-The int32 sums start at the correction of the row's block (`int8_rows.py`), which subtracts the zero point of the codes; zero points
-that differ are subtracted from the float, exactly.  Few rows unpack codes in registers; many read codes that were unpacked into
-scratch as words of four bytes.  Both add in the same order, so that their sums are equal.
+If the weights have one zero point, the int32 sums start at the correction of the row's block (`int8_rows.py`), which
+subtracts the zero point.  If zero points differ, they are subtracted from the sum as a float, exactly.  With few rows, codes
+are unpacked in registers; with many rows, they were unpacked into scratch, as words of four bytes.  Both ways add in the same
+order, so that their sums are equal.
 """
 
 from __future__ import annotations
@@ -36,35 +37,38 @@ from sardonyx._src.compile.kernels.loops.vectors import i64
 I32 = LLVMType("i32")
 
 
-def unpack_codes(words: Sequence[LLVMValue], place: int, format_: BlockFormat) -> list[LLVMValue]:
-    """The dot-product words number `place` of packed words: four codes each, in bytes."""
+def unpack_codes(words: Sequence[LLVMValue], field: int, format_: BlockFormat) -> list[LLVMValue]:
+    """Words of four codes, one in each byte: code number `field` of each byte of packed words."""
     if format_.bits == 8:
         return list(words)
     mask = ((1 << format_.bits) - 1) * 0x01010101
-    return [(word >> (place * format_.bits) if place else word) & mask for word in words]
+    return [(word >> (field * format_.bits) if field else word) & mask for word in words]
 
 
 def unpack_span(
     b: KernelBuilder, packed: str, num_blocks: LLVMValue, format_: BlockFormat, result: str
 ) -> None:
-    """Writes the codes of blocks as words [blocks, words of a block, width], consecutively."""
-    places, lanes = format_.word_terms // WORD_BYTES, b.target.lanes
+    """Writes the codes of some blocks as words of four bytes, [blocks, words of a block, width]; packed: their address."""
+    fields, lanes = format_.word_terms // WORD_BYTES, b.target.lanes
     with b.loop(i64(b, 0), num_blocks, 1, "block") as block:
         words = b.gep(packed, block * format_.block_bytes + format_.words_offset, "i8")
-        rows = b.gep(result, block * (format_.words * places * format_.width))
+        rows = b.gep(result, block * (format_.words * fields * format_.width))
         with b.loop(i64(b, 0), i64(b, format_.words), 1, "word") as number:
             loaded = load_words(b, b.gep(words, number * format_.word_row_bytes, "i8"), format_)
-            for place in range(places):
-                row = (number * places + place) * format_.width
-                for vector, codes in enumerate(unpack_codes(loaded, place, format_)):
+            for field in range(fields):
+                row = (number * fields + field) * format_.width
+                for vector, codes in enumerate(unpack_codes(loaded, field, format_)):
                     store_at(b, rows, row + vector * lanes, codes)
 
 
 def accumulate_packed(
     m: Microkernel, rows: Sequence[str], packed: str, num_blocks: LLVMValue, format_: BlockFormat
 ) -> None:
-    """Adds the products of quantized rows, given by the addresses of their blocks, with a panel's packed blocks."""
-    b, places = m.b, format_.word_terms // WORD_BYTES
+    """Adds the products of quantized rows with packed blocks of a panel to the accumulators.
+
+    rows: the address of the first block of each row.  packed: the address of the first packed block.
+    """
+    b, fields = m.b, format_.word_terms // WORD_BYTES
     with b.loop(i64(b, 0), num_blocks, 1, "block") as block:
         address = b.gep(packed, block * format_.block_bytes, "i8")
         words = b.gep(address, i64(b, format_.words_offset), "i8")
@@ -72,16 +76,16 @@ def accumulate_packed(
         sums = start_sums(m, row_blocks, format_)
         with b.loop(i64(b, 0), i64(b, format_.words), 1, "word") as number:
             loaded = load_words(b, b.gep(words, number * format_.word_row_bytes, "i8"), format_)
-            for place in range(places):
-                codes = unpack_codes(loaded, place, format_)
-                add_dot_products(b, row_blocks, number * places + place, codes, sums)
+            for field in range(fields):
+                codes = unpack_codes(loaded, field, format_)
+                add_dot_products(b, row_blocks, number * fields + field, codes, sums)
         scale_sums(m, row_blocks, load_block_scales(b, address, format_), sums)
 
 
 def accumulate_unpacked(
     m: Microkernel, rows: Sequence[str], packed: str, codes: str, num_blocks: LLVMValue, format_: BlockFormat
 ) -> None:
-    """`accumulate_packed` with codes that `unpack_span` has written; only scales and zero points are read from the panel."""
+    """`accumulate_packed` with codes from `unpack_span`; only scales and zero points are read from the packed blocks."""
     b, width, lanes = m.b, format_.width, m.b.target.lanes
     num_words = format_.words * format_.word_terms // WORD_BYTES
     with b.loop(i64(b, 0), num_blocks, 1, "block") as block:
@@ -104,7 +108,7 @@ def block_addresses(
 
 
 def start_sums(m: Microkernel, row_blocks: Sequence[str], format_: BlockFormat) -> list[list[StackSlot]]:
-    """The int32 sums of a block: those of a row start at its correction, or at 0 if zero points differ."""
+    """New int32 sums of a block, initialized with the correction of each row, or with 0 if zero points differ."""
     b, vector = m.b, LLVMType("i32", m.tile.lanes)
     sums = []
     for row in row_blocks:

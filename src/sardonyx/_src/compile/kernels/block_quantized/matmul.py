@@ -2,7 +2,7 @@
 
     for panel of B:                                     # a unit of work is a panel and a group of rows
         for rows in the panel's units of this call:
-            if all rows are at most one register tile: one tile over all of K, with weights dequantized in registers
+            if the product has at most one register tile of rows: one tile over all of K, dequantizing in registers
             else: for k_block in K: dequantize; for row_block in rows by MR: a tile of the GEMM
 
 The packed bytes are read once for each group of rows; with few rows, memory limits the product.
@@ -45,7 +45,8 @@ from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Known, ceil_div, dim_product
 
-RowCounts = Literal["few", "many", "any"]  # few: at most those of a register tile
+# The rows that a kernel has code for: at most one register tile ("few"), more ("many"), or both ("any").
+RowCounts = Literal["few", "many", "any"]
 SIZES = ("rows", "columns", "k", "group_rows", "groups", "panel_bytes", "a_row")
 
 
@@ -61,9 +62,9 @@ def block_quantized_matmul_step(
     epilogue: Epilogue = NO_EPILOGUE,
     operands: tuple[TensorView, ...] = (),
 ) -> Step:
-    """y [..., N] = epilogue(a [..., K] @ b): rows of a and of y are contiguous and have one stride.
+    """The step of y [..., N] = epilogue(a [..., K] @ b); rows of a and of y are contiguous and have one stride.
 
-    If the format has int8 rows, a is [..., bytes] uint8, as `quantize_rows_step` writes it.
+    If the format has int8 rows, a is [..., bytes] uint8, the result of `quantize_rows_step`.
     """
     assert a.row_stride is not None, f"rows of {a} must be contiguous and have one stride"
     rows = dim_product(y.shape[:-1])
@@ -94,14 +95,14 @@ def block_quantized_matmul_step(
 
 
 def row_counts(rows: Known, tile_rows: int) -> RowCounts:
-    """The numbers of rows that a kernel has code for."""
+    """The row counts that a kernel needs code for, given the number of rows of the product."""
     if not isinstance(rows, int):
         return "any"
     return "few" if rows <= tile_rows else "many"
 
 
 def product_kernel(format_: BlockFormat, epilogue: Epilogue, counts: RowCounts) -> Kernel:
-    """The kernel, specialized on the format of the blocks, the epilogue and the numbers of rows."""
+    """The kernel, specialized on the format of the blocks, the epilogue and the row counts."""
     zero = "zeros" if format_.zero is None else f"zero{format_.zero}"
     zero += "_int8" * format_.has_int8_rows
     key = f"matmul_blocks_{format_.bits}_{format_.size}_{format_.width}_{zero}_{counts}:{epilogue.key}"
@@ -132,7 +133,8 @@ def product_module(
         with b.loop(first, end + (GemmTuning.max_rows - 1), GemmTuning.max_rows, "rows") as row:
             num_rows = b.min(end - row, GemmTuning.max_rows)
             column = number * tile.width
-            is_few = size["rows"] <= tile.rows  # of all rows, not of these: sums do not depend on units
+            # All rows of the product decide, not those of the unit, so that sums do not depend on the division into units.
+            is_few = size["rows"] <= tile.rows
             unit = PanelRows(a, None, panel, None, y, row, num_rows, column)
             if counts != "many":
                 with b.if_then(is_few):
@@ -159,7 +161,7 @@ def emit_few_rows(
 def emit_many_rows(
     m: Microkernel, size: Mapping[str, LLVMValue], format_: BlockFormat, unit: PanelRows
 ) -> None:
-    """Blocks of k, dequantized into scratch after the partial sums, and the register tiles of all rows over each."""
+    """A loop over parts of k: dequantizes a part into scratch, after the partial sums, then computes the tiles of all rows."""
     b, width, terms = m.b, m.tile.width, terms_per_part(format_)
     weights = b.gep(b.scratch, i64(b, (GemmTuning.max_rows + GemmTuning.spare_rows) * width))
     blocks = terms // format_.size

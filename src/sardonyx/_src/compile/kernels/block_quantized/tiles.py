@@ -3,8 +3,8 @@
 A few rows:   for block: for word: for term of the word: for row of A: multiply, add        # weights stay in registers
 Many rows:    dequantize a block of k of a panel into scratch, which all rows then read as the panel of a GEMM
 
-With one row, codes are multiplied as they are, and the sums of a block by its scales; with several, codes are multiplied
-by their scales first.
+With one row, A is multiplied by the codes, and the sums of each block by its scales.  With several rows, the codes are
+multiplied by their scales first, once for all rows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.block_quantized.blocks import BlockFormat
 from sardonyx._src.compile.kernels.block_quantized.dequantize import (
     BlockScales,
-    centred_codes,
+    centered_codes,
     load_block_scales,
     load_element,
     load_words,
@@ -32,7 +32,11 @@ UseCodes = Callable[[LLVMValue, Sequence[LLVMValue]], None]
 
 @dataclass(frozen=True, slots=True)
 class TermSpan:
-    """Terms of a panel: the address of the first of `blocks` whole blocks, its first term, and the number of terms."""
+    """Consecutive terms of a panel, from the beginning of a block on.
+
+    address: the address of the first block.
+    first, count: the first term, and the number of terms.
+    """
 
     address: str
     first: LLVMValue
@@ -42,7 +46,7 @@ class TermSpan:
 def loop_blocks(
     b: KernelBuilder, span: TermSpan, format_: BlockFormat
 ) -> Iterator[tuple[TermSpan, BlockScales]]:
-    """A loop over the blocks of a span, the last of which may be partial."""
+    """A loop over the blocks of a span: the span of each block, and its scales; the last block may be partial."""
     with b.loop(i64(b, 0), b.udiv(span.count + (format_.size - 1), format_.size), 1, "block") as number:
         start = number * format_.size
         address = b.gep(span.address, number * format_.block_bytes, "i8")
@@ -53,7 +57,7 @@ def loop_blocks(
 def emit_block(
     b: KernelBuilder, block: TermSpan, format_: BlockFormat, scales: BlockScales, use: UseCodes
 ) -> None:
-    """Calls `use` with each term of a block and its codes, a vector of columns each: whole words, then the terms left."""
+    """Calls `use` with each term of a block and the vectors of its codes: first for whole words, then for the remaining terms."""
     terms = format_.word_terms
     words = b.gep(block.address, i64(b, format_.words_offset), "i8")
     num_words = b.udiv(block.count, terms)
@@ -61,17 +65,17 @@ def emit_block(
         loaded = load_words(b, b.gep(words, number * format_.word_row_bytes, "i8"), format_)
         first = block.first + number * terms
         for term in range(terms):
-            use(first + term, centred_codes(b, loaded, term * format_.bits, format_, scales))
+            use(first + term, centered_codes(b, loaded, term * format_.bits, format_, scales))
     left = urem(b, block.count, i64(b, terms))
     last = b.gep(words, num_words * format_.word_row_bytes, "i8")
     with b.loop(i64(b, 0), left, 1, "term") as term_left:
         loaded = load_words(b, last, format_)
-        codes = centred_codes(b, loaded, term_left * format_.bits, format_, scales)
+        codes = centered_codes(b, loaded, term_left * format_.bits, format_, scales)
         use(block.first + num_words * terms + term_left, codes)
 
 
 def accumulate_span(m: Microkernel, rows: Sequence[str], span: TermSpan, format_: BlockFormat) -> None:
-    """Adds the products of rows of A, given by their addresses, with the terms of a panel to the accumulators."""
+    """Adds the products of rows of A with the terms of a panel to the accumulators; rows: the addresses of the rows."""
     if len(rows) == 1:
         accumulate_row(m, rows[0], span, format_)
         return
@@ -87,7 +91,7 @@ def accumulate_span(m: Microkernel, rows: Sequence[str], span: TermSpan, format_
 
 
 def accumulate_row(m: Microkernel, row: str, span: TermSpan, format_: BlockFormat) -> None:
-    """`accumulate_span` of one row: the sum of a block is multiplied by its scales."""
+    """`accumulate_span` for one row: the sum of a block is multiplied by the block's scales."""
     b = m.b
     sums = [b.new_slot("block_sum", vector_type(b)) for _ in range(m.tile.vectors)]
     for block, scales in loop_blocks(b, span, format_):

@@ -1,9 +1,8 @@
 """Images in channels-last kernels, [N, H, W, C]: SIMD lanes are channels.
 
-A pixel's channels are contiguous, and pixels are a constant number of elements apart, their stride: at least C, more where
-the image is a slice of a wider one.  Kernels load and store vectors of `b.target.lanes` channels; the remainder of the
-channels is one vector with a mask.  An epilogue sees the image as a matrix: its rows are the pixels, its columns the
-channels.
+A pixel's channels are contiguous, and pixels are a constant number of elements apart.  This pixel stride is C, or more if
+the image is a slice of one with more channels.  Kernels load and store vectors of `b.target.lanes` channels; the remaining
+channels are one vector with a mask.  For an epilogue the image is a matrix: pixels are rows, channels are columns.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from sardonyx._src.ir.dims import Known
 
 @dataclass(frozen=True, slots=True)
 class OutputImage:
-    """The image that a kernel writes: its address, pixel stride and LLVM element type, and the epilogue of its results."""
+    """The image that a kernel writes: its address, pixel stride and LLVM element type, with the epilogue and its operands."""
 
     address: str
     pixel_stride: LLVMValue
@@ -37,7 +36,7 @@ class OutputImage:
 
 
 def pixel_stride(image: TensorView) -> Known:
-    """The distance between neighbouring pixels of an image [N, H, W, C], in elements."""
+    """The distance between neighboring pixels of an image [N, H, W, C], in elements."""
     stride = image.row_stride
     assert stride is not None, f"pixels must have one stride and contiguous channels; got {image}"
     return stride
@@ -46,7 +45,7 @@ def pixel_stride(image: TensorView) -> Known:
 def load_output(
     b: KernelBuilder, address: str, pixel_stride: LLVMValue, epilogue: Epilogue, element: str = "float"
 ) -> OutputImage:
-    """An output image with the operands of its epilogue, which are loaded; to be called before any loop."""
+    """An output image; loads the arguments of the epilogue's operands, and therefore is to be called before any loop."""
     return OutputImage(address, pixel_stride, epilogue, load_operands(b, epilogue), element)
 
 
@@ -71,7 +70,7 @@ def apply_epilogue(
     channel: LLVMValue,
     mask: LLVMValue | None,
 ) -> LLVMValue:
-    """The epilogue of a vector of float results, those of one pixel from `channel` on."""
+    """Applies the epilogue to a vector of float results: those of one pixel, from `channel` on."""
 
     def load_operand(i: int) -> LLVMValue:
         operand = y.operands[i]

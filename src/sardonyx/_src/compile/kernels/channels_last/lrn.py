@@ -1,10 +1,10 @@
-"""Local response normalisation (LRN) across the channels of channels-last images.
+"""Local response normalization (LRN) across the channels of channels-last images.
 
-y = x / (bias + alpha / size * (sum of the squares of `size` neighbouring channels)) ^ beta
+y = x / (bias + alpha / size * (sum of the squares of `size` neighboring channels)) ^ beta
 
-A unit of work is `lrn_unit_pixels` pixels, in two passes: the first stores their squares in scratch, each pixel's
-[window - 1 + channels] with zeros on either side, so that the sums of the second pass need no bounds checks.
-Loop nest of a pass: pixels -> vectors of channels -> neighbours, in the second pass.
+A unit of work is `lrn_unit_pixels` pixels, in two passes.  The first pass stores the squares of the channels in scratch, for
+each pixel [window - 1 + channels] with zeros on either side, so that the sums of the second pass need no bounds checks.
+Loop nest of a pass: pixels -> vectors of channels (-> neighbors in the second pass).
 """
 
 from __future__ import annotations
@@ -38,9 +38,8 @@ from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import ceil_div, dim_min
 
 LRN_SIZES = ("x_pixel_stride", "y_pixel_stride", "pixels", "channels", "window", "before")
-LRN_PARAMETERS = Parameters(
-    "x", "y", *LRN_SIZES
-)  # window: neighbours and the channel itself; before: of them, before it
+# window: the number of neighbors, with the channel itself; before: the neighbors before the channel.
+LRN_PARAMETERS = Parameters("x", "y", *LRN_SIZES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ class LrnParameters:
 
     @property
     def key(self) -> str:
-        """The part of the cache key; the window is a kernel argument, and the size only a part of the factor of the sum."""
+        """The part of the kernel's cache key; the window is an argument, so that the size only occurs in the factor of the sum."""
         return f"{self.alpha / self.size!r},{self.beta!r},{self.bias!r}"
 
 
@@ -65,9 +64,9 @@ def lrn_step(
     epilogue: Epilogue = NO_EPILOGUE,
     operands: tuple[TensorView, ...] = (),
 ) -> Step:
-    """The LRN of x into y, both [N, H, W, C]; of an even size, one more neighbour comes after a channel than before.
+    """The step of y = LRN(x), both [N, H, W, C]; if the size is even, a channel has one more neighbor after it than before.
 
-    Neighbours that no channel can have are left out of the window, so that scratch and time do not grow with the size.
+    The window is limited to the neighbors that a channel can have, so that scratch and time do not grow with the size.
     """
     n, height, width, channels = x.shape
     pixels = n * height * width
@@ -97,7 +96,7 @@ def lrn_step(
 
 
 def lrn_module(name: str, target: Target, epilogue: Epilogue, lrn: LrnParameters) -> str:
-    """Emits LRN."""
+    """The LLVM module of the kernel."""
     b = KernelBuilder(target, LRN_PARAMETERS + epilogue_parameters(epilogue))
     x, y_address = b.pointers("x", "y")
     x_pixel_stride, y_pixel_stride, pixels, channels, window, before = b.integers(*LRN_SIZES)
@@ -118,8 +117,8 @@ def lrn_module(name: str, target: Target, epilogue: Epilogue, lrn: LrnParameters
             squares = b.gep(b.scratch, (pixel - first) * padded_channels)
             for channel, mask in loop_vectors(b, 0, channels):
                 b.store(total, zeros(b))
-                with b.loop(i64(b, 0), window, name="around") as neighbour:
-                    square = load_vector(b, b.gep(squares, channel + neighbour), mask)
+                with b.loop(i64(b, 0), window, name="around") as neighbor:
+                    square = load_vector(b, b.gep(squares, channel + neighbor), mask)
                     b.store(total, b.load(total) + square)
                 base = b.fma(b.load(total), b.constant(lrn.alpha / lrn.size, vector_type(b)), lrn.bias)
                 value = load_vector(b, b.gep(x, pixel * x_pixel_stride + channel), mask)
@@ -135,7 +134,7 @@ def clear_squares(b: KernelBuilder, count: LLVMValue) -> None:
 
 
 def power(b: KernelBuilder, base: LLVMValue, exponent: float) -> LLVMValue:
-    """base ^ exponent, by square roots for the exponents that known models have."""
+    """base ^ exponent; common exponents, 0.5 and 0.75, are computed by square roots."""
     match exponent:
         case 1.0:
             return base

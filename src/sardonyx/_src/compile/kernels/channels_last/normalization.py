@@ -1,11 +1,11 @@
-"""Instance and group normalisation of channels-last images.
+"""Instance and group normalization of channels-last images.
 
 y = (x - mean) / sqrt(variance + epsilon) * scale + bias, with x, y: [N, H, W, C] and scale, bias: [C].
 
 Three passes over the pixels: the mean, the variance and the result.  The variance is the mean of the squared deviations,
 since the difference E[x^2] - E[x]^2 would lose all digits to cancellation where the mean is large.
-A unit of work is a block of channels of an image, each with statistics of its own (instance normalisation), or a group of
-channels of an image, which share their statistics (group normalisation).  Loop nest of a pass: vectors of channels ->
+A unit of work is a block of channels of an image, each channel with its own statistics (instance normalization), or a group
+of channels of an image that share their statistics (group normalization).  Loop nest of a pass: vectors of channels ->
 pixels (`pixel_reduction`).
 """
 
@@ -60,9 +60,9 @@ def channels_last_norm_step(
     epilogue: Epilogue = NO_EPILOGUE,
     operands: tuple[TensorView, ...] = (),
 ) -> Step:
-    """The normalisation of x [N, H, W, C] into y of the same shape; scale, bias: [C].
+    """The normalization of x [N, H, W, C] into y of the same shape; scale, bias: [C].
 
-    groups: the number of groups of channels, which divides C; None for instance normalisation.
+    groups: the number of groups of channels, which divides C; None for instance normalization.
     """
     n, height, width, channels = x.shape
     block = (
@@ -105,7 +105,12 @@ def channels_per_group(channels: Known, groups: int) -> Known:
 
 @dataclass(frozen=True, slots=True)
 class NormImage:
-    """One image of a kernel call: x and the output, the parameters, the numbers of its first pixel and of its pixels."""
+    """One image that a kernel normalizes.
+
+    x, scale, bias: the addresses of the operands.
+    first_pixel, pixels: the number of the image's first pixel, and the number of its pixels.
+    slots: the accumulators of its reductions.
+    """
 
     x: str
     x_pixel_stride: LLVMValue
@@ -120,7 +125,7 @@ class NormImage:
 def channels_last_norm_module(
     name: str, target: Target, epilogue: Epilogue, epsilon: float, *, is_grouped: bool
 ) -> str:
-    """Emits instance normalisation, or group normalisation, of which a block of channels is a group."""
+    """The LLVM module of instance normalization, or of group normalization, where a block of channels is a group."""
     b = KernelBuilder(target, NORM_PARAMETERS + epilogue_parameters(epilogue))
     slots = new_reduction_slots(b)
     x, y_address, scale, bias = b.pointers(*NORM_POINTERS)
@@ -132,25 +137,25 @@ def channels_last_norm_module(
         first = block * channel_block
         end = b.min(first + channel_block, channels)
         if is_grouped:
-            normalise_group(b, image, first, end, pixels * channel_block, epsilon)
+            normalize_group(b, image, first, end, pixels * channel_block, epsilon)
         else:
-            normalise_channels(b, image, first, end, epsilon)
+            normalize_channels(b, image, first, end, epsilon)
     return b.build_module(name)
 
 
-def normalise_channels(
+def normalize_channels(
     b: KernelBuilder, image: NormImage, first: LLVMValue, end: LLVMValue, epsilon: float
 ) -> None:
-    """Instance normalisation of the channels [first, end): every lane has the statistics of its own channel."""
+    """Instance normalization of the channels [first, end): every lane has the statistics of its own channel."""
     for channel, mask in loop_vectors(b, first, end):
         total = sum_pixels(b, image.slots, image_pixels(b, image, channel), mask)
         mean = total / splat_count(b, image.pixels)
         squares = sum_squared_deviations(b, image, channel, mask, mean)
         variance = squares / splat_count(b, image.pixels)
-        normalise_pixels(b, image, channel, mask, mean, inverse_deviation(b, variance, epsilon))
+        normalize_pixels(b, image, channel, mask, mean, inverse_deviation(b, variance, epsilon))
 
 
-def normalise_group(
+def normalize_group(
     b: KernelBuilder,
     image: NormImage,
     first: LLVMValue,
@@ -158,7 +163,7 @@ def normalise_group(
     num_elements: LLVMValue,
     epsilon: float,
 ) -> None:
-    """Group normalisation of the channels [first, end), a group of `num_elements`: all lanes share its statistics."""
+    """Group normalization of the channels [first, end), a group of `num_elements`: all lanes share its statistics."""
     total = b.new_slot("sum", vector_type(b))
     count = splat_count(b, num_elements)
     b.store(total, zeros(b))
@@ -171,7 +176,7 @@ def normalise_group(
     variance = sum_lanes(b, b.load(total)) / count
     factor = inverse_deviation(b, variance, epsilon)
     for channel, mask in loop_vectors(b, first, end):
-        normalise_pixels(b, image, channel, mask, mean, factor)
+        normalize_pixels(b, image, channel, mask, mean, factor)
 
 
 def splat_count(b: KernelBuilder, elements: LLVMValue) -> LLVMValue:
@@ -184,7 +189,7 @@ def inverse_deviation(b: KernelBuilder, variance: LLVMValue, epsilon: float) -> 
 
 
 def image_pixels(b: KernelBuilder, image: NormImage, channel: LLVMValue) -> PixelRange:
-    """All pixels of the image, from a channel on."""
+    """All pixels of the image; the address is that of a channel."""
     address = b.gep(image.x, image.first_pixel * image.x_pixel_stride + channel)
     return PixelRange(address, image.pixels, image.x_pixel_stride)
 
@@ -201,7 +206,7 @@ def sum_squared_deviations(
     return total if mask is None else b.select(mask, total, zeros(b))
 
 
-def normalise_pixels(
+def normalize_pixels(
     b: KernelBuilder,
     image: NormImage,
     channel: LLVMValue,
@@ -209,7 +214,7 @@ def normalise_pixels(
     mean: LLVMValue,
     inverse_deviation: LLVMValue,
 ) -> None:
-    """Normalises all pixels for a vector of channels."""
+    """Normalizes all pixels for a vector of channels."""
     factor = inverse_deviation * load_vector(b, b.gep(image.scale, channel), mask)
     shift = load_vector(b, b.gep(image.bias, channel), mask)
     with b.loop(i64(b, 0), image.pixels, name="pixel") as index:

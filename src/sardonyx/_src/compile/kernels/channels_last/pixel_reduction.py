@@ -1,8 +1,8 @@
 """Reduction over all pixels of a channels-last image, one vector of channels at a time.
 
 Loop nest: blocks of pixels -> groups of `pixel_unroll` pixels -> one accumulator vector for each pixel of the group.
-Several accumulators hide the latency of the additions; summing in blocks bounds the rounding error, as pairwise summation
-does: an element takes part in about `summation_block` / `pixel_unroll` additions, and then one for each later block.
+Several accumulators hide the latency of the additions.  Summing in blocks bounds the rounding error, as pairwise summation
+does: an element is part of about `summation_block` / `pixel_unroll` additions, and then of one addition for each later block.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class ReductionSlots:
 
 @dataclass(frozen=True, slots=True)
 class PixelRange:
-    """Pixels to reduce: the address of a channel of the first, their number, and their stride in floats."""
+    """Pixels to reduce: the address of a channel of the first pixel, the number of pixels, and their stride in floats."""
 
     address: str
     count: LLVMValue
@@ -60,7 +60,9 @@ def reduce_pixels(
 ) -> LLVMValue:
     """The reduction of a vector of channels over all pixels.
 
-    accumulate: an accumulator and one more vector.  combine: two accumulators.  identity: their initial value.
+    accumulate: the new accumulator, given (accumulator, vector of a pixel).
+    combine: one accumulator, given two.
+    identity: the initial value of accumulators.
     """
     initial = b.constant(identity, vector_type(b))
     b.store(slots.total, initial)
@@ -89,7 +91,7 @@ def sum_pixels(
 
 
 def sum_lanes(b: KernelBuilder, value: LLVMValue) -> LLVMValue:
-    """The sum of all lanes, in every lane; halves are added pairwise, in an order that is fixed."""
+    """The sum of all lanes, in every lane: the halves of the vector are added, in a fixed order, until one lane is left."""
     while value.type.lanes > 1:
         half = value.type.lanes // 2
         value = extract_lanes(b, value, half, 0) + extract_lanes(b, value, half, half)

@@ -20,12 +20,16 @@ WINDOW_SIZES = (
     "kernel_height", "kernel_width", "stride_height", "stride_width", "dilation_height", "dilation_width",
     "pad_top", "pad_left", "pad_bottom", "pad_right",
 )  # fmt: skip
-WINDOW_PARAMETERS = Parameters("x", "y", *WINDOW_SIZES)  # the leading ones of every sliding-window kernel
+WINDOW_PARAMETERS = Parameters("x", "y", *WINDOW_SIZES)  # the first parameters of every sliding-window kernel
 
 
 @dataclass(frozen=True, slots=True)
 class SlidingWindow:
-    """A window over two spatial dims: (height, width); pads: (top, left, bottom, right), which may depend on sizes."""
+    """A window over two spatial dims.
+
+    kernel, strides, dilations: (height, width).
+    pads: (top, left, bottom, right), which may depend on symbolic sizes.
+    """
 
     kernel: tuple[int, int]
     strides: tuple[int, int] = (1, 1)
@@ -46,7 +50,7 @@ class SlidingWindow:
 class WindowTile:
     """The register tile of a sliding-window kernel, on which it is specialized: `pixels` output pixels of one row.
 
-    taps, stride, dilation: those of a kernel row, if its taps are unrolled; else 0, and the kernel reads its arguments.
+    taps, stride, dilation: those of a kernel row if its taps are unrolled; otherwise 0, and the kernel reads its arguments.
     """
 
     pixels: int
@@ -79,7 +83,7 @@ class WindowTile:
         return [offset for offset in self.columns if not first <= offset <= last]
 
     def windows_over(self, column: int) -> Iterator[tuple[int, int]]:
-        """The windows that cover a column, and their tap there."""
+        """The windows of the tile that read an input column, each with the tap that reads it."""
         for p in range(self.pixels):
             tap, remainder = divmod(column - p * self.stride, self.dilation)
             if remainder == 0 and 0 <= tap < self.taps:
@@ -92,7 +96,7 @@ class WindowTile:
 
 
 def choose_window_tile(window: SlidingWindow, width: Known) -> WindowTile:
-    """The tile for output rows of `width` pixels: the one whose last tile of a row has the fewest unused pixels."""
+    """The tile for output rows of `width` pixels: the one that leaves the fewest pixels unused at the end of a row."""
     choices, pixels = ChannelsLastTuning.tile_pixels, ChannelsLastTuning.dynamic_tile_pixels
     if isinstance(width, int):
         pixels = min(choices, key=lambda p: (-(-width // p) * p, choices.index(p)))

@@ -10,10 +10,10 @@ x: [N, H, W, C], y: [N, Ho, Wo, C].  A unit of work is one output row for one bl
                         ...
                 for pixel in range(tile.pixels):                          # store the results of the tile
 
-The tile's accumulators, `pixels` x one vector of channels, stay in registers while the taps run; with unrolled taps, an
-input vector that several windows of the tile share is loaded once.
+The tile's accumulators, one vector of channels for each of `pixels` windows, stay in registers during the loops over taps.
+With unrolled taps, an input vector that several windows of the tile share is loaded once.
 
-Padding is never materialised: columns outside the image are masked.  In interior tiles only the outermost columns can be
+Padding is never materialized: columns outside the image are masked.  In interior tiles only the outermost columns can be
 outside, and their masks are computed once for all channels.  Border tiles, and the remainder of the channels, compute a mask
 for every load.  Rows outside the image are left out of the loop over kernel rows.
 """
@@ -33,15 +33,18 @@ from sardonyx._src.compile.kernels.gemm.accumulators import CACHE_LINE_FLOATS
 from sardonyx._src.compile.kernels.loops.vectors import first_lanes, i64, sdiv
 from sardonyx._src.compile.kernels.tuning.tuning import tuning_for
 
-LoadInput: TypeAlias = Callable[[str, "LLVMValue | None"], LLVMValue]  # of an address and a mask
+LoadInput: TypeAlias = Callable[
+    [str, "LLVMValue | None"], LLVMValue
+]  # loads a vector, given an address and a mask
 
 
 @dataclass(frozen=True, slots=True)
 class WindowArguments:
     """The loaded arguments of a sliding-window kernel, `WINDOW_PARAMETERS`, and the tile that it is specialized on.
 
-    x_element: LLVM's type of the elements of x.  ring_rows: the rows of x if it is a ring buffer, which holds rows of one
-    image at their numbers modulo `ring_rows`; None if x is whole images.
+    x_element: LLVM's type of the elements of x.
+    ring_rows: the rows of x if x is a ring buffer, in which row r of an image has the index r modulo `ring_rows`; None if x
+        contains whole images.
     """
 
     tile: WindowTile
@@ -74,9 +77,12 @@ class WindowArguments:
 class OutputRow:
     """A unit of work: one output row, for the channels [begin_channel, end_channel).
 
-    image: the number of its image.  number: its number among the rows of all images.  top: the input row of its first tap.
+    image: the number of the row's image.
+    number: the number of the row among the rows of all images.
+    top: the input row of its first tap.
     tap_rows: the kernel rows [first, end) that are inside the image.
-    next_channel: a slot for the first channel of a tile that is not done yet.
+    next_channel: a stack slot for the first channel that the current tile has not computed yet.
+    is_large_image: whether the image is so large that the next row is prefetched.
     """
 
     image: LLVMValue
@@ -93,9 +99,11 @@ class OutputRow:
 class TileVector:
     """A vector of channels of a tile of windows.
 
-    column: the output column of the first window.  left: the input column of its first tap.
-    remaining: the number of channels from `channel` on.  mask: their lanes; None in an interior tile, whose vectors are whole.
-    border_masks: for the columns of an interior tile that may be outside the image, all lanes or none.
+    column: the output column of the first window.
+    left: the input column of the first tap of that window.
+    remaining: the number of channels from `channel` on.
+    mask: the lanes of these channels; None in an interior tile, where vectors are whole.
+    border_masks: masks of the columns of an interior tile that may be outside the image, by column; all lanes or none.
     """
 
     row: OutputRow
@@ -124,7 +132,7 @@ def load_window(b: KernelBuilder, tile: WindowTile, x_element: str = "float") ->
 
 @contextmanager
 def loop_output_rows(b: KernelBuilder, window: WindowArguments) -> Iterator[OutputRow]:
-    """The loop over the units of work."""
+    """The loop over the units of work of the call."""
     next_channel = b.new_slot("reached", I64)
     min_floats = tuning_for(b.target).channels_last.prefetch_min_floats
     is_large_image = window.height * window.width * window.x_pixel_stride >= min_floats
@@ -166,17 +174,17 @@ def tap_range(
 
 @contextmanager
 def loop_tiles(b: KernelBuilder, window: WindowArguments) -> Iterator[tuple[LLVMValue, LLVMValue]]:
-    """The loop over the tiles of a row: the output column of a tile, and the input column of its first tap."""
+    """The loop over the tiles of a row: yields the output column of a tile, and the input column of its first tap."""
     pixels = window.tile.pixels
     with b.loop(i64(b, 0), window.out_width + (pixels - 1), pixels, "tile") as column:
         yield column, column * window.stride_width - window.pad_left
 
 
 def prefetch_next_row(b: KernelBuilder, window: WindowArguments, row: OutputRow, left: LLVMValue) -> None:
-    """Prefetches the input that the tile one output row below is the first to read, if the image is large.
+    """If the image is large, prefetches the input rows that the tile one output row below reads but this row does not.
 
-    Hides memory latency, which short runs of pixels expose; costs 10 % or more if the image is cached, hence the minimum
-    size.
+    This hides memory latency, which short runs of pixels expose.  It costs 10 % or more if the image is cached; hence the
+    minimum size.
     """
     tile = window.tile
     with b.if_then(row.is_large_image):
@@ -203,10 +211,10 @@ def prefetch_l2(b: KernelBuilder, address: str) -> None:
 def loop_tile_vectors(
     b: KernelBuilder, window: WindowArguments, row: OutputRow, column: LLVMValue, left: LLVMValue
 ) -> Iterator[TileVector]:
-    """The vectors of channels of a tile: whole vectors if the tile is interior, then the remaining channels.
+    """Two loops over the vectors of channels of a tile: over whole vectors of interior tiles, and over masked vectors.
 
-    The body is emitted for both.  A border tile has no channels done when the second loop begins, so that it does all of
-    them with masks.
+    The body is emitted for both.  In an interior tile, the second loop computes the channels that do not fill a vector; in a
+    border tile, where the first loop does not run, it computes all channels.
     """
     lanes = b.target.lanes
     b.store(row.next_channel, row.begin_channel)
@@ -223,7 +231,7 @@ def loop_tile_vectors(
 
 
 def is_interior(b: KernelBuilder, window: WindowArguments, column: LLVMValue, left: LLVMValue) -> LLVMValue:
-    """Whether all windows of a tile exist, and all columns but those with border masks are inside the image."""
+    """Whether all windows of a tile exist, and all columns without border masks are inside the image."""
     tile, first = window.tile, i64(b, 0)
     last = window.stride_width * (tile.pixels - 1) + window.dilation_width * (window.kernel_width - 1)
     if tile.is_unrolled:
@@ -244,7 +252,10 @@ def column_mask(b: KernelBuilder, window: WindowArguments, column: LLVMValue) ->
 def loop_columns(
     b: KernelBuilder, window: WindowArguments, vector: TileVector, tap_row: LLVMValue, load: LoadInput
 ) -> Iterator[tuple[int, LLVMValue]]:
-    """The unrolled taps of a kernel row: each input column under the tile, by its index in `tile.columns`, loaded once."""
+    """The unrolled taps of a kernel row: loads each input column under the tile once.
+
+    Yields the index of the column in `tile.columns`, and its vector.
+    """
     base = tap_row_address(b, window, vector, tap_row)
     for i, offset in enumerate(window.tile.columns):
         border_mask = vector.border_masks.get(offset)
@@ -280,7 +291,7 @@ def load_column(
     load: LoadInput,
     border_mask: LLVMValue | None = None,
 ) -> LLVMValue:
-    """The input vector `offset` columns right of the first one, which is at `base`; columns outside the image are masked."""
+    """The input vector `offset` columns right of the column at address `base`; columns outside the image are masked."""
     address = b.gep(base, offset * window.x_pixel_stride, window.x_element)
     if vector.mask is None:
         return load(address, border_mask)
@@ -300,7 +311,7 @@ def first_pixel(window: WindowArguments, vector: TileVector) -> LLVMValue:
 def result_mask(
     b: KernelBuilder, window: WindowArguments, vector: TileVector, pixel: int
 ) -> LLVMValue | None:
-    """The lanes to store of a window of the tile: none if its output column does not exist."""
+    """The mask of the lanes to store for a window of the tile: no lanes if its output column does not exist; None: all lanes."""
     if vector.mask is None:
         return None
     exists = vector.column + pixel < window.out_width

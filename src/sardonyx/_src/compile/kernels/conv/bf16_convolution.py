@@ -1,6 +1,6 @@
 """Steps of convolutions as implicit products of bfloat16: input and weights rounded, sums in float32.
 
-x is channels-last float32, [N, H, W, C]; its windows are rounded as they are packed in rows (`packed_rows.py`).
+x is channels-last float32, [N, H, W, C].  Packing its windows in rows (`packed_rows.py`) rounds them to bfloat16.
 """
 
 from __future__ import annotations

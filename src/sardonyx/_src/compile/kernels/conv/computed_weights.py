@@ -1,6 +1,6 @@
-"""Weights of a convolution that a run computes: the steps that pack them into panels, in front of those of the convolution.
+"""Packing of convolution weights that are computed in the run: steps that precede the step of the convolution.
 
-The kernel is in `weight_packing.py`.  Weights of one tap are packed as the right operand of a product is (`gemm.panels`).
+The kernel is in `weight_packing.py`.  A window of one tap is packed like the right operand of a product (`gemm.panels`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class TapSequence:
 class WeightOperand:
     """Weights in memory as a convolution reads them: taps [height, width] are contiguous; strides count elements.
 
-    columns, channels: of a channel group.
+    columns, channels: output and input channels of one channel group.
     """
 
     tensor: TensorView
@@ -83,7 +83,10 @@ def static_shape(tensor: TensorView) -> tuple[int, ...]:
 def pack_computed_weights(
     weights: TensorView, bias: TensorView | None, window: ConvWindow, target: Target, groups: int = 1
 ) -> tuple[ConvWeights, list[Step]]:
-    """`pack_conv_weights` of dense tensors [columns, channels / groups, height, width] and [columns], and the steps that do it."""
+    """`pack_conv_weights` for dense tensors [columns, channels / groups, height, width] and [columns] of the run.
+
+    Returns the packed operands, and the steps that compute them.
+    """
     total, channels = static_shape(weights)[:2]
     narrow = channels if can_share_vectors(total, channels, groups, target.lanes) else 0
     operand = forward_operand(weights, total // target.lanes if narrow else groups)
@@ -108,7 +111,8 @@ def pack_taps(
 ) -> tuple[TensorView, list[Step]]:
     """Panels [groups, panels, taps, channels, width] of some taps, and the steps that pack them.
 
-    status: records weights that are not finite, so that the run is repeated without kernels.
+    status: the status block, in which weights that are not finite are recorded, so that the reference engine repeats the
+        run.  None: weights are not checked.
     """
     if operand.taps == (1, 1) and status is None and all(sequence.count for sequence in taps):
         return pack_single_tap(operand, target)
@@ -153,7 +157,7 @@ def pack_taps(
 
 
 def pack_single_tap(operand: WeightOperand, target: Target) -> tuple[TensorView, list[Step]]:
-    """The panels of a pointwise convolution, which are those of a batch of matrices."""
+    """The panels of weights with one tap: those of a batch of matrices, one for each channel group."""
     shape = (operand.groups, operand.channels, operand.columns)
     strides = (operand.group_stride, operand.channel_stride, operand.column_stride)
     view = TensorView(DataType.FLOAT, shape, strides, operand.tensor.buffer, operand.tensor.offset)

@@ -62,7 +62,7 @@ def partition_step(
     epilogue: Epilogue,
     operands: tuple[TensorView, ...],
 ) -> Step:
-    """The step of a convolution whose rows are partitioned in a given way."""
+    """The step of a convolution, for a given partition of its rows."""
     variant, rows = partition.variant, partition.group_rows + GemmTuning.spare_rows
     groups, panels, taps, channels, width = (n for n in weights.panels.shape if isinstance(n, int))
     block_taps, block_channels = reduction_block_sizes(taps, channels)
@@ -100,10 +100,10 @@ def partition_step(
 
 
 def can_write_over_operands(x: TensorView, y: TensorView) -> bool:
-    """Whether bytes y may be written over an operand of the epilogue, which is read where the result is written.
+    """Whether y may be written over an operand of the epilogue: each element of it is read just before its result is written.
 
-    That must not be x, of which all columns of a row read all.  Images of floats are too large to stay in the level-2 cache
-    in any case, and measured no faster.
+    That operand must not be x, since every column of a row of y reads the whole row of x; element types that differ in
+    size exclude it.  Only for results of one byte: larger images do not stay in the level-2 cache, and measured no faster.
     """
     return element_bytes(y.dtype) == 1 < element_bytes(x.dtype)
 
@@ -112,8 +112,9 @@ def can_write_over_operands(x: TensorView, y: TensorView) -> bool:
 class ConvPartition:
     """How the rows of a convolution are divided into groups, the units of work, and how their inputs are addressed.
 
-    arguments: those of the variant's row source, by name.  band_floats: of the im2row buffer, or of packed rows.
-    word_terms: the products that a channel of packed weights stands for.
+    arguments: the arguments of the variant's row source, by name.
+    band_floats: the floats of scratch for the im2row buffer or for packed rows.
+    word_terms: the number of terms in a word of packed weights, each of which counts as a channel.
     """
 
     variant: ConvVariant
@@ -188,7 +189,7 @@ def choose_im2row_variant(x: TensorView) -> ConvVariant:
 def partition_packed(
     x: TensorView, y: TensorView, weights: ConvWeights, packer: RowPacker, word_terms: int
 ) -> ConvPartition:
-    """Groups of rows that are packed in scratch; word_terms: elements of a word, by which weights are packed, too."""
+    """Groups of rows that are packed in scratch; word_terms: the elements of x in a word, as in the packed weights."""
     window, elements = weights.window, x.shape[3]
     row_words = weights.panels.shape[-2]
     assert isinstance(elements, int) and isinstance(row_words, int), f"channels must be known; got {x}"

@@ -40,7 +40,7 @@ from sardonyx._src.compile.kernels.loops.vectors import first_lanes, load_typed,
 IM2ROW_SIZES = (
     *WINDOW_SIZES, "pixel_channels", "channel_stride", "band_lines", "band_width", "band_height",
 )  # fmt: skip
-# Copies pixels [first, end) of a line: the convolution, the addresses of the line in the image and in the buffer, the range.
+# Copies the pixels [first, end) of a line, given (convolution, address in the image, address in the buffer, first, end).
 CopyPixels: TypeAlias = Callable[[Convolution, str, str, LLVMValue, LLVMValue], None]
 
 
@@ -49,9 +49,9 @@ def emit_im2row(
     copy_pixels: CopyPixels,
     emit_padding: Callable[[KernelBuilder], LLVMValue] | None = None,
 ) -> None:
-    """The loop nest over an im2row buffer, which comes last in scratch, after the row of padding.
+    """The loop nest over an im2row buffer, the last part of scratch, after the row of padding of the indirection buffer.
 
-    emit_padding: emits a vector of the padding, once in a call; None: zeros.
+    emit_padding: emits a vector of the padding, once in a call; None: the padding is zeros.
     """
     buffer = new_indirection_buffer(conv)
     padding = conv.b.constant(0, conv.m.vector_type) if emit_padding is None else emit_padding(conv.b)
@@ -63,7 +63,7 @@ def emit_im2row(
 
 
 def band_sizes(conv: Convolution) -> Mapping[str, LLVMValue]:
-    """The sizes of the windows over a band of an image: padding is part of the band, and a line of a window one tap."""
+    """The sizes of the windows over a band of an image.  Padding is part of the band; a line of a window is one tap."""
     b, size = conv.b, conv.size
     line_stride = size["band_width"] * size["pixel_channels"]
     zero = b.constant(0, I64)
@@ -108,7 +108,10 @@ def copy_line(
     image_line: tuple[str, LLVMValue],
     band_line: tuple[str, LLVMValue],
 ) -> None:
-    """Copies a line of an image into a line of the band, with padding on either side; lines: an address and a number."""
+    """Copies a line of an image into a line of the band, with padding on either side.
+
+    image_line, band_line: the address of the image or band, and the number of the line in it.
+    """
     b, size, (image, y), (band, line) = conv.b, conv.size, image_line, band_line
     width = size["band_width"]
     target = b.gep(band, line * width * size["pixel_channels"])
@@ -161,7 +164,7 @@ def copy_channels_last(conv: Convolution, source: str, target: str, first: LLVMV
 def interleave_channels(
     conv: Convolution, source: str, target: str, first: LLVMValue, end: LLVMValue, *, channels: int
 ) -> None:
-    """Copies pixels of a channels-first image (NCHW) with contiguous lines, whose channels vector shuffles interleave."""
+    """Copies pixels of a channels-first image (NCHW) with contiguous lines; vector shuffles interleave the channels."""
     b, m, lanes = conv.b, conv.m, conv.m.tile.lanes
     planes = [b.gep(source, conv.size["channel_stride"] * channel) for channel in range(channels)]
     for i, mask in loop_vectors(b, first, end, lanes):
@@ -193,9 +196,10 @@ def merge_channel(
     channel: int,
     lane_sources: list[tuple[int, int]],
 ) -> LLVMValue:
-    """Takes the lanes of a channel from its vector `value`, the others from `merged`.
+    """A vector with the lanes of a channel from its vector `value`, and all other lanes from `merged`.
 
-    For channel 1, `merged` is the vector of channel 0, whose lanes are moved to their places as well.
+    lane_sources: (pixel, channel) of each lane.  For channel 1, `merged` is still the plain vector of channel 0, so that
+    the shuffle moves the lanes of channel 0 to their positions as well.
     """
     lanes = value.type.lanes
     indices = [

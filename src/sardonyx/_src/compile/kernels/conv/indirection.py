@@ -2,9 +2,9 @@
 
     for row block: origins of its windows -> for tap: addresses of the tap in all windows      # by vectors of rows
 
-The buffer is [row blocks, taps, MR] pointers in scratch, written for each group of rows before its GEMM; taps outside of
+The buffer is [row blocks, taps, MR] pointers in scratch, written for each group of rows before its GEMM.  Taps outside of
 the image point to a row of padding, so that the microkernel has no bounds checks.  The origin of each row's window is
-computed once, and each tap adds the same offset to all.  Windows have any size, strides, dilations and pads.
+computed once; a tap adds the same offset to all origins.  Windows have any size, strides, dilations and pads.
 Source: Dukhan, "The Indirect Convolution Algorithm" (2019).
 """
 
@@ -35,8 +35,8 @@ from sardonyx._src.compile.kernels.tuning.tuning import ConvTuning, GemmTuning
 class IndirectionBuffer:
     """An indirection buffer for the windows of a grid, [rows, taps] pointers at the beginning of scratch.
 
-    Then follow the partial sums [rows, width] and the row of padding [channels of all groups].  `rows` are those of a
-    group and `spare_rows`.
+    The partial sums [rows, width] and the row of padding [channels of all groups] follow in scratch.  `rows` is the number
+    of rows of a group plus `spare_rows`.
     """
 
     conv: Convolution
@@ -55,6 +55,7 @@ INDIRECT = ConvVariant("indirect", emit_indirect, WINDOW_SIZES)
 def new_indirection_buffer(conv: Convolution) -> IndirectionBuffer:
     """Divides scratch, and allocates the state of the grid."""
     b, size = conv.b, conv.size
+    # Rounded up to 8 pointers, a cache line of 64 bytes, so that the partial sums are aligned.
     table_slots = (size["group_rows"] + GemmTuning.spare_rows) * size["taps"] + 7 & -8
     partial_sums = b.gep(b.scratch, table_slots, "i64")
     padding = b.gep(partial_sums, (size["group_rows"] + GemmTuning.spare_rows) * conv.m.tile.width)
@@ -72,12 +73,12 @@ def indirect_rows(buffer: IndirectionBuffer) -> RowSource:
 
 
 def clear_padding(buffer: IndirectionBuffer) -> None:
-    """Zeroes the row that taps outside of the image point to."""
+    """Zeroes the row of padding, to which taps outside of the image point."""
     fill_padding(buffer, buffer.conv.b.constant(0.0, buffer.conv.m.vector_type))
 
 
 def fill_padding(buffer: IndirectionBuffer, value: LLVMValue) -> None:
-    """Fills the row that taps outside of the image point to with a vector."""
+    """Fills the row of padding, to which taps outside of the image point, with a vector."""
     conv = buffer.conv
     end = conv.size["groups"] * conv.group_channels
     b = conv.b
@@ -99,7 +100,7 @@ def prepare_windows(buffer: IndirectionBuffer, group: LLVMValue) -> None:
 
 
 def fill_indirection(buffer: IndirectionBuffer, images: str) -> None:
-    """Fills the buffer for the group's windows, from the grid's position on, over images at an address."""
+    """Fills the buffer for the group's windows, from the grid's position on; images: the address of the images."""
     b, conv, m = buffer.conv.b, buffer.conv, buffer.conv.m
     base, padding = pointer_to_int(b, images), pointer_to_int(b, buffer.padding)
     with loop_row_blocks(m, b.load(conv.row_group.num_rows)) as block:
@@ -109,7 +110,7 @@ def fill_indirection(buffer: IndirectionBuffer, images: str) -> None:
 
 
 def fill_block(buffer: IndirectionBuffer, table: str, base: LLVMValue, padding: LLVMValue) -> None:
-    """Writes the addresses of all taps of a block, in order: lanes past the tile's rows are overwritten by the next tap."""
+    """Writes the addresses of all taps of a block, in order: the next tap overwrites the lanes past the tile's rows."""
     b, tile, size = buffer.conv.b, buffer.conv.m.tile, buffer.grid.size
     splat, zero = partial(b.splat, lanes=ConvTuning.origin_lanes), b.constant(0, I64)
     starts = range(0, tile.rows, ConvTuning.origin_lanes)

@@ -1,9 +1,9 @@
 """Steps of int8 convolutions as implicit integer GEMMs: int8 x int8 -> int32, on packed int8x4 words.
 
 x is channels-last, [N, H, W, C / 4] words of four channels of a pixel; weights are packed in panels
-[groups, panels, taps, C / 4, NR] of words.  The loop nests are those of the float32 convolutions, around the integer
-microkernel; taps outside of the image read the zero point.  Images of a word or two, as first layers have, are read through
-an im2row buffer, where a line of a window is one tap.
+[groups, panels, taps, C / 4, NR] of words.  The loop nests are shared with float32 convolutions; the microkernel is the
+integer one.  Taps outside of the image read the zero point.  Images with pixels of a word or two, as first layers have, are
+read through an im2row buffer, where a line of a window is one tap.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from sardonyx._src.compile.kernels.gemm.register_tile import (
     choose_int8_tile,
     choose_padded_tile,
     choose_tile,
-    favours_amx_int8,
+    favors_amx_int8,
     padded_row_words,
 )
 from sardonyx._src.compile.kernels.loops.vectors import first_lanes, load_typed, loop_vectors, store_vector
@@ -84,9 +84,10 @@ def pack_integer_weights(
 ) -> ConvWeights:
     """Packs weights [columns, channels / groups, height, width] int8 and the initial sums [columns] int32.
 
-    With several groups, the channels of a group must be a multiple of four.  pixels: those of the result, for which AMX may be
-    used; is_matrix: whether each is computed from one pixel of x, all one stride apart.  a_is_signed: whether x is int8, to which the
-    initial sums assume that 128 is added.
+    With several groups, the channels of a group must be a multiple of four.
+    pixels: the number of pixels of the result if AMX may be used; None if it must not.
+    is_matrix: whether each pixel is computed from one pixel of x, and the pixels of x are one stride apart.
+    a_is_signed: whether x is int8; the initial sums must then assume that 128 is added to each element of x.
     """
     total, channels, height, width = weights.shape
     assert groups == 1 or channels % 4 == 0, f"channels of a group must be a multiple of 4; got {channels}"
@@ -96,7 +97,7 @@ def pack_integer_weights(
     if pixels is not None and groups == 1:
         if is_matrix:
             tile = choose_int8_tile(columns, tap_words, pixels, target)
-        packs_rows = not tile.amx_words and favours_amx_int8(row_words, pixels, target)
+        packs_rows = not tile.amx_words and favors_amx_int8(row_words, pixels, target)
         if packs_rows:
             tile = choose_padded_tile(columns, row_words, target)
         matrix = weights.reshape(columns, -1).T
@@ -124,7 +125,7 @@ def pack_integer_weights(
 
 
 def join_taps(panels: Array, row_words: int) -> Array:
-    """Panels [groups, panels, taps, words, width] with one tap of `row_words` words, the last ones zeros."""
+    """Panels [groups, panels, taps, words, width] with all taps as one tap of `row_words` words, padded with zeros."""
     groups, num_panels, taps, words, width = panels.shape
     joined = np.zeros((groups, num_panels, 1, row_words, width), panels.dtype)
     joined[:, :, 0, : taps * words] = panels.reshape(groups, num_panels, taps * words, width)
@@ -141,9 +142,9 @@ def integer_convolution_step(
     *,
     a_is_signed: bool = False,
 ) -> Step:
-    """y [N, Ho, Wo, Co] = epilogue(conv(x [N, H, W, words], weights) + initial sums), with padding of the byte `zero`.
+    """y [N, Ho, Wo, Co] = epilogue(conv(x [N, H, W, words], weights) + initial sums); padding is the byte `zero`.
 
-    a_is_signed: x and `zero` are int8, not uint8; 128 is added to each element, but not in AMX tiles.
+    a_is_signed: x and `zero` are int8, not uint8; vector kernels add 128 to each element, AMX tiles do not.
     """
     if weights.packs_rows:
         packed = partition_packed(x, y, weights, int8_packer(a_is_signed=a_is_signed), 1)
@@ -157,7 +158,7 @@ def integer_convolution_step(
 
 
 def int8_partition(partition: ConvPartition, zero: TensorView, *, a_is_signed: bool) -> ConvPartition:
-    """The same partition with int8 arithmetic; `zero` is the padding of windows of several pixels."""
+    """A partition with int8 arithmetic in place of float32; zero: the padding of windows of several pixels."""
     variant = partition.variant
     key = f"{'s8' if a_is_signed else 'u8'}_{variant.key}"
     int8_variant = replace(variant, key=key, arithmetic=int8_arithmetic(a_is_signed=a_is_signed))
@@ -178,7 +179,7 @@ def int8_packer(*, a_is_signed: bool) -> RowPacker:
 
 
 def copy_words(b: KernelBuilder, source: str, target: str, count: LLVMValue, row_words: LLVMValue) -> None:
-    """Copies `count` words, followed by zeros up to the word `row_words`."""
+    """Copies `count` words, and pads them with zeros to `row_words` words."""
     word_vector = LLVMType("i32", b.target.lanes)
     for i, mask in loop_vectors(b, 0, count):
         store_vector(b, load_typed(b, word_vector, b.gep(source, i), mask), b.gep(target, i), mask)
@@ -205,14 +206,14 @@ def splat_zero_point(b: KernelBuilder) -> LLVMValue:
 
 
 def emit_int8_indirect(conv: Convolution) -> None:
-    """The loop nest of an indirect convolution whose padding is the byte at the address `zero`."""
+    """The loop nest of an indirect convolution with the byte at the argument `zero` as padding."""
     buffer = new_indirection_buffer(conv)
     emit_prologue = partial(fill_zero_points, buffer)
     emit_convolution(conv, replace(indirect_rows(buffer), emit_prologue=emit_prologue))
 
 
 def fill_zero_points(buffer: IndirectionBuffer) -> None:
-    """Fills the row that taps outside of the image point to with the zero point."""
+    """Fills the row of padding, to which taps outside of the image point, with the zero point."""
     fill_padding(buffer, splat_zero_point(buffer.conv.b))
 
 

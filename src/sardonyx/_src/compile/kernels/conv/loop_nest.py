@@ -9,8 +9,9 @@
                 add the sums of the blocks before; spill them to scratch, or apply the epilogue and store
 
 A row is an output pixel, counted through all images; a tap is a position of the window, which adds `channels` terms.
-Weights are packed as [groups, panels, taps, channels, NR].  A `RowSource` defines where the input of a row and a tap is:
-`pointwise.py`, `indirection.py`, `im2row.py`.  Each reduction block is summed from zero, as blocks of k of a product are.
+Weights are packed as [groups, panels, taps, channels, NR].  A `RowSource` defines the address of the input of a row and a
+tap: see `pointwise.py`, `indirection.py`, `im2row.py`.  Each reduction block is summed from zero, like a block of k in a
+matrix product, so that rounding errors do not grow with the whole reduction.
 Source: Goto and van de Geijn (2008); BLIS.
 """
 
@@ -45,7 +46,7 @@ AccumulateTaps: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class RowGroup:
-    """Stack slots of the group of rows that is prepared: its number, its first row, and how many rows it has."""
+    """Stack slots of the group of rows that was prepared last: its first row, its number of rows, and its own number."""
 
     first_row: StackSlot
     num_rows: StackSlot
@@ -56,8 +57,10 @@ class RowGroup:
 class Convolution:
     """The kernel of a convolution: its microkernel and its arguments.
 
-    size: the integer parameters.  group_channels: the channels that a channel group has in the input.
-    accumulate_taps: adds the products of a reduction block for a number of rows of a tile, as the function of that name.
+    size: the integer arguments by name.
+    row_group: the group of rows that was prepared last.
+    group_channels: the channels of the input that a channel group reads.
+    accumulate_taps: emits the products of a reduction block for some rows of a tile; by default, the function of that name.
     """
 
     m: Microkernel
@@ -77,13 +80,15 @@ class Convolution:
 
 @dataclass(frozen=True, slots=True)
 class RowSource:
-    """Where the input of each row and tap is, as functions that emit code.
+    """Functions that emit the addresses of the input of each row and tap.
 
     partial_sums: the address of scratch for the partial sums of a group, [rows + `spare_rows`, width].
-    prepare_rows: stores the first row and the number of rows of a group, and whatever `input_addresses` needs.
-    input_addresses: the addresses for the first rows of a block, a tap and a channel; rows past the last are readable.
+    prepare_rows: stores the first row and the number of rows of a group, and the data that `input_addresses` reads.
+    input_addresses: given a number of rows, a row block, a tap and a channel: the addresses of the first rows of the
+        block.  Addresses of rows past the last one are readable.
     next_input_address: the address that a block prefetches for the next group of rows; None if it is not known.
-    emit_prologue: emits what is done once in a call.  row_stride: words between the inputs of rows, if it is the same for all.
+    emit_prologue: emits code that runs once in a call.
+    row_stride: words between the inputs of adjacent rows; None if they are not equally far apart.
     """
 
     partial_sums: str
@@ -96,7 +101,11 @@ class RowSource:
 
 @dataclass(frozen=True, slots=True)
 class ConvUnit:
-    """A channel group and a panel: the addresses of its weights and its bias, its columns, and whether it is the last panel."""
+    """A panel of a channel group.
+
+    weights, bias: the addresses of the weights and the bias of the panel.
+    column, end_column: the first output column of the panel, and the end of the columns of the group.
+    """
 
     group: LLVMValue
     weights: str
@@ -108,16 +117,18 @@ class ConvUnit:
 
 @dataclass(frozen=True, slots=True)
 class ReductionBlock:
-    """A block of the reduction: the taps and channels whose products are added while their weights are in the cache.
+    """A block of the reduction: taps and channels that are summed while their weights are in the cache.
 
-    first_channel: counted through all channel groups.
+    first_channel: the first channel, counted through all channel groups.
+    weights: the address of the weights of the block.
+    is_first, is_last: whether the block is the first, or the last one, of the reduction.
     """
 
     first_tap: LLVMValue
     num_taps: LLVMValue
     first_channel: LLVMValue
     num_channels: LLVMValue
-    weights: str  # the address of those of the block
+    weights: str
     is_first: LLVMValue
     is_last: LLVMValue
 
@@ -212,9 +223,10 @@ def emit_tile(
 def next_share(
     conv: Convolution, source: RowSource, unit: ConvUnit, reduction: ReductionBlock, block: RowBlock
 ) -> Prefetch:
-    """What a row block prefetches: an equal share of the next block of weights, at last its rows of the next input.
+    """The prefetches of a row block: an equal share of the next block of weights.
 
-    Shares are small enough that prefetches leave line fill buffers to the loads of the microkernel.
+    In the last block of the last panel it is the input of the next group of rows instead, if its address is known.  Shares
+    are so small that prefetches leave line fill buffers to the loads of the microkernel.
     """
     b, m = conv.b, conv.m
     num_terms = reduction.num_taps * reduction.num_channels
@@ -250,9 +262,9 @@ def accumulate_taps(
 
 @contextmanager
 def loop_at_least_once(b: KernelBuilder, end: LLVMValue, step: LLVMValue) -> Iterator[LLVMValue]:
-    """A loop for 0, step, 2 * step, ... below `end`, whose first iteration is not conditional.
+    """A loop for 0, step, 2 * step, ... below `end`; the first iteration runs even if `end` is 0.
 
-    A sum of no terms is so computed, too: it is the bias.
+    So a sum of no terms is computed, too: it is the bias.
     """
     slot = b.new_slot("step", I64)
     b.store(slot, b.constant(0, I64))

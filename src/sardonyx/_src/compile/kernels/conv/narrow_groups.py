@@ -2,8 +2,8 @@
 
 A vector of input channels [lanes] holds lanes / n groups of n channels, and yields the same groups of the output.  For
 each c < n a shuffle gives every lane channel c of its own group, which is multiplied with weights [taps, n, lanes].  No
-lane reads another group's channels, so that NaN and infinities stay in their groups.  The loop nest is that of an indirect
-convolution, for which a vector of groups counts as one group.
+lane reads another group's channels, so that NaN and infinities stay in their groups.  The loop nest is that of the indirect
+convolution (`indirection.py`), with a vector of groups as one group.
 """
 
 from __future__ import annotations

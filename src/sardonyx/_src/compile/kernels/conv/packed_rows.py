@@ -3,9 +3,9 @@
     for output pixel of the group: for line of its window: copy the terms inside of the image, padding around them
         or, where the pixels of a line are not contiguous, for pixel: copy its channels, or padding
 
-Rows are one stride apart, an odd number of cache lines, so that the rows of a tile lie in different sets of the cache.  A packer
-copies the terms: float32 rounded to words of two bfloat16, or words of four int8 as they are.  Every line, or every pixel,
-begins at a whole word; a row ends with zeros up to the words of whole tiles.
+A word is 32 bits: two bfloat16 or four int8.  The stride between rows is an odd number of cache lines, so that the rows of a
+tile lie in different sets of the cache.  A packer copies the terms: it rounds float32 to bfloat16, or copies int8 unchanged.
+Every line, or every pixel, begins at a whole word; a row is padded with zeros to the words of whole tiles.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ from sardonyx._src.compile.kernels.gemm.microkernel import clamp_row
 from sardonyx._src.compile.kernels.gemm.row_blocks import RowBlock
 from sardonyx._src.compile.kernels.loops.vectors import first_lanes, load_vector, loop_vectors, store_vector
 
-# pixel_terms: terms of a pixel; pixel_words, line_words: words of a pixel and of a line of a window.  packed_stride: words
-# between rows in scratch.
+# pixel_terms: the elements of a pixel of x.  pixel_words, line_words: the words of a pixel and of a line of a window.
+# packed_stride: words between rows in scratch.
 PACKED_SIZES = ("pixel_terms", "pixel_words", "line_words", "packed_stride")
 
 
 @dataclass(frozen=True, slots=True)
 class LineTerms:
-    """The terms of a line from `first` to `end`, which are inside of the image, and the words of the line."""
+    """The terms [first, end) of a line of a window that are inside of the image, and the number of words of the line."""
 
     first: LLVMValue
     end: LLVMValue
@@ -58,11 +58,14 @@ CopyRange: TypeAlias = "Callable[[KernelBuilder, str, str, LineTerms, LLVMValue]
 
 @dataclass(frozen=True, slots=True)
 class RowPacker:
-    """How pixels are copied into rows of words.
+    """Functions that copy pixels into rows of words.
 
-    copy: from an address, to an address, a number of terms, and the words to be written; the rest of these are zeros.
-    copy_range: the same for the terms from a first one up to an end; the rest of the words is padding.
+    key: part of the kernel's cache key.
+    arithmetic: the arithmetic of the products of words.
+    copy: copies terms, given (source, target, number of terms, number of words); words after the terms become zeros.
+    copy_range: copies `LineTerms`, given (source, target, terms, padding); words around the terms become padding.
     padding: emits a vector of words for pixels outside of the image, once in a call.
+    pointers: the names of kernel parameters that `padding` reads.
     """
 
     key: str
@@ -101,7 +104,7 @@ def packed_windows(packer: RowPacker, *, has_lines: bool) -> ConvVariant:
 
 
 def packed_pixels(packer: RowPacker) -> ConvVariant:
-    """The variant for windows of one pixel, when there is one for each pixel, one stride apart."""
+    """The variant for 1x1 windows: each pixel of x is a row, and pixels are one stride apart."""
     emit = partial(emit_packed_pixels, packer=packer)
     return packed_variant(packer, f"{packer.key}_pixels", emit, ("pixel_stride",))
 
@@ -127,7 +130,7 @@ def emit_packed_windows(conv: Convolution, packer: RowPacker, *, has_lines: bool
 
 
 def packed_source(conv: Convolution, prepare_rows: Callable[[LLVMValue], None]) -> RowSource:
-    """Rows in scratch, [group_rows, packed_stride] words, before the partial sums."""
+    """The source of rows in scratch, [group_rows, packed_stride] words; the partial sums follow the rows in scratch."""
     b, size = conv.b, conv.size
     partial_sums = b.gep(b.scratch, size["group_rows"] * size["packed_stride"])
 
@@ -210,7 +213,7 @@ def pack_window(row: WindowRow, grid: WindowGrid, *, has_lines: bool) -> None:
 
 
 def pack_contiguous_line(row: WindowRow, source: str, target: str, left: LLVMValue) -> None:
-    """Packs a line of a window whose pixels are contiguous, from the one at `left` on, which may be outside."""
+    """Packs a line of a window with contiguous pixels; left: the first pixel's index in the image line, possibly outside."""
     b, size, packer = row.conv.b, row.conv.size, row.packer
     zero, width = b.constant(0, I64), size["kernel_width"]
     first = b.select(left < 0, zero - left, zero)
@@ -247,6 +250,6 @@ def fill_words(b: KernelBuilder, target: str, count: LLVMValue, words: LLVMValue
 
 
 def packed_stride(row_words: int) -> int:
-    """The words between rows: an odd number of cache lines."""
+    """The words between rows: at least `row_words`, and an odd number of cache lines."""
     lines = -(-row_words * 4 // 64)
     return (lines | 1) * 16

@@ -39,10 +39,13 @@ class ConvWeights:
     """The packed constants of a convolution, and the way its input is addressed.
 
     panels: [groups, panels, taps, channels, width]; with `uses_im2row`, taps are the lines of the window, and channels
-    are the terms (pixel, channel) of a line.  bias: [groups, panels, width].  columns: output channels of a group.
-    narrow_channels: channels per group if several groups share a vector (`narrow_groups.py`); such a vector then counts
-    as one group.  0 otherwise.  packs_rows: whether the windows of x are packed in rows (`packed_rows.py`): panels then have
-    one tap.
+        are the terms (pixel, channel) of a line.
+    bias: [groups, panels, width].
+    columns: output channels of a group.
+    uses_im2row: whether the input is read through an im2row buffer (`im2row.py`).
+    narrow_channels: channels per group if several groups share a vector (`narrow_groups.py`), which then counts as one
+        group; 0 otherwise.
+    packs_rows: whether the windows of x are packed in rows (`packed_rows.py`); panels then have one tap.
     """
 
     window: ConvWindow
@@ -93,21 +96,24 @@ def pack_conv_weights(
 
 
 def packs_lines(channels: int, window: ConvWindow, word_terms: int) -> bool:
-    """Whether rows of words are packed line by line of a window, not pixel by pixel, which would leave words half empty.
+    """Whether rows of words are packed line by line of a window: packing pixel by pixel would leave words partly empty.
 
-    The pixels of x must then be contiguous.
+    The pixels of a line of x must then be contiguous.
     """
     return channels % word_terms != 0 and window.kernel[1] > 1 and window.dilations[1] == 1
 
 
 def can_share_vectors(total: int, channels: int, groups: int, lanes: int) -> bool:
-    """Whether whole groups, of `channels` input and output channels each, fill vectors of `lanes` of `total` channels."""
+    """Whether each vector of `lanes` channels holds several whole groups.
+
+    total: all output channels; channels: the input channels of a group, which must also be its output channels.
+    """
     fits = lanes % max(channels, 1) == 0 and total % lanes == 0
     return fits and 1 < channels < lanes and total == groups * channels
 
 
 def can_use_im2row(channels: int, window: ConvWindow, groups: int) -> bool:
-    """Whether lines of the window are contiguous in an im2row buffer, and short otherwise: few channels, several pixels."""
+    """Whether an im2row buffer pays off: with few channels, it joins the short taps of a line of a window into one."""
     return (
         groups == 1
         and channels <= ConvTuning.max_im2row_channels

@@ -6,8 +6,8 @@
                 for vector, for output channel: add the product of a vector of the image and a weight
             add the bias, apply the epilogue and store
 
-A GEMM has output channels in the lanes, most of which would be empty.  Images are channels-first, so that the pixels of a line
-are contiguous; vectors that reach into the padding are loaded with masks.
+A GEMM has output channels in the lanes; with few channels most lanes would be empty.  Images are channels-first, so that the
+pixels of a line are contiguous.  Vectors that reach into the padding are loaded with masks.
 """
 
 from __future__ import annotations
@@ -93,7 +93,11 @@ def pixel_lanes_step(
 
 @dataclass(frozen=True, slots=True)
 class OutputLine:
-    """A line of the output: the addresses of the image, the weights, the bias and the line, and its first input line."""
+    """A line of the output.
+
+    image, weights, bias, target: the addresses of the image, the weights, the bias and the output line.
+    first_line: the input line of the first row of taps; it may lie in the padding.
+    """
 
     b: KernelBuilder
     size: Mapping[str, LLVMValue]
@@ -108,7 +112,7 @@ class OutputLine:
 
 @dataclass(frozen=True, slots=True)
 class PixelTile:
-    """`vectors` vectors of pixels from `start` on; is_edge: whether they may reach beyond the lines of image and output."""
+    """`vectors` vectors of pixels from `start` on; is_edge: whether they may reach beyond the line of the image or output."""
 
     start: LLVMValue
     vectors: int
@@ -197,7 +201,7 @@ def add_products(
 
 
 def lanes_inside(b: KernelBuilder, start: LLVMValue, end: LLVMValue) -> LLVMValue:
-    """The mask of the lanes of a vector whose numbers, from `start` on, are in [0, end)."""
+    """The mask of the lanes i for which start + i is in [0, end)."""
     lanes = b.target.lanes
     if lanes == 1:
         return (start >= 0) & (start < end)

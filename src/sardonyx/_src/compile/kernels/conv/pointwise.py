@@ -49,7 +49,7 @@ def pixel_addresses(
 
 
 def next_pixel_address(conv: Convolution, base: StackSlot, block: RowBlock) -> str:
-    """The address of the pixel in the next group at the place of a block's first one."""
+    """The address of the pixel that has the same index in the next group as the first pixel of a block in this one."""
     b = conv.b
     row = b.load(conv.row_group.num_rows) + block.first_row
     return b.gep(conv.x, b.load(base) + row * conv.size["pixel_stride"])

@@ -39,13 +39,13 @@ from sardonyx._src.ir.tensors import Array
 
 
 def emit_phase(conv: Convolution) -> None:
-    """The indirect convolution of a phase, whose rows are stored where `map_phase_row` says."""
+    """The indirect convolution of a phase; `map_phase_row` determines where its rows are stored."""
     output = replace(conv.output, map_row=partial(map_phase_row, conv))
     emit_indirect(replace(conv, output=output))
 
 
 def map_phase_row(conv: Convolution, row: LLVMValue) -> LLVMValue:
-    """The output pixel of pixel (y, x) of the phase: first + y * y_step + x * x_step."""
+    """The output pixel for a row, a pixel (y, x) of the phase: first + image * image_step + y * y_step + x * x_step."""
     b, size = conv.b, conv.size
     line, x = b.udivmod(row, size["out_width"])
     image, y = b.udivmod(line, size["out_height"])
@@ -57,7 +57,10 @@ PHASE = ConvVariant("phase", emit_phase, (*WINDOW_SIZES, "first", "image_step", 
 
 @dataclass(frozen=True, slots=True)
 class PhaseTaps:
-    """The taps of a phase along one axis, in the order of their input pixels; dilation and padding of its convolution."""
+    """The taps of a phase along one axis, in the order of their input pixels.
+
+    dilation, pad: the dilation and the padding of the phase's convolution.
+    """
 
     taps: tuple[int, ...]
     dilation: int
@@ -65,14 +68,14 @@ class PhaseTaps:
 
     @property
     def sequence(self) -> TapSequence:
-        """The taps as a first one and a step."""
+        """The taps as an arithmetic sequence."""
         first, second = (*self.taps, 0, 0)[:2]
         return TapSequence(first, second - first if len(self.taps) > 1 else 1, len(self.taps))
 
 
 @dataclass(frozen=True, slots=True)
 class OutputPhase:
-    """An output phase: the pixels (y + i * strides[0], x + j * strides[1]), and the weights of their convolution."""
+    """An output phase: the pixels (y + i * strides[0], x + j * strides[1]) for all i and j, and the weights of its convolution."""
 
     y: int
     x: int
@@ -89,9 +92,9 @@ def pack_transposed_weights(
     forward = grouped.reshape(groups * columns, channels // groups, height, width)
     phases = []
     for y, x, vertical, horizontal in phase_taps(window):
-        taken = forward[:, :, np.array(vertical.taps, int)][:, :, :, np.array(horizontal.taps, int)]
+        phase_weights = forward[:, :, np.array(vertical.taps, int)][:, :, :, np.array(horizontal.taps, int)]
         phase = phase_window(vertical, horizontal)
-        packed = pack_conv_weights(taken, bias, phase, target, groups, indirect_only=True)
+        packed = pack_conv_weights(phase_weights, bias, phase, target, groups, indirect_only=True)
         phases.append(OutputPhase(y, x, window.strides, packed))
     return tuple(phases)
 
@@ -104,9 +107,10 @@ def pack_computed_transposed_weights(
     groups: int,
     status: TensorView,
 ) -> tuple[tuple[OutputPhase, ...], list[Step]]:
-    """`pack_transposed_weights` of dense tensors, and the steps that do it.
+    """`pack_transposed_weights` for dense tensors of the run: the packed phases, and the steps that compute them.
 
-    Weights that are not finite are recorded in the status, since the kernels multiply them by the zeros around the image.
+    Weights that are not finite are recorded in `status`: the kernels multiply weights by the zeros around the image, which
+    would yield NaN.
     """
     operand = transposed_operand(weights, groups)
     tile, phases, steps = choose_tile(operand.columns, target), [], []

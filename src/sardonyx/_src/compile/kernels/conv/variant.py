@@ -30,10 +30,12 @@ CONV_SIZES = (
 
 @dataclass(frozen=True, slots=True)
 class ConvVariant:
-    """A specialization of the loop nest: where the input of each row is, and the arithmetic.
+    """A specialization of the loop nest: the row source, which addresses the input of each row, and the arithmetic.
 
-    key: identifies it in cache keys.  emit: emits the loop nest with its row source.  sizes, pointers: the names of the
-    row source's parameters.  has_indirection_buffer: whether the row source has an indirection buffer in scratch.
+    key: the part of the kernel's cache key that identifies the variant.
+    emit: emits the loop nest with its row source.
+    sizes, pointers: the names of the row source's parameters.
+    has_indirection_buffer: whether the row source has an indirection buffer in scratch.
     """
 
     key: str
@@ -47,7 +49,7 @@ class ConvVariant:
 def conv_parameters(variant: ConvVariant, epilogue: Epilogue) -> Parameters:
     """x; weights [groups, panels, taps, channels, width]; bias [groups, panels, width]; sizes; the output.
 
-    Channels, columns and panels are those of one channel group.
+    The sizes `channels`, `columns` and `panels` count those of one channel group.
     """
     sizes = Parameters(*CONV_SIZES, *variant.sizes, *variant.pointers)
     return Parameters("x", "weights", "bias") + sizes + output_parameters(epilogue)
@@ -74,7 +76,7 @@ def conv_module(
 
 
 def load_convolution(m: Microkernel, variant: ConvVariant) -> Convolution:
-    """The arguments of `conv_parameters`, but for further pointers of the row source."""
+    """The arguments of `conv_parameters`, except the pointers of the row source."""
     b = m.b
     x, weights, bias = b.pointers("x", "weights", "bias")
     size = {name: b.integer(name) for name in (*CONV_SIZES, *variant.sizes)}

@@ -12,7 +12,7 @@ outside of the image are left out.  Images are channels-last.
 
 The products of a block are summed from zero, and then added to the sums of the blocks before: the rounding error of a sum grows
 with the terms of a block and the number of blocks, not with all pixels (Higham, "The Accuracy of Floating Point Summation", 1993).
-Blocks depend on the sizes alone, so that the bits of a sum do not depend on threads, tiles or channels.
+Blocks depend only on the sizes, so that the bits of a sum do not depend on threads, tiles or channels.
 """
 
 from __future__ import annotations
@@ -72,7 +72,10 @@ PARAMETERS = Parameters("x", "panels_dy", "dw", *SIZES)
 def weight_gradient_steps(
     x: TensorView, dy: TensorView, dw: TensorView, window: ConvWindow, target: Target, groups: int = 1
 ) -> list[Step]:
-    """dw [M, C / groups, height, width], dense, of x [N, H, W, C] and dy [N, Ho, Wo, M], whose channels are contiguous."""
+    """The steps of dw [M, C / groups, height, width], dense, from x [N, H, W, C] and dy [N, Ho, Wo, M].
+
+    The channels of x and dy are contiguous.
+    """
     columns, channels, kernel_height, kernel_width = (dim for dim in dw.shape if isinstance(dim, int))
     assert dw.is_dense and (kernel_height, kernel_width) == window.kernel, f"{dw} must be dense"
     panels, steps = pack_output_gradient(dy, columns // groups, groups, target)
@@ -125,14 +128,17 @@ def weight_gradient_steps(
 
 
 def sums_rows(block_channels: int, taps: int) -> int:
-    """Rows of scratch for the sums of a unit: the last tile has surplus rows, and vectors reach beyond the last tap."""
+    """Rows of scratch for the sums of a unit, with room for the surplus rows of the last tile and for vectors past the last tap."""
     return (block_channels + GemmTuning.spare_rows) * taps + GemmTuning.spare_rows
 
 
 def pack_output_gradient(
     dy: TensorView, columns: int, groups: int, target: Target
 ) -> tuple[Panels, list[Step]]:
-    """Panels [groups, panels, pixels, width] of dy [N, Ho, Wo, groups * columns]; dy itself if it is such a panel."""
+    """Panels [groups, panels, pixels, width] of dy [N, Ho, Wo, groups * columns], and the steps that pack them.
+
+    There are no steps if dy already has the layout of a single panel.
+    """
     stride = dy.row_stride
     assert stride is not None, f"pixels must have one stride and contiguous channels; got {dy}"
     pixels, tile = dy.shape[0] * dy.shape[1] * dy.shape[2], choose_tile(columns, target)
@@ -148,10 +154,14 @@ def pack_output_gradient(
 
 @dataclass(frozen=True, slots=True)
 class WeightGradient:
-    """The kernel: its microkernel, the arguments by name, and the addresses of x, of the sums and of the table of lines.
+    """The kernel of a gradient.
 
-    The table has two i64 for each output line of a block of pixels: where its image begins in x, and the line of the image
-    that the first tap reads.
+    x, panels, dw: the addresses of x, of the panels of dy, and of dw.
+    size: the integer arguments by name.
+    taps: the number of taps.
+    table: the address of the table of lines in scratch, two i64 for each output line of a block of pixels: the offset of
+        the line's image in x, and the line of the image that the first tap reads.
+    sums: the address of the sums in scratch.
     """
 
     m: Microkernel
@@ -207,7 +217,7 @@ def module(name: str, target: Target, *, vectors: int) -> str:
 
 
 def clear_sums(w: WeightGradient, count: LLVMValue) -> None:
-    """Zeroes the sums of `count` channels, and those of the surplus rows of the last tile."""
+    """Zeroes the sums of `count` channels and of the surplus rows of the last tile."""
     b = w.b
     end = (count + GemmTuning.spare_rows) * w.taps * w.m.tile.width
     for i, mask in loop_vectors(b, 0, end):
@@ -271,14 +281,14 @@ def add_pixels(w: WeightGradient, block: PixelBlock, rows: RowBlock, image: str,
                     ]
                     position = (block.first_line + line) * size["out_width"] + first
                     terms = b.gep(panel, position * m.tile.width)
-                    stride, ahead = size["stride_x"] * size["pixel_stride"], next_block(w, terms, tap)
-                    accumulate(m, channels, terms, end - first, stride, ahead)
+                    stride, prefetch = size["stride_x"] * size["pixel_stride"], next_block(w, terms, tap)
+                    accumulate(m, channels, terms, end - first, stride, prefetch)
             add_partial_sums(m, count, sums, row_stride)
             spill_accumulators(m, count, sums, row_stride)
 
 
 def next_block(w: WeightGradient, terms: str, tap: LLVMValue) -> Prefetch:
-    """The same pixels of the next block of dy, of which each tap prefetches one cache line."""
+    """The prefetch of a tap: for each pixel, one cache line of the pixel at the same position in the next block of dy."""
     b, size, width = w.b, w.size, w.m.tile.width
     line = urem(b, tap, i64(b, max(1, width // CACHE_LINE_FLOATS))) * CACHE_LINE_FLOATS
     distance = size["block_lines"] * size["out_width"] * width
@@ -289,7 +299,8 @@ def pixels_inside(w: WeightGradient, block: PixelBlock, shift: LLVMValue) -> tup
     """The pixels [first, end) of a block's lines for which a tap reads inside of the image: 0 <= x * stride + shift < width."""
     b, size, stride = w.b, w.size, w.size["stride_x"]
     before, after = 0 - shift, size["width"] - shift
-    first = sdiv(b, before + (stride - 1), stride)  # negative numbers are rounded up, and then replaced
+    # Division truncates negative numbers towards 0; `block.first_x` then replaces results below it.
+    first = sdiv(b, before + (stride - 1), stride)
     end = sdiv(b, after + (stride - 1), stride)
     first = b.select(first < block.first_x, block.first_x, first)
     return first, b.min(end, block.end_x)

@@ -1,4 +1,4 @@
-"""Kernel that packs the weights of a convolution that a run computes into panels.
+"""Kernel that packs convolution weights into panels, for weights that are computed in the run.
 
     for panel of a channel group:                              # units of work
         for vector of columns, input channel, block of taps:   # or channels outermost, if columns are adjacent in memory
@@ -36,7 +36,7 @@ SIZES = (
 )  # fmt: skip
 PARAMETERS = Parameters("weights", "packed", *SIZES)
 CHECKED_PARAMETERS = Parameters("weights", "packed", *SIZES, "status")
-UNUSED = -1  # the place of a tap that the convolution does not have
+UNUSED = -1  # the offset of a tap of the weights that the convolution does not use
 
 
 def packing_module(name: str, target: Target, *, vectors: int, by_channel: bool, is_checked: bool) -> str:
@@ -48,7 +48,7 @@ def packing_module(name: str, target: Target, *, vectors: int, by_channel: bool,
     weights, packed = b.pointers("weights", "packed")
     size = {name: b.integer(name) for name in SIZES}
     width = vectors * target.lanes
-    fill_places(b, size, size["channels"] * width)
+    fill_offsets(b, size, size["channels"] * width)
     excess = b.new_slot("excess", vector_type(b))
     b.store(excess, zeros(b))
     panel_floats = size["count_y"] * size["count_x"] * size["channels"] * width
@@ -58,8 +58,8 @@ def packing_module(name: str, target: Target, *, vectors: int, by_channel: bool,
         source = b.gep(weights, group * size["group_stride"] + column * size["column_stride"])
         count = b.min(size["columns"] - column, width)
         target_panel = b.gep(packed, unit * panel_floats)
-        whole = Panel(source, count, target_panel, width)
-        with loop_column_blocks(b, size, whole, by_channel=by_channel) as (block, channel):
+        columns_of_panel = Panel(source, count, target_panel, width)
+        with loop_column_blocks(b, size, columns_of_panel, by_channel=by_channel) as (block, channel):
             copy_column_block(b, size, block, channel, excess if is_checked else None)
     if is_checked:
         total = reduce_to_scalar(b, lambda x, y: x + y, b.load(excess))
@@ -70,7 +70,7 @@ def packing_module(name: str, target: Target, *, vectors: int, by_channel: bool,
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A panel of `width` columns at `target`, from `count` columns at `source`."""
+    """A panel of `width` columns at address `target`, which is packed from `count` columns at address `source`."""
 
     source: str
     count: LLVMValue
@@ -80,7 +80,11 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class ColumnBlock:
-    """The columns of a vector: the address of the first channel of each, and of their first row in the panel."""
+    """A vector of columns of a panel of `width` columns.
+
+    starts: the address of the first channel of each column.
+    target: the address of the columns in the first row of the panel.
+    """
 
     starts: Sequence[str]
     target: str
@@ -113,10 +117,10 @@ def column_block(b: KernelBuilder, size: dict[str, LLVMValue], panel: Panel, fir
     return ColumnBlock(starts, b.gep(panel.target, first), panel.width)
 
 
-def fill_places(b: KernelBuilder, size: dict[str, LLVMValue], tap_floats: LLVMValue) -> None:
-    """Writes, for each tap of the weights, where the rows of its channels begin in a panel, to scratch."""
+def fill_offsets(b: KernelBuilder, size: dict[str, LLVMValue], tap_floats: LLVMValue) -> None:
+    """Writes to scratch, for each tap of the weights, the offset in a panel of the rows of its channels, or `UNUSED`."""
     with b.loop(i64(b, 0), size["taps"] + b.target.lanes, name="tap") as tap:
-        b.store(place(b, tap), i64(b, UNUSED))
+        b.store(offset_slot(b, tap), i64(b, UNUSED))
     with (
         b.loop(i64(b, 0), size["count_y"], name="y") as y,
         b.loop(i64(b, 0), size["count_x"], name="x") as x,
@@ -124,10 +128,10 @@ def fill_places(b: KernelBuilder, size: dict[str, LLVMValue], tap_floats: LLVMVa
         source_y = size["first_y"] + y * size["step_y"]
         source_x = size["first_x"] + x * size["step_x"]
         tap = source_y * size["kernel_width"] + source_x
-        b.store(place(b, tap), (y * size["count_x"] + x) * tap_floats)
+        b.store(offset_slot(b, tap), (y * size["count_x"] + x) * tap_floats)
 
 
-def place(b: KernelBuilder, tap: LLVMValue) -> StackSlot:
+def offset_slot(b: KernelBuilder, tap: LLVMValue) -> StackSlot:
     return StackSlot(b.gep(b.scratch, tap, "i64"), I64)
 
 
@@ -147,13 +151,13 @@ def copy_column_block(
             b.store(excess, b.load(excess) + sum_pairwise([column - column for column in columns]))
         target = b.gep(block.target, channel * block.width)
         for i, row in enumerate(transpose(b, columns)):
-            position = b.load(place(b, tap + i))
-            with b.if_then(position >= 0):
-                store_vector(b, row, b.gep(target, position))
+            panel_offset = b.load(offset_slot(b, tap + i))
+            with b.if_then(panel_offset >= 0):
+                store_vector(b, row, b.gep(target, panel_offset))
 
 
 def sum_pairwise(values: Sequence[LLVMValue]) -> LLVMValue:
-    """The sum of some values, by a tree of additions, which do not wait for one another."""
+    """The sum of some values, as a tree of additions: those of one level do not wait for one another."""
     if len(values) == 1:
         return values[0]
     half = len(values) // 2

@@ -1,8 +1,7 @@
 """Origins of the windows of a block of rows: the offset, line and pixel of the input at which each window begins.
 
-Rows are the lanes of vectors.  If output lines are at least as long as a tile, a block reaches no further than into the
-next line, and vectors of origins are computed at once; otherwise row by row.  Lines are outside of every image for rows
-past the last.
+If output lines are at least as long as a tile, a block lies in at most two lines, and origins are computed by vectors with a
+row in each lane; otherwise they are computed row by row.  Rows past the last one get a line that is outside of every image.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.tuning.tuning import ConvTuning, GemmTuning
 
 ORIGINS = LLVMType("i64", ConvTuning.origin_lanes)
-LINE_OUTSIDE = -(1 << 40)  # outside of every image
-ORIGIN_ARRAYS = ("offsets", "lines", "pixels")  # on the stack, [`spare_rows`]
+LINE_OUTSIDE = -(1 << 40)  # outside of every image, and still outside after the offset of a tap was added
+ORIGIN_ARRAYS = ("offsets", "lines", "pixels")  # arrays [`spare_rows`] on the stack
 WINDOW_SIZES = (
     "height", "width", "out_height", "out_width", "kernel_height", "kernel_width", "stride_y", "stride_x",
     "dilation_y", "dilation_x", "top", "left", "image_stride", "row_stride", "pixel_stride",
@@ -27,7 +26,11 @@ WINDOW_SIZES = (
 
 @dataclass(frozen=True, slots=True)
 class WindowGrid:
-    """The windows of a convolution: the sizes `WINDOW_SIZES`, and the image, y and x of the next output pixel."""
+    """The windows of a convolution.
+
+    size: the arguments `WINDOW_SIZES` by name.
+    position: stack slots of the image, y and x of the next output pixel.
+    """
 
     b: KernelBuilder
     size: Mapping[str, LLVMValue]
@@ -54,7 +57,7 @@ def store_block_origins(grid: WindowGrid, tile_rows: int, num_rows: LLVMValue) -
 
 
 def store_origins_simd(grid: WindowGrid, tile_rows: int, num_rows: LLVMValue) -> None:
-    """Stores the origins of a block that reaches no further than into the next output line, by vectors of rows."""
+    """Stores the origins of a block that lies in at most two output lines, by vectors of rows."""
     b, size = grid.b, grid.size
     splat, zeros = partial(b.splat, lanes=ConvTuning.origin_lanes), b.constant(0, ORIGINS)
     image, y, x = (b.load(slot) for slot in grid.position)

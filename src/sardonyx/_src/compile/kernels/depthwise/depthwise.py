@@ -59,11 +59,12 @@ from sardonyx._src.ir.tensors import Array
 
 @dataclass(frozen=True, slots=True)
 class DepthwiseArithmetic:
-    """What a depthwise convolution does with vectors of channels, by its element types.
+    """The operations of a depthwise convolution on vectors of channels, which depend on its element types.
 
-    accumulator: the type of sums, weights and bias.  load_input: an input vector at an address, for the lanes of a mask;
-    padding must not change a sum.  multiply_add: the new sum of (sum, input, weights).
-    apply_epilogue: the result of (output image, sum, pixel, channel, mask).
+    accumulator: the type of sums, weights and bias.
+    load_input: loads an input vector, given an address and a mask; lanes outside of the mask must not change a sum.
+    multiply_add: the new sum, given (sum, input, weights).
+    apply_epilogue: the result, given (output image, sum, pixel, channel, mask).
     """
 
     accumulator: LLVMType
@@ -107,14 +108,14 @@ def depthwise_step(
 
 
 def depthwise_parameters(epilogue: Epilogue, *constants: str) -> Parameters:
-    """The parameters of a depthwise convolution; constants: the names of the weights and of what a kernel has besides."""
+    """The parameters of a depthwise convolution; constants: the names of the weights and of other constant operands."""
     return WINDOW_PARAMETERS + Parameters(*constants) + epilogue_parameters(epilogue)
 
 
 def depthwise_module(
     name: str, target: Target, epilogue: Epilogue, tile: WindowTile, *, has_bias: bool
 ) -> str:
-    """Emits a convolution of float32."""
+    """The LLVM module of a convolution of float32."""
     constants = ("weights", "bias") if has_bias else ("weights",)
     b = KernelBuilder(target, depthwise_parameters(epilogue, *constants))
     window = load_window(b, tile)
@@ -137,7 +138,11 @@ def float32_arithmetic(b: KernelBuilder) -> DepthwiseArithmetic:
 
 @dataclass(frozen=True, slots=True)
 class Depthwise:
-    """A depthwise convolution in the kernel of a builder; sums: the accumulators of a tile of windows."""
+    """A depthwise convolution in a kernel.
+
+    weights, bias: the addresses of the weights and of the bias; None without a bias.
+    sums: the accumulators of a tile of windows.
+    """
 
     b: KernelBuilder
     window: WindowArguments
@@ -156,7 +161,7 @@ def make_depthwise(
     y: OutputImage,
     arithmetic: DepthwiseArithmetic,
 ) -> Depthwise:
-    """Allocates the accumulators."""
+    """The convolution, with newly allocated accumulators."""
     sums = [b.new_slot("sum", arithmetic.accumulator) for _ in range(window.tile.pixels)]
     return Depthwise(b, window, weights, bias, y, arithmetic, sums)
 

@@ -1,9 +1,9 @@
 """Depthwise convolution of channels-last int8 and uint8 images with int32 accumulators.
 
-The loops are those of the float kernel.  Input vectors are loaded as bytes and extended to int32; weights are int32 already,
-[kh * kw, C].  On targets with `pmaddwd`, which adds two products of 16 bits in each lane, it replaces the slower 32-bit
-multiplication: the upper 16 bits of each weight are 0, so that the second product vanishes.  With AVX512-VNNI one instruction
-multiplies and adds to the sum.
+The loops are those of the float kernel (`depthwise.py`).  Input vectors are loaded as bytes and extended to int32; weights
+[kh * kw, C] are stored as int32.  `pmaddwd` adds two products of 16 bits in each lane.  On targets that have it, it replaces
+the slower 32-bit multiplication: the upper 16 bits of each weight are 0, so that the second product is 0.  With AVX512-VNNI
+one instruction multiplies and adds to the sum.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from sardonyx._src.ir.tensors import Array
 
 
 def pack_int8_depthwise_weights(weights: Array, target: Target) -> Array:
-    """Weights [C, 1, kh, kw] int8 as [kh * kw, C] int32: sign-extended, or for `pmaddwd` to 16 bits with zeros above."""
+    """Weights [C, 1, kh, kw] int8 as [kh * kw, C] int32, sign-extended; for `pmaddwd` to 16 bits, and the upper 16 bits are 0."""
     int16: Array = pack_depthwise_weights(weights).astype(np.int16)
     return int16.view(np.uint16).astype(np.int32) if has_pmaddwd(target) else int16.astype(np.int32)
 
@@ -74,7 +74,7 @@ def integer_depthwise_step(
     epilogue: IntegerEpilogue,
     operands: tuple[TensorView, ...] = (),
 ) -> Step:
-    """The convolution of x - zero_point, x: [N, H, W, C] int8 or uint8, with weights by `pack_int8_depthwise_weights`.
+    """The convolution of x - zero_point, x [N, H, W, C] int8 or uint8, with weights from `pack_int8_depthwise_weights`.
 
     zero_point: one element of the type of x; None for 0.  initial: the accumulators' initial values, [C] int32.
     """
@@ -114,7 +114,7 @@ def integer_depthwise_module(
     byte: Element,
     has_zero_point: bool,
 ) -> str:
-    """Emits a convolution of bytes, i8 or u8."""
+    """The LLVM module of a convolution of bytes, i8 or u8."""
     constants = ("weights", "bias", "zero_point") if has_zero_point else ("weights", "bias")
     b = KernelBuilder(target, depthwise_parameters(epilogue, *constants))
     window = load_window(b, tile, x_element="i8")
@@ -209,7 +209,7 @@ def emit_quantized(
     total: LLVMValue,
     load_operand: Callable[[int], LLVMValue],
 ) -> LLVMValue:
-    """The epilogue of a vector of sums, whose quotient is bounded, as bytes."""
+    """The quantized results of a vector of sums, as bytes; the quotients are bounded."""
     vector = LLVMType(quantized.element, b.target.lanes)
     quotient = emit_epilogue(b, Epilogue(quantized.quotient), vector, total, load_operand)
     zero_point = None

@@ -1,14 +1,14 @@
-"""A pointwise convolution and the depthwise one that reads it, without the image between them in memory.
+"""A pointwise convolution and the depthwise one that reads it, without the intermediate image in memory.
 
     for band of output rows:                                # units of work
         for group of rows:
             for panel of pointwise weights:                 # the GEMM of `kernels.conv`
-                the pixels under the group that are not computed yet -> ring buffer
+                compute the missing pixels under the group -> ring buffer
             for tile of windows:                            # its input stays in L1 for the rows of the group
                 for row of the group: `emit_window_tile` of `depthwise`, from the ring buffer
 
-Pixels of the intermediate image are computed twice only where a call begins: under the rows that its first windows share
-with those before.  Both convolutions add their terms in the order of the separate kernels, to the same bits.
+Pixels of the intermediate image are computed twice only at the beginning of a call: its first windows overlap rows that the
+call before has computed.  Both convolutions add their terms in the order of the separate kernels, and yield the same bits.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ def pointwise_depthwise_step(
 ) -> Step:
     """y [N, Ho, Wo, C], the depthwise convolution of activation(x [N, H, W, K] @ pointwise) with weights [kh * kw, C].
 
-    activation: has no operands.  Windows of neighbouring rows overlap or touch, and none is above the image.
+    activation: an epilogue without operands.  Windows of neighboring rows must overlap or touch, and none may lie above the
+    image.
     """
     channels, vectors = pointwise.columns, pointwise.tile.vectors
     tile, band_rows = choose_window_tile(window, y.shape[2]), rows_per_band(y.shape[1], window)
@@ -108,8 +109,8 @@ def scratch_bytes(ring_pixels: Known, pointwise: ConvWeights) -> Known:
 def rows_per_band(rows: Known, window: SlidingWindow) -> Known:
     """The output rows of a unit of work.
 
-    A call computes again what its first band shares with the one before, so that bands have several times as many rows;
-    but there are at least `min_bands` for the threads.
+    A call computes the input rows again that its first band shares with the band before.  So a band has several times as
+    many rows as it shares; but there are at least `min_bands` bands for the threads.
     """
     shared_rows = max(window_rows(window) - window.strides[0], 1)
     bands = (
@@ -142,7 +143,7 @@ def ring_size(window: SlidingWindow, group_rows: int = 1) -> int:
 
 
 def pointwise_depthwise_parameters(epilogue: Epilogue) -> Parameters:
-    """Those of the depthwise convolution, but x is the input of the pointwise one."""
+    """The parameters of both convolutions; x is the input of the pointwise convolution."""
     constants = Parameters("weights", "bias", "band_rows", "group_rows")
     return WINDOW_PARAMETERS + constants + POINTWISE_PARAMETERS + epilogue_parameters(epilogue)
 
@@ -150,7 +151,7 @@ def pointwise_depthwise_parameters(epilogue: Epilogue) -> Parameters:
 def pointwise_depthwise_module(
     name: str, target: Target, *, vectors: int, activation: Epilogue, tile: WindowTile, epilogue: Epilogue
 ) -> str:
-    """The loops over bands, groups of output rows, and tiles."""
+    """The LLVM module of the kernel: the loops over bands, groups of output rows, and tiles."""
     b = KernelBuilder(target, pointwise_depthwise_parameters(epilogue))
     images = load_window(b, tile)
     ring = make_ring(b, images, vectors, activation)

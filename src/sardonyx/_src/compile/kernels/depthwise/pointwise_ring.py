@@ -1,7 +1,7 @@
-"""The ring buffer of a pointwise convolution: the rows of its result that a sliding window is over.
+"""The ring buffer of a pointwise convolution: the rows of its result that the current sliding windows read.
 
-The buffer is in scratch and holds the last rows of an image, [ring_rows, W, C]: row r at r modulo ring_rows.  Pixels are
-computed in order, by whole register tiles, which need not end with a row.
+The buffer is in scratch and holds the last rows of an image, [ring_rows, W, C]; row r has the index r modulo ring_rows.
+Pixels are computed in order, by whole register tiles; a tile need not end at the end of a row.
 """
 
 from __future__ import annotations
@@ -41,9 +41,12 @@ POINTWISE_PARAMETERS = Parameters(
 class PointwiseRing:
     """A ring buffer and the convolution that fills it.
 
-    rows: those of the buffer.  window: the sliding window over it.  image: the number of the image that it holds rows of.
-    num_pixels: how many pixels of the image are computed.  base: the offset of the input of the next ones.
-    next_channel: of the tile of windows that is being computed.
+    rows: the rows of the buffer.
+    window: the sliding window over the buffer.
+    image: the number of the image that the buffer holds rows of.
+    num_pixels: the number of pixels of the image that are computed.
+    base: the offset in x of the input of the next pixels.
+    next_channel: the next channel of the tile of windows that is being computed (`OutputRow`).
     """
 
     conv: Convolution
@@ -57,7 +60,7 @@ class PointwiseRing:
 
 
 def make_ring(b: KernelBuilder, images: WindowArguments, vectors: int, activation: Epilogue) -> PointwiseRing:
-    """The empty ring buffer at the beginning of scratch, before the partial sums; x is the convolution's input."""
+    """The ring buffer, empty, at the beginning of scratch, before the partial sums; images.x: the input of the convolution."""
     rows = b.integer("ring_rows")
     num_pixels = rows * images.width
     image, *slots = (b.new_slot(name, I64) for name in ("image", "pixels", "base", "reached"))
@@ -71,7 +74,7 @@ def make_ring(b: KernelBuilder, images: WindowArguments, vectors: int, activatio
 def pointwise_convolution(
     b: KernelBuilder, images: WindowArguments, ring_pixels: LLVMValue, vectors: int, activation: Epilogue
 ) -> Convolution:
-    """The convolution of pixels of x, whose output rows are the pixels of the ring buffer."""
+    """The pointwise convolution of pixels of x; its output rows are the pixels of the ring buffer."""
     m = make_microkernel(b, make_tile(vectors, b.target), activation, FLOAT32_ARITHMETIC)
     unit, input_channels, panels = i64(b, 1), b.integer("input_channels"), b.integer("panels")
     size = {
@@ -101,7 +104,9 @@ def compute_pixels(ring: PointwiseRing, image: LLVMValue, first_row: LLVMValue, 
     missing = b.min(bottom, window.height) * window.width - first
     with b.if_then(missing > 0):
         whole_tiles = b.udiv(missing + (tile.rows - 1), tile.rows) * tile.rows
-        end_line = b.min(top + ring.rows, window.height)  # the lines that are still read stay
+        end_line = b.min(
+            top + ring.rows, window.height
+        )  # later lines would overwrite lines that are still read
         count = b.min(whole_tiles, end_line * window.width - first)
         source = prepare_pixels(ring, first, count)
         with b.loop(i64(b, 0), ring.conv.size["panels"], name="panel") as panel:
@@ -110,10 +115,10 @@ def compute_pixels(ring: PointwiseRing, image: LLVMValue, first_row: LLVMValue, 
 
 
 def prepare_pixels(ring: PointwiseRing, first: LLVMValue, count: LLVMValue) -> RowSource:
-    """Begins a group of `count` pixels: its place in the ring buffer, and its input."""
+    """Begins a group of `count` pixels: stores its index in the ring buffer, and the offset of its input."""
     conv, window, b = ring.conv, ring.window, ring.conv.b
-    _, place = b.udivmod(first, ring.rows * window.width)
-    b.store(conv.row_group.first_row, place)
+    _, ring_index = b.udivmod(first, ring.rows * window.width)
+    b.store(conv.row_group.first_row, ring_index)
     b.store(conv.row_group.num_rows, count)
     pixel = b.load(ring.image) * window.height * window.width + first
     b.store(ring.base, pixel * conv.size["pixel_stride"])
@@ -126,7 +131,7 @@ def prepare_pixels(ring: PointwiseRing, first: LLVMValue, count: LLVMValue) -> R
 
 
 def ring_row(ring: PointwiseRing, image: LLVMValue, out_row: LLVMValue) -> OutputRow:
-    """An output row, for all channels, whose input is in the ring buffer."""
+    """An output row with all channels; its input is in the ring buffer."""
     b, window = ring.conv.b, ring.window
     top, tap_rows = locate_window(b, window, out_row)
     _, slot = b.udivmod(top + ring.rows, ring.rows)

@@ -6,9 +6,9 @@
                 for pixel: part += x * dy; add the part to the sums
         transpose the sums [taps, channels] into dw
 
-SIMD lanes are channels; images are channels-last.  Each unit adds the pixels in one order, so that sums have the same bits for any
-number of threads.  The pixels of a line are summed by themselves, so that rounding errors grow with the pixels of a line and
-the number of lines, not with all pixels.
+SIMD lanes are channels; images are channels-last.  Each unit adds the pixels in the same order, so that sums have the same
+bits for any number of threads.  The pixels of a line are summed from zero and then added to the sums, so that rounding errors
+grow with the pixels of a line and the number of lines, not with all pixels.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ PARAMETERS = Parameters("x", "dy", "dw", *SIZES)
 
 
 def depthwise_weight_gradient_step(x: TensorView, dy: TensorView, dw: TensorView, window: ConvWindow) -> Step:
-    """dw [C, 1, height, width], dense, of x [N, H, W, C] and dy [N, Ho, Wo, C], with contiguous channels."""
+    """The step of dw [C, 1, height, width], dense, from x [N, H, W, C] and dy [N, Ho, Wo, C] with contiguous channels."""
     images, height, width, channels = x.shape
     assert dw.is_dense and dw.shape == (channels, 1, *window.kernel), f"{dw} must be dense"
     return Step(
@@ -82,7 +82,7 @@ def depthwise_weight_gradient_step(x: TensorView, dy: TensorView, dw: TensorView
 
 @dataclass(frozen=True, slots=True)
 class KernelRow:
-    """A row of taps of a block of channels [first, end), whose sums are in scratch, [kernel_width, gradient_channels]."""
+    """Row `number` of the taps of a block of channels [first, end); its sums are in scratch, [kernel_width, gradient_channels]."""
 
     b: KernelBuilder
     size: Mapping[str, LLVMValue]
@@ -145,7 +145,7 @@ def add_pixels(
 ) -> None:
     """Adds the products of the pixels [first, end) of a line, for a tap and some vectors of channels."""
     b, size, lanes = row.b, row.size, row.b.target.lanes
-    places = [row.sums(tap, channel + i * lanes) for i in range(len(masks))]
+    addresses = [row.sums(tap, channel + i * lanes) for i in range(len(masks))]
     sums = [b.new_slot("sum", vector_type(b)) for _ in masks]
     for slot in sums:
         b.store(slot, zeros(b))
@@ -155,8 +155,8 @@ def add_pixels(
         for i, (slot, mask) in enumerate(zip(sums, masks, strict=True)):
             factor, gradient = (load_vector(b, b.gep(base, i64(b, i * lanes)), mask) for base in (x, dy))
             b.store(slot, b.fma(factor, gradient, b.load(slot)))
-    for place, slot in zip(places, sums, strict=True):
-        store_vector(b, load_vector(b, place) + b.load(slot), place)
+    for address, slot in zip(addresses, sums, strict=True):
+        store_vector(b, load_vector(b, address) + b.load(slot), address)
 
 
 def store_row(row: KernelRow, dw: str) -> None:

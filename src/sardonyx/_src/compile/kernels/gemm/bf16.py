@@ -40,7 +40,7 @@ def has_bf16_products(target: Target) -> bool:
     return "+avx512bf16" in target.features.split(",") and target.lanes == BF16_LANES
 
 
-def favours_bf16_products(target: Target) -> bool:
+def favors_bf16_products(target: Target) -> bool:
     """Whether products of bfloat16 are faster than those of float32: in AMX tiles, and with the vectors of AMD.
 
     On Intel's processors `vdpbf16ps` adds twice the products, and yet networks need about twice the time of float32.  It

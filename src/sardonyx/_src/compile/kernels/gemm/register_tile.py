@@ -111,12 +111,12 @@ def choose_int8_tile(columns: int, words: int, rows: Known, target: Target) -> R
     """
     sizes = range(tuning_for(target).gemm.min_amx_words, MAX_TILE_WORDS + 1)
     fitting = [size for size in sizes if words % size == 0]
-    if not fitting or not favours_amx_int8(words, rows, target):
+    if not fitting or not favors_amx_int8(words, rows, target):
         return choose_tile(columns, target, rows)
     return make_tile(1 if columns <= target.lanes else BLOCKS, target, max(fitting))
 
 
-def favours_amx_int8(words: int, rows: Known, target: Target) -> bool:
+def favors_amx_int8(words: int, rows: Known, target: Target) -> bool:
     """Whether AMX is available, and faster than vectors for a product of `rows` rows of `words` words of four int8."""
     tuning = tuning_for(target).gemm
     is_short = words < tuning.min_amx_row_words or (isinstance(rows, int) and rows < tuning.min_amx_rows)

@@ -1,7 +1,7 @@
-"""Iteration space of a batch: the axes that several tensors are walked along together, with their strides.
+"""Iteration space of a batch: the axes along which a kernel loops over several tensors at once, with their strides.
 
 Adjacent axes are coalesced if in each tensor the outer one continues where the inner one ends.  Kernels loop over a fixed
-number of axes; further outer axes are unrolled into steps.
+number of axes.  Outer axes beyond this number are unrolled: there is a step for each of their indices.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Axis:
 def broadcast_axes(shape: Sequence[Known], tensors: Sequence[tuple[TensorView, int]]) -> list[Axis]:
     """The axes of a batch shape to which the leading dims of the tensors are broadcast.
 
-    tensors: each with the number of its trailing dims, which do not belong to the batch.
+    tensors: pairs of a tensor and the number of its last dims, which do not belong to the batch.
     """
     result = []
     for position, size in enumerate(reversed(shape), 1):
@@ -54,30 +54,33 @@ def coalesce_axes(axes: Sequence[Axis]) -> list[Axis]:
 
 
 def batch_axis(a: TensorView, b: TensorView, y: TensorView) -> Axis | None:
-    """The batch as one axis, with the strides of a and b; None if it has several."""
+    """The batch as one axis, with the strides of a and b; None if it cannot be coalesced to one axis."""
     axes = coalesce_axes(broadcast_axes(y.shape[:-2], ((a, 2), (b, 2))))
     return None if len(axes) > 1 else axes[0] if axes else Axis(1, (0, 0))
 
 
 def exchange_dims(tensor: TensorView) -> TensorView:
-    """The matrices of a batch transposed."""
+    """A tensor with its last two dims exchanged, so that every matrix of a batch is transposed."""
     return tensor.permute((*range(tensor.rank - 2), tensor.rank - 1, tensor.rank - 2))
 
 
 def pad_to_pair(axes: Sequence[Axis], count: int) -> tuple[Axis, Axis]:
-    """Exactly two axes from at most two, padded with axes of size 1 in front."""
+    """Exactly two axes from at most two: axes of size 1, with `count` strides of 0, are put in front."""
     missing = Axis(1, (0,) * count)
     outer, inner = (*(missing,) * (2 - len(axes)), *axes)
     return outer, inner
 
 
 def shift_view(tensor: TensorView, offset: Known) -> TensorView:
-    """The same view `offset` elements further on in its buffer."""
+    """The same view, moved by `offset` elements in its buffer."""
     return replace(tensor, offset=tensor.offset + offset)
 
 
 def split_leading_axes(axes: Sequence[Axis], keep: int) -> Iterator[tuple[tuple[Known, ...], list[Axis]]]:
-    """Unrolls the leading axes until `keep` are left: for each index, each tensor's offset and the axes left."""
+    """Unrolls the leading axes until `keep` axes are left.
+
+    Yields, for each index of the unrolled axes, the offset of each tensor and the axes that are left.
+    """
     if len(axes) <= keep:
         yield tuple(0 for _ in axes[0].strides) if axes else (), list(axes)
         return

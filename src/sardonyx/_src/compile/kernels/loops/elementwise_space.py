@@ -15,7 +15,7 @@ AccessPattern: TypeAlias = Literal["same", "next", "far"]
 
 @dataclass(frozen=True, slots=True)
 class ElementwiseSpace:
-    """Dims of a loop nest, innermost last (at least one), and strides[tensor][dim] in elements."""
+    """The dims of a loop nest, at least one, innermost last; and strides[tensor][dim] in elements."""
 
     dims: tuple[Known, ...]
     strides: tuple[tuple[Known, ...], ...]
@@ -29,7 +29,7 @@ class ElementwiseSpace:
 def broadcast_space(shape: Sequence[Known], tensors: Sequence[TensorView]) -> ElementwiseSpace:
     """The space of a shape that all tensors broadcast to, in memory order of the first tensor.
 
-    Adjacent dims are coalesced where every tensor walks through both with one stride.
+    Adjacent dims are coalesced where every tensor passes through both with a single stride.
     """
     strides = [broadcast_strides(tensor, shape) for tensor in tensors]
     axes = [axis for axis, dim in enumerate(shape) if dim != 1]
@@ -65,7 +65,7 @@ def broadcast_strides(tensor: TensorView, shape: Sequence[Known]) -> tuple[Known
 
 
 def order_axes(axes: list[int], strides: Sequence[Known]) -> list[int]:
-    """Axes with larger strides first, as far as strides compare."""
+    """The axes with larger strides first; axes with incomparable strides keep their order."""
     ordered: list[int] = []
     for axis in axes:
         position = len(ordered)
@@ -76,7 +76,7 @@ def order_axes(axes: list[int], strides: Sequence[Known]) -> list[int]:
 
 
 def is_inner_axis(a: Known, b: Known) -> bool:
-    """Whether an axis of stride a belongs inside one of stride b: b is another multiple of a, for symbols too."""
+    """Whether an axis of stride a belongs inside one of stride b: a < b for numbers; symbolic b must be a multiple of a."""
     if a == b or a == 0 or b == 0:
         return False
     if isinstance(a, int) and isinstance(b, int):

@@ -1,4 +1,4 @@
-"""Binary heaps of integer keys in memory, the least key at the root."""
+"""Kernel code for binary heaps of integer keys in memory, with the least key at the root."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sardonyx._src.compile.kernels.loops.vectors import i64
 
 @dataclass(frozen=True, slots=True)
 class Heap:
-    """A heap of keys from an address on."""
+    """A heap of keys in an array; keys: the address of the array."""
 
     b: KernelBuilder
     keys: str
@@ -23,21 +23,21 @@ class Heap:
         return StackSlot(self.b.gep(self.keys, i, self.key_type.element), self.key_type)
 
     def build(self, count: LLVMValue) -> None:
-        """Makes a heap of `count` keys in any order, bottom up."""
+        """Turns an array of `count` keys in any order into a heap, bottom up."""
         b, half = self.b, count >> 1
         with b.loop(i64(b, 0), half) as i:
             entry = half - 1 - i
             self.sift_down(entry, count, b.load(self.slot(entry)))
 
     def pop(self, count: LLVMValue) -> LLVMValue:
-        """Removes and returns the least of `count` keys, of which there is at least one."""
+        """Removes and returns the least key of a heap of `count` keys, count >= 1."""
         b, zero = self.b, i64(self.b, 0)
         root = b.load(self.slot(zero))
         self.sift_down(zero, count - 1, b.load(self.slot(count - 1)))
         return root
 
     def sort(self, count: LLVMValue) -> None:
-        """Heapsort of `count` keys: moves the root to the end of the heap, which becomes shorter by one."""
+        """Sorts a heap of `count` keys in descending order: moves the root to the end, and shortens the heap by one key."""
         b, zero = self.b, i64(self.b, 0)
         with b.loop(zero, count - 1) as i:
             end = count - 1 - i
@@ -46,7 +46,7 @@ class Heap:
             b.store(self.slot(end), root)
 
     def sift_down(self, start: LLVMValue, count: LLVMValue, key: LLVMValue) -> None:
-        """Inserts a key at a vacant entry of a heap of `count` keys, moving it down below lesser children."""
+        """Inserts a key at the vacant entry `start` of a heap of `count` keys: lesser children move up past it."""
         b, entry = self.b, self.b.new_slot("entry", I64)
         b.store(entry, start)
         head, look, move, done = (b.new_label(word) for word in ("head", "look", "move", "done"))

@@ -1,7 +1,8 @@
-"""Iteration spaces: the dims over which a kernel visits several strided operands at once, with few dims.
+"""Iteration spaces: the dims over which a kernel visits several strided operands at once.
 
-Kernels are specialized on the number of dims.  Unit dims are dropped, dims are sorted by the strides of one operand, and
-adjacent dims are coalesced where every operand passes through both with a single stride, as in PyTorch's TensorIterator.
+Kernels are specialized on the number of dims, so that few dims mean few kernels.  Dims of size 1 are dropped, dims are sorted
+by the strides of one operand, and adjacent dims are coalesced where every operand passes through both with a single stride,
+as in PyTorch's TensorIterator.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from sardonyx._src.ir.dims import Expr, Known, dim_product, known_ge, symbol
 
 @dataclass(frozen=True, slots=True)
 class IterationSpace:
-    """Dims from the outermost to the innermost; strides[operand][dim], in elements unless scaled."""
+    """Dims from the outermost to the innermost; strides[operand][dim], in elements unless `scale_strides` was applied."""
 
     shape: tuple[Known, ...]
     strides: tuple[tuple[Known, ...], ...]
@@ -68,7 +69,7 @@ def row_space(space: IterationSpace, by: int) -> IterationSpace:
 
 
 def split_row(space: IterationSpace, row_strides: Sequence[int]) -> tuple[IterationSpace, Known]:
-    """The space of rows, and the length of a row: the innermost dim if it has these strides, else single points."""
+    """The space of rows, and the length of a row: the innermost dim if its strides are `row_strides`, else rows of one point."""
     if space.rank and [s[-1] for s in space.strides] == [*row_strides]:
         return ensure_dim(space.drop_dim(-1)), space.shape[-1]
     return ensure_dim(space), 1
@@ -95,7 +96,7 @@ def sort_dims(space: IterationSpace, by: int) -> IterationSpace:
 
 
 def is_smaller_stride(a: Known, b: Known) -> bool:
-    """Whether a < b provided that all symbols are positive; with a symbol of 0 there are hardly any elements."""
+    """Whether a < b is known if all symbols are at least 1.  A wrong order for a symbol of 0 only costs time."""
     difference = b - a
     if isinstance(difference, Expr):
         at_least_one = difference.substitute({name: symbol(name) + 1 for name in difference.symbols()})

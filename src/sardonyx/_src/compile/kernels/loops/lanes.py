@@ -20,9 +20,9 @@ def shuffle(b: KernelBuilder, low: LLVMValue, high: LLVMValue, lanes: Sequence[i
 def exchange_lanes(
     b: KernelBuilder, even: LLVMValue, odd: LLVMValue, distance: int
 ) -> tuple[LLVMValue, LLVMValue]:
-    """Swaps the odd runs of `distance` lanes of one vector with the even runs of another.
+    """Swaps the odd runs of `distance` lanes of vector `even` with the even runs of vector `odd`.
 
-    One butterfly of a transposition.
+    This is one butterfly of a transposition.
     """
     lanes = even.type.lanes
     low = [lanes + j - distance if j & distance else j for j in range(lanes)]
@@ -31,12 +31,12 @@ def exchange_lanes(
 
 
 def swap_lanes(b: KernelBuilder, value: LLVMValue, distance: int) -> LLVMValue:
-    """Swaps each lane with the one whose number differs in the bit `distance`."""
+    """A vector in which lane i is lane i ^ distance of `value`; distance: a power of two."""
     return shuffle(b, value, value, [i ^ distance for i in range(b.target.lanes)])
 
 
 def transpose(b: KernelBuilder, rows: list[LLVMValue]) -> list[LLVMValue]:
-    """Transposes a square of as many vectors as they have lanes, in log2(lanes) rounds of butterflies."""
+    """Transposes n vectors of n lanes each, in log2(n) rounds of butterflies."""
     rows, distance = list(rows), 1
     while distance < len(rows):
         for i in range(len(rows)):

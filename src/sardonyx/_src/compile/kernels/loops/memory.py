@@ -1,4 +1,4 @@
-"""Loads and stores of elements at indices: adjacent ones, or one for each lane."""
+"""Loads and stores of elements at indices: of adjacent elements, or of one element for each lane (a gather)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from sardonyx._src.compile.codegen.builder import Element, LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.kernel_builder import KernelBuilder
 from sardonyx._src.compile.kernels.loops.vectors import load_if
 
-GATHERED_BITS = 32  # of the narrowest elements that processors gather
+GATHERED_BITS = 32  # bits of the narrowest elements that processors gather
 
 
 def load_at(b: KernelBuilder, base: str, index: LLVMValue, element: Element, lanes: int = 1) -> LLVMValue:
-    """base[index] and the elements after it in as many lanes."""
+    """A vector of `lanes` elements from base[index] on; a scalar for one lane."""
     llvm_type = LLVMType(element, lanes)
     return b.load(StackSlot(b.gep(base, index, llvm_type.llvm_element), llvm_type))
 

@@ -6,8 +6,8 @@ The loop over a row runs over `row_unroll` vectors per iteration, then over sing
         x = load_vector(b, vector_type, row, index, mask)
         ...
 
-The body emits the code of one vector, number v of its iteration, and runs once for each vector of each of these loops:
-it must not be left by `break`.  A unit of work is a range of rows with about `row_unit_elements` elements.
+The Python loop emits the code: its body runs once for each vector of each emitted loop, with v as the number of the vector in
+its iteration, and must not be left by `break`.  A unit of work is a range of rows with about `row_unit_elements` elements.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def find_columns(space: IterationSpace) -> int | None:
 
 
 def full_vector_type(target: Target, element: Element = "float") -> LLVMType:
-    """As many elements as a vector register of the target holds, at least one."""
+    """The vector of as many elements as a register of the target holds; at least one element."""
     return LLVMType(element, max(target.lanes * 32 // max(LLVMType(element).bits, 32), 1))
 
 
@@ -68,7 +68,8 @@ def loop_vectors(
 ) -> Iterator[tuple[int, LLVMValue, LLVMValue | None]]:
     """The body of a loop over the vectors of a row of n elements.
 
-    Yields the number of the vector in its iteration, below `row_unroll`; its first element; and None or its mask.
+    Yields the number of the vector in its iteration, below `row_unroll`; the index of its first element; and the mask of a
+    partial vector, or None.
     min_unrolled: rows of fewer elements have one vector per iteration.
     """
     for i, count, mask in loop_vector_blocks(b, n, lanes, ReductionTuning.row_unroll, min_unrolled):
@@ -79,7 +80,7 @@ def loop_vectors(
 def loop_single_vectors(
     b: KernelBuilder, n: LLVMValue, lanes: int
 ) -> Iterator[tuple[LLVMValue, LLVMValue | None]]:
-    """`loop_vectors` with one vector per iteration: yields its first element, and None or its mask."""
+    """`loop_vectors` with one vector per iteration: yields the index of its first element, and its mask or None."""
     for i, _, mask in loop_vector_blocks(b, n, lanes, 1):
         yield i, mask
 
@@ -87,9 +88,10 @@ def loop_single_vectors(
 def loop_vector_blocks(
     b: KernelBuilder, n: LLVMValue, lanes: int, unroll: int, min_unrolled: int = 0
 ) -> Iterator[tuple[LLVMValue, int, LLVMValue | None]]:
-    """The body of a loop over blocks of vectors of a row of n elements: of `unroll` vectors, then of fewer.
+    """The body of loops over blocks of vectors of a row of n elements: blocks of `unroll` vectors, then smaller blocks.
 
-    Yields the first element of the block; its number of vectors; and None or the mask of its only vector.
+    Yields the index of the first element of the block; its number of vectors; and the mask of a single partial vector, or
+    None.
     """
     i = b.constant(0, I64)
     for count in sorted({unroll, min(unroll, ReductionTuning.row_unroll), 1}, reverse=True):

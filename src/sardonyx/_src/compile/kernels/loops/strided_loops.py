@@ -1,8 +1,8 @@
-"""Loops over units of work and over the rows of strided operands, for rows that are counted by several dims.
+"""Loops over units of work and over the rows of strided operands, where several outer dims count the rows.
 
-A kernel's outer dims form one linear row number.  A unit of work is a range of rows, or a block of columns of a range of
-rows.  Within a unit, the offset of each operand is advanced incrementally like an odometer: only the first row needs
-divisions.
+The outer dims together form one linear row number.  A unit of work is a range of rows, or a block of columns of a range of
+rows.  Within a unit, the offset of each operand is advanced incrementally like an odometer, so that only the first row of a
+unit needs divisions.
 
     dims = load_dims(b, "dims", rank, 2)
     with loop_rows(b, dims, *unit_row_range(b, rows, unit_rows)) as (row, (x_offset, y_offset)):
@@ -47,7 +47,7 @@ def load_dims(
 
 
 def unit_row_range(b: KernelBuilder, rows: LLVMValue, unit_rows: LLVMValue) -> tuple[LLVMValue, LLVMValue]:
-    """The first row of the units of this call, and the end row; a unit is `unit_rows` rows."""
+    """The rows [first, end) of the units of this call; a unit has `unit_rows` rows."""
     return b.min(b.first_unit * unit_rows, rows), b.min(b.end_unit * unit_rows, rows)
 
 

@@ -1,7 +1,7 @@
 """SIMD vectors in memory: loads and stores with masks, and loops over the vectors of a range.
 
-Functions of a kernel's builder `b`.  A vector has `b.target.lanes` lanes unless another type is given; a mask is None for
-a whole vector, [lanes] i1, or a scalar i1 if there is only one lane.
+The functions emit code with the builder `b` of a kernel.  A vector has `b.target.lanes` lanes unless another type is given.
+A mask is a vector [lanes] of i1, a scalar i1 if there is only one lane, or None for a whole vector.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def load_typed(
     mask: LLVMValue | None = None,
     masked_value: float = 0.0,
 ) -> LLVMValue:
-    """`load_vector` of any vector type."""
+    """`load_vector` for any vector type."""
     memory = StackSlot(address, vector_type)
     if mask is None:
         return b.load(memory)
@@ -116,7 +116,7 @@ def prefetch(b: KernelBuilder, address: str) -> None:
 def loop_blocks(
     b: KernelBuilder, count: LLVMValue, step: int, name: str
 ) -> AbstractContextManager[LLVMValue]:
-    """A loop over the blocks of `step` in 0..count: the start of each; the last block may be partial."""
+    """A loop over the blocks of `step` indices in [0, count), by the start of each block; the last block may be partial."""
     return b.loop(i64(b, 0), count + (step - 1), step, name)
 
 
@@ -125,7 +125,7 @@ def loop_vectors(
 ) -> Iterator[tuple[LLVMValue, LLVMValue | None]]:
     """A loop over the vectors of elements in [first, end): `for i, mask in loop_vectors(b, 0, count):`.
 
-    The body is emitted for whole vectors, whose mask is None, and for a partial last one.
+    The body is emitted twice: for whole vectors, with None as mask, and for a partial last vector with its mask.
     """
     lanes = b.target.lanes if lanes is None else lanes
     with b.loop(b.as_value(first, I64), end, lanes, "vector") as i:
@@ -136,7 +136,7 @@ def loop_vectors(
 
 
 def loop_masked_vectors(b: KernelBuilder, count: LLVMValue) -> Iterator[tuple[LLVMValue, LLVMValue | None]]:
-    """`loop_vectors` of [0, count), but where masks cost nothing every vector is masked, which is less code."""
+    """`loop_vectors` of [0, count); on targets where masks cost nothing, all vectors are masked, which is less code."""
     lanes = b.target.lanes
     if lanes < MASK_REGISTER_LANES:
         yield from loop_vectors(b, 0, count)

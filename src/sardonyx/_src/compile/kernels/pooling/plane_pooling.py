@@ -63,7 +63,7 @@ class PlanePooling:
 
     @property
     def parameters(self) -> Parameters:
-        """step: the distance in positions between neighbours along an axis."""
+        """step: the distance in positions between neighbors along an axis."""
         axes = [f"{word}{axis}" for axis in range(self.rank) for word in AXIS_WORDS]
         return Parameters("x", "y", "positions", *axes)
 

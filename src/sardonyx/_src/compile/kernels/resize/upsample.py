@@ -1,4 +1,4 @@
-"""Nearest-neighbour upsampling of channels-last images by integer factors, for static and dynamic sizes.
+"""Nearest-neighbor upsampling of channels-last images by integer factors, for static and dynamic sizes.
 
 A unit of work is one output row; loop nest: input pixels of the row -> vectors of channels -> copies to the right, so that
 each vector is loaded once for all its copies.

@@ -22,7 +22,7 @@ class SampledImage:
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbour:
+class Neighbor:
     """One of two pixels of an axis beside a point; index: 0 unless it is inside the image."""
 
     index: LLVMValue
@@ -39,24 +39,24 @@ class Corner:
     weight: LLVMValue
 
 
-def neighbours(b: KernelBuilder, position: LLVMValue, size: LLVMValue) -> tuple[Neighbour, Neighbour]:
+def neighbors(b: KernelBuilder, position: LLVMValue, size: LLVMValue) -> tuple[Neighbor, Neighbor]:
     """The two pixels around a position, with pixel i at i; the weights of an infinite one, and of NaN, are NaN."""
     first = b.call_intrinsic("floor", position)
     fraction = position - first
     end = size.convert("sitofp", position.type.element)
     return (
-        neighbour(b, first, 1 - fraction, end),
-        neighbour(b, first + 1, fraction, end),
+        neighbor(b, first, 1 - fraction, end),
+        neighbor(b, first + 1, fraction, end),
     )
 
 
-def neighbour(b: KernelBuilder, place: LLVMValue, weight: LLVMValue, end: LLVMValue) -> Neighbour:
+def neighbor(b: KernelBuilder, place: LLVMValue, weight: LLVMValue, end: LLVMValue) -> Neighbor:
     is_inside = (place >= 0) & (place < end)
     safe = b.select(is_inside, place, b.constant(0, place.type))
-    return Neighbour(safe.convert("fptosi", "i64"), is_inside, weight)
+    return Neighbor(safe.convert("fptosi", "i64"), is_inside, weight)
 
 
-def corners(image: SampledImage, rows: Sequence[Neighbour], columns: Sequence[Neighbour]) -> Iterator[Corner]:
+def corners(image: SampledImage, rows: Sequence[Neighbor], columns: Sequence[Neighbor]) -> Iterator[Corner]:
     """The pixels around a point, from those of its axes; weights are of the type of the image's elements."""
     for row in rows:
         for column in columns:

@@ -20,7 +20,7 @@ from sardonyx._src.compile.kernels.sampling.bilinear import (
     SampledImage,
     corners,
     loop_weighted_pixels,
-    neighbours,
+    neighbors,
 )
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
@@ -127,7 +127,7 @@ def deform_columns_module(name: str, target: Target, *, has_mask: bool) -> str:
             b.splat(load_at(b, mask, number * points + point, "float"), b.target.lanes) if has_mask else None
         )
         rows, columns = (
-            neighbours(b, position, size[word])
+            neighbors(b, position, size[word])
             for position, word in zip(axes, ("height", "width"), strict=True)
         )
         near = list(corners(source, rows, columns))

@@ -20,7 +20,7 @@ from sardonyx._src.compile.kernels.sampling.bilinear import (
     SampledImage,
     corners,
     loop_weighted_pixels,
-    neighbours,
+    neighbors,
 )
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
@@ -84,7 +84,7 @@ def grid_sample_module(name: str, target: Target, config: GridSampling) -> str:
                 pixel_position(b, load_at(b, grid, point * 2 + axis, "float"), size, config)
                 for axis, size in enumerate((width, height))
             )
-            near = list(corners(source, neighbours(b, down, height), neighbours(b, across, width)))
+            near = list(corners(source, neighbors(b, down, height), neighbors(b, across, width)))
             target_pixel = b.gep(y, point * y_stride)
             for channel, mask, terms in loop_weighted_pixels(b, source, near, channels):
                 total = terms[0] + terms[1] + terms[2] + terms[3]

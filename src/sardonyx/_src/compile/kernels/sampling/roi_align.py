@@ -17,11 +17,11 @@ from sardonyx._src.compile.kernels.channels_last.images import nan_propagating_m
 from sardonyx._src.compile.kernels.loops.memory import load_at
 from sardonyx._src.compile.kernels.loops.vectors import i64, load_typed, loop_vectors, store_vector
 from sardonyx._src.compile.kernels.sampling.bilinear import (
-    Neighbour,
+    Neighbor,
     SampledImage,
     corners,
     loop_weighted_pixels,
-    neighbours,
+    neighbors,
 )
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
@@ -173,9 +173,9 @@ def pool_bin(
     for channel, mask in loop_vectors(b, 0, channels):
         store_vector(b, identity, b.gep(result, channel, element.element), mask)
     with b.loop(i64(b, 0), axes[0].count, name="point_row") as i:
-        rows = border_neighbours(b, point(b, axes[0], place[0], i), image.height)
+        rows = border_neighbors(b, point(b, axes[0], place[0], i), image.height)
         with b.loop(i64(b, 0), axes[1].count, name="point") as j:
-            columns = border_neighbours(b, point(b, axes[1], place[1], j), image.width)
+            columns = border_neighbors(b, point(b, axes[1], place[1], j), image.width)
             pixels = list(corners(image, rows, columns))
             for channel, mask, terms in loop_weighted_pixels(b, image, pixels, channels):
                 memory = b.gep(result, channel, element.element)
@@ -204,13 +204,13 @@ def point(b: KernelBuilder, axis: RegionAxis, bin_: LLVMValue, number: LLVMValue
     return axis.start + axis.bin * share
 
 
-def border_neighbours(b: KernelBuilder, position: LLVMValue, size: LLVMValue) -> list[Neighbour]:
+def border_neighbors(b: KernelBuilder, position: LLVMValue, size: LLVMValue) -> list[Neighbor]:
     """The pixels around a position, which is clamped to the image; none are inside if it is more than a pixel outside."""
     end = size.convert("sitofp", position.type.element)
     is_near = (position >= -1) & (position <= end)
     clamped = b.select(position < 0, b.constant(0, position.type), position)
     clamped = b.select(clamped > end - 1, end - 1, clamped)
     return [
-        Neighbour(pixel.index, pixel.is_inside & is_near, pixel.weight)
-        for pixel in neighbours(b, clamped, size)
+        Neighbor(pixel.index, pixel.is_inside & is_near, pixel.weight)
+        for pixel in neighbors(b, clamped, size)
     ]

@@ -70,7 +70,7 @@ def suppression_step(
     limits: SuppressionLimits,
     status: TensorView,
     *,
-    is_centred: bool,
+    is_centered: bool,
 ) -> Step:
     """segments: [batch * classes, capacity] int64, the selected boxes of each class; counts: [batch * classes] int64.
 
@@ -79,8 +79,8 @@ def suppression_step(
     """
     candidates, capacity = scores.shape[2], segments.shape[1]
     kernel = Kernel(
-        f"suppress_{'centred' if is_centred else 'corners'}",
-        partial(suppression_module, is_centred=is_centred),
+        f"suppress_{'centred' if is_centered else 'corners'}",
+        partial(suppression_module, is_centered=is_centered),
         SUPPRESSION,
     )
     args: tuple[KernelArgument, ...] = SUPPRESSION.pack(
@@ -160,7 +160,7 @@ class SelectedBoxes:
         return BoxEdges(*(load_vector(self.b, self.b.gep(array, first)) for array in self.arrays))
 
 
-def suppression_module(name: str, target: Target, *, is_centred: bool) -> str:
+def suppression_module(name: str, target: Target, *, is_centered: bool) -> str:
     b = KernelBuilder(target, SUPPRESSION)
     boxes, scores, segments, counts = b.pointers("boxes", "scores", "segments", "counts")
     max_boxes_at, iou_at, score_at, status = b.pointers("max_boxes", "iou_limit", "score_limit", "status")
@@ -188,7 +188,7 @@ def suppression_module(name: str, target: Target, *, is_centred: bool) -> str:
         b.start_block(inside)
         index = heap.pop(b.load(left)) & 0xFFFFFFFF
         b.store(left, b.load(left) - 1)
-        box = load_box(b, b.gep(item_boxes, index * 4), is_centred=is_centred)
+        box = load_box(b, b.gep(item_boxes, index * 4), is_centered=is_centered)
         with b.if_then(overlaps_selected(b, box, selected, b.load(taken), iou_limit).eq(0)):
             count = b.load(taken)
             selected.append(count, box)
@@ -220,10 +220,10 @@ def store_candidates(
         b.store(count, place + (score < limit).eq(0).convert("zext", "i64"))
 
 
-def load_box(b: KernelBuilder, address: str, *, is_centred: bool) -> BoxEdges:
-    """The box of four numbers: two corners y, x, y, x, or centre x, y, width, height."""
+def load_box(b: KernelBuilder, address: str, *, is_centered: bool) -> BoxEdges:
+    """The box of four numbers: two corners y, x, y, x, or center x, y, width, height."""
     p, q, r, s = (load_at(b, address, i64(b, i), "float") for i in range(4))
-    if is_centred:
+    if is_centered:
         p, q, r, s = p - r / 2, q - s / 2, p + r / 2, q + s / 2
     y_low, y_high, x_low, x_high = *in_order(b, p, r), *in_order(b, q, s)
     return BoxEdges(y_low, x_low, y_high, x_high, (y_high - y_low) * (x_high - x_low))

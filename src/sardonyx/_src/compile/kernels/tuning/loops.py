@@ -1,4 +1,7 @@
-"""Tuning of all kernels that are no products, from images and elementwise kernels to trees; `tuning.py` has the tables of targets."""
+"""Tuning of all kernels except products of matrices, convolutions and attention; see `tuning.py` for how tables are chosen.
+
+Fields are grouped by whether targets may differ in them.  Those under "Rounding" and "Shared" are equal for all targets.
+"""
 
 from __future__ import annotations
 
@@ -10,27 +13,28 @@ from typing import ClassVar
 class ChannelsLastTuning:
     """Kernels over channels-last images: sliding windows (depthwise convolution, pooling), pixel reductions, LRN.
 
-    prefetch_min_floats: floats of an image from which on it is assumed to be in memory, not in a cache.
+    prefetch_min_floats: an image of at least so many floats is assumed to be in memory, not in a cache.
 
     Rounding:
-    summation_block: pixels that are reduced before they are combined with the total.
-    pixel_unroll: pixels of an iteration of a pixel reduction, each with an accumulator of its own; four are combined.
-    min_divided_floats: floats of an image from which on global pooling reduces blocks of its pixels first.
-    pixel_blocks: numbers of these blocks, by preference.
+    summation_block: the number of pixels that are reduced together before the result is combined with the total.
+    pixel_unroll: pixels of an iteration of a pixel reduction, each with its own accumulator; the code combines four.
+    min_divided_floats: if an image has at least so many floats, global pooling first reduces blocks of its pixels.
+    pixel_blocks: into how many such blocks an image is divided; the first number that fits is used.
 
     Shared:
-    tile_pixels: widths of window tiles in pixels, by preference: most images are multiples of 7 wide.
-    dynamic_tile_pixels: the width for images of a symbolic width: those are multiples of 8 more often.
-    max_unrolled_taps: taps of a kernel row up to which they are unrolled.
-    cache_budget_bytes: bytes of the input rows under one output row, which stay in the level-2 cache.
-    channel_step: the channels of a unit that is limited by the cache are a multiple of it.
-    few_rows, few_rows_channels: output rows below which channels are split into units, too; channels of such a unit.
+    tile_pixels: widths of window tiles in pixels, by preference: the widths of most images are multiples of 7.
+    dynamic_tile_pixels: the tile width for images of symbolic width, which more often are multiples of 8.
+    max_unrolled_taps: the taps of a kernel row are unrolled up to this number.
+    cache_budget_bytes: bytes of the input rows under one output row that stay in the level-2 cache.
+    channel_step: if the cache limits the channels of a unit, their number is a multiple of this one.
+    few_rows, few_rows_channels: with fewer output rows than the first, units have only as many channels as the second.
     reduced_channels: channels of a unit of a pixel reduction: one cache line of floats.
-    small_image_pixels, small_image_channels: pixels below which a unit has more channels, and how many.
+    small_image_pixels, small_image_channels: for images with fewer pixels than the first, such a unit has as many channels
+        as the second.
     gradient_channels: channels of a unit of the gradients of windows; a multiple of the lanes of every target.
-    gradient_vectors: vectors of channels with sums of their own, which hide the latency of a multiply-add.
-    lrn_unit_pixels: pixels of a unit of LRN, few enough for the first pass's input and squares to be cached in the second.
-    lrn_pow_flops: operations that the power and division of an element of LRN count as.
+    gradient_vectors: vectors of channels with independent sums, which hide the latency of a multiply-add.
+    lrn_unit_pixels: pixels of a unit of LRN: so few that the second pass finds the input and the squares in the cache.
+    lrn_pow_flops: the power and the division of an element of LRN count as so many operations.
     """
 
     prefetch_min_floats: int = 2**21
@@ -59,12 +63,12 @@ class ElementwiseTuning:
     """Elementwise kernels.
 
     unroll: vectors of an iteration.
-    unroll_one_function: the same with one vector function: two calls of it keep the core busy.
+    unroll_one_function: vectors of an iteration with one call of a vector function each: two calls keep the core busy.
 
     Shared:
-    unit_elements: elements of a unit of work, about.
-    min_row_elements: elements of a row from which on the rows of a matrix are worth a loop of their own.
-    function_operations: operations that a call of a vector function counts as.
+    unit_elements: the approximate number of elements of a unit of work.
+    min_row_elements: rows of a matrix with at least so many elements are worth a separate loop.
+    function_operations: a call of a vector function counts as so many operations.
     """
 
     unroll: int = 4
@@ -78,18 +82,19 @@ class ElementwiseTuning:
 class ReductionTuning:
     """Reductions, softmax and normalization of rows or columns; ranges for dynamic quantization.
 
-    min_indexed_vectors: vectors of a row from which on an ArgMax has several accumulators, since merging them takes long.
+    min_indexed_vectors: an ArgMax of rows has several accumulators if a row has at least so many vectors: merging them is slow.
     indexed_registers: registers for each vector of a block of columns of an ArgMax.
 
     Rounding:
-    row_unroll: vectors of an iteration over a row, each with an accumulator of its own; a power of two.
-    column_blocks: elements of the blocks of a column that are summed by themselves, and of the blocks of these.
-    summed_rows: rows of a unit of work, at least, of which a row program sums the columns.
+    row_unroll: vectors of an iteration over a row, each with its own accumulator; a power of two.
+    column_blocks: a column is summed in blocks of as many elements as the first number, and these blocks in blocks of as many
+        as the second.
+    summed_rows: the least number of rows of a unit of work in which a row program sums columns.
 
     Shared:
-    row_unit_elements: elements of the rows of a unit of work, about.
-    gathered_row_elements: elements of a row up to which lanes hold the rows of an ArgMax, not its elements.
-    gathered_result_elements: the same for the elements of a result of other reductions.
+    row_unit_elements: the approximate number of elements of the rows of a unit of work.
+    gathered_row_elements: an ArgMax of rows with at most so many elements has a row, not an element, in each lane.
+    gathered_result_elements: other reductions with at most so many results have a row, not an element, in each lane.
     block_columns: columns of a unit of work in kernels that reduce along columns.
     min_max_block: elements of a unit of work of a range.
     unit_matrices: matrices of a unit of work of determinants.
@@ -117,7 +122,7 @@ class DataMovementTuning:
     Shared:
     copy_unit_elements: elements of a unit of a copy: enough to amortize the call.
     indexed_unit_bytes: bytes of the rows in a unit of a gather or scatter.
-    single_element_rows: rows of such a unit if a row is one element.
+    single_element_rows: rows of a unit of a gather or scatter if a row is one element.
     transpose_columns: columns of the result in a unit of a transpose.
     band_rows: rows of the result that a transpose writes together: the float32 elements of a cache line of its input.
     """
@@ -135,16 +140,16 @@ class RecurrenceTuning:
     """LSTM, GRU and RNN.
 
     Shared:
-    unit_sequences: least number of sequences of the batch in a unit of work.
-    max_units: units of a direction, beyond which they have more sequences.
-    tile_rows: numbers of sequences that share each load of the weights.
-    max_lanes: of any target, for padding.
-    projected_rows: of a unit of work of projections in float64.
-    min_projected_batch: sequences from which on the recurrence projects its inputs itself.
-    max_projected_weights: of a direction, up to which it does.
+    unit_sequences: the least number of sequences of the batch in a unit of work.
+    max_units: the maximum number of units of a direction; larger batches have more sequences in a unit.
+    tile_rows: the numbers of sequences that share each load of the weights.
+    max_lanes: the lanes of the widest target; weights are padded to a multiple of it.
+    projected_rows: the rows of a unit of work of projections in float64.
+    min_projected_batch: a recurrence of at least so many sequences projects its inputs itself.
+    max_projected_weights: a recurrence projects its inputs itself only if a direction has at most so many weights.
     group_blocks: vectors of hidden units in a unit of work of a time step that is divided among threads.
-    cached_bytes: of the weights of a direction that a core's cache holds; a time step with more of them is divided.
-    min_divided_bytes: the same for a layer of a single unit of work.
+    cached_bytes: bytes of the weights of a direction that a core's cache holds; with more bytes, a time step is divided.
+    min_divided_bytes: the limit in place of `cached_bytes` for a layer that would have a single unit of work.
     """
 
     unit_sequences: ClassVar[int] = 4
@@ -163,19 +168,22 @@ class RecurrenceTuning:
 class TreeTuning:
     """Decision trees.
 
-    vectors: vectors of float32 with the rows of a block that are evaluated together by bit vectors; 0: never.
-    splits_per_step: splits that are evaluated by bit vectors in the time of a step of a walk, for each row of a block.
-    word_splits: the splits that a word costs as much as, besides its own.
+    Trees are either walked from the root to a leaf, or evaluated by bit vectors, in which each split clears the bits of the
+    leaves that it excludes.
+
+    vectors: the rows of a block that are evaluated together by bit vectors, as a number of vectors of float32; 0: never.
+    splits_per_step: splits that are evaluated by bit vectors in the time of one step of a walk, for each row of a block.
+    word_splits: the cost of a word of a bit vector, as a number of splits, in addition to its own splits.
 
     Shared:
     chains: trees that a row walks through at a time.
     unroll: steps between tests for the ends of walks.
     unroll_splits: splits in an iteration over a word.
-    oblivious_unroll: the same where all trees are oblivious.
-    max_padding: how much longer lists of splits may become to have one length.
-    max_walked_rows: rows up to which a block is walked although bit vectors are faster for a whole one.
+    oblivious_unroll: splits in an iteration over a word if all trees are oblivious.
+    max_padding: the maximum factor by which lists of splits become longer when they are padded to one length.
+    max_walked_rows: a block with at most so many rows is walked, even if bit vectors are faster for a full block.
     block_rows: rows of a block that is walked, which share the trees in the cache.
-    step_flops: operations that a step of a walk counts as.
+    step_flops: a step of a walk counts as so many operations.
     """
 
     vectors: int = 2
@@ -196,9 +204,9 @@ class ResizeTuning:
     """Resize.
 
     Shared:
-    max_pixel_taps: taps of an output pixel, which are unrolled: 4 x 4 for cubic interpolation.
-    max_axis_taps: taps of an element along one axis that are unrolled.
-    max_axis_channels: channels of an image up to which its axes are resampled one after the other.
+    max_pixel_taps: the maximum number of taps of an output pixel, which are unrolled: 4 x 4 for cubic interpolation.
+    max_axis_taps: the maximum number of taps of an element along one axis that are unrolled.
+    max_axis_channels: images with at most so many channels are resampled along one axis after the other.
     table_unit_elements: elements of a unit of the kernel that computes tables of taps.
     """
 

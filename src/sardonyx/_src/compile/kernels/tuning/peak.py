@@ -1,7 +1,7 @@
 """Microbenchmark kernels that measure the peak of a CPU: multiply-adds in registers, a memory copy, and memory reads.
 
-A profile relates the FLOP/s and the bytes/s of a step to these: the roofline model (Williams, Waterman and Patterson).
-Loop nest of each: units of work -> unrolled vectors.
+A profile relates the FLOP/s and the bytes/s of a step to these peaks: the roofline model (Williams, Waterman and Patterson).
+Each kernel has the loop nest: units of work -> unrolled vectors.
 """
 
 from __future__ import annotations
@@ -13,15 +13,18 @@ from sardonyx._src.compile.codegen.parameters import Parameters
 from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.compile.program.step import Kernel
 
-NUM_ACCUMULATORS = 12  # independent sums: an addition takes several cycles
-VECTORS_PER_UNIT = 4  # vectors copied or read one after another
+NUM_ACCUMULATORS = 12  # independent sums: they hide the latency of a multiply-add
+VECTORS_PER_UNIT = 4  # vectors that a unit of work copies or reads one after another
 FMA_PARAMETERS = Parameters("sum")
 COPY_PARAMETERS = Parameters("source", "destination")
 READ_PARAMETERS = Parameters("source", "sum")
 
 
 def fma_module(name: str, target: Target) -> str:
-    """One unit of work is a multiply-add in every lane of each accumulator; `sum` receives their sum, a vector."""
+    """The LLVM module of a kernel of multiply-adds.
+
+    A unit of work is one multiply-add in every lane of each accumulator; `sum` receives the sum of the accumulators, a vector.
+    """
     b, vector_type = KernelBuilder(target, FMA_PARAMETERS), LLVMType("float", target.lanes)
     slots = [b.new_slot("chain", vector_type) for _ in range(NUM_ACCUMULATORS)]
     for slot in slots:
@@ -38,7 +41,7 @@ def fma_module(name: str, target: Target) -> str:
 
 
 def copy_module(name: str, target: Target) -> str:
-    """One unit of work copies VECTORS_PER_UNIT vectors."""
+    """The LLVM module of a kernel of copies; a unit of work copies VECTORS_PER_UNIT vectors."""
     b, vector_type = KernelBuilder(target, COPY_PARAMETERS), LLVMType("float", target.lanes)
     source, destination = b.pointers("source", "destination")
     width = target.lanes * VECTORS_PER_UNIT
@@ -53,7 +56,10 @@ def copy_module(name: str, target: Target) -> str:
 
 
 def read_module(name: str, target: Target) -> str:
-    """One unit of work reads VECTORS_PER_UNIT vectors; `sum` receives the sum of all, a vector."""
+    """The LLVM module of a kernel of reads.
+
+    A unit of work reads VECTORS_PER_UNIT vectors; `sum` receives the sum of all vectors, a vector.
+    """
     b, vector_type = KernelBuilder(target, READ_PARAMETERS), LLVMType("float", target.lanes)
     source, width = b.pointer("source"), target.lanes * VECTORS_PER_UNIT
     sums = [b.new_slot("sum", vector_type) for _ in range(VECTORS_PER_UNIT)]

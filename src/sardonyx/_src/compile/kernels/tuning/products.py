@@ -1,4 +1,8 @@
-"""Tuning of products of matrices, convolutions and attention; `tuning.py` has the tables of targets."""
+"""Tuning of products of matrices, convolutions and attention; see `tuning.py` for how tables are chosen.
+
+Fields are grouped by whether targets may differ in them.  Those under "Rounding" and "Shared" are equal for all targets.
+A *term* is an index along the reduction (k), B the right operand, a *panel* a packed group of columns of B.
+"""
 
 from __future__ import annotations
 
@@ -17,39 +21,41 @@ class GemmTuning:
         only one or two of them; 1 for numbers of vectors without an entry.
     dynamic_tile_vectors: vectors of a row of the tile for a symbolic number of columns.
     min_unrolled_fmas: multiply-adds in an iteration over k that hide the loop's own instructions.
-    min_unroll: iterations over k that are unrolled at least.
+    min_unroll: the least number of terms that are unrolled.
     independent_sums: rows of a dot product accumulated at a time: independent chains hide the latency of a multiply-add.
-    packing_prefetch_rows: rows between the row of a constant that is packed and the one that is prefetched.
-    max_inline_operations: operations of an epilogue up to which it is emitted for every vector of a tile.
-    min_half_bytes: bytes of a half-precision constant from which on it is not promoted to float32 when it is packed.
-    min_amx_words: words along k of an AMX tile, of 16, below which vectors are faster.
-    min_amx_row_words: words along k of a row below which vectors are faster: AMX tiles are stored through memory.
-    min_amx_rows: rows of a product below which vectors are as fast: it waits for the weights.
-    min_bf16_terms: terms of a sum of products from which on their factors may be rounded to bfloat16.
+    packing_prefetch_rows: the row that is prefetched is so many rows after the row of a constant that is packed.
+    max_inline_operations: an epilogue of at most so many operations is emitted for every vector of a tile.
+    min_half_bytes: a half-precision constant of at least so many bytes is not promoted to float32 when it is packed.
+    min_amx_words: if an AMX tile has fewer words along k, of at most 16, vectors are faster.
+    min_amx_row_words: if rows have fewer words along k, vectors are faster, since AMX tiles are stored through memory.
+    min_amx_rows: products of fewer rows wait for the weights, so that vectors are as fast.
+    min_bf16_terms: factors are rounded to bfloat16 only if a sum has at least so many terms.
 
     Rounding:
-    k_block: KC, most terms that are summed by themselves: with a panel of 64 columns, 128 KB of B.
+    k_block: KC, the maximum number of terms of a block that is summed from zero: with a panel of 64 columns, 128 KB of B.
 
     Shared:
     short_k_block: terms that are added at once in a product of few rows, which memory limits: 32 KB of B.
-    sparse_prefetch_bytes: bytes of B up to which prefetching them in the time of a term delays no load: a power of two.
-    large_bytes: bytes of B from which on it is assumed to be in memory, not in the level-2 cache.
-    strided_prefetch_terms: terms between the column of a strided A that is multiplied and the one that is prefetched.
-    unit_rows: rows of a unit of work in products of several matrices, about.
-    shared_row_cost: the cost of an element of A that another core has written, relative to one of a large B.
-    max_rows: most rows of consecutive units that are computed together; at least those of a unit.
+    sparse_prefetch_bytes: prefetching at most so many bytes of B for each term delays no load; a power of two.
+    large_bytes: a B of at least so many bytes is assumed to be in memory, not in the level-2 cache.
+    strided_prefetch_terms: the prefetched column of a strided A is so many terms after the column that is multiplied.
+    unit_rows: the approximate number of rows of a unit of work in products of several matrices.
+    shared_row_cost: the cost of an element of A that another core has written, relative to an element of a large B.
+    max_rows: the maximum number of rows of consecutive units that are computed together; at least the rows of a unit.
     spare_rows: rows of scratch past the last row of a unit: at least as many as any tile has.
-    max_short_rows: rows of a tile up to which one row less is worth code of its own.
-    latency_accumulators: multiply-adds that are in flight at a time: those of fewer accumulators wait for each other.
-    min_released_bytes: bytes of a packed constant from which on the pages of its file are released.
-    min_copied_stride, min_copied_columns: floats between the columns of a transposed A, and columns of the product, from which on A is copied.
-    max_rows_in_place, min_columns_in_place: rows and columns of a product whose B is not packed.
-    vector_terms, vector_columns: rows of B that are read at a time in a product of one row, and columns of a unit of work.
-    max_few_columns, min_terms_per_column: columns of a product of dot products, and terms of a sum for each of them.
-    few_columns_unit_rows: rows of a unit of work of such a product, whole groups.
+    max_short_rows: tiles of at most so many rows have code for one row less.
+    latency_accumulators: the number of multiply-adds in flight: with fewer accumulators, they wait for each other.
+    min_released_bytes: when a constant of at least so many bytes was packed, the pages of its file are released.
+    min_copied_stride, min_copied_columns: a transposed A is copied if its columns are at least as many floats apart as the
+        first, and the product has at least as many columns as the second.
+    max_rows_in_place, min_columns_in_place: B is not packed for products of at most so many rows and at least so many columns.
+    vector_terms, vector_columns: in products of one row, the rows of B that are read at a time, and the columns of a unit.
+    max_few_columns, min_terms_per_column: a product is computed by dot products if it has at most as many columns as the
+        first, and each sum has at least as many terms for each column as the second.
+    few_columns_unit_rows: rows of a unit of work of such a product; whole groups of 16.
     double_group_rows, double_unit_rows: rows of a register tile, and of a unit of work, of a product in float64.
-    max_double_elements: elements of a constant float64 matrix that is packed at compile time, for rows of any number.
-    double_panel_rows, double_k_block: rows of a unit of work, and terms, for which a panel of another float64 matrix is copied.
+    max_double_elements: constant float64 matrices of at most so many elements are packed at compile time.
+    double_panel_rows, double_k_block: rows of a unit of work, and terms, for which a panel of other float64 matrices is copied.
     """
 
     tile_rows: Mapping[int, int]
@@ -98,10 +104,11 @@ class BlockQuantizedTuning:
     """Products with block-quantized weights.
 
     Shared:
-    k_block: terms that are dequantized at a time for many rows, about: 128 KB of float32, half of L2 at most.
-    unit_rows: rows of a unit of work, about; each unit dequantizes its panel.
-    prefetch_bytes: how far ahead packed weights are prefetched.
-    min_weights: of a matrix: the float32 panels of a smaller one stay in L2.
+    k_block: the approximate number of terms that are dequantized at a time for many rows: 128 KB of float32, which is at most
+        half of the level-2 cache.
+    unit_rows: the approximate number of rows of a unit of work; each unit dequantizes its panel.
+    prefetch_bytes: the distance in bytes at which packed weights are prefetched.
+    min_weights: the least number of weights of a matrix; the float32 panels of smaller matrices stay in the level-2 cache.
     """
 
     k_block: ClassVar[int] = 512
@@ -114,21 +121,22 @@ class BlockQuantizedTuning:
 class ConvTuning:
     """Direct convolutions by GEMM, or with pixels in the lanes.
 
-    pixel_vectors: vectors of pixels of a tile of a convolution to few channels, the most first.
+    pixel_vectors: the numbers of vectors of pixels of a tile of a convolution to few channels, descending.
 
     Rounding:
-    max_block_terms: KC, terms that are summed by themselves: with a panel of 64 columns, 256 KB of weights.
-    max_im2row_channels: input channels up to which a convolution has an im2row buffer.
+    max_block_terms: KC, the maximum number of terms of a block that is summed from zero: with a panel of 64 columns, 256 KB
+        of weights.
+    max_im2row_channels: convolutions of at most so many input channels have an im2row buffer.
 
     Shared:
-    unit_rows: rows (output pixels) of a unit of work, about.
-    band_rows: the same with an im2row buffer.
-    packed_rows, packed_bytes: rows of a unit whose windows are packed for AMX tiles, and most bytes of these, which stay in
-        the level-2 cache.
-    max_interleaved_channels: channels up to which channels-first images are interleaved by shuffles.
-    origin_lanes: rows whose window origins are computed in one vector of i64.
-    max_pixel_lane_columns, min_pixel_lane_width: output channels up to which, and pixels of an output line from which on,
-        these are in the lanes.
+    unit_rows: the approximate number of rows (output pixels) of a unit of work.
+    band_rows: the approximate number of rows of a unit of work with an im2row buffer.
+    packed_rows, packed_bytes: the maximum number of rows of a unit with windows packed for AMX tiles, and of bytes of the
+        packed rows, which stay in the level-2 cache.
+    max_interleaved_channels: shuffles interleave channels-first images of at most so many channels.
+    origin_lanes: the number of rows for which a vector of i64 holds the window origins.
+    max_pixel_lane_columns, min_pixel_lane_width: lanes hold output pixels, not output channels, if there are at most as many
+        output channels as the first, and an output line has at least as many pixels as the second.
     """
 
     pixel_vectors: tuple[int, ...] = (4, 2, 1)
@@ -149,10 +157,11 @@ class WeightGradientTuning:
     """Gradients of convolutions by their weights.
 
     Rounding:
-    block_pixels: output pixels of a block, about, which are summed by themselves: with a panel of 64 columns, 32 KB of dy.
+    block_pixels: the approximate number of output pixels of a block that is summed from zero: with a panel of 64 columns,
+        32 KB of dy.
 
     Shared:
-    min_unit_taps: least number of tiles and taps of a unit of work, which read a block of dy in turn.
+    min_unit_taps: the least number of pairs of a tile and a tap of a unit of work; they read a block of dy one after the other.
     """
 
     block_pixels: ClassVar[int] = 128
@@ -163,16 +172,19 @@ class WeightGradientTuning:
 class PointwiseDepthwiseTuning:
     """Depthwise convolutions that compute their input by a pointwise convolution, row by row in a ring buffer.
 
+    The *intermediate image* is the result of the pointwise convolution.
+
     Shared:
-    group_rows: most output rows that share the input of a window tile.
-    ring_bytes: most bytes of the ring buffer, which stays in the level-2 cache.
-    min_bands, max_bands: bands of output rows, units of work.
-    min_band_ratio: rows of a band to the rows that it shares with the band before, above min_bands.
-    min_image_bytes: bytes of the image between the convolutions from which on it leaves the level-2 cache.
-    max_weight_bytes: most bytes of pointwise weights, which are read again for each output row.
-    min_channels: channels of that image below which the depthwise convolution is not bound by memory.
-    max_dynamic_channels: most of these channels where the size of the image is dynamic.
-    min_height_ratio: rows of that image to the rows that neighbouring bands share.
+    group_rows: the maximum number of output rows that share the input of a window tile.
+    ring_bytes: the maximum size of the ring buffer, which stays in the level-2 cache.
+    min_bands, max_bands: the minimum and maximum number of bands of output rows, which are the units of work.
+    min_band_ratio: with more than min_bands bands, the least ratio of the rows of a band to the rows that it shares with the
+        band before.
+    min_image_bytes: an intermediate image of at least so many bytes does not stay in the level-2 cache.
+    max_weight_bytes: the maximum size of the pointwise weights, which are read again for each output row.
+    min_channels: with fewer channels of the intermediate image, memory does not limit the depthwise convolution.
+    max_dynamic_channels: the maximum number of channels of an intermediate image of dynamic size.
+    min_height_ratio: the least ratio of the rows of the intermediate image to the rows that neighboring bands share.
     """
 
     group_rows: ClassVar[int] = 4
@@ -191,21 +203,22 @@ class PointwiseDepthwiseTuning:
 class WinogradTuning:
     """Winograd convolutions: the cost model, in cycles of a core that does two multiply-adds of 16 lanes, and groups.
 
-    prefetch_tiles: tiles between the one that is transformed and the one to its right whose pixels are prefetched.
+    prefetch_tiles: pixels are prefetched for the tile that is so many tiles to the right of the one that is transformed.
 
     Rounding (choice of the algorithm):
-    min_channels: channels below which a direct convolution is used: vectors along fewer are too short.
-    min_product_rows: rows that a product of fewer costs as much as: it waits for the weights.
+    min_channels: with fewer channels a direct convolution is used, since vectors along the channels would be too short.
+    min_product_rows: a product of fewer rows costs as much as one of so many, since it waits for the weights.
     transform_cycles: cycles of the input and the output transform together, for a vector of a point.
     weight_bytes_per_cycle: bytes of weights read from memory in a cycle.
-    overlap: the share of the shorter of products and reads that the longer one hides.
+    overlap: products and reads overlap: the longer of the two hides this share of the shorter.
     direct_overhead: the cost of a direct convolution, relative to products at the peak.
 
     Shared:
-    max_fused_channels: channels up to which the weights of a panel stay in the cache with everything else.
-    min_groups: groups of tiles, or groups by panels of weights, that keep a few threads busy.
-    max_odd_group_tiles: tiles up to which an odd number of groups is not made even.
-    fused_group_tiles, separate_group_tiles: most tiles of a group, in one step, and of joint groups in two.
+    max_fused_channels: with at most so many channels, the weights of a panel stay in the cache with everything else.
+    min_groups: the number of units (groups of tiles, or groups by panels of weights) that keeps a few threads busy.
+    max_odd_group_tiles: with at most so many tiles, the number of groups may be odd.
+    fused_group_tiles, separate_group_tiles: the maximum number of tiles of a group in one fused step, and of joint groups in
+        separate steps.
     max_blas_columns: columns of a product of the weight transform, so few that NumPy's BLAS does not wake its threads.
     """
 
@@ -229,26 +242,26 @@ class AttentionTuning:
     """Attention: prefill (many queries) and decode (few queries, many keys).
 
     tile_rows: rows of a register tile of prefill, by the vectors of a row; the widest first.
-    remainder_tile_rows: rows of the tiles after the last full one, descending to 1.
+    remainder_tile_rows: rows of the tiles that follow the last full tile, descending to 1.
     decode_tile_queries, decode_tile_vectors: queries and vectors of a register tile of decode's outputs.
     value_rows: rows of values that stay in L1, even if they are a page apart, until all queries have used them.
-    prefetch_floats: floats between the row of keys or values in use and the row that is prefetched.
-    min_prefetch_rows: the same distance in rows, at least: those that are in use.
+    prefetch_floats: the distance in floats from the row of keys or values in use to the row that is prefetched.
+    min_prefetch_rows: the least such distance in rows: the number of rows that are in use.
 
     Rounding:
-    key_block, decode_key_block: keys whose scores are in scratch at a time; in prefill they stay in L1 and L2 with the keys
-        and values.
+    key_block, decode_key_block: the number of keys that have their scores in scratch at a time, in prefill and in decode; in
+        prefill the scores stay in L1 and L2 with the keys and values.
     fold_chains: accumulators of a prefill maximum or sum over keys, which hide its latency; a power of two.
     split_keys: keys of a decode unit when the keys are split (split-KV).
-    max_decode_queries: queries of a head up to which decode is faster than prefill.
+    max_decode_queries: decode is faster than prefill for at most so many queries of a head.
 
     Shared:
-    query_block: most queries of a head in a prefill unit.
-    decode_unit_queries: most queries of a decode unit that share a head of keys.
-    min_run_floats: contiguous floats that are read at full memory bandwidth; a decode unit has heads up to these.
-    max_unit_kv_heads: most heads of keys in a decode unit.
+    query_block: the maximum number of queries of a head in a prefill unit.
+    decode_unit_queries: the maximum number of queries of a decode unit that share a head of keys.
+    min_run_floats: so many contiguous floats are read at full memory bandwidth; a decode unit has enough adjacent heads.
+    max_unit_kv_heads: the maximum number of heads of keys in a decode unit.
     state_vectors: vectors of columns of a state of linear attention that are updated at a time: they hide latencies.
-    min_state_tokens: tokens from which on these columns are copied to scratch, where they are adjacent.
+    min_state_tokens: with at least so many tokens, these columns are copied to scratch, where they are adjacent.
     """
 
     tile_rows: Mapping[int, int]

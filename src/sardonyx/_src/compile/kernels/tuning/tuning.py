@@ -1,12 +1,12 @@
 """Tuning of kernels: tile sizes, block sizes, unrolls, units of work and thresholds, by class of target.
 
-A value that may differ between targets is a field of a family's dataclass: `tuning_for(target).gemm.tile_rows`.
-`TUNINGS` has a table for each class of target; a field that a table does not give has its default.  The families are in
-`products.py` and `loops.py`.  A value that is equal for all targets is a class variable,
-`GemmTuning.unit_rows`.  There are two reasons for one:
+A *family* is a dataclass of the values of related kernels; the families are in `products.py` and `loops.py`.
+A value that may differ between targets is a field of a family: `tuning_for(target).gemm.tile_rows`.  `TUNINGS` has a table
+for each class of target; a field that a table does not give has its default.  A value that is equal for all targets is a
+class variable: `GemmTuning.unit_rows`.  There are two reasons for a class variable:
 
-- Rounding: it decides in which order the terms of a sum are added, or which algorithm is used.  So no table changes a
-  result.
+- Rounding: the value decides in which order the terms of a sum are added, or which algorithm is used.  Since it is equal
+  for all targets, no table changes a result.
 - Shared: code without a target uses it, such as step functions, which divide the work into units as the kernel does.
 
 `bench/tuning.py` measures whether chosen values are the best ones on a machine.  Facts that correct code depends on
@@ -65,7 +65,7 @@ TargetClass: TypeAlias = Literal["avx512", "avx2", "neon", "plain", "scalar"]
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """The table of a class of targets: all families."""
+    """The table of a class of targets: the values of all families."""
 
     gemm: GemmTuning
     attention: AttentionTuning
@@ -104,7 +104,7 @@ def tuning_for(target: Target) -> Tuning:
 
 
 def target_class(target: Target) -> TargetClass:
-    """The class of a target; the number of registers decides if the lanes are those of another class."""
+    """The class of a target: the number of registers decides first, since tile sizes depend on it, then the lanes."""
     if target.registers >= 32:
         return "avx512" if target.lanes >= 16 else "neon"
     if target.lanes >= 8:

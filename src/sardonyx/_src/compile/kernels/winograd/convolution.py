@@ -6,11 +6,11 @@
             for point in points:          M[point] = V[point] @ U[point]     # GEMM, [tiles, channels] @ [channels, NR]
             for tile in group:            A^T M A, epilogue, store           # output transform
 
-Weights U = G g G^T are transformed at compile time.  Either one fused step has all of it, with a group of tiles as unit
-of work and V in the cache; or the input transform is a step of its own, with a tile as unit, and the rest a second one,
-with a group by a panel as unit.  The latter is for many channels, whose weights exceed the cache; groups that a thread
-multiplies with the same panel in turn are computed together, point by point, so that the weights are read once.
-An infinity or NaN in the input reaches all outputs of its tiles, not only those whose window contains it.
+Weights U = G g G^T are transformed at compile time.  Either one fused step does everything, with a group of tiles as unit
+of work and V in the cache.  Or one step does the input transform, with a tile as unit, and a second step does the rest, with
+a group by a panel as unit.  Separate steps are for many channels, where the weights exceed the cache: consecutive groups that
+a thread multiplies with the same panel are computed together, point by point, so that the weights are read once.
+An infinity or NaN in the input reaches all outputs of its tiles, even outputs whose windows do not contain it.
 Source: Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks" (2016).
 """
 
@@ -107,7 +107,7 @@ class WinogradConvolution:
         )
 
     def separate_steps(self) -> list[Step]:
-        """The input transform, in units of a tile; products and output transform, in units of a panel by a group."""
+        """A step for the input transform (a unit is a tile), and one for the rest (a unit is a panel by a group)."""
         weights, zeros, transformed = self.weights, self.zero_pixel, self.transformed_input()
         input_step = Step(
             kernel=input_transform_kernel(weights.variant),
@@ -146,7 +146,7 @@ class WinogradConvolution:
 
     @property
     def size_arguments(self) -> dict[str, KernelArgument]:
-        """The arguments `WINOGRAD_SIZES`."""
+        """The arguments for the parameters `WINOGRAD_SIZES`, by name."""
         x, y, weights = self.x, self.y, self.weights
         sizes = (
             *(x.shape[1], x.shape[2], *self.pads, *x.strides[:3]),
@@ -159,7 +159,7 @@ class WinogradConvolution:
 
     @property
     def product_arguments(self) -> dict[str, KernelArgument]:
-        """The arguments `product_parameters` but those of the tiles."""
+        """The arguments for `product_parameters` that are not in `TILE_PARAMETERS`, by name."""
         output = output_arguments(self.y, self.epilogue, self.operands)
         return {"weights": self.weights.panels, "bias": self.weights.bias, **output}
 
@@ -174,7 +174,7 @@ class WinogradConvolution:
 
     @property
     def joint_groups(self) -> int:
-        """The most groups that a thread multiplies with a panel together."""
+        """The maximum number of groups that a thread multiplies with a panel together."""
         if self.grouping.is_fused:
             return 1
         joint = max(WinogradTuning.separate_group_tiles // self.group_tiles, 1)
@@ -182,12 +182,12 @@ class WinogradConvolution:
 
     @property
     def input_point_stride(self) -> int:
-        """Floats from point to point in a group's transformed input."""
+        """The stride between points, in floats, in a group's transformed input."""
         return odd_cache_lines(self.padded_tiles * self.weights.channels)
 
     @property
     def product_point_stride(self) -> int:
-        """Floats from point to point in the products of joint groups with a panel."""
+        """The stride between points, in floats, in the products of joint groups with a panel."""
         return odd_cache_lines(self.joint_groups * self.padded_tiles * self.weights.variant.tile.width)
 
     @property
@@ -244,9 +244,9 @@ def choose_grouping(y: TensorView, weights: WinogradWeights) -> TileGrouping:
 
 
 def separate_tiles_per_group(y: TensorView, weights: WinogradWeights) -> int:
-    """The tiles of a group in separate steps: as many as leave `min_groups` units, since groups share the weights.
+    """The tiles of a group in separate steps: as many as possible while there are `min_groups` units.
 
-    If the number of images is symbolic, groups are those of one image.
+    Large groups read the weights less often.  If the number of images is symbolic, the tiles of one image are divided.
     """
     tiles, panels = count_tiles(y, weights), weights.panels.shape[0]
     if not isinstance(tiles, int):
@@ -259,7 +259,7 @@ def separate_tiles_per_group(y: TensorView, weights: WinogradWeights) -> int:
 
 
 def tiles_per_group(tiles: Known, max_tiles: int) -> int:
-    """The tiles of a group: at most `max_tiles`, and about the same number in each group if the tiles are counted.
+    """The tiles of a group: at most `max_tiles`, and about equally many in each group if the number of tiles is known.
 
     The number of groups is even, so that two threads get the same work, unless there are few tiles.
     """

@@ -1,7 +1,7 @@
 """Cost model of 3x3 convolutions: direct or Winograd, and which F(m x m, 3x3), by estimates fitted to measurements.
 
 A cost is in cycles of a core that does two multiply-adds of 16 lanes a cycle.  It counts the products, the input and
-output transforms, and the weights read from memory, which overlaps with the products in part.
+output transforms, and the reading of the weights from memory, which partly overlaps with the products.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def winograd_cost(
 
 
 def direct_cost(pixels: tuple[int, int, int], channels: int, features: int) -> float:
-    """Cycles of a direct convolution, which has a point for each tap."""
+    """Cycles of a direct convolution: its taps are the points of `product_cost`."""
     images, rows, columns = pixels
     products = product_cost(images * rows * columns, TAPS * TAPS, channels, features)
     return products * WinogradTuning.direct_overhead

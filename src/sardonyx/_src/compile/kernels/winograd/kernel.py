@@ -1,4 +1,4 @@
-"""Kernels of Winograd convolutions: a fused one, or the input transform and the rest (products, output transform).
+"""Kernels of Winograd convolutions: a fused kernel, or one for the input transform and one for products and output transform.
 
     fused:   for group of tiles: for tile: input transform; for panel: for point: products; for tile: output transform
     input:   for tile: input transform
@@ -54,7 +54,7 @@ def product_kernel(variant: WinogradVariant, epilogue: Epilogue) -> Kernel:
 
 
 def fused_module(name: str, target: Target, *, variant: WinogradVariant, epilogue: Epilogue) -> str:
-    """All intermediate values of a group are in scratch."""
+    """The LLVM module of the fused kernel; all intermediate values of a group are in scratch."""
     products = make_products(target, variant, epilogue)
     b, tiles, size = products.b, products.tiles, products.tiles.size
     zero = b.constant(0, I64)
@@ -69,7 +69,7 @@ def fused_module(name: str, target: Target, *, variant: WinogradVariant, epilogu
 
 
 def input_transform_module(name: str, target: Target, *, variant: WinogradVariant) -> str:
-    """Writes the transformed input of all groups, [groups, points, tiles, channels]."""
+    """The LLVM module of the input transform, which writes [groups, points, tiles, channels] for all groups."""
     b = KernelBuilder(target, TILE_PARAMETERS)
     tiles = load_tiles(b, variant)
     size = tiles.size
@@ -81,9 +81,10 @@ def input_transform_module(name: str, target: Target, *, variant: WinogradVarian
 
 
 def product_module(name: str, target: Target, *, variant: WinogradVariant, epilogue: Epilogue) -> str:
-    """Reads the transformed input of all groups.
+    """The LLVM module of products and output transform, which reads the transformed input of all groups.
 
-    Groups vary fastest, and those of a call are computed together, up to `joint_groups`: the weights are then read once.
+    Groups vary fastest among the units.  Up to `joint_groups` groups of a call are computed together with a panel, so that
+    the weights are read once for all of them.
     """
     products = make_products(target, variant, epilogue)
     b, size = products.b, products.tiles.size
@@ -117,7 +118,7 @@ def emit_joint_groups(
 
 
 def make_products(target: Target, variant: WinogradVariant, epilogue: Epilogue) -> WinogradProducts:
-    """A builder with a microkernel and the arguments `product_parameters`."""
+    """A new kernel with a microkernel and the arguments of `product_parameters`."""
     b = KernelBuilder(target, product_parameters(epilogue))
     m = make_microkernel(b, variant.tile, epilogue, FLOAT32_ARITHMETIC)
     return load_products(m, load_tiles(b, variant))

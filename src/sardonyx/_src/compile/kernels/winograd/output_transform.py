@@ -45,7 +45,7 @@ def store_output_tile(products: WinogradProducts, tile: LLVMValue, row: LLVMValu
 def store_output_addresses(products: WinogradProducts, origin: TileOrigin, column: LLVMValue) -> None:
     """Stores the addresses of a tile's pixels, in the output and in the epilogue's matrices, in the table.
 
-    Pixels past the border read matrices at the last pixel inside, and are written to the discarded pixel.
+    For pixels past the border, matrices are read at the last pixel inside, and results go to the discarded pixel.
     """
     b, size, transforms = products.b, products.tiles.size, products.tiles.transforms
     discarded = b.gep(products.discarded, 0 - column)

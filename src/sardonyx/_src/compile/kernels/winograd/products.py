@@ -2,7 +2,7 @@
 
     for point: for block of tiles by MR: M[point] [tiles, NR] = V[point] [tiles, channels] @ U[point] [channels, NR]
 
-These are GEMMs of the shared microkernel, whose results go to scratch [points, tiles, NR].
+The GEMMs use the microkernel of `gemm` and write their results to scratch, [points, tiles, NR].
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def product_parameters(epilogue: Epilogue) -> Parameters:
 
 @dataclass(frozen=True, slots=True)
 class WinogradProducts:
-    """The products and the output of a convolution in a kernel: the arguments `product_parameters`, and scratch.
+    """The products and the output of a convolution in a kernel: the arguments of `product_parameters`, and areas of scratch.
 
     Scratch: the address table; `discarded`, a pixel that is written for pixels past the border; at `address`, the
     products of joint groups with a panel [points, tiles, width]; in a fused kernel, the group's transformed input
@@ -69,7 +69,7 @@ class WinogradProducts:
 
 
 def load_products(m: Microkernel, tiles: WinogradTiles) -> WinogradProducts:
-    """Loads the arguments after those of the tiles, and divides scratch."""
+    """Loads the arguments that follow `TILE_PARAMETERS`, and divides scratch."""
     b = m.b
     weights, bias, output = b.pointer("weights"), b.pointer("bias"), load_output_matrix(b, m.epilogue)
     discarded = b.gep(b.scratch, b.constant(DISCARD_OFFSET, I64))

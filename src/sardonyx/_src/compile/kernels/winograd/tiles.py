@@ -1,7 +1,7 @@
 """Tiles of a Winograd convolution: their geometry, the kernels' specialization key and common arguments.
 
-A tile is m x m output pixels, and the (m + 2) x (m + 2) input pixels that they read.  Tiles are numbered row by row, image
-by image.  The transformed input is a block [points, tiles, channels] for each group of tiles, with padding between points.
+A tile is m x m output pixels, with the (m + 2) x (m + 2) input pixels that they read.  Tiles are numbered row by row, image
+by image.  For each group of tiles, the transformed input is a block [points, tiles, channels] with padding between points.
 """
 
 from __future__ import annotations
@@ -26,18 +26,20 @@ WINOGRAD_SIZES = (
     "input_point_stride", "product_point_stride",  # floats from point to point
 )  # fmt: skip
 TILE_PARAMETERS = Parameters("x", "zeros", "transformed_input", *WINOGRAD_SIZES)
-ADDRESS_TABLE_FLOATS = 512  # of scratch, for the addresses of a tile's pixels
-DISCARD_OFFSET = ADDRESS_TABLE_FLOATS  # of the pixel that is written for pixels past the border
+ADDRESS_TABLE_FLOATS = (
+    512  # floats of scratch for the addresses of a tile's pixels; `load_products` checks that they suffice
+)
+DISCARD_OFFSET = ADDRESS_TABLE_FLOATS  # offset in scratch of the pixel that receives results past the border
 
 
 def products_offset(width: int) -> int:
-    """Where products begin in scratch, in floats, at a cache line, for panels of `width` columns."""
+    """The offset of the products in scratch, in floats, for panels of `width` columns; it is at a cache line."""
     return DISCARD_OFFSET + -(-width // CACHE_LINE_FLOATS) * CACHE_LINE_FLOATS
 
 
 @dataclass(frozen=True, slots=True)
 class TileTransforms:
-    """The transforms of a tile: that of its columns (vertical) and that of its rows (horizontal)."""
+    """The transforms of a tile, one along its columns (vertical) and one along its rows (horizontal)."""
 
     vertical: WinogradTransform
     horizontal: WinogradTransform
@@ -53,10 +55,11 @@ class TileTransforms:
 
 @dataclass(frozen=True, slots=True)
 class WinogradVariant:
-    """The specialization key of the kernels, apart from the epilogue.
+    """The specialization of the kernels, apart from the epilogue.
 
-    tile: the register tile of the products.  channel_lanes: the lanes of vectors along the channels, at most as many as
-    there are channels.  has_partial_vector: whether the last vector of features may be partial.
+    tile: the register tile of the products.
+    channel_lanes: the lanes of vectors along the channels; at most the number of channels.
+    has_partial_vector: whether the last vector of features may be partial.
     """
 
     transforms: TileTransforms
@@ -73,9 +76,10 @@ class WinogradVariant:
 
 @dataclass(frozen=True, slots=True)
 class WinogradTiles:
-    """The tiles of a convolution in a kernel: the arguments `TILE_PARAMETERS`.
+    """The tiles of a convolution in a kernel: the arguments of `TILE_PARAMETERS`.
 
-    zeros: the address of a pixel of zeros.  transformed_input: that of all groups, unless the kernel is fused.
+    zeros: the address of a pixel of zeros.
+    transformed_input: the address of the transformed input of all groups; a fused kernel does not use it.
     """
 
     b: KernelBuilder

@@ -1,8 +1,9 @@
 """Winograd transforms of one axis, F(m, 3): the matrices B^T, G and A^T of y = A^T [(G g) * (B^T d)].
 
-A filter g of 3 taps over d [m + 2] has m outputs.  The algorithm is Toom-Cook's: the operands are polynomials, whose
-product is interpolated from its values at m + 2 points: 0, pairs of p and -p, and infinity.  For a pair, the even and the
-odd part are computed once.  G includes the divisors of the interpolation, since weights are transformed at compile time.
+A filter g of 3 taps over d [m + 2] has m outputs.  The algorithm is Toom-Cook's: the operands are read as polynomials, and
+their product is interpolated from its values at m + 2 points: 0, pairs of p and -p, and infinity.  The even and the odd part
+of a polynomial are computed once for both points of a pair.  G includes the divisors of the interpolation, since weights are
+transformed at compile time.
 Source: Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks" (2016).
 """
 
@@ -25,7 +26,7 @@ Doubles: TypeAlias = NDArray[np.float64]
 class WinogradTransform:
     """F(m, 3) at the points 0, p and -p for each p of `point_pairs`, and infinity; m is twice the number of pairs.
 
-    Powers of the points must be exact in float32.
+    The powers of the points must be exact in float32.
     """
 
     point_pairs: tuple[float, ...]
@@ -40,7 +41,7 @@ class WinogradTransform:
 
     @property
     def finite_points(self) -> list[float]:
-        """The points but infinity, in the order of the transformed values."""
+        """The points except infinity, in the order of the transformed values."""
         return [0.0, *(signed for p in self.point_pairs for signed in (p, -p))]
 
     def weight_matrix(self) -> Doubles:
@@ -83,7 +84,7 @@ def squared_factors(pairs: Sequence[float]) -> list[float]:
 def emit_linear_combination(
     builder: FunctionBuilder, coefficients: Sequence[float], terms: Sequence[LLVMValue]
 ) -> LLVMValue:
-    """The sum of coefficients[i] * terms[i], from the last down; coefficients that are 1 take no multiplication."""
+    """The sum of coefficients[i] * terms[i], added from the last term down; a coefficient of 1 needs no multiplication."""
     *lower, highest = coefficients
     total = terms[len(lower)]
     if highest != 1:

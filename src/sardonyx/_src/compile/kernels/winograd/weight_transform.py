@@ -21,14 +21,14 @@ from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.io.memory_release import release_pages
 from sardonyx._src.ir.tensors import Array
 
-MAX_LANES = 16  # of any target
+MAX_LANES = 16  # lanes of the widest target: a multiple of it fills whole vectors on every target
 
 
 @dataclass(frozen=True, slots=True)
 class WinogradWeights:
     """The transformed and packed constants of a convolution.
 
-    panels: [panels, points, channels, width].  bias: [panels, width].  features: columns without the padding.
+    panels: [panels, points, channels, width].  bias: [panels, width].  features: the columns without padding.
     """
 
     variant: WinogradVariant
@@ -79,7 +79,7 @@ def transform_weights(weights: Array, transforms: TileTransforms, tile: Register
 def transform_panel(result: Array, weights: Array, kronecker: Array) -> None:
     """Transforms weights [features, channels, taps] into a panel [points, channels, width], padded with zeros."""
     points, channels, width = result.shape
-    block_channels = max(WinogradTuning.max_blas_columns // width, 1)  # channels
+    block_channels = max(WinogradTuning.max_blas_columns // width, 1)
     for first_channel in range(0, channels, block_channels):
         block = weights[:, first_channel : first_channel + block_channels].transpose(2, 1, 0)
         windows = np.zeros((*block.shape[:2], width))

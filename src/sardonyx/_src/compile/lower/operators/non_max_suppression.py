@@ -46,7 +46,7 @@ class Suppression:
     selected: CountedValue
     capacity: int
     limits: tuple[bool, ...]
-    is_centred: bool
+    is_centered: bool
 
 
 @matches("NonMaxSuppression", 11)
@@ -116,7 +116,7 @@ def lower_non_max_suppression(region: LaidOutRegion[Suppression], lowering: Lowe
         counts,
         limits,
         lowering.status,
-        is_centred=config.is_centred,
+        is_centered=config.is_centered,
     )
     return (
         suppression,

@@ -143,7 +143,7 @@ def test_processors_without_such_products_are_refused(
 
 
 def test_the_reference_engine_has_no_other_precision() -> None:
-    with pytest.raises(sx.errors.SardonyxError, match='precision="bf16" must be of the native engine'):
+    with pytest.raises(sx.errors.SardonyxError, match='precision="bf16" requires the native engine'):
         sx.Session(product(), engine="reference", precision="bf16")
 
 

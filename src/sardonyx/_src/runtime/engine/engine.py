@@ -1,4 +1,4 @@
-"""The native engine of a session: compiled programs, and the reference engine for what they cannot run."""
+"""The native engine of a session: compiled programs, and the reference engine for runs that they cannot execute."""
 
 from __future__ import annotations
 
@@ -71,9 +71,11 @@ class NativeEngine:
     """
 
     loaded_reference: Interpreter | None = None  # the reference engine, once it was needed
-    declarations: StaticDeclarations  # of the model's inner values
-    specialized: SpecializedPrograms | None = None  # if runs tell what inference cannot
-    programs: Programs  # what runs: the native program, or those specialised as well
+    declarations: StaticDeclarations  # the declared sizes of inner values, as far as inference decides them
+    specialized: SpecializedPrograms | None = (
+        None  # if runs show branches or ranks that inference cannot know
+    )
+    programs: Programs  # `specialized` if there is one, else the native program
 
     def __init__(
         self,
@@ -87,8 +89,9 @@ class NativeEngine:
         counters: RunCounters | None = None,
         precision: Precision = EXACT,
     ) -> None:
-        """stamp: of the files in which all data of the model are; engines of one stamp share a program, and so do
-        those of models with equal content and precision.  executable: the model's, if it is compiled already.
+        """stamp: the stamp of the files that contain all data of the model; None if there are none.  Engines of one
+            stamp and precision share a program, and so do engines of models with equal content and precision.
+        executable: the compiled model, if it is compiled already.
 
         Raises, before anything runs, what the reference engine raises for a model that cannot be run.
         """
@@ -109,7 +112,7 @@ class NativeEngine:
             self.native = NativeProgram(self.shared_program.executable, threads, self.counters)
         defects = self.shared_program.executable.defects
         self.counters.record_compiler_faults(defects)
-        # Shared only now: weights are packed, so that callers' writes cannot change them.
+        # Shared only from here on: weights are packed now, so that callers' writes cannot change them.
         if key is not None and not defects:
             SHARED_PROGRAMS[key] = self.shared_program
         self.specialize_runs(self.shared_program.specializations, threads)
@@ -120,7 +123,10 @@ class NativeEngine:
         return compile_releasing_weights(model, tolerant=self.counters.tolerates_faults, precision=precision)
 
     def specialize_runs(self, shared: Specializations, threads: int | None) -> None:
-        """Prepares runs of the native program, and others that are specialised for what its runs tell, if they do."""
+        """Prepares runs of the native program, and of programs that are specialized for what its runs show.
+
+        Only a program with observations or parameters has such specialized programs.
+        """
         self.programs = self.native
         if self.native.observations or self.native.program.parameters:
             self.programs = self.specialized = SpecializedPrograms(
@@ -135,7 +141,7 @@ class NativeEngine:
         seed: int | None,
         counters: RunCounters | None,
     ) -> None:
-        """Sets what does not depend on the program."""
+        """Sets the attributes that do not depend on the program."""
         self.source = source
         self.interface = source if isinstance(source, Model) else source.interface
         self.limits = limits or RunLimits()
@@ -149,7 +155,7 @@ class NativeEngine:
 
     @property
     def precision(self) -> Precision:
-        """That of the factors of float32 products."""
+        """The precision of the factors of float32 products."""
         return self.native.program.precision
 
     @property
@@ -160,7 +166,7 @@ class NativeEngine:
         return self.loaded_reference
 
     def make_reference(self) -> Interpreter:
-        """A reference engine that draws from the same random numbers."""
+        """A reference engine that draws from the same source of random numbers."""
         return Interpreter(self.model, limits=self.limits, random_source=self.random_source)
 
     def __del__(self) -> None:
@@ -170,12 +176,12 @@ class NativeEngine:
 
     @property
     def natives(self) -> list[NativeProgram]:
-        """The programs, the most recently used one first."""
+        """The native programs, the most recently used one first."""
         return [self.native] if self.specialized is None else self.specialized.natives
 
     @property
     def assumptions(self) -> str:
-        """What the program that ran last assumes of its runs; "" for nothing."""
+        """The assumptions of the program that ran last, as text; "" for none."""
         latest = None if self.specialized is None else self.specialized.latest
         return "" if latest is None else format_assumptions(latest.assumptions)
 
@@ -188,7 +194,7 @@ class NativeEngine:
     ) -> dict[str, RuntimeValue]:
         """The outputs, computed by the reference engine.
 
-        guard: what the compiled program cannot be run for, which counts as a bailout; "" for nothing that counts.
+        guard: why the compiled program cannot execute the run, counted as a bailout; "" for a run that is not counted.
         """
         if guard:
             self.counters.record_bailout(guard)
@@ -197,7 +203,7 @@ class NativeEngine:
     def run(
         self, feeds: Mapping[str, RuntimeValue], control: RunControl | None = None
     ) -> dict[str, RuntimeValue]:
-        """The outputs by name; inputs that are not fed take their defaults.  control: whether the run must end."""
+        """The outputs by name; inputs that are not fed have their defaults.  control: whether the run must end."""
         control = control or RunControl(self.counters.cancellation)
         if not self.defaults.isdisjoint(feeds):
             return self.run_reference(feeds, OVERRIDDEN_INITIALIZER, None, control)
@@ -225,7 +231,7 @@ class NativeEngine:
             return
         try:
             self.programs.record_validated(feeds)
-        except DEFECTS as defect:  # of building the fast path, which runs do without
+        except DEFECTS as defect:  # while the fast path was built; runs work without it
             if are_defects_fatal():
                 raise
             self.counters.record_compiler_fault(CompilationError.of(defect, stage="build the fast path"))
@@ -236,7 +242,7 @@ class NativeEngine:
             return self.native.memory_plan(lengths)
 
     def stats(self) -> SessionStats:
-        """The counters, with those of the native programs."""
+        """The counters of the session, and those of its native programs."""
         natives = self.natives
         discarded = 0 if self.specialized is None else self.specialized.discarded_runs
         return self.counters.stats(
@@ -266,7 +272,7 @@ def run_interruptibly(
 def compile_releasing_weights(
     model: Model, *, tolerant: bool = False, assumptions: Assumptions = (), precision: Precision = EXACT
 ) -> Executable:
-    """Compiles a model, its weights not packed yet; nothing else keeps copies of them in memory.
+    """Compiles a model whose weights are not packed yet, and frees all other copies of its weights.
 
     tolerant, assumptions, precision: as of `compile_model`.
     """
@@ -282,14 +288,14 @@ def compile_releasing_weights(
 def compile_specialized(
     source: Model | LazyModel, precision: Precision, assumptions: Assumptions
 ) -> Executable:
-    """A model compiled for assumptions about its runs; raises CompilationError for any defect of the compiler."""
+    """A model compiled under assumptions about its runs; raises CompilationError for any defect of the compiler."""
     model = source if isinstance(source, Model) else source.model
     with limit_nesting(), pause_gc():
         return compile_releasing_weights(model, assumptions=assumptions, precision=precision)
 
 
 def release_weights(program: Program) -> None:
-    """Removes the initializers that no fallback op reads from the program's graph: steps have packed ones."""
+    """Removes the initializers that no fallback op reads from the program's graph: kernels read packed copies."""
     read = {
         value
         for action in program.actions

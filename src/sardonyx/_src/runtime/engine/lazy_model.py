@@ -15,8 +15,10 @@ from sardonyx._src.ir.model import Model
 
 
 class LazyModel:
-    """The model in bytes, or in a file as it was at construction, even if the name later refers to another file.
+    """The encoded model of a cached program, decoded at first use.
 
+    A file is mapped at construction, so that a path which later names another file does no harm.
+    data: the bytes of the model, or its mapped file.
     interface: a model with the same inputs and outputs, and nothing else.
     """
 
@@ -28,17 +30,17 @@ class LazyModel:
             self.data = source
         else:
             assert source.suffix not in TEXT_SUFFIXES, f"{source} is a text file, which cannot be mapped"
-            self.data = map_or_read(source, 0)  # few sessions use it
+            self.data = map_or_read(source, 0)  # 0: small files are mapped, too, since few sessions read them
 
     @cached_property
     def model(self) -> Model:
-        """The decoded model, a copy; raises what `load` raises, and FileChanged if the file was changed in place."""
+        """The decoded model, with copies of all weights; raises what `load` raises, and FileChanged if the file was changed in place."""
         if isinstance(self.data, MappedFile):
             self.data.require_unchanged()
         return load(memoryview(self.data))
 
     def release(self) -> None:
-        """Forgets the decoded model, which is decoded again if it is needed, and releases the pages of its file."""
+        """Drops the decoded model, and releases the pages of its file.  The model is decoded again if it is needed."""
         self.__dict__.pop("model", None)
         if isinstance(self.data, MappedFile):
             release_pages(np.frombuffer(self.data, np.uint8))

@@ -1,6 +1,9 @@
-"""Sharing of programs by content: a program is found again while the constants that it borrows from its model are unchanged.
+"""Sharing of programs between sessions of models with equal content.
 
-Apart from the registry, since cached programs run without what is imported here.
+Some constants of a program are *borrowed*: they are arrays of the model, to which a caller may write.  A program is shared
+only as long as its borrowed constants have not changed.
+
+The registry is a module of its own (`shared_programs.py`), because cached programs run without the imports of this one.
 """
 
 from __future__ import annotations
@@ -18,14 +21,14 @@ from sardonyx._src.runtime.identity.model_stamps import ModelDigest, ModelStamp,
 
 
 def borrowed_constants(program: Program) -> tuple[Array | Tensor, ...]:
-    """The constants of a program that are still the model's own: of steps and of fallback ops."""
+    """The constants of steps and of fallback ops that are still arrays of the model."""
     contents = (buffer.content for buffer in program.constants)
     arrays = (content for content in contents if isinstance(content, np.ndarray))
     return *arrays, *model_tensors(program.model)
 
 
 def find_shared_program(key: ProgramKey | None) -> SharedProgram | None:
-    """The program that other engines share for a key, if its borrowed constants have not changed."""
+    """The program that other engines share under this key, if its borrowed constants have not changed."""
     shared = None if key is None else SHARED_PROGRAMS.get(key)
     if shared is None or (shared.borrowed and digest_tensors(shared.borrowed) != shared.digest):
         return None
@@ -35,7 +38,7 @@ def find_shared_program(key: ProgramKey | None) -> SharedProgram | None:
 def share_program(
     executable: Executable, declarations: StaticDeclarations, content: ModelStamp | ModelDigest | None
 ) -> SharedProgram:
-    """An executable to share; its borrowed constants are compared later unless the content is the stamp of a file."""
+    """An executable to share.  content: a digest of the model, or the stamp of a file, whose weights no caller can change."""
     if not isinstance(content, ModelDigest):
         return SharedProgram(executable, declarations)
     borrowed = borrowed_constants(executable.program)

@@ -1,7 +1,7 @@
 """Registry of compiled programs that sessions share, so that weights are packed once per process.
 
-The key is the stamp of a file that has not changed, or of bytes, or the digest of a model's content, and the precision of
-products (`identity/model_stamps.py`).
+The key consists of the precision of products and the identity of the model: the stamp of an unchanged file or of bytes, or
+the digest of the model's content (`identity/model_stamps.py`).
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from sardonyx._src.runtime.specialization.shared import Specializations
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class SharedProgram:
-    """An executable that engines hold.
+    """An executable that several engines use.
 
-    declarations: what is known of the sizes that the model declares of inner values.  borrowed: its constants that are still the model's own, which callers may write to.  digest: of their elements when
-    the program was compiled.  specializations: the specialised programs of the model.
+    declarations: the declared sizes of inner values, as far as inference decides them.
+    borrowed: the constants that are still arrays of the model, to which callers may write.
+    digest: the digest of the borrowed constants when the program was compiled.
+    specializations: the specialized programs of the model.
     """
 
     executable: Executable

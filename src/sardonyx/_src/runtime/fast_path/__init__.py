@@ -1,1 +1,1 @@
-"""The fast path: runs with the types and sizes of an earlier one."""
+"""The fast path: runs with the element types and sizes of an earlier run, without repeated checks."""

@@ -1,7 +1,8 @@
-"""Actions of a program that Python performs on the fast path, bound for the sizes that a context is specialized for.
+"""Actions of a program that Python performs on the fast path, bound to memory for the sizes of an earlier run.
 
-What a run with all checks verifies of a fallback operation depends on the element types and shapes of its inputs, and on the shapes
-of its results; so nothing of it is verified again here.
+*Binding* finds the kernel of a fallback operation and the arrays that it reads once, for all later runs with these sizes.
+The checks of a fallback operation in an ordinary run depend only on the element types and shapes of its inputs, and on the
+shapes of its results.  They passed in the earlier run, so that they are not repeated here.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ KERNEL_ERRORS = (Located, MemoryError, *OPERAND_ERRORS, *INTERNAL_ERRORS)
 
 
 class CallerView(NamedTuple):
-    """A view of an array of the caller, for the sizes that a context is specialized for.  strides, offset: in bytes."""
+    """A view of a feed or output, which is another array in every run.  strides, offset: in bytes."""
 
     buffer: Buffer
     shape: tuple[int, ...]
@@ -50,7 +51,7 @@ class CallerView(NamedTuple):
         return cls(tensor.buffer, shape, dtype, strides, offset)
 
     def read(self, array: Array) -> Array:
-        """The view of this array, read-only."""
+        """The view in this array, read-only."""
         if 0 in self.shape:
             return np.empty(self.shape, self.dtype)
         view: Array = np.ndarray(self.shape, self.dtype, array, self.offset, self.strides)
@@ -58,19 +59,27 @@ class CallerView(NamedTuple):
         return view
 
 
-Read: TypeAlias = Array | Value | CallerView | None  # a view of the arena, or a constant; a Python value
+# The source of an input: a view of the arena or a constant; a value that Python holds; a view of a caller's array; None for
+# an omitted input.
+Read: TypeAlias = Array | Value | CallerView | None
 
 
 class ChangedResult(Exception):
-    """A kernel failed, or its result is unlike that of the runs before."""
+    """A kernel failed, or a result has another shape or type than in earlier runs: a run with all checks must start over."""
 
 
 @dataclass(frozen=True, slots=True)
 class FallbackCall:
-    """A fallback operation: its kernel, where its inputs are, and the values that it computes (None: unused).
+    """A fallback operation, ready to be called.
 
-    inputs: if they are the same arrays in all runs, of `size` bytes.  write: the only one of `writes`.  shares_nothing: whether
-    its results are known to be no views of inputs.  takes_sequences: whether an input may be a sequence.
+    kernel: a function of the inputs.
+    reads: the source of each input.
+    inputs: the inputs themselves, if they are the same arrays in all runs, else None.
+    size: the bytes of these inputs.
+    writes: the values that the operation computes (None: an unused result).
+    write: the only one of `writes`; None if there are several.
+    shares_nothing: whether no result can be a view of an input.
+    takes_sequences: whether an input may be a sequence.
     """
 
     kernel: Callable[..., Evaluated]
@@ -85,7 +94,10 @@ class FallbackCall:
 
 @dataclass(frozen=True, slots=True)
 class DirectCall:
-    """A fallback operation of few elements whose inputs are the same arrays in all runs, and whose kernel is bound for them."""
+    """A fallback operation on few elements whose inputs are the same arrays in all runs.
+
+    kernel: a function that is specialized for these arrays (`ops/direct_kernels`).
+    """
 
     kernel: DirectKernel
     inputs: tuple[Array, ...]
@@ -101,7 +113,7 @@ class DirectCall:
 
 @dataclass(frozen=True, slots=True)
 class FusedCall:
-    """A fallback operation that a later call performs, too."""
+    """A fallback operation whose work is part of a later call (`fused_calls.py`)."""
 
     def perform(self, _: dict[Value, RuntimeValue]) -> None:
         """Does nothing."""
@@ -126,9 +138,12 @@ class TensorCopy:
 
 @dataclass(frozen=True, slots=True)
 class SizeCheck:
-    """The comparison of data-dependent sizes with those of the runs before.
+    """The comparison of data-dependent sizes with those of the earlier run.
 
-    shape: of the value, None where any length will do.  count: where a native step has written the number `length`, instead.
+    value: the value that has the sizes.
+    shape: its expected dims; None for a dim of any length.
+    count: for a size that a native step counts, the array of one element with that count; else None.
+    length: the expected count.
     """
 
     value: Value
@@ -157,7 +172,10 @@ def is_string_tensor(value: Value) -> bool:
 
 
 def bind_action(action: Action, memory: ContextMemory, frame: Frame | None) -> PythonCall:
-    """A fallback operation, a copy or a binding of sizes, with the views that it reads or writes."""
+    """The call of an action: a fallback operation, a copy or a binding of sizes, with the views that it reads or writes.
+
+    frame: has the limits and random numbers of the session.
+    """
     if isinstance(action, BindSizes):
         return bind_size_check(action, memory)
     if isinstance(action, CopyIn):
@@ -168,7 +186,7 @@ def bind_action(action: Action, memory: ContextMemory, frame: Frame | None) -> P
 
 
 def bind_call(action: FallbackOp, memory: ContextMemory, frame: Frame | None) -> FallbackCall | DirectCall:
-    """A fallback operation with the views that it reads."""
+    """The call of a fallback operation, with the views that it reads."""
     from sardonyx._src.ops.direct_kernels import bind_direct_kernel  # lazy: few programs have such operations
 
     step = memory.native.fallback.steps[action.node]
@@ -191,14 +209,14 @@ def bind_call(action: FallbackOp, memory: ContextMemory, frame: Frame | None) ->
 
 
 def random_states(frame: Frame | None) -> Callable[[float | None], np.random.RandomState]:
-    """The states from which kernels draw: that of a seed, or without one that of the session."""
+    """A function from a seed to the state from which a kernel draws; without a seed, to the state of the session."""
     assert frame is not None, "a run with all checks comes first"
     source = frame.run.random_source
     return lambda seed: source() if seed is None else reseeded_state(seed)
 
 
 def may_take_sequences(step: NodeStep) -> bool:
-    """Whether the signature of a step allows an input that is a sequence, or an optional one."""
+    """Whether the signature of a step allows an input that is a sequence, or an optional sequence."""
     schema = step.schema
     assert schema is not None, f"{step.node!r} has no schema"
     return any("seq(" in name for parameter in schema.inputs for name in schema.allowed_types(parameter))
@@ -225,12 +243,12 @@ def bind_kernel(step: NodeStep, frame: Frame | None) -> Eval:
 
 
 def ignore_numeric_errors(kernel: Callable[..., Evaluated]) -> Callable[..., Evaluated]:
-    """A kernel to be called in a thread that has not been prepared for kernels."""
+    """A kernel for another thread: NumPy's handling of numeric errors is set separately for each thread."""
     return np.errstate(all="ignore")(kernel)
 
 
 def moves_elements(node: Node) -> bool:
-    """Whether the kernel of a node computes nothing, so that NumPy has nothing to warn of."""
+    """Whether the kernel of a node computes no numbers, so that NumPy cannot warn of numeric errors."""
     op = find(node.domain, node.op_type)
     assert op is not None, f"{node!r} has no operator"
     has_strings = any(is_string_tensor(value) for value in (*node.inputs, *node.outputs) if value is not None)
@@ -238,7 +256,7 @@ def moves_elements(node: Node) -> bool:
 
 
 def bind_read(value: Value | None, action: FallbackOp, memory: ContextMemory) -> Read:
-    """Where an input is during a run."""
+    """The source of an input during a run."""
     if value is None:
         return None
     tensor = action.native_inputs.get(value)

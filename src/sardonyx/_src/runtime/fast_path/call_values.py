@@ -1,4 +1,4 @@
-"""Values of fallback operations on the fast path: feeds of strings, results that are not shared, and their shapes."""
+"""Values of fallback operations on the fast path: fed strings, copies of results that share memory, and shapes."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def copy_if_view(result: RuntimeValue, inputs: Sequence[RuntimeValue]) -> Runtim
     """The result, with copies of the arrays that may share memory with an input."""
     if isinstance(result, np.ndarray):
         if result.dtype == object:
-            return result  # elements are immutable, and arrays of them no views of numbers
-        if result.base is None:  # it owns its elements
+            return result  # strings are immutable, and an array of them cannot be a view of numbers
+        if result.base is None:  # the array owns its elements
             return result.copy() if any(result is x for x in inputs) else result
         is_view = any(np.may_share_memory(result, x) for x in inputs if isinstance(x, np.ndarray))
         return result.copy() if is_view else result
@@ -28,7 +28,7 @@ def copy_if_view(result: RuntimeValue, inputs: Sequence[RuntimeValue]) -> Runtim
 
 
 def copy_view(element: RuntimeValue) -> RuntimeValue:
-    """A copy of an element of a new sequence, unless it certainly owns its memory alone: few others are large."""
+    """A copy of an element of a new sequence, unless it is an array of strings, which are immutable."""
     return element.copy() if isinstance(element, np.ndarray) and element.dtype != object else element
 
 
@@ -38,7 +38,7 @@ def copy_array(value: RuntimeValue) -> RuntimeValue:
 
 
 def as_strings(value: object) -> Array | None:
-    """A fed array as a dense, read-only view of objects; None if it is none of strings or objects."""
+    """A fed array as a contiguous, read-only array of objects; None if its elements are no strings or objects."""
     if type(value) is not np.ndarray or value.dtype.kind not in "OU":
         return None
     array: Array
@@ -51,7 +51,7 @@ def as_strings(value: object) -> Array | None:
 
 
 def take_result(values: Mapping[Value, RuntimeValue], value: Value, shape: ValueShape) -> RuntimeValue:
-    """A result of the program; raises ChangedResult for one of another shape than before."""
+    """A result of the program, writeable; raises ChangedResult if its shape differs from that of the earlier run."""
     result = values[value]
     if type(result) is np.ndarray:
         if result.shape != shape:
@@ -63,7 +63,7 @@ def take_result(values: Mapping[Value, RuntimeValue], value: Value, shape: Value
 
 
 def shape_of(value: RuntimeValue) -> ValueShape:
-    """The shape of an array; the length of a sequence, and the shapes of its arrays; None for other values."""
+    """The shape of an array; for a sequence its length, then the shapes of its arrays; None for other values."""
     if isinstance(value, np.ndarray):
         return cast("tuple[int, ...]", value.shape)
     if not isinstance(value, SEQUENCES):
@@ -73,5 +73,5 @@ def shape_of(value: RuntimeValue) -> ValueShape:
 
 
 def has_arrays(value: RuntimeValue) -> bool:
-    """Whether a value is a sequence of arrays, as its first element tells."""
+    """Whether a value is a sequence of arrays.  All elements of a sequence have one type, so that the first one decides."""
     return isinstance(value, SEQUENCES) and len(value) > 0 and isinstance(value[0], np.ndarray)

@@ -1,8 +1,9 @@
 """Fallback operations on the fast path: reference kernels called directly, between native steps.
 
-What a run with all checks verifies of a fallback operation depends on the element types and shapes of its inputs, and on
-the shapes of its results.  So the fast path calls the kernels with nothing but their inputs, and gives up, for a run with
-all checks to start over, where a kernel fails or a result has another shape than before.
+The checks of a fallback operation in an ordinary run depend only on the element types and shapes of its inputs, and on the
+shapes of its results.  The fast path repeats the types and shapes of an earlier run, so that it calls kernels without these
+checks.  Where a kernel fails or a result has another shape than before, it raises ChangedResult, and a run with all checks
+starts over.
 """
 
 from __future__ import annotations
@@ -46,7 +47,14 @@ from sardonyx._src.runtime.programs.loaded_program import LoadedProgram
 
 
 class FallbackCalls:
-    """The actions of a program that are not kernel steps, bound for the input sizes that a context is specialized for."""
+    """The actions of a program that are not kernel steps, bound to a context that is specialized for certain input sizes.
+
+    calls: the bound actions by record, the position of an action in the program.
+    computes: whether a kernel computes numbers, so that NumPy may warn of numeric errors.
+    caller_buffers: the buffers of feeds and outputs that calls read.
+    feeds: the inputs that Python checks and native steps do not read: strings.
+    outputs: for each output that a call computes, the value and its shape; None for an output of native steps.
+    """
 
     def __init__(self, memory: ContextMemory, recorded: RecordedRun) -> None:
         native = memory.native
@@ -68,7 +76,7 @@ class FallbackCalls:
         ]
 
     def fuse_calls(self, recorded: RecordedRun) -> set[int]:
-        """Replaces chains of calls by one call each; returns the records of the calls in chains."""
+        """Replaces each chain of calls from strings to word counts by one call; returns the records of all calls in chains."""
         ops = (find(a.node.domain, a.node.op_type) for a in self.actions if isinstance(a, FallbackOp))
         if not any(op is not None and op.ends_word_chain for op in ops):
             return set()
@@ -92,29 +100,28 @@ class FallbackCalls:
         return records
 
     def next_tensor(self, record: int) -> Array | None:
-        """The tensor into which the result of a call is copied at once, if a kernel can write to it instead."""
+        """The tensor into which the next action copies the result of a call, if the kernel can write to it instead."""
         copy = self.calls.get(record + 1)
-        is_direct = isinstance(copy, TensorCopy) and copy.tensor.flags.c_contiguous
-        return copy.tensor if is_direct and isinstance(copy, TensorCopy) else None
+        return copy.tensor if isinstance(copy, TensorCopy) and copy.tensor.flags.c_contiguous else None
 
     def find_caller_buffers(self) -> list[tuple[Buffer, str | int]]:
-        """The buffers of the caller that calls read, each with the name of the feed or the number of the output."""
+        """The buffers of feeds and outputs that calls read, each with the name of the feed or the number of the output."""
         calls = (call for call in self.calls.values() if isinstance(call, FallbackCall))
         read = {each.buffer for call in calls for each in call.reads if isinstance(each, CallerView)}
         program = self.memory.native.program
         results = [tensor for tensor in program.outputs.values() if tensor is not None]
-        places: list[tuple[Buffer, str | int]] = [(t.buffer, v.name) for v, t in program.inputs.items()]
-        places += [(tensor.buffer, i) for i, tensor in enumerate(results)]
-        return [(buffer, place) for buffer, place in places if buffer in read]
+        keys: list[tuple[Buffer, str | int]] = [(t.buffer, v.name) for v, t in program.inputs.items()]
+        keys += [(tensor.buffer, i) for i, tensor in enumerate(results)]
+        return [(buffer, key) for buffer, key in keys if buffer in read]
 
     def bind_arrays(self, feeds: Mapping[str, object], outputs: Sequence[Array]) -> None:
-        """Makes the arrays of the caller visible to views; native code knows their addresses."""
+        """Makes the arrays of the caller available to views; native code has their addresses already."""
         arrays = self.memory.caller_arrays
-        for buffer, place in self.caller_buffers:
-            arrays[buffer] = outputs[place] if isinstance(place, int) else cast(Array, feeds[place])
+        for buffer, key in self.caller_buffers:
+            arrays[buffer] = outputs[key] if isinstance(key, int) else cast(Array, feeds[key])
 
     def bind_feeds(self, feeds: Mapping[str, object]) -> list[Array] | None:
-        """The feeds of strings, for native code to check; None for feeds unlike those of earlier runs."""
+        """The fed strings, for native code to check; None if a feed is no array of strings or objects."""
         strings = []
         for value in self.feeds:
             array = as_strings(feeds.get(value.name))
@@ -126,9 +133,11 @@ class FallbackCalls:
     def run(
         self, strings: Sequence[Array], outputs: Sequence[Array], control: RunControl, arrays: object
     ) -> list[RuntimeValue]:
-        """Runs the tape on from where native code stopped; the results of the program, in order.
+        """Runs the tape from the record at which native code stopped; returns the results of the program, in order.
 
-        strings: from `bind_feeds`.  outputs: the arrays that native steps write.  arrays: the feeds and outputs.
+        strings: the result of `bind_feeds`.
+        outputs: the arrays that native steps write.
+        arrays: the feeds and outputs, which must live as long as a kernel uses them.
         Raises ChangedResult.
         """
         values = self.constants.copy()
@@ -142,7 +151,7 @@ class FallbackCalls:
         return [next(native) if each is None else take_result(values, *each) for each in self.outputs]
 
     def run_actions(self, values: dict[Value, RuntimeValue], control: RunControl, arrays: object) -> None:
-        """Runs the tape on, and performs the actions at which it stops."""
+        """Runs the rest of the tape, and performs the actions at which it stops."""
         memory, count, calls = self.memory, len(self.actions), self.calls
         record = int(memory.status[status.RESUME_RECORD])
         while record < count:
@@ -158,7 +167,7 @@ class FallbackCalls:
             record += 1
 
     def call(self, call: FallbackCall, values: dict[Value, RuntimeValue], control: RunControl) -> None:
-        """Calls a kernel, in a way that the caller can stop waiting for if its inputs are large."""
+        """Calls a kernel; in a helper thread if its inputs are large, so that the caller can stop waiting."""
         inputs: Sequence[RuntimeValue]
         if call.inputs is None:
             inputs = [values[r] if type(r) is Value else self.fetch(r, values) for r in call.reads]
@@ -206,8 +215,8 @@ def has_direct_calls(native: LoadedProgram) -> bool:
 
 
 def is_direct(action: Action, fallback: FallbackRunner) -> bool:
-    """Whether an action is a kernel step, a copy, a binding of sizes, or a fallback operation that needs its inputs and
-    attributes alone."""
+    """Whether an action is a kernel step, a copy, a binding of sizes, or a fallback operation that needs only its inputs
+    and attributes."""
     if isinstance(action, FallbackOp):
         if action.node.subgraphs:
             return False
@@ -221,7 +230,10 @@ def is_direct(action: Action, fallback: FallbackRunner) -> bool:
 
 
 def draws_from_session(program: Program) -> bool:
-    """Whether fallback operations draw random numbers of the session, which a repeated run would draw once more."""
+    """Whether fallback operations draw random numbers of the session.
+
+    A run on the fast path that starts over with all checks would draw a second time.
+    """
     nodes = (action.node for action in program.actions if isinstance(action, FallbackOp))
     return any(is_random(node) and "seed" not in node.attributes for node in nodes)
 
@@ -232,8 +244,10 @@ def is_random(node: Node) -> bool:
 
 
 def has_known_sizes(program: Program) -> bool:
-    """Whether the sizes of inputs determine those of all results of fallback operations: they are copied into tensors of
-    such sizes, or of operators that are known for that."""
+    """Whether the sizes of inputs determine the sizes of all results of fallback operations.
+
+    That is so for random and elementwise operators, and for results that are copied into tensors of such sizes.
+    """
     copied = {action.value for action in program.actions if isinstance(action, CopyIn)}
     ops = [action for action in program.actions if isinstance(action, FallbackOp)]
     return not program.bindings and all(

@@ -1,8 +1,9 @@
 """Fast path: a run with the element types and shapes of an earlier run goes straight into native code.
 
-What is checked of feeds and outputs depends only on their names, types and shapes.  After two validated runs with the
-same ones, a context builds the *frame* of the native function `enter` (`compile.executor.fast_entry`), which compares
-the feeds with it, patches their addresses into the slots, and runs the tape.
+The checks of feeds and outputs depend only on their names, types and shapes.  After two validated runs with the same names,
+types and shapes, a context builds the *frame* of the native function `enter` (`compile.executor.fast_entry`).  `enter`
+compares the feeds with the frame, patches their addresses into the slots of the program, and runs its encoded steps, the
+tape.
 """
 
 from __future__ import annotations
@@ -30,14 +31,17 @@ from sardonyx._src.runtime.programs.context_memory import ContextMemory
 from sardonyx._src.runtime.programs.loaded_program import LoadedProgram
 
 STRINGS = np.dtype(object)
-MIN_GIL_RELEASE = 5_000  # nominal nanoseconds of a tape that is worth releasing Python's lock
+MIN_GIL_RELEASE = 5_000  # nominal nanoseconds of a tape from which releasing Python's lock is worth its cost
 
 
 @dataclass(frozen=True, slots=True)
 class FastPath:
-    """`enter` takes the feeds, then a new array for each of `outputs`, by shape and element type, and then the feeds of strings.
+    """The native entry of a program for certain input sizes.
 
-    inputs: the names of these feeds.  calls: what Python performs besides; None if native code runs alone.
+    enter: a function of the feeds that kernels read, then a new array for each of `outputs`, then the fed strings.
+    inputs: the names of the feeds that kernels read.
+    outputs: the shape and element type of each output that kernels write.
+    calls: the actions that Python performs between native steps; None if there are none.
     """
 
     enter: Callable[..., int]
@@ -47,9 +51,10 @@ class FastPath:
 
 
 def has_fast_path(native: LoadedProgram) -> bool:
-    """Whether kernel steps compute every output, from the caller's arrays into the caller's arrays.
+    """Whether repeated runs can use the fast path.
 
-    Fallback operations may be among them, whose kernels need nothing but their inputs.
+    Each output must be written to an array of the caller by kernel steps, or computed by a fallback operation; the kernels
+    of fallback operations must need only their inputs and attributes.
     """
     outputs = native.program.outputs.values()
     return (
@@ -60,7 +65,7 @@ def has_fast_path(native: LoadedProgram) -> bool:
 
 
 def runs_natively(program: Program) -> bool:
-    """Whether kernel steps alone compute every output from every input."""
+    """Whether a program consists of kernel steps only."""
     is_native = all(tensor is not None for tensor in program.outputs.values())
     return is_native and len(program.steps) == len(program.actions) and not python_inputs(program)
 
@@ -109,14 +114,14 @@ def build_frame(memory: ContextMemory, recorded: RecordedRun) -> list[int]:
 
 
 def nominal_duration(memory: ContextMemory) -> int:
-    """The nominal nanoseconds of the tape; loops, whose iterations are unknown, count as long."""
+    """The nominal nanoseconds of the tape.  A tape with loops counts as long, since its iterations are unknown."""
     records = len(memory.native.program.actions)
     weight = int(memory.values[WEIGHT : records * RECORD_SLOTS : RECORD_SLOTS].sum())
     return weight * ASSUMED_ITERATIONS + MIN_GIL_RELEASE + 1 if memory.native.has_loops else weight
 
 
 def feed_checks(memory: ContextMemory) -> list[int]:
-    """What each feed is compared with: address of its element type, rank, dims."""
+    """The expected properties of each feed that kernels read: address of its element type, rank, dims."""
     checks = []
     for value in native_inputs(memory.native.program):
         tensor = memory.native.program.inputs[value]
@@ -126,9 +131,9 @@ def feed_checks(memory: ContextMemory) -> list[int]:
 
 
 def string_checks(recorded: RecordedRun, values: Sequence[Value]) -> list[int]:
-    """What each feed of strings is compared with: address of its element type, rank, dims, number of elements.
+    """The expected properties of each feed of strings: address of its element type, rank, dims, number of elements.
 
-    Feeds of other kinds have no shape, and none like it.
+    The rank of a feed that is no array of strings is -1, which no array has, so that it never matches.
     """
     checks = []
     for value in values:

@@ -1,4 +1,7 @@
-"""Fallback operations of the fast path that are one call: chains from texts to the vectors of their words."""
+"""Fused calls of the fast path: a chain of fallback operations from strings to their word counts becomes one call.
+
+Such a chain is [Reshape] [StringNormalizer] Tokenizer TfIdfVectorizer (`ops/text/word_chains.py`).
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,12 @@ from sardonyx._src.ops.text.word_chains import MAX_NODES, CountWords, match_chai
 
 @dataclass(frozen=True, slots=True)
 class FusedChain:
-    """A chain of fallback operations.  records: their places among the actions; source: what the first one reads.
+    """A chain of fallback operations.
 
-    kernel: computes the result of the last one from the source.  is_read_once: whether one action reads the result.
+    records: the indices of the operations among the program's actions.
+    source: the value that the first operation reads.
+    kernel: computes the result of the last operation from the source.
+    is_read_once: whether only one action reads that result.
     """
 
     records: tuple[int, ...]
@@ -34,9 +40,12 @@ def find_chains(
     ranks: Mapping[Value, int],
     limit: int,
 ) -> Iterator[FusedChain]:
-    """The chains among the actions of a program, whose inner values nothing else reads.
+    """The chains among the actions of a program, if nothing else reads the values between their operations.
 
-    outputs: of the program.  ranks: of its inputs, as far as they are known.  limit: of the characters of all texts.
+    steps: the reference kernel of each node.
+    outputs: the outputs of the program.
+    ranks: the known ranks of its inputs.
+    limit: the largest number of characters of all strings.
     """
     nodes = {a.node.outputs[0]: a.node for a in actions if isinstance(a, FallbackOp)}
     records = {a.node: i for i, a in enumerate(actions) if isinstance(a, FallbackOp)}
@@ -62,7 +71,7 @@ def ends_chain(node: Node) -> bool:
 
 
 def values_read(action: Action) -> Iterator[Value]:
-    """The values of Python that an action reads."""
+    """The values held by Python that an action reads."""
     if isinstance(action, FallbackOp):
         yield from (value for value in action.node.inputs if value is not None)
     elif isinstance(action, CopyIn | BindSizes):

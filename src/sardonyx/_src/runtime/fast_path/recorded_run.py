@@ -1,4 +1,4 @@
-"""What a run with all checks records for runs on the fast path, which call fallback operations directly."""
+"""The record that a run with all checks leaves for the fast path, which calls fallback operations directly."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from typing import TypeAlias
 from sardonyx._src.interp.run_state import Frame
 from sardonyx._src.ir.graph import Value
 
-# Of an array, its shape; of a sequence, its length and the shapes of its arrays, which are compared with what a model declares.
+# The shape of an array; or the length of a sequence, then the shapes of its arrays.  Both are checked against the model's
+# declarations.  None for other values.
 ValueShape: TypeAlias = "tuple[int | tuple[int, ...], ...] | None"
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedRun:
-    """The last run with all checks.
+    """The record of the last run with all checks.
 
-    shapes: of the inputs and outputs that are no tensors of kernels.
-    frame: has the limits and random numbers of the session; None before the first run.
+    shapes: the shapes of the inputs and outputs that kernels neither read nor write.
+    frame: an empty frame with the limits and random numbers of the session; None before the first run.
     """
 
     shapes: dict[Value, ValueShape] = field(default_factory=dict)

@@ -1,1 +1,1 @@
-"""Programs in this process, and the memory of one run."""
+"""Programs that are loaded into this process, and the memory of one run."""

@@ -1,4 +1,8 @@
-"""Memory layout of NumPy arrays, and the Python function `enter` whose native code reads it (`executor.fast_entry`)."""
+"""The native function `enter` of the fast path, and the memory layout of NumPy arrays that its code relies on.
+
+`compile/executor/fast_entry.py` generates `enter`, which reads the fields of fed arrays directly.  The layout is compared with
+arrays of this process first; where it differs, there is no fast path.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +20,13 @@ from sardonyx._src.compile.llvm.jit import host_target, load
 from sardonyx._src.runtime.limits.thread_pool import FunctionTable
 
 FrameSlots = NDArray[np.int64]
-SLOT_BYTES = 8  # bytes
-METH_FASTCALL = 0x80  # calling convention: the arguments as an array
-# Fields of an array after the header of objects: data, rank, dims, strides, base, dtype, flags.
-HEAD = object.__basicsize__ // SLOT_BYTES
+SLOT_BYTES = 8
+METH_FASTCALL = 0x80  # calling convention of CPython: the arguments are passed as an array
+# Index of the first field after the object header, whose last field is the address of the type.
+FIRST = object.__basicsize__ // SLOT_BYTES
+# Fields of an array in their order: data, rank, dims, strides, base, dtype, flags.
 FIELDS = fast_entry.ArrayFields(
-    type_object=HEAD - 1, data=HEAD, rank=HEAD + 1, dims=HEAD + 2, dtype=HEAD + 5, flags=HEAD + 6
+    type_object=FIRST - 1, data=FIRST, rank=FIRST + 1, dims=FIRST + 2, dtype=FIRST + 5, flags=FIRST + 6
 )
 
 
@@ -47,7 +52,7 @@ class FastEntry:
         )
 
     def function(self, frame: FrameSlots) -> Callable[..., int]:
-        """`enter` for a frame: a function of arrays."""
+        """A Python function of arrays: `enter` with this frame, the array of what it compares arrays with."""
         function: Callable[..., int] = self.make(ctypes.addressof(self.method), frame, None)
         return function
 
@@ -56,7 +61,7 @@ ENTRIES: list[FastEntry] = []  # of this process: one, once it is needed
 
 
 def get_fast_entry() -> FastEntry | None:
-    """The native `enter`; None where arrays have another layout."""
+    """The native `enter`; None where arrays have another layout or threads run without Python's lock."""
     if not ENTRIES and is_layout_known():
         ENTRIES.append(
             FastEntry(load(fast_entry.fast_entry_module(host_target(), FIELDS), ["enter"], default_cache()))
@@ -65,7 +70,7 @@ def get_fast_entry() -> FastEntry | None:
 
 
 def adopt_entry(library: FunctionTable) -> None:
-    """Makes `enter` of a library, compiled for `FIELDS`, the one of this process, unless it has one."""
+    """Makes the `enter` of a library, compiled for `FIELDS`, that of this process, unless the process has one."""
     if not ENTRIES and is_layout_known():
         ENTRIES.append(FastEntry(library))
 
@@ -99,7 +104,7 @@ def matches_layout(array: NDArray[np.generic]) -> bool:
 
 
 def matches_element(dtype: np.dtype[np.generic]) -> bool:
-    """Whether what the memory of a dtype says of the elements equals its attributes."""
+    """Whether kind, character, byte order and number of a dtype, read from its memory, equal its attributes."""
     memory = ctypes.string_at(id(dtype) + FIELDS.element * SLOT_BYTES, SLOT_BYTES)
     described = dtype.kind + dtype.char + dtype.byteorder
     return memory[:3] == described.encode() and int.from_bytes(memory[4:], sys.byteorder) == dtype.num

@@ -1,4 +1,4 @@
-"""Asynchronous compilation in worker processes while programs are compiled."""
+"""Worker processes that run LLVM on queued modules while this process prepares the rest of a program."""
 
 from __future__ import annotations
 

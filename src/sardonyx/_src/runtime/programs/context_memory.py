@@ -1,4 +1,8 @@
-"""The memory of an execution context: slots, arena, scratch, and the arrays of the caller; views of tensors in it."""
+"""The memory of an execution context: slots, arena, scratch, and the arrays of the caller; views of tensors in that memory.
+
+Slots are the 64-bit numbers of an encoded program, the *tape*.  The slots that depend on the sizes of inputs are called
+*varying*; a compiled size function of the program computes them.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +30,15 @@ from sardonyx._src.runtime.programs.relocations import Slots
 
 @dataclass(frozen=True, slots=True)
 class ComputedSizes:
-    """What lengths determine: varying slots, bytes of arena, of a thread's scratch and in total, sizes by symbol, and dims of the outputs
-    that kernels write.
+    """The results of a program's size function for certain lengths.
 
-    failure: the guard or limit that they violate; "" if there is none.
+    varying: the values of the slots that depend on input sizes.
+    arena_bytes: the size of the arena.
+    scratch_bytes: the size of the scratch memory of one thread.
+    required_bytes: the bytes of arena, outputs, and scratch of all threads.
+    sizes: the lengths by symbol.
+    output_shapes: the dims of the outputs that kernels write.
+    failure: the guard or limit that the lengths violate; "" if there is none.
     """
 
     varying: Slots
@@ -42,10 +51,16 @@ class ComputedSizes:
 
 
 class ContextMemory:
-    """The memory that one run at a time of a native program uses, and what its sizes are.
+    """The memory that one run of a native program uses at a time, and the sizes that it is specialized for.
 
-    lengths: of all symbols, the data-dependent ones last.  values: the slots without the base addresses.  sizes: the lengths by
-    symbol.  required_bytes: of arena, scratch and outputs, for these sizes.  output_shapes: the dims of outputs, for these sizes.
+    slots: the tape and the arguments of its steps, which native code reads.
+    values: the slots before base addresses are added.
+    bases: the base addresses that are added to the values.
+    status: the status block, by which native code reports faults, limits and its position.
+    lengths: the lengths of all symbols, the data-dependent ones last.
+    sizes: the same lengths by symbol.
+    required_bytes: the bytes of arena, scratch and outputs for these sizes.
+    output_shapes: the dims of outputs for these sizes.
     """
 
     def __init__(self, native: LoadedProgram) -> None:
@@ -54,7 +69,7 @@ class ContextMemory:
         self.initialize()
 
     def initialize(self) -> None:
-        """Allocates what the context owns, specialized for nothing yet."""
+        """Allocates the memory that the context owns, not specialized for any sizes yet."""
         native = self.native
         self.slots = native.fixed_slots.copy()
         self.bases = native.bases.copy()
@@ -70,12 +85,18 @@ class ContextMemory:
         self.values = native.fixed_slots
         self.caller_arrays: dict[Buffer, Array] = {}  # feeds and outputs of the run
         self.arena_views: dict[tuple[TensorView, bool], Array] = {}  # by tensor and writeability
-        self.slot_offsets: list[int] | None = None  # of slots of run-time size; computed on demand
+        self.slot_offsets: list[int] | None = (
+            None  # offsets of arena slots of run-time size; computed on demand
+        )
 
     # --- sizes -------------------------------------------------------------------------------
 
     def compute_sizes(self, stage: int, max_bytes: int) -> ComputedSizes:
-        """All sizes for the lengths, of which those up to a stage are known."""
+        """All sizes for the current lengths.
+
+        stage: the stage of the program (`Program.stages`) up to which lengths are known; later ones are a guess.
+        max_bytes: the limit on the memory of a run.
+        """
         native = self.native
         varying, arena_bytes, scratch_bytes, faults = native.size_function(self.lengths, stage)
         sizes, required = dict(zip(native.stages, self.lengths, strict=True)), 0
@@ -91,9 +112,9 @@ class ContextMemory:
         return ComputedSizes(varying, arena_bytes, scratch_bytes, required, sizes, shapes, failure)
 
     def occupy(self, result: ComputedSizes, *, keeps_elements: bool) -> None:
-        """Makes room for these sizes, and computes all slots; raises Bailout without memory for them.
+        """Allocates memory for these sizes, and computes all slots; raises Bailout if there is not enough memory.
 
-        keeps_elements: whether the arena keeps what it contains.
+        keeps_elements: whether the arena keeps its contents.
         """
         native = self.native
         values = native.fixed_slots.copy()
@@ -115,9 +136,10 @@ class ContextMemory:
     # --- the tape ----------------------------------------------------------------------------
 
     def run_tape(self, record: int, control: RunControl, arrays: object) -> int:
-        """Runs kernel steps from a record on; returns the next one after an interval, or one that is not a kernel step.
+        """Runs kernel steps from a record on; returns the record at which the run loop stopped.
 
-        Python handles signals between the calls.  Raises CancelledError, or LimitError after the deadline.
+        It stops at a record that is not a kernel step, and after each signal interval, so that Python can handle signals.
+        Raises CancelledError, or LimitError after the deadline.
         arrays: the feeds and outputs, which must live as long as a kernel uses them.
         """
         control.check()
@@ -127,7 +149,7 @@ class ContextMemory:
         return pool.run(self.slots_address, record, count, self.scratch, self.status_address)
 
     def run_long_units(self, record: int, control: RunControl, arrays: object) -> int:
-        """`run_tape` for units of work that take long, each of them in a helper thread."""
+        """`run_tape` for a record of long units of work, which a helper thread executes."""
         native, block, slots, scratch = self.native, self.status, self.slots, self.scratch
         block[status.LONG_UNITS] = status.ALLOWED
         used_memory = (native, self.arena, arrays)
@@ -144,7 +166,7 @@ class ContextMemory:
     # --- arrays of the caller ----------------------------------------------------------------
 
     def allocate_output(self, value: Value, tensor: TensorView | None) -> Array | None:
-        """A new array for an output that kernels compute."""
+        """A new array for an output that kernels compute; None for an output that they do not (`tensor` is None)."""
         if tensor is None:
             return None
         try:
@@ -176,7 +198,9 @@ class ContextMemory:
     def make_view(self, tensor: TensorView, *, writeable: bool) -> Array:
         itemsize, shape = tensor.dtype.numpy.itemsize, self.shape(tensor)
         if 0 in shape:
-            return np.empty(shape, tensor.dtype.numpy)  # its offset may be past the end of the memory
+            return np.empty(
+                shape, tensor.dtype.numpy
+            )  # not a view: its offset may be past the end of the memory
         strides = tuple(self.evaluate(stride) * itemsize for stride in tensor.strides)
         memory, offset = self.memory_of(tensor.buffer)
         offset += self.evaluate(tensor.offset) * itemsize
@@ -218,7 +242,7 @@ class ContextMemory:
 
 
 def evaluate_number(dim: Known, sizes: Mapping[str, int]) -> int:
-    """A dim as a number; sizes: by the program's symbols."""
+    """A dim as a number; sizes: the lengths by symbol, which must include all symbols of the dim."""
     if isinstance(dim, int):
         return dim
     number = evaluate(dim, sizes)
@@ -232,10 +256,10 @@ def are_sizes(values: Slots) -> bool:
 
 
 def grow_memory(memory: Array, size: int, *, keeps_elements: bool) -> Array:
-    """Memory of at least `size` bytes after its first cache-line boundary: the same array if it suffices.
+    """Memory of at least `size` bytes after its first cache-line boundary: the given array if it is large enough.
 
-    It grows by half at least, so that sizes which increase from run to run rarely reallocate.
-    keeps_elements: whether new memory has the contents of the old one from there on.
+    New memory is at least half as large again, so that sizes which increase from run to run rarely reallocate.
+    keeps_elements: whether the bytes from the first cache-line boundary on are copied to new memory.
     """
     required = size + CACHE_LINE_BYTES
     if memory.size >= required:

@@ -20,18 +20,22 @@ from sardonyx._src.runtime.programs.stats import RunCounters
 
 
 class LoadedProgram:
-    """What the runs of a program share.
+    """The data of a program that all of its runs share.
 
+    fallback: runs the reference kernels of fallback ops.
+    pool: the threads that execute kernels.
     fixed_slots: the values of slots that do not depend on input sizes, and 0 for the others.
-    varying_slots: the indices of these others.
+    varying_slots: the indices of the slots that depend on input sizes.
     base_indices: for each slot, the index in `bases` of the address that is added to its value.
-    relocations: the slots that point into each array of the caller.
+    bases: the base addresses.
+    relocations: for each array of the caller, the slots that point into it.
     stages: the stage at which the size of each symbol is known.
-    bindings: the stage that each binding of sizes completes.
-    observations: what runs can tell of fallback ops, for which a program could be specialized.
-    observed: what the last run has told.
+    bindings: for each binding of sizes, the stage that it completes.
+    observations: the branches and ranks of fallback ops that a run can observe, and a program can be specialized for.
+    observed: the branches and ranks that the last run has observed.
     size_function: computes varying slots and the bytes of arena and scratch from input sizes, and counts failed guards.
     map_guard: guards the mapped files that hold constants.
+    has_fast_path: whether repeated runs may enter native code directly.
     calls_fallback_ops: whether runs on the fast path call fallback ops.
     """
 
@@ -48,7 +52,7 @@ class LoadedProgram:
     map_guard: MapGuard
 
     def initialize(self, program: Program, plan: MemoryPlan, counters: RunCounters | None) -> None:
-        """Sets what does not depend on where the code comes from."""
+        """Sets the attributes that do not depend on the origin of the code: compiled now, or read from a file."""
         self.program, self.plan = program, plan
         self.counters = counters or RunCounters()
         self.cancellation = self.counters.cancellation
@@ -66,7 +70,7 @@ class LoadedProgram:
 
     @property
     def has_loops(self) -> bool:
-        """Whether nodes of subgraphs are among its steps, which runs count as they reach them.
+        """Whether the tape has jumps: loops or branches, so that a run may execute a step any number of times.
 
         Not cached: an attribute that is added after construction slows every other attribute access in CPython.
         """
@@ -78,7 +82,7 @@ class LoadedProgram:
         return sum(isinstance(action, FallbackOp) for action in self.program.actions)
 
     def input_sizes(self, feeds: Mapping[str, RuntimeValue]) -> tuple[int, ...]:
-        """The sizes of inputs that the slots depend on, in the order of the program's symbols."""
+        """The sizes of fed arrays on which slots depend, in the order of the program's symbols."""
         return tuple(dim_size(feeds[name], axis) for name, axis in self.program.sizes.values())
 
 

@@ -1,4 +1,4 @@
-"""Memory report: the bytes that a run of a compiled program takes, and what is live at the peak."""
+"""Memory report: the bytes that a run of a compiled program uses, and the values that are live at the peak."""
 
 from __future__ import annotations
 
@@ -33,11 +33,15 @@ class HeldMemory:
 
 @dataclass(frozen=True, slots=True)
 class MemoryReport:
-    """Bytes that a run takes in addition to its feeds and outputs.
+    """Bytes that a run uses in addition to its feeds and outputs.
 
-    arena: for intermediate values, for each run at a time.  peak: the most that is live at one step, which is step
-    `peak_step` (`node`); held: what is live there, largest first.  weights: constants, shared by all runs.  scratch: of all threads
-    of a run.
+    arena: bytes of intermediate values, needed once for each simultaneous run.
+    peak: the largest number of bytes that are live at one step.
+    peak_step: the number of that step.
+    node: the nodes that it computes.
+    held: the values that are live there, largest first.
+    weights: bytes of constants, which all runs share.
+    scratch: bytes of scratch memory of all threads of a run.
     """
 
     arena: int
@@ -58,12 +62,12 @@ class MemoryReport:
 
     def __str__(self) -> str:
         sizes = ((name, format_bytes(getattr(self, name))) for name in ("arena", "weights", "scratch"))
-        head = (
+        summary = (
             ", ".join(f"{name} {size}" for name, size in sizes),
             f"at the peak, step {self.peak_step} ({self.node}), {format_bytes(self.peak)} are held:",
         )
         lines = (f"{format_bytes(m.bytes):>10}  {m.first:4} to {m.last:4}  {m.name}" for m in self.held)
-        return "\n".join((*head, *lines))
+        return "\n".join((*summary, *lines))
 
 
 def build_memory_report(executable: Executable, threads: int, lengths: Mapping[str, int]) -> MemoryReport:
@@ -98,7 +102,10 @@ def held_memory(executable: Executable, lengths: Mapping[str, int]) -> list[Held
 
 
 def check_lengths(program: Program, lengths: Mapping[str, int]) -> dict[str, int]:
-    """The dims in the order of the program's symbols; data-dependent sizes are 0 unless they are given, too."""
+    """The lengths in the order of the program's symbols; a data-dependent size is 0 unless it is given.
+
+    Raises InputError for a dim that is missing, unknown or negative.
+    """
     symbols = program.stages
     for name, length in lengths.items():
         if name not in symbols:

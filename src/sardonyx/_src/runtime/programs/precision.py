@@ -1,4 +1,4 @@
-"""Whether a precision of products is available here."""
+"""Checks that this processor has the products of a requested precision."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.program.precision import EXACT, PRECISIONS, Precision
 from sardonyx._src.errors import UnsupportedProcessor
 
-BF16_FEATURE = "avx512_bf16"  # processors with tiles of bfloat16 have it, too
+BF16_FEATURE = "avx512_bf16"  # processors with AMX tiles of bfloat16 have this feature, too
 
 
 def require_precision(precision: Precision) -> None:
-    """Raises InputError for a precision that is none, UnsupportedProcessor for one that this processor has no products of."""
+    """Raises InputError for an unknown precision, and UnsupportedProcessor if this processor has no such products."""
     require_choice("precision", precision, PRECISIONS)
     if precision == EXACT or has_bf16_products(host_target()):
         return

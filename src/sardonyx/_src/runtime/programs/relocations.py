@@ -1,4 +1,7 @@
-"""Relocations: the addresses that a program's slots need in this process, and its function of input sizes."""
+"""Relocations: the base addresses that this process adds to a program's slots, and the program's size function.
+
+A slot is a number, or the distance from a base address: of a kernel, a constant, the arena, or an array of the caller.
+"""
 
 from __future__ import annotations
 
@@ -21,18 +24,18 @@ from sardonyx._src.compile.program.tensor import Buffer
 from sardonyx._src.runtime.limits.thread_pool import FunctionTable
 
 Slots = NDArray[np.int64]
-# From lengths and the stage up to which they are known (default: all) to varying slots, bytes of the arena, bytes of a
-# thread's scratch, and the number of failed guards.
+# A function of the lengths and of the stage up to which they are known (default: all).  Its results are the varying slots,
+# the bytes of the arena, the bytes of a thread's scratch, and the number of failed guards.
 SizeFunction: TypeAlias = Callable[..., tuple[Slots, int, int, int]]
 
 
 def process_bases(encoding: Encoding) -> Slots:
-    """Base addresses that are the same for all runs in this process: of kernels and constants."""
+    """The base addresses that are the same for all runs in this process: those of kernels and constants."""
     bases = np.zeros(len(encoding.extra_bases) + STATUS_BASE + 1, np.int64)
     for base, index in encoding.extra_bases.items():
         if isinstance(base, Buffer) and base.data is not None:
             bases[index] = base.data.ctypes.data
-    for base, index in encoding.extra_bases.items():  # last: workers may still be compiling them
+    for base, index in encoding.extra_bases.items():  # kernels last: workers may still be compiling them
         if isinstance(base, Kernel):
             bases[index] = kernel_address(base)
     return bases
@@ -53,7 +56,7 @@ def find_relocations(extra_bases: Mapping[RelocationBase, int], base_indices: Sl
 
 
 class SizeFunctionLoader:
-    """The size function of a program; a worker compiles it from construction until `load`, if there is a pool."""
+    """The size function of a program.  If there are compile workers, one of them compiles it between construction and `load`."""
 
     def __init__(self, program: Program, encoding: Encoding) -> None:
         self.program, self.encoding = program, encoding
@@ -64,7 +67,7 @@ class SizeFunctionLoader:
             compile_module_async(self.text, default_cache(), quick=True)
 
     def load(self) -> SizeFunction:
-        """The function; a constant one for a program whose sizes are all numbers."""
+        """The function; a constant one for a program without symbolic sizes."""
         if self.text is None:
             _, arena, scratch, faults = size_functions.evaluate_sizes(self.program, self.encoding, ())
             no_slots = np.empty(0, np.int64)

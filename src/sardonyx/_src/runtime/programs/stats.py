@@ -23,21 +23,27 @@ STATS_LOCK = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class SessionStats:
-    """What a session has done so far.
+    """Counts of a session's runs so far, and of events that make runs slower.
 
-    runs: calls of `Session.run` whose feeds passed the checks.  fast_path_runs: those of them that repeated an earlier
-    run's shapes in native code alone.  bailouts: how often each guard of a compiled program failed, so that the reference
-    engine repeated the run (or interpreted the subgraph, where the name says so).  fallback_nodes: nodes of the program
-    that ran last that run as reference kernels; 0 for the reference engine, which has no program.  compiler_faults: failures of the
-    compiler, each with the stage, the exception and the node if it is known, and how often it occurred; reference kernels
-    or the reference engine did the work.  programs: compiled programs, specializations of subgraphs included.  specializations: programs
-    that are specialised for branches and ranks of runs (at most 4), of which a failed assumption is a bailout, too, after which
-    another program repeats the run.  compilations: how often a model, a specialised program of it or a subgraph was compiled;
-    0 where other sessions or the disk cache had all programs.  shape_warnings: places of which a
-    ShapeWarning has said that a size contradicts the model's declaration.  precision: of the factors of float32 products by weights.
-    verified_runs: runs whose outputs were compared with the reference engine's, as `verify` asks.  amplified_runs: those of them that
-    differ by more than the tolerances though every step is right, since the model amplifies rounding errors.  largest_error: the
-    largest difference of two elements in verified runs, relative to the largest element of the output.
+    runs: calls of `Session.run` whose feeds passed the checks.
+    fast_path_runs: runs on the fast path: their feeds had the shapes of an earlier run, and no checks were repeated.
+    bailouts: how often each guard of a compiled program failed, so that the reference engine repeated the run.  Where the
+        name says so, it interpreted only a subgraph.  A failed assumption of a specialized program counts as well; another
+        program repeats such a run.
+    fallback_nodes: the number of reference kernels in the program that ran last; 0 for the reference engine, which has no
+        program.
+    compiler_faults: how often each failure of the compiler occurred, by stage, exception and, if it is known, node.
+        Reference kernels or the reference engine did the work.
+    programs: the number of compiled programs, specializations of subgraphs included.
+    shape_warnings: the number of locations for which a ShapeWarning said that a size contradicts the model's declaration.
+    specializations: the number of programs that are specialized for branches and ranks of runs (at most 4).
+    compilations: how often a model, a specialized program of it or a subgraph was compiled; 0 where other sessions or the
+        disk cache had all programs.
+    precision: the precision of the factors of float32 products by weights.
+    verified_runs: runs whose outputs were compared with those of the reference engine, because of `verify`.
+    amplified_runs: verified runs that differ by more than the tolerances although every step is right, since the model
+        amplifies rounding errors.
+    largest_error: the largest difference of two elements in verified runs, relative to the largest element of the output.
     """
 
     runs: int
@@ -58,7 +64,10 @@ class SessionStats:
 class RunCounters:
     """The counters of one session, shared by all of its programs; threads may count at the same time.
 
-    tolerates_faults: whether the reference engine runs what the compiler fails at.  cancellation: that of the session.
+    tolerates_faults: whether the reference engine executes nodes and models that the compiler fails at.
+    unreported_fault: the first failure of the compiler, until `warn` has reported it.
+    shape_reports: the locations for which the session has issued a ShapeWarning.
+    cancellation: ends all runs of the session.
     """
 
     def __init__(self, *, tolerates_faults: bool = False) -> None:
@@ -85,7 +94,7 @@ class RunCounters:
             self.compilations += 1
 
     def record_verified(self, error: float, *, is_amplified: bool) -> None:
-        """Counts a run that was compared with the reference engine.  error: the largest one of its outputs."""
+        """Counts a run that was compared with the reference engine.  error: the largest relative error of its outputs."""
         with STATS_LOCK:
             self.verified_runs += 1
             self.amplified_runs += is_amplified
@@ -99,7 +108,7 @@ class RunCounters:
         log.log(level, "guard failed: %s; %s (counted in session.stats.bailouts)", guard, consequence)
 
     def record_compiler_fault(self, error: CompilationError) -> None:
-        """Counts and logs a failure of the compiler; the first one is to be reported by `warn`."""
+        """Counts and logs a failure of the compiler; `warn` will report the first one."""
         cause = error.__cause__
         where = f"{error.location}: " if error.location else ""
         text = f"{where}{error.stage}: {type(cause).__name__}: {first_line(cause)}"
@@ -141,7 +150,7 @@ class RunCounters:
         specializations: int = 0,
         precision: Precision = EXACT,
     ) -> SessionStats:
-        """The counts now, with those that a native program has."""
+        """The counts now, together with the given counts of native programs."""
         with STATS_LOCK:
             return SessionStats(
                 runs=self.runs + fast_path_runs,

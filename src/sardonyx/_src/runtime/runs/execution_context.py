@@ -4,8 +4,8 @@ A context holds a copy of the program's i64 slots (the tape and its arguments), 
 memory for each thread, and the status block.  A run specializes the context for the sizes of its inputs, unless they are
 those of its last run; patches the addresses of feeds and outputs into the slots; and runs the tape.  Where the tape
 stops at an action that is not a kernel step, Python performs it: a fallback op, a copy into a tensor, the collection of scan
-outputs, or the binding of data-dependent sizes.  These are expected to be those of the last run; where they differ, the context
-is specialized once more, and what was computed so far stays where it is.
+outputs, or the binding of data-dependent sizes.  Data-dependent sizes are expected to equal those of the last run.  Where
+they differ, the context is specialized again in the middle of the run, and the arena keeps its contents.
 """
 
 from __future__ import annotations
@@ -56,10 +56,11 @@ MIN_VALIDATED_RUNS = 2  # runs of the same input sizes before the fast path is b
 
 
 class ExecutionContext:
-    """One run at a time of a native program, in memory of its own.
+    """The memory and state of one run at a time of a native program.
 
-    input_sizes: the sizes of inputs that the context is specialized for; None before the first run.  known_stage: up to which of
-    the program's stages the lengths were checked.  fast_path_runs: counted here because the run that is under way owns the context exclusively.
+    input_sizes: the input sizes that the context is specialized for; None before the first run.
+    known_stage: the stage of the program up to which lengths were checked.
+    fast_path_runs: counted here, since a run in progress owns the context, so that counting needs no lock.
     """
 
     def __init__(self, native: LoadedProgram) -> None:
@@ -68,15 +69,15 @@ class ExecutionContext:
         self.initialize()
 
     def initialize(self) -> None:
-        """Allocates memory, specialized for nothing yet."""
+        """Allocates memory, not specialized for any sizes yet."""
         self.memory = ContextMemory(self.native)
         self.input_sizes: tuple[int, ...] | None = None
         self.known_stage = 0
         self.fast_path: FastPath | None = None
         self.validated_runs = 0
-        self.outputs: dict[Value, Array | None] = {}  # of the run; None: not computed by kernels
-        self.reserved_bytes = 0  # of the run
-        self.observed: set[Assumption] = set()  # in the run
+        self.outputs: dict[Value, Array | None] = {}  # outputs of the run; None: not computed by kernels
+        self.reserved_bytes = 0  # bytes that the run has reserved of its limit
+        self.observed: set[Assumption] = set()  # branches and ranks observed in the run
         self.scan_outputs = ScanOutputs()
         self.recorded = RecordedRun()
 
@@ -87,7 +88,9 @@ class ExecutionContext:
         input_sizes = self.native.input_sizes(feeds)
         if input_sizes != self.input_sizes:
             self.memory.lengths[: len(input_sizes)] = input_sizes
-            self.input_sizes = None  # until everything is in place: an interrupt may come in between
+            self.input_sizes = (
+                None  # an interrupt during specialization must not leave the old sizes as valid
+            )
             self.specialize(0, run.limits.bytes)
             self.input_sizes = input_sizes
         self.reserved_bytes = 0
@@ -98,13 +101,13 @@ class ExecutionContext:
             run.memory.release(self.reserved_bytes)
 
     def reserve_memory(self, run: RunState) -> None:
-        """Reserves what the run requires beyond what it has reserved so far; raises Bailout if it is not available."""
-        further = self.memory.required_bytes - self.reserved_bytes
-        if further > run.memory.available:
+        """Reserves the bytes that the run requires and has not reserved yet; raises Bailout if they are not available."""
+        additional = self.memory.required_bytes - self.reserved_bytes
+        if additional > run.memory.available:
             raise Bailout(MEMORY_LIMIT)
-        if further > 0:
-            run.memory.reserve(further)
-            self.reserved_bytes += further
+        if additional > 0:
+            run.memory.reserve(additional)
+            self.reserved_bytes += additional
 
     def run_specialized(self, feeds: Mapping[str, RuntimeValue], run: RunState) -> dict[str, RuntimeValue]:
         """`run`, for the sizes that the context is specialized for."""
@@ -136,7 +139,10 @@ class ExecutionContext:
         }
 
     def record_shapes(self, feeds: Mapping[str, RuntimeValue], frame: Frame) -> None:
-        """Records the shapes of the inputs and outputs that Python has."""
+        """Records the shapes of the inputs and outputs that kernels neither read nor write.
+
+        Where they differ from those of the run before, the fast path is dropped.
+        """
         program, run = self.native.program, frame.run
         fed = {v: shape_of(feeds[v.name]) for v in python_inputs(program) if v.name in feeds}
         outputs = {v: shape_of(frame[v]) for v, tensor in program.outputs.items() if tensor is None}
@@ -145,11 +151,12 @@ class ExecutionContext:
         self.recorded = RecordedRun(fed | outputs, Frame({}, None, RunState(run.limits, run.random_source)))
 
     def specialize(self, stage: int, max_bytes: int) -> None:
-        """Computes all slots for the lengths, and makes room in the arena and in scratch.
+        """Computes all slots for the lengths, and allocates arena and scratch.
 
-        stage: up to which of the program's stages the lengths are known; later ones are expected to be those of the last run.
-        Raises Bailout if a guard fails, if a size is beyond what memory can have, or if the arena, the scratch of all
-        threads and the outputs take more than `max_bytes` together.
+        stage: the stage of the program up to which lengths are known; later lengths are expected to equal those of the last
+            run.  If a guard fails with these, they are replaced by 0.
+        Raises Bailout if a guard fails, if a size exceeds the largest possible one, or if the arena, the scratch of all
+        threads and the outputs need more than `max_bytes` together.
         """
         native = self.native
         self.fast_path, self.validated_runs = None, 0
@@ -159,7 +166,8 @@ class ExecutionContext:
             self.known_stage = stage
             stages = native.stages.values()
             self.memory.lengths = [
-                n if of <= stage else 0 for n, of in zip(self.memory.lengths, stages, strict=True)
+                length if known_at <= stage else 0
+                for length, known_at in zip(self.memory.lengths, stages, strict=True)
             ]
             result = self.memory.compute_sizes(stage, max_bytes)
         if result.failure:
@@ -179,7 +187,9 @@ class ExecutionContext:
             index, length = native.symbol_indices[name], lengths[axis]
             if self.memory.lengths[index] != length:
                 if native.stages[name] < stage:
-                    raise Bailout(FALLBACK_SHAPE)  # another result has the size that inference took as equal
+                    raise Bailout(
+                        FALLBACK_SHAPE
+                    )  # inference took two sizes as equal, and another result had this one
                 self.memory.lengths[index] = length
                 is_known = False
         if not is_known:
@@ -203,7 +213,7 @@ class ExecutionContext:
     def record_validated(self) -> None:
         """Counts a run whose feeds and outputs matched the model's declarations; builds the fast path at the second.
 
-        A run that another engine computed, since a guard failed in its middle, leaves nothing for calls of kernels to start from.
+        A run that the reference engine took over after a failed guard has recorded no frame for direct calls of kernels.
         """
         if self.native.calls_fallback_ops and self.recorded.frame is None:
             return
@@ -212,9 +222,9 @@ class ExecutionContext:
             self.fast_path = build_fast_path(self.memory, self.recorded)
 
     def finish(self, control: RunControl, arrays: object) -> int:
-        """Runs the tape on from where native code stopped, on the fast path; returns DONE or FAULT.
+        """Runs the tape, on the fast path, from the record at which native code stopped; returns DONE or FAULT.
 
-        arrays: the feeds and outputs.
+        arrays: the feeds and outputs, which must live as long as a kernel uses them.
         """
         record, count = int(self.memory.status[status.RESUME_RECORD]), len(self.native.program.actions)
         try:
@@ -232,9 +242,9 @@ class ExecutionContext:
         outputs: Sequence[Array],
         control: RunControl,
     ) -> list[RuntimeValue] | None:
-        """`finish` with fallback operations among the kernel steps; the results of the program, None after a fault.
+        """`finish` for a program with fallback operations; returns the results of the program, None after a fault.
 
-        strings: the feeds of strings.  outputs: the arrays that native steps write.  Raises ChangedResult.
+        strings: the fed strings.  outputs: the arrays that native steps write.  Raises ChangedResult.
         """
         memory = self.memory
         if calls.caller_buffers:
@@ -248,7 +258,7 @@ class ExecutionContext:
         return None if memory.status[status.FAULT] else results
 
     def execute(self, frame: Frame) -> None:
-        """Runs the tape; it returns early at actions that Python performs, and where a run may be ended."""
+        """Runs the tape and performs the actions at which it stops; it also stops regularly so that a run can be ended."""
         actions, control, record = self.native.program.actions, frame.run.control, 0
         while (record := self.memory.run_tape(record, control, (*self.memory.caller_arrays.values(),))) < len(
             actions
@@ -259,7 +269,7 @@ class ExecutionContext:
                 record += 1
 
     def replace_abandoned_memory(self, control: RunControl) -> None:
-        """Allocates new memory if the run was abandoned: a kernel may still use the old one."""
+        """Allocates new memory if the caller stopped waiting for the run: a kernel may still use the old memory."""
         if control.is_abandoned:
             self.initialize()
 
@@ -308,17 +318,21 @@ class ExecutionContext:
         """Copies the result of a fallback op into the tensor that kernels read."""
         value, shape = action.value, self.memory.shape(action.tensor)
         if is_empty_of_other_shape(frame[value], shape):
-            raise Bailout(FALLBACK_SHAPE)  # a loop without iterations leaves dims that inference cannot know
+            raise Bailout(
+                FALLBACK_SHAPE
+            )  # the result of a loop without iterations has dims that inference cannot know
         array = check_result(frame[value], shape, action.tensor.dtype.numpy, value.producer)
         self.memory.view(action.tensor, writeable=True)[...] = array
 
     # --- arrays of the caller ----------------------------------------------------------------
 
     def bind_input(self, value: Value, fed: RuntimeValue, frame: Frame) -> None:
-        """Makes a feed visible to kernels, or to fallback ops if no kernel reads it."""
+        """Makes a feed available to kernels, or to fallback ops if no kernel reads it."""
         tensor = self.native.program.inputs.get(value)
         if tensor is not None and isinstance(fed, np.ndarray):
-            is_usable = fed.flags.c_contiguous and fed.flags.aligned  # `np.require` takes longer to find out
+            is_usable = (
+                fed.flags.c_contiguous and fed.flags.aligned
+            )  # tested first because `np.require` is slower
             array = fed if is_usable else np.require(fed, requirements=("C", "ALIGNED"))
             self.memory.patch_pointer(tensor.buffer, array)
         else:

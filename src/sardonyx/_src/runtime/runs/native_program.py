@@ -43,9 +43,10 @@ if TYPE_CHECKING:
 
 
 class NativeProgram(LoadedProgram):
-    """A program ready to run; runs in several threads at the same time have a context each.
+    """A program ready to run.  Simultaneous runs, in several threads, have an execution context each.
 
-    contexts: all contexts; idle_contexts: those without a run.
+    contexts: all execution contexts.
+    idle_contexts: the contexts that no run uses at the moment.
     """
 
     def __init__(
@@ -95,7 +96,7 @@ class NativeProgram(LoadedProgram):
             run.memory.clear()
 
     def run_in(self, feeds: Mapping[str, RuntimeValue], run: RunState) -> dict[str, RuntimeValue]:
-        """`run`, as a part of a run that may already be under way."""
+        """`run` within a run that may have begun before, as the run of the enclosing graph has for a subgraph."""
         if self.map_guard:
             self.map_guard.require_unchanged()
         try:
@@ -111,7 +112,7 @@ class NativeProgram(LoadedProgram):
     def run_subgraph(
         self, feeds: Mapping[str, RuntimeValue], run: RunState
     ) -> dict[str, RuntimeValue] | None:
-        """The outputs of a subgraph during a run; None if a guard fails."""
+        """The outputs of a subgraph within a run of its graph; None if a guard fails."""
         try:
             outputs = self.run_in(feeds, run)
         except Bailout as bailout:
@@ -125,9 +126,10 @@ class NativeProgram(LoadedProgram):
     def try_run(
         self, feeds: object, control: RunControl | None = None, out: OutputArrays | None = None
     ) -> dict[str, RuntimeValue] | None:
-        """The outputs, on the fast path; None for feeds unlike those of the validated runs before.
+        """The outputs, on the fast path; None for feeds that differ in type or shape from those of earlier validated runs.
 
-        control: whether the run must end; None: if it is cancelled from now on.  out: arrays for outputs.
+        control: whether the run must end; None: only if the session cancels it from now on.
+        out: arrays that receive outputs.
         """
         if self.map_guard:
             self.map_guard.require_unchanged()
@@ -170,7 +172,7 @@ class NativeProgram(LoadedProgram):
         outputs: list[Array],
         control: RunControl,
     ) -> dict[str, RuntimeValue] | None:
-        """`try_run`, with fallback operations among the kernel steps."""
+        """`try_run` for a program with fallback operations."""
         calls = fast_path.calls
         assert calls is not None, "kernel steps run alone"
         strings = calls.bind_feeds(feeds)
@@ -202,7 +204,7 @@ class NativeProgram(LoadedProgram):
             self.idle_contexts.append(context)
 
     def release_contexts(self) -> None:
-        """Frees the memory of runs at once: contexts and their program refer to each other."""
+        """Frees the memory of runs at once, without the garbage collector: contexts and program refer to each other."""
         self.idle_contexts.clear()
         self.contexts.clear()
 
@@ -222,7 +224,7 @@ def compile_for_host(
 
     tolerant, assumptions, precision: as of `compile_model`.
     """
-    # Lazy imports: cached and saved programs run without the compiler, which takes time to import.
+    # Lazy imports: cached and saved programs run without the compiler, which is slow to import.
     from sardonyx._src.compile.pipeline import compile_model
     from sardonyx._src.runtime.programs.async_compilation import compile_runner_async
 
@@ -239,7 +241,10 @@ def compile_for_host(
 
 
 def subgraph_compiler(threads: int | None, counters: RunCounters, precision: Precision) -> SubgraphCompiler:
-    """Compiles subgraphs that fallback ops call; None instead of a program if the compiler fails and that is tolerated."""
+    """A function that compiles a subgraph of a fallback op.
+
+    It returns None if the compiler fails and `counters.tolerates_faults`, so that the reference engine runs the subgraph.
+    """
 
     def compile_subgraph(model: Model) -> NativeProgram | None:
         try:

@@ -28,16 +28,20 @@ from sardonyx._src.runtime.runs.execution_context import ExecutionContext
 from sardonyx._src.runtime.runs.native_program import NativeProgram
 from sardonyx._src.runtime.runs.stepwise_context import StepwiseContext
 
-MIN_RUNS, MAX_RUNS = 6, 400  # of a profile; every second run is split into actions
-TIME_BUDGET = 1.0  # seconds, after which MIN_RUNS suffice
-PEAK_ROUNDS = 15
-MULTIPLY_UNITS = 20_000  # units of a round
+MIN_RUNS, MAX_RUNS = 6, 400  # number of runs of a profile; every second run is timed action by action
+TIME_BUDGET = 1.0  # seconds after which a profile ends, unless it has fewer than MIN_RUNS runs
+PEAK_ROUNDS = 15  # calls of a peak kernel, of which the fastest counts
+MULTIPLY_UNITS = 20_000  # units of work of one call of the multiplication kernel
 COPY_BYTES = 32 << 20  # more than the caches of a core hold
 
 
 @dataclass(frozen=True, slots=True)
 class TimedAction:
-    """An action, its seconds in a run, and its operations and bytes for the sizes of the run; all iterations of a loop together."""
+    """The duration and the work of an action in one run, summed over all iterations of a loop.
+
+    flops: floating-point operations.
+    traffic: bytes read and written.
+    """
 
     action: Action
     seconds: float
@@ -47,7 +51,12 @@ class TimedAction:
 
 @dataclass(frozen=True, slots=True)
 class MachinePeak:
-    """Peak rates of one thread, per second: floating-point operations, bytes read and written by a copy, bytes read."""
+    """Peak rates of one thread, per second.
+
+    flops: floating-point operations.
+    traffic: bytes read and written by a copy.
+    reads: bytes read.
+    """
 
     flops: float
     traffic: float
@@ -55,14 +64,19 @@ class MachinePeak:
 
 
 class TimedContext(StepwiseContext):
-    """An execution context that times whole runs, or each action of a run (`is_split`)."""
+    """An execution context that times runs: whole ones, or each action if `is_split`.
+
+    run_seconds: the duration of each whole run.
+    samples: for each action, its duration in each split run.
+    visits: how often the last split run executed each action.
+    """
 
     def __init__(self, native: NativeProgram) -> None:
         super().__init__(native)
         self.is_split = False
         self.run_seconds: list[float] = []
         self.samples: list[list[float]] = [[] for _ in native.program.actions]
-        self.visits = [0] * len(self.samples)  # of each action in the last run
+        self.visits = [0] * len(self.samples)
 
     def execute(self, frame: Frame) -> None:
         if not self.is_split:
@@ -79,17 +93,18 @@ class TimedContext(StepwiseContext):
             samples.append(seconds)
 
     def overhead(self) -> float:
-        """Seconds of a run without actions."""
+        """Seconds of a call of the run loop that executes no record."""
         return minimum_seconds(lambda: self.call_tape(0, 0), 100)
 
 
 def profile_program(
     native: NativeProgram, feeds: Mapping[str, RuntimeValue], advance: Callable[[], None] = lambda: None
 ) -> tuple[list[TimedAction], float]:
-    """The actions in order with their median seconds, and the median of whole runs.
+    """The actions in order with their median seconds, and the median seconds of whole runs.
 
-    The first run of either kind does not count.  advance: called after every run.  Raises EvaluationError for feeds that
-    fail a guard.
+    Neither the first whole run nor the first split run counts.
+    advance: called after every run.
+    Raises EvaluationError for feeds that fail a guard.
     """
     context, random_source = TimedContext(native), RandomSource(0)
     end, runs = time.perf_counter() + TIME_BUDGET, 0
@@ -126,8 +141,8 @@ def summarize_action(
 def measure_peaks(read_bytes: int = COPY_BYTES) -> MachinePeak:
     """Measures the peak rates of one thread: operations on registers, and copies and reads larger than its caches.
 
-    read_bytes: bytes of the array that is read.  The last level of the caches of a server holds more than COPY_BYTES, so
-    the rate of memory itself is that of reading as much as a program does.
+    read_bytes: bytes of the array that is read.  The last-level cache of a server may hold more than COPY_BYTES.  To measure
+        the rate of memory, pass as many bytes as the program reads.
     """
     lanes = host_target().lanes
     sums = np.zeros(lanes, np.float32)

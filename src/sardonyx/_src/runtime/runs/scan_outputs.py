@@ -1,4 +1,8 @@
-"""Accumulation of scan outputs of loops whose number of iterations is known only when they end."""
+"""Accumulation of scan outputs of loops whose number of iterations is known only at their end.
+
+A scan output has one slice for each iteration.  The native loop writes slices into a buffer of a fixed number of them, and
+stops whenever the buffer is full, so that Python copies it.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,11 @@ from sardonyx._src.runtime.limits.run_limits import EMPTY_SCAN_OUTPUT, MEMORY_LI
 
 
 class ScanOutputs:
-    """The slices of one run so far, for each scan output, and their bytes."""
+    """The slices of one run so far.
+
+    parts: the copied buffers of each scan output, in order.
+    bytes: the size of these copies for each scan output.
+    """
 
     def __init__(self) -> None:
         self.parts: dict[Value, list[Array]] = {}
@@ -23,10 +31,13 @@ class ScanOutputs:
     def collect(
         self, buffers: Mapping[Value, Array], iterations: int, frame: Frame, *, is_last: bool
     ) -> None:
-        """Copies full buffers, [iterations, ...]; at the last time, their rest, and then sets the values in the frame.
+        """Copies full buffers, [iterations, ...].
 
-        Raises Bailout for a loop without iterations, whose outputs have unknown dims, and past the limit on a result;
-        LimitError past the limit on the run.
+        iterations: the number of iterations so far.
+        is_last: whether the loop has ended.  Then only the rest of the last buffer is copied, and the frame receives the
+            complete values.
+        Raises Bailout for a loop without iterations, whose outputs have unknown dims, and for a result beyond its limit;
+        LimitError if the run exceeds its limit.
         """
         for value, buffer in buffers.items():
             part = buffer[: iterations % len(buffer)] if is_last else buffer
@@ -41,7 +52,7 @@ class ScanOutputs:
                 self.complete(value, frame)
 
     def complete(self, value: Value, frame: Frame) -> None:
-        """Sets a value in the frame to its slices."""
+        """Stores the concatenated slices of a scan output in the frame."""
         parts, nbytes, memory = self.parts.pop(value), self.bytes.pop(value), frame.run.memory
         if nbytes > memory.available:
             memory.refuse(memory.used + nbytes)
@@ -50,6 +61,6 @@ class ScanOutputs:
         memory.add([output])
 
     def clear(self) -> None:
-        """Drops what an unfinished run left."""
+        """Drops the slices that an unfinished run left."""
         self.parts.clear()
         self.bytes.clear()

@@ -25,7 +25,10 @@ class StepwiseContext(ExecutionContext):
         return index + 1
 
     def run_step(self, index: int) -> int:
-        """Runs a kernel step, all slices of a long one; returns the index of the next action."""
+        """Runs a kernel step; returns the index of the next action.
+
+        The run loop executes a long step in slices of its units, and returns after each one: it is called until all are done.
+        """
         block, reached = self.memory.status, index
         block[status.LONG_UNITS] = status.ALLOWED
         while True:

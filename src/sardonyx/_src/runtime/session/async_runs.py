@@ -17,7 +17,7 @@ _POOL: list[ThreadPoolExecutor] = []
 
 
 def submit(run: Callable[[], T]) -> Future[T]:
-    """Calls `run` in a thread of a pool of the process, as many at a time as there are processors."""
+    """Calls `run` in a thread of the process's pool, which runs as many calls at a time as there are processors."""
     from concurrent.futures import ThreadPoolExecutor  # loads slowly, and few programs need it
 
     if not _POOL:
@@ -26,7 +26,7 @@ def submit(run: Callable[[], T]) -> Future[T]:
 
 
 async def wait_for(run: Callable[..., T], token: CancellationToken | None) -> T:
-    """The result of `run(cancellation=token)`, called in a thread; cancelling the task that waits ends the run."""
+    """The result of `run(cancellation=token)`, called in a thread.  Cancelling the task that waits ends the run."""
     import asyncio
 
     token = CancellationToken() if token is None else token
@@ -38,4 +38,4 @@ async def wait_for(run: Callable[..., T], token: CancellationToken | None) -> T:
         raise
 
 
-os.register_at_fork(after_in_child=_POOL.clear)  # its threads are not in the child
+os.register_at_fork(after_in_child=_POOL.clear)  # a forked child has none of the pool's threads

@@ -1,4 +1,4 @@
-"""Calls of `Session.run` in the order of other runtimes: errors that say what to write instead."""
+"""Errors for calls of `Session.run` with the arguments of other runtimes: they say what to write instead."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ COMPATIBLE = "sardonyx.compat.onnxruntime has the interface of onnxruntime"
 
 
 def refuse_other_convention(feeds: object, outputs: object, inputs: Iterable[str]) -> None:
-    """Raises TypeError for feeds by position, for names before feeds, and for one name in the place of a list."""
+    """Raises TypeError for feeds by position, for output names before feeds, and for one output name instead of a list."""
     if isinstance(outputs, Mapping):
         names = "" if feeds is None else f", {feeds!r}"
         raise TypeError(f"run takes the feeds first: write session.run(feeds{names}); {COMPATIBLE}")

@@ -1,4 +1,4 @@
-"""What remains of a session that was closed."""
+"""The engine of a closed session: its statistics remain, and runs raise an error."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sardonyx._src.runtime.programs.stats import SessionStats
 
 
 class ClosedSession:
-    """The engine of a closed session.  stats: those at its end."""
+    """The engine of a closed session.  stats: the statistics of the session when it was closed."""
 
     def __init__(self, stats: SessionStats) -> None:
         self.stats = stats

@@ -8,9 +8,9 @@ from sardonyx._src.runtime.session.session import Session
 
 
 def has_predictable_runs(session: Session) -> bool:
-    """Whether the sizes of inputs determine the work of a run: nothing that it computes decides on a size, a loop or a branch.
+    """Whether the sizes of inputs determine the work of a run: no computed value decides on a size, a loop or a branch.
 
-    False for a model that the reference engine runs, of which this is not known.
+    False for a model that the reference engine runs, since only compiled programs are analyzed.
     """
     engine = session._runner
     if not isinstance(engine, NativeEngine) or engine.specialized is not None:

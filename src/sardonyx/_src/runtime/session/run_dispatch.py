@@ -29,15 +29,19 @@ Runner: TypeAlias = "Interpreter | NativeEngine | ClosedSession"
 
 
 class RunDispatch:
-    """Chooses what executes a run; the runner, which a closed session replaces, is an argument.
+    """Chooses what executes a run.  The runner is an argument of each method, since closing a session replaces it.
 
-    always_observes: whether every run compares inner values with their declarations, which compiled programs do not keep.
+    source: the model, or the encoded model of a cached program.
+    shapes: the shape policy of the session.
+    is_saved: whether the program is a `.sdx` file, which has no reference engine.
+    always_observes: whether every run compares inner values with their declarations.  The reference engine executes such
+        runs, because a compiled program does not keep its inner values.
     """
 
     def __init__(
         self, runner: Runner, source: Model | LazyModel, shapes: ShapePolicy, saved: Path | None
     ) -> None:
-        """saved: the path of a saved program, for which there is no reference engine.
+        """saved: the path of a saved program; None for a model.
 
         Raises SardonyxError for a saved program that would have to observe inner values.
         """
@@ -45,6 +49,7 @@ class RunDispatch:
         self.always_observes = self.must_observe(runner, saved)
 
     def must_observe(self, runner: Runner, saved: Path | None) -> bool:
+        """The value of `always_observes`; raises as the constructor does."""
         if self.shapes == "off":
             return False
         if isinstance(runner, Interpreter):
@@ -62,13 +67,17 @@ class RunDispatch:
         return find_declarations(model_of(self.source))
 
     def observes(self, dims: DeclaredDims) -> bool:
-        """Whether the reference engine executes a run: to observe it, or for sizes of inputs that contradict the model."""
+        """Whether the reference engine executes a run: to observe inner values, or because input sizes contradict the model."""
         return self.always_observes or dims.input_contradicted
 
     def execute(
         self, runner: Runner, feeds: Mapping[str, RuntimeValue], dims: DeclaredDims, control: RunControl
     ) -> dict[str, RuntimeValue]:
-        """The outputs by name, of the reference engine where sizes contradict those that the program was compiled for."""
+        """The outputs by name.
+
+        The reference engine computes them if the run is observed, or if input sizes contradict those that the program was
+        compiled for.
+        """
         if isinstance(runner, ClosedSession):
             return runner.run(feeds)
         observer = DeclarationObserver(self.declarations, dims) if self.always_observes else None
@@ -106,5 +115,5 @@ class RunDispatch:
 
 
 def model_of(source: Model | LazyModel) -> Model:
-    """The model of a session; that of a cached program is decoded when it is first needed."""
+    """The model of a session.  The model of a cached program is decoded when it is first needed."""
     return source if isinstance(source, Model) else source.model

@@ -68,56 +68,64 @@ class RunKeywords(TypedDict, total=False):
     cast: Cast
 
 
-MIN_COLLECTED_BYTES = 1 << 20  # of a model: a collection stops all threads for some 10 ms
+# Size of a model from which its release is worth a garbage collection, which stops all threads for some 10 ms.
+MIN_COLLECTED_BYTES = 1 << 20
 
 
 class Session:
     """A model ready to run.
 
-    `engine`: "native" compiles the model; "reference" runs every operator as the specification words it, in NumPy;
-    "auto" uses the native engine for every model that can be compiled, and the attribute `engine` has the choice.
-    `threads`: of the native engine (NumPy decides for the reference engine).  `seed`, an integer, makes random
-    operators that have no seed attribute repeatable.  `limits` bound what a run may use.  Models are loaded as by
-    `sx.load`, with `policy`, `operator_sets` and `verify_checksums`; stated checksums are verified when the session
-    opens.  A path that ends in
-    `.sdx` is a program written by `sardonyx compile`, which the native engine runs, and its `model` has only inputs and
-    outputs.
+    source: a model, its bytes, or the path of its file.  A path that ends in `.sdx` is a program written by `sardonyx
+        compile`, which the native engine runs; the `model` of such a session has only inputs and outputs.
+    engine: "native" compiles the model; "reference" runs every operator as the specification words it, in NumPy;
+        "auto" uses the native engine for every model that can be compiled.  The attribute `engine` says which one runs.
+    threads: the number of threads of the native engine (NumPy decides for the reference engine).
+    seed: an integer that makes random operators without a seed attribute repeatable.
+    limits: bounds on what a run may use.
+    policy, operator_sets, verify_checksums: as of `sx.load`, which loads the model; stated checksums are verified when the
+        session opens.
+    shapes: the shape policy, see below.
+    operators: functions that `sx.operator` decorates.  This session uses them even if others are registered for the same
+        operators; the domain of their nodes in `session.model` ends in a number.
+    precision: "bf16" rounds the factors of products to bfloat16, see below.
+    verify: "first" or "every" compares runs with the reference engine, see below.
 
-    `shapes`: what happens where a size is another than the model declares, as files in use often have it.
-    - "inputs": fed tensors are held to declared sizes and dimension variables (InputError); a mismatch in an output, a value
-      inside the model, an argument or result of a subgraph, or among the elements of a sequence is a `ShapeWarning`, once
-      for each place, and the run goes on.
-    - "strict": all of these are errors: InputError for what is fed, OutputError for the rest.
+    `shapes` decides what happens where a size differs from the one that the model declares, as is common in practice.
+    - "inputs": a fed tensor must have the declared sizes, and agree with others about dimension variables (InputError).  A
+      mismatch in an output, a value inside the model, an argument or result of a subgraph, or among the elements of a
+      sequence is a `ShapeWarning`, once for each location, and the run continues.
+    - "strict": every mismatch is an error: InputError for feeds, OutputError for the rest.
     - "warn": as "inputs", but inputs that disagree about a variable are warnings, too.
-    - "off": sizes are not compared; element types are, and ranks.
-    Element types, and the ranks of what is fed, are held under every policy.  The reference engine observes values inside
-    the model.  The native engine reports the declarations of which type inference knows that no run satisfies them; under
-    "strict", models of which it cannot prove all declarations run on the reference engine, and so do runs whose inputs
-    contradict the declared sizes, on which compiled programs rely (`stats.bailouts` counts both).  A `.sdx` file has no
-    reference engine: such a run is an EvaluationError, and opening such a file under "strict" a SardonyxError.
+    - "off": sizes are not compared; element types and ranks are.
+    Under every policy, element types and the ranks of feeds are checked.  The reference engine compares all values inside
+    the model.  The native engine reports the declarations that no run can satisfy according to type inference.  The
+    reference engine executes runs with inputs that contradict declared sizes, because compiled programs rely on them, and
+    under "strict" all runs of a model with a declaration that cannot be proved (`stats.bailouts` counts both).  A `.sdx` file
+    has no reference engine: such a run raises EvaluationError, and opening such a file under "strict" raises SardonyxError.
 
-    `operators`: functions that `sx.operator` decorates, which this session uses whatever else is registered; the domain of
-    their nodes in `session.model` ends in a number.
+    `precision="bf16"` rounds the factors of float32 products by constant weights (MatMul, Gemm, Conv) to bfloat16, which
+    processors with such products multiply several times as fast; sums and all other operators stay in float32.  A sum of n
+    products then differs from the float32 sum by at most 2**-7 of the sum of their magnitudes, and in practice by about
+    2**-8 of that sum divided by the square root of n.  Raises UnsupportedProcessor on a processor without products of
+    bfloat16.  A `.sdx` file has the precision that it was compiled with.  The reference engine does not round;
+    `session.precision` is the precision in effect.
 
-    `precision`: "bf16" rounds the factors of float32 products by constant weights (MatMul, Gemm, Conv) to bfloat16, whose processors
-    multiply them several times as fast; sums and all other operators stay in float32. A sum of n products then differs from the float32 one
-    by at most 2**-7 of the sum of their magnitudes, and by about 2**-8 of that divided by the square root of n in practice.
-    Raises UnsupportedProcessor on a processor without products of bfloat16. A `.sdx` file has the precision that it was compiled
-    with. What the reference engine runs is not rounded; `session.precision` has the precision in effect.
-
-    `verify`: what to try when a result looks wrong. "first" runs the reference engine beside the first run of each set of sizes,
-    and raises VerificationError, which names the first node that computes a wrong value and its step, where outputs differ by
-    more than rounding explains; later runs of these sizes are as fast as ever. "every" verifies every run. A model that
-    amplifies rounding errors passes if every step is right for its inputs (`stats` counts). Of what is random, element types and ranks are compared.
+    `verify` helps where a result looks wrong.  "first" also executes the first run of each set of sizes on the reference
+    engine.  Where outputs differ by more than rounding explains, it raises VerificationError, which names the first node
+    that computes a wrong value, and its step.  Later runs of these sizes are as fast as without it.  "every" verifies every
+    run.  A model that amplifies rounding errors passes if every step is right for its inputs (`stats.amplified_runs` counts
+    such runs).  Of random values only element types and ranks are compared.
 
     Several threads may run one session at the same time, and so may forked children.  Sessions of one unchanged file,
     or of models with equal content, share compiled programs and weights.  The native engine also caches the programs
     of files and bytes for the next process, in the folder `SARDONYX_CACHE` or else the user's cache folder; an empty
-    `SARDONYX_CACHE` disables the cache, and `SARDONYX_CACHE_BYTES` limits it.  A pickled session consists of the path of its model, or of the model if it did
-    not come from a file; unpickling opens a new session, whose random numbers start again.
+    `SARDONYX_CACHE` disables the cache, and `SARDONYX_CACHE_BYTES` limits it.  A pickled session consists of the path of
+    its model, or of the model if it did not come from a file; unpickling opens a new session, and its random numbers start
+    at the seed again.
 
-    Under "auto", what a defect of the compiler affects, a node or the whole model, runs on the reference engine: there is one
-    CompilerWarning in a session, and `stats.compiler_faults` counts.  Under "native", it is a CompilationError.
+    Under "auto", a node or model that the compiler fails at because of a defect runs on the reference engine: a session
+    issues one CompilerWarning, and `stats.compiler_faults` counts all failures.  Under "native", a defect raises
+    CompilationError.
 
     Raises what `load` raises; UnsupportedOperator, naming the node, for an operator that cannot be run; and
     MissingPackage for `engine="native"` where nothing can be compiled because llvmlite is not installed.
@@ -177,7 +185,7 @@ class Session:
 
     @property
     def model(self) -> Model:
-        """The model; that of a cached program is decoded when this is first read."""
+        """The model.  The model of a cached program is decoded when this property is first read."""
         return model_of(self._source_model)
 
     @property
@@ -187,7 +195,7 @@ class Session:
 
     @property
     def stats(self) -> SessionStats:
-        """The runs so far, and what made them slower than native code: see `SessionStats`."""
+        """Counts of the runs so far, and of events that made them slower than native code: see `SessionStats`."""
         if isinstance(self._runner, NativeEngine):
             return self._runner.stats()
         return self._runner.stats if isinstance(self._runner, ClosedSession) else self._counters.stats()
@@ -239,28 +247,25 @@ class Session:
         out: OutputArrays | None = None,
         cast: Cast = "no",
     ) -> dict[str, RunResult]:
-        """The outputs by name, or those of them that `outputs` names: arrays, lists, dicts, None.
+        """The outputs by name, or those that `outputs` names: arrays, lists, dicts, None.
 
-        Type checkers take an output for an array, so that `run(feeds)["y"] + 1` needs no cast, without insisting on it: an
-        output that is a sequence, a map or an optional is narrowed by `isinstance(outputs["y"], list)`.
+        Type checkers take an output for an array, so that `run(feeds)["y"] + 1` needs no cast.  An output that is a
+        sequence, a map or an optional can still be narrowed, by `isinstance(outputs["y"], list)`.
 
-        `feeds` takes NumPy and ml_dtypes arrays, anything with `__array__` or `__dlpack__`, Python numbers, strings
-        and lists where the declared type leaves nothing open, lists for sequences, dicts for maps, None for an
-        empty optional; or a data frame of pandas or polars, or a table of pyarrow, whose columns are fed by the names of inputs.
-        What comes out is the caller's own: nothing of it is shared with feeds or weights.
-
-        timeout: seconds that the run may take, besides `limits.seconds`.  A run past it, or ended by `cancel` or Ctrl-C, ends
-        in about a tenth of a second also in a long operator, and the session can run again.  A NumPy function or a single
-        unit of work that is under way then goes on in a thread of its own; its result is dropped.  It still reads what was
-        fed: do not write to these arrays then, but feed new ones.
-
-        cancellation: a token that ends this run, and others that are given it, while `cancel` ends all runs of the session.
-
+        feeds: values by input name: NumPy and ml_dtypes arrays, anything with `__array__` or `__dlpack__`, Python numbers,
+            strings and lists where the declared type leaves nothing open, lists for sequences, dicts for maps, None for an
+            empty optional.  Or a data frame of pandas or polars, or a table of pyarrow: each column is fed to the input of
+            its name.  Results belong to the caller: they share no memory with feeds or weights.
+        timeout: seconds that the run may take, in addition to the limit `limits.seconds`.  A run that exceeds it, or that
+            `cancel` or Ctrl-C ends, stops within about a tenth of a second even in a long operator, and the session can
+            run again.  A NumPy function or a single unit of work in progress continues in a thread of its own, and its
+            result is dropped.  It still reads the fed arrays: do not write to them after such an end, feed new ones.
+        cancellation: a token that ends this run and all others that were given it; `cancel` ends all runs of the session.
         out: arrays by output name that receive outputs: writeable, contiguous in C order, of the output's element type and
-        shape, and apart from feeds.  The results contain them; a run that fails may have written to them.
-
-        cast: whether arrays of other element types than declared are converted: "no", which is an InputError; "safe", where every
-        value is preserved; or "same_kind", where floats may be rounded, as `numpy.can_cast` has it.
+            shape, and without memory in common with feeds.  The results contain them.  A run that fails may have written to
+            them.
+        cast: whether a fed array is converted to the declared element type: "no" raises InputError for another type;
+            "safe" converts where every value is preserved; "same_kind" may also round floats (as in `numpy.can_cast`).
 
         Raises InputError before anything runs, EvaluationError from an operator, OutputError when a result is not
         what the model declares of it, CancelledError, and LimitError.
@@ -293,9 +298,9 @@ class Session:
         outputs: Sequence[str] | None = None,
         **options: Unpack[RunKeywords],
     ) -> Future[dict[str, RunResult]]:
-        """`run` in a thread of the process's pool; the future has its results, or raises what it raises.
+        """`run` in a thread of the process's pool; the future returns the results of `run`, or raises its error.
 
-        To end the run, pass a `cancellation` token.  Do not write to what was fed before the future is done.
+        To end the run, pass a `cancellation` token.  Do not write to the fed arrays before the future is done.
         """
         return submit(partial(self.run, feeds, outputs, **options))
 
@@ -305,7 +310,7 @@ class Session:
         outputs: Sequence[str] | None = None,
         **options: Unpack[RunKeywords],
     ) -> dict[str, RunResult]:
-        """`run` for coroutines: other tasks of the event loop go on meanwhile, and a task that is cancelled ends its run."""
+        """`run` for coroutines: other tasks of the event loop continue during the run, and a task that is cancelled ends its run."""
         token = options.pop("cancellation", None)
         return await wait_for(partial(self.run, feeds, outputs, **options), token)
 
@@ -316,7 +321,7 @@ class Session:
         control: RunControl,
         cast: Cast,
     ) -> dict[str, RuntimeValue]:
-        """`run` with all checks; called by `run` alone."""
+        """`run` with all checks.  Only `run` may call it, since warnings name the caller by its depth in the stack."""
         dims = DeclaredDims(self._ir_version, self._shapes, self._counters.shape_reports)
         try:
             values = check_feeds({} if feeds is None else feeds, self._inputs, dims, cast)
@@ -334,7 +339,7 @@ class Session:
     def _make_control(
         self, timeout: float | None = None, token: CancellationToken | None = None
     ) -> RunControl:
-        """What ends a run that begins now; raises InputError for a timeout that is no number of seconds."""
+        """The cancellation and deadline of a run that begins now; raises InputError for a timeout that is no number."""
         require_type("cancellation", token, (CancellationToken, type(None)), "a sx.CancellationToken or None")
         if timeout is not None and not is_number(timeout):
             raise InputError(f"timeout must be a number of seconds, or None; got {timeout!r}", name="timeout")
@@ -362,7 +367,7 @@ class Session:
         self._counters.cancellation.cancel()
 
     def trace(self, feeds: Mapping[str, object] | None = None) -> list[tuple[Node, list[RunResult]]]:
-        """Every node that the reference engine runs, with its results, in order; those of subgraphs and functions too."""
+        """Every node that the reference engine runs, with its results, in order; nodes of subgraphs and functions included."""
         trace: list[tuple[Node, list[RunResult]]] = []
         dims = DeclaredDims(self._ir_version, self._shapes, self._counters.shape_reports)
         try:
@@ -376,10 +381,10 @@ class Session:
         return trace
 
     def plan(self, lengths: Mapping[str, int] | None = None) -> MemoryReport:
-        """The memory of a run, given the lengths of the inputs' dimension variables.
+        """The memory of a run, for the given lengths of the inputs' dimension variables.
 
-        A dim of input "x" that has no name is called "x.0", with its axis.  Raises InputError for lengths that are missing
-        or that no run can have, and SardonyxError under the reference engine, which plans no memory.
+        The name of a dim without a name consists of its input and axis, as in "x.0".  Raises InputError for lengths that
+        are missing or that no run can have, and SardonyxError under the reference engine, which plans no memory.
         """
         if not isinstance(self._runner, NativeEngine):
             raise SardonyxError('memory planning requires the native engine: Session(..., engine="native")')
@@ -408,10 +413,10 @@ def restore_session(origin: SessionOrigin, engine: Engine) -> Session:
 
 
 def release_model(session: Session) -> None:
-    """Frees the model that a session of a cached program has decoded; it is decoded again if it is needed."""
+    """Frees the model that a session of a cached program has decoded.  It is decoded again if it is needed."""
     source = session._source_model
     if isinstance(source, LazyModel):
         source.release()
         if len(source.data) > MIN_COLLECTED_BYTES:
-            gc.collect()  # graphs are reference cycles, and their weights copies
+            gc.collect()  # a graph is a reference cycle, which holds copies of the weights
             trim_heap()

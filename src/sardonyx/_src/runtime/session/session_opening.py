@@ -1,4 +1,4 @@
-"""From the source of a session to its engine: a saved or cached program, a compiled one, or the reference engine."""
+"""Opens the engine of a session: a saved program, a cached one, a newly compiled one, or the reference engine."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class OpenedModel:
-    """The engine of a session and the model that it runs.  interface: the model, or one with its inputs and outputs alone."""
+    """The engine of a session (`runner`) and the model that it runs.
+
+    interface: the model, or a model that has only the same inputs and outputs.
+    """
 
     runner: Interpreter | NativeEngine
     source: Model | LazyModel
@@ -43,7 +46,12 @@ class OpenedModel:
 
 
 class SessionOpener:
-    """Opens one session.  engine: as requested.  limits: of its runs, those of the process included."""
+    """Opens one session.
+
+    origin: the arguments of the session.
+    engine: the requested engine.
+    limits: the limits of a run, those of the process included.
+    """
 
     def __init__(
         self, origin: SessionOrigin, engine: Engine, limits: RunLimits, counters: RunCounters
@@ -51,7 +59,10 @@ class SessionOpener:
         self.origin, self.engine, self.limits, self.counters = origin, engine, limits, counters
 
     def open(self, source: ModelSource, saved: Path | None) -> OpenedModel:
-        """The engine for a model, which verifies its runs if that is asked for.  saved: the path of a compiled program, if the source is one."""
+        """The engine for a model; it verifies its runs if the session requests that.
+
+        saved: the path of a compiled program, if the source is one.
+        """
         opened = self.open_engine(source, saved)
         if isinstance(opened.runner, NativeEngine):
             log_fallback_ops(opened.runner.native.program.actions)
@@ -64,7 +75,7 @@ class SessionOpener:
         return opened
 
     def open_engine(self, source: ModelSource, saved: Path | None) -> OpenedModel:
-        """The engine for a model."""
+        """`open` without verification and log messages."""
         origin = self.origin
         is_changed = origin.operators or origin.operator_sets or environment_folders()
         stamp = None if saved or is_changed else stamp_source(source)
@@ -91,7 +102,7 @@ class SessionOpener:
     def open_compiled(
         self, source: ModelSource, saved: Path | None, stamp: FileStamp | BytesStamp | None
     ) -> NativeEngine | None:
-        """The engine of a program that was compiled before: a `.sdx` file or an entry of the cache; None if there is none."""
+        """The engine of a program that is compiled already, in a `.sdx` file or an entry of the cache; None if there is none."""
         origin = self.origin
         if saved is not None:
             from sardonyx._src.runtime.saved_programs.saved_engine import (
@@ -144,7 +155,7 @@ class SessionOpener:
         return Interpreter(model, limits=self.limits, seed=origin.seed)
 
     def log_fallback(self, error: SardonyxError) -> None:
-        """Says why the reference engine runs the model."""
+        """Counts or logs the reason why the reference engine runs the model."""
         if isinstance(error, LimitError) and error.limit == "sys.setrecursionlimit":
             error = CompilationError.of(error, stage="compile")
         if isinstance(error, CompilationError):
@@ -155,7 +166,7 @@ class SessionOpener:
 
 
 def log_fallback_ops(actions: Iterable[Action]) -> None:
-    """Says which nodes of a program run as reference kernels, if some do."""
+    """Logs which nodes of a program run as reference kernels, if there are any."""
     types = Counter(action.node.op_type for action in actions if isinstance(action, FallbackOp))
     if types:
         names = ", ".join(f"{count} {name}" for name, count in types.most_common())

@@ -27,7 +27,7 @@ MAX_THREADS = 1 << 16
 
 
 def has_definitions(operators: Functions) -> bool:
-    """Whether there are operators for one session; raises InputError for a function that defines none."""
+    """Whether a session has operators of its own; raises InputError for a function that defines none."""
     if isinstance(operators, tuple) and not operators:
         return False
     from sardonyx._src.build.session_operators import definitions_of  # lazy: few sessions have any
@@ -44,7 +44,7 @@ def check_options(
     precision: Precision,
     verify: Verify,
 ) -> None:
-    """Raises TypeError or InputError for an argument of `Session` that is none, and for a precision that is not available."""
+    """Raises TypeError or InputError for an invalid argument of `Session`, and UnsupportedProcessor as `require_precision`."""
     require_choice("engine", engine, ENGINES)
     require_choice("shapes", shapes, SHAPE_POLICIES)
     require_integer("threads", threads, 1, MAX_THREADS, optional=True)
@@ -53,12 +53,14 @@ def check_options(
     require_choice("precision", precision, PRECISIONS)
     require_choice("verify", verify, VERIFICATIONS)
     if verify != "off" and engine == "reference":
-        what = 'verify must be "off" for engine="reference", with which it compares the native engine'
+        what = (
+            'verify must be "off" for engine="reference", since it compares the native engine with that one'
+        )
         raise InputError(f"{what}; got {verify!r}", name="verify")
     if precision != EXACT:
         if engine == "reference":
             raise SardonyxError(
-                f'precision="{precision}" must be of the native engine; got engine="reference", which computes in float32'
+                f'precision="{precision}" requires the native engine; got engine="reference", which computes in float32'
             )
         from sardonyx._src.runtime.programs.precision import (
             require_precision,  # lazy: few sessions need the target
@@ -68,7 +70,10 @@ def check_options(
 
 
 def saved_program_path(source: ModelSource, engine: Engine, verify: Verify = "off") -> Path | None:
-    """The path of a program that `sardonyx compile` wrote, if the source is one."""
+    """The path of a program that `sardonyx compile` wrote (`.sdx`); None if the source is a model.
+
+    Raises SardonyxError or InputError for an engine or a verification that needs the model.
+    """
     if not isinstance(source, str | os.PathLike) or not os.fspath(source).endswith(".sdx"):
         return None
     if engine == "reference":
@@ -126,7 +131,7 @@ class SessionOrigin:
         )
 
     def stored(self, model: Model) -> SessionOrigin:
-        """The same with the model's bytes as source, and operator sets merged in."""
+        """The arguments with the model's bytes as source; the model includes the operator sets already."""
         from sardonyx._src.io.saving.save import save  # lazy: few sessions are pickled
 
         content = io.BytesIO()

@@ -14,7 +14,7 @@ class SessionValue:
 
     name: str
     type: Type | None
-    has_default: bool = False  # of an input: it may be left out
+    has_default: bool = False  # whether an input may be left out
 
     def __repr__(self) -> str:
         """`x: float[N,2]`, and `(optional)` if it may be left out."""

@@ -522,7 +522,7 @@ def test_weights_of_the_first_session_are_pages_of_a_long_entry(
         monkeypatch.setattr(cache_entries, "READ_UP_TO_BYTES", 0)
     first = start_session(save_product(tmp_path))
     assert isinstance(first._runner, CachedEngine)
-    others = first._runner.cached_program.image.others
+    others = first._runner.cached_program.image.extra_bases
     weights = [of.data for of in others if not isinstance(of, int) and of.data is not None]
     assert weights and all((mapped_file_of(data) is not None) == is_long for data in weights)
 

@@ -192,7 +192,7 @@ def test_memory_that_is_overwritten_is_found(monkeypatch: pytest.MonkeyPatch) ->
     session = sx.Session(parse_model(text), engine="native", verify="first")
     error = error_of(session, {"x": np.random.default_rng(0).standard_normal((16, 16), np.float32)})
     assert error.node == "node[0] 'first' (Softmax)"
-    assert "is not when it is read" in str(error)
+    assert "is wrong when it is read" in str(error)
 
 
 def test_a_wrong_preparation_is_told_from_a_wrong_step(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The interface of `onnx.backend.base.Backend`, by which suites and tools of ONNX run any implementation."""
+"""The interface of `onnx.backend.base.Backend`, by which test suites and tools of ONNX run any implementation."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ SESSION_OPTIONS, LOAD_OPTIONS = (
     )
     for function in (Session, load)
 )
-TOLERANCES = ("rtol", "atol")  # options of the official runner, which it passes on to the backend
+TOLERANCES = ("rtol", "atol")  # options of ONNX's test runner that it also passes to the backend
 
 
 class BackendRep:
-    """A prepared model, as `onnx.backend.base.BackendRep`.  session: what runs it."""
+    """A prepared model, with the interface of `onnx.backend.base.BackendRep`.  session: runs the model."""
 
     def __init__(self, session: Session) -> None:
         require_type("session", session, Session, "a sx.Session")
@@ -51,9 +51,9 @@ class BackendRep:
 
 
 class Backend:
-    """Runs ONNX models, by the interface of `onnx.backend.base.Backend`; nothing of the `onnx` package is needed.
+    """Runs ONNX models, with the interface of `onnx.backend.base.Backend`; the `onnx` package is not needed.
 
-    `engine` is that of models prepared without the option; a subclass may set another one.
+    engine: the engine of models that are prepared without the option `engine`; a subclass may set another one.
     """
 
     engine: ClassVar[Engine] = "auto"
@@ -78,8 +78,9 @@ class Backend:
     def prepare(cls, model: ModelSource, device: str = "CPU", **kwargs: object) -> BackendRep:
         """The model, ready to run any number of times.
 
-        model: an `onnx.ModelProto`, bytes, a path, a `sx.Model` or whatever else `sx.load` takes.  Options are those of
-        `Session`: engine, threads, seed, limits and the others; `rtol` and `atol` are accepted and ignored.
+        model: an `onnx.ModelProto`, bytes, a path, a `sx.Model` or anything else that `sx.load` accepts.
+        kwargs: the options of `Session`: engine, threads, seed, limits and the others; `rtol` and `atol` are accepted and
+            ignored.
 
         Raises what `Session` raises, and InputError for a device that is not supported or an unknown option.
         """
@@ -111,8 +112,9 @@ class Backend:
 
         node: an `onnx.NodeProto`, or its bytes.  inputs: one value for each input that is not omitted, in order, or a
         dict by names; arrays have the element type that the operator takes, a list of arrays is a sequence.
-        outputs_info: the element type and shape of each output, which are then checked.  opset_version: of the default
-        domain, the newest without it.  The other options are those of `prepare`.
+        outputs_info: the element type and shape of each output, which are then checked.
+        opset_version: the version of the default domain; the newest if it is None.
+        The other options are those of `prepare`.
 
         Raises what `prepare` and `run` raise, DecodeError for bytes that are not a node, and OutputError for an output
         that is not as `outputs_info` says.

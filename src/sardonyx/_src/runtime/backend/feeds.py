@@ -1,4 +1,5 @@
-"""Inputs as callers of a backend give them, by position, as values or as messages of stored data, as feeds by name."""
+"""Conversion of a backend's inputs to feeds by name: callers pass them by position, as values or as messages such as
+TensorProto."""
 
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ DATA_MESSAGES = {
 def feeds_by_name(inputs: object, formals: Sequence[SessionValue]) -> dict[str, object]:
     """The feeds of a model with these inputs.
 
-    A list or tuple has one value for each input without default, or one for each input, in the model's order; anything
-    that is neither a list, a tuple nor a dict by names is the only value.  Raises InputError for any other number.
+    A list or tuple has one value for each input without default, or one for each input, in the model's order.  A dict has
+    values by name.  Anything else is the value of the only input.  Raises InputError for a wrong number of values.
     """
     if isinstance(inputs, Mapping):
         return {name: read_message(value, str(name)) for name, value in inputs.items()}

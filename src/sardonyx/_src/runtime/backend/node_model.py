@@ -35,8 +35,9 @@ def read_node(node: object) -> m.NodeProto:
 def node_feeds(node: m.NodeProto, inputs: object) -> dict[str, object]:
     """The values of a node's inputs by name.
 
-    A list has one value for each input that is not omitted, in order, or one for each with None for those that are.
-    A dict may also have the outer values that subgraphs read.  Raises InputError where values do not fit.
+    A list has, in order, one value for each input that the node does not omit; or one for each input, with None for omitted
+    ones.  A dict may also have the outer values that subgraphs read.  Raises InputError for a wrong number of values, and for
+    values that contradict the node.
     """
     if isinstance(inputs, Mapping):
         if wrong := [name for name in inputs if not isinstance(name, str)]:
@@ -60,7 +61,7 @@ def node_feeds(node: m.NodeProto, inputs: object) -> dict[str, object]:
 
 
 def convert_value(value: object, name: str) -> object:
-    """A run-time value; lists of arrays are sequences, any other list and Python numbers are tensors."""
+    """A run-time value: a list of arrays is a sequence, any other list or a Python number is a tensor."""
     value = read_message(value, name)
     if value is None or isinstance(value, np.ndarray | SparseTensor | Mapping):
         return value
@@ -84,9 +85,9 @@ def node_model(
     outputs_info: Sequence[OutputInfo] | None,
     opset_version: int | None,
 ) -> m.ModelProto:
-    """The model of a node: inputs of the types and shapes of the feeds, outputs as `outputs_info` describes them.
+    """The model of a node: its inputs have the types and shapes of the feeds, and its outputs those of `outputs_info`.
 
-    opset_version: of the default domain; without it the newest, as of all other domains.
+    opset_version: the version of the default domain; the newest if it is None, as for all other domains.
     """
     if opset_version is not None and (not isinstance(opset_version, int) or opset_version < 1):
         raise InputError(
@@ -115,7 +116,7 @@ def value_info(name: str, type: Type | None) -> m.ValueInfoProto:
 def declared_types(
     outputs_info: Sequence[OutputInfo] | None, names: Sequence[str]
 ) -> Sequence[TensorType | None]:
-    """The types of outputs that `outputs_info` describes; None for all of them without it."""
+    """The types of outputs that `outputs_info` describes; None for each output without `outputs_info`."""
     if outputs_info is None:
         return [None] * len(names)
     try:
@@ -164,7 +165,7 @@ def type_of(value: object) -> Type | None:
 
 
 def without_shape(type: Type | None) -> Type | None:
-    """The type of all elements of a container, given that of one: they may differ in shape."""
+    """The type of all elements of a container, given the type of one element: elements may differ in shape."""
     match type:
         case TensorType():
             return TensorType(type.dtype)

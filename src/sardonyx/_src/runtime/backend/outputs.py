@@ -1,4 +1,4 @@
-"""The results of a prepared model: a tuple that also takes the names of outputs."""
+"""The results of a prepared model: a tuple that can also be indexed by output names."""
 
 from __future__ import annotations
 

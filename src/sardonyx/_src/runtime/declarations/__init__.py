@@ -1,1 +1,1 @@
-"""What models declare of sizes, and how runs are held to it."""
+"""Declared sizes: the sizes that a model states for its values, and their comparison with those of runs."""

@@ -1,4 +1,8 @@
-"""What type inference knows about the sizes that a model declares of values inside it."""
+"""Comparison of the sizes that a model declares for inner values with those that type inference derives from its inputs.
+
+An inner value is any value that is neither an input nor an output of the model.  A declared dim may be a name; the analysis
+decides which declarations hold in every run, which in none, and which in runs with certain input sizes.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +29,7 @@ from sardonyx._src.runtime.declarations.inner_declarations import (
 
 
 def analyze_declarations(model: Model) -> StaticDeclarations:
-    """Compares the declarations of inner values with what type inference derives from the inputs alone."""
+    """Compares the declarations of inner values with the types that inference derives from those of the inputs only."""
     declarations = find_declarations(model)
     if not declarations:
         return StaticDeclarations()
@@ -50,7 +54,7 @@ def analyze_declarations(model: Model) -> StaticDeclarations:
 
 
 def infer_inner_types(model: Model) -> dict[Value, Type | None]:
-    """The type of each value inferred from those of the inputs, whatever the model declares of the others."""
+    """The type of each value, inferred from the types of the inputs; other declarations of the model are ignored."""
     copy = clone(model)
     pairs = list(zip(all_values(model), all_values(copy), strict=True))
     inputs = set(copy.graph.inputs)
@@ -74,30 +78,34 @@ def all_values(model: Model) -> Iterator[Value]:
             yield from values(graph)
 
 
-def symbolic_dims(border: Sequence[Value]) -> list[Expr]:
-    """The symbolic dims of the tensors among inputs or outputs."""
-    types = [value.type for value in border]
+def symbolic_dims(ports: Sequence[Value]) -> list[Expr]:
+    """The symbolic dims of the tensors among the given inputs or outputs."""
+    types = [value.type for value in ports]
     shapes = [type.shape or () for type in types if isinstance(type, TensorType | SparseTensorType)]
     return [dim for shape in shapes for dim in shape if isinstance(dim, Expr)]
 
 
 def lone_names(dims: Sequence[Expr]) -> Iterator[str]:
-    """The names that are whole dims: a run determines what they mean."""
+    """The names that are a dim by themselves, not in an expression: a run determines their lengths."""
     atoms = map(lone_atom, dims)
     yield from (atom.name for atom in atoms if isinstance(atom, Symbol))
 
 
 @dataclass(slots=True)
 class DeclarationAnalysis:
-    """Collects what is known.
+    """Compares declarations one by one and collects the fields of `StaticDeclarations`.
 
-    names: of the inputs' sizes.  output_names: the dims of outputs, as text.  meanings: of the names that no input has.
+    names: the names of input sizes.
+    output_names: the symbolic dims of outputs, as text.
+    has_global_names: whether a name means one length throughout the model (since IR version 4).
+    main_graph: the graph of the model, since every run computes all of its values.
+    meanings: for each declared dim with a name that no input has, the inferred dim of the first value that declares it.
     """
 
     names: frozenset[str]
     output_names: frozenset[str]
     has_global_names: bool
-    main_graph: Graph  # whose values every run computes
+    main_graph: Graph
     hold: bool = True
     contradictions: list[tuple[str, str]] = field(default_factory=list)
     open_dims: list[OpenDim] = field(default_factory=list)
@@ -107,10 +115,10 @@ class DeclarationAnalysis:
     def compare(self, declaration: InnerDeclaration, inferred: Type | None) -> None:
         declared = declaration.sizes.type
         if not isinstance(declared, TensorType | SparseTensorType) or declared.shape is None:
-            self.hold = False  # the elements of a sequence, of which inference knows no sizes
+            self.hold = False  # a sequence: inference knows no sizes of its elements
             return
         shape = inferred.shape if isinstance(inferred, TensorType | SparseTensorType) else None
-        where = declaration.place.text
+        where = declaration.location.text
         if shape is None:
             self.hold = False
         elif len(shape) != len(declared.shape):

@@ -1,4 +1,4 @@
-"""Checks declared sizes against actual ones: numbers, variables (one name is one length), and expressions."""
+"""Compares the actual sizes of a run's values with declared ones: numbers, variables (one name is one length), expressions."""
 
 from __future__ import annotations
 
@@ -13,46 +13,55 @@ from sardonyx._src.ir.dims import Expr, evaluate
 from sardonyx._src.ir.tensors import Array, SparseTensor
 from sardonyx._src.ops.api import SEQUENCES, RuntimeValue
 from sardonyx._src.ops.persistent_sequence import PersistentSequence
-from sardonyx._src.runtime.declarations.declared_sizes import Declaration, DeclaredSizes, Place
+from sardonyx._src.runtime.declarations.declared_sizes import Declaration, DeclaredSizes, ValueLocation
 from sardonyx._src.runtime.declarations.shape_policy import Kind, ShapePolicy, ShapeReports, response
 
-FIRST_IR_WITH_GLOBAL_NAMES = 4  # before, a name of an inner value is its own
+FIRST_IR_WITH_GLOBAL_NAMES = (
+    4  # before, a name in the type of an inner value has a meaning only for this value
+)
 
 
 class Binding(NamedTuple):
-    """What a name means in a run: the length of an axis of a value."""
+    """The length that a name means in a run, and the value and axis that determined it."""
 
     length: int
-    place: Place
+    location: ValueLocation
     axis: int
 
     @property
     def text(self) -> str:
-        return f"{self.place.text} axis {self.axis}"
+        return f"{self.location.text} axis {self.axis}"
 
 
 @dataclass(slots=True)
 class DeclaredDims:
-    """The lengths of the dimension variables in one run (IR.md, "Static tensor shapes"), and what contradicts them.
+    """The lengths of the dimension variables in one run (IR.md, "Static tensor shapes"), and the sizes that contradict them.
 
-    A name means one length throughout the model.  Up to IR version 3 that holds of inputs and outputs, and a name of an
-    inner value is its own.  Inputs bind names, and other values are checked against them; a name that no input has is
-    compared under the policy "strict" only, because exporters use one name for unrelated sizes.
+    A name means one length throughout the model.  Up to IR version 3 this applies only to inputs and outputs, and a name in
+    the type of an inner value has a meaning only for this value.  Inputs bind names, and other values are checked against
+    them.  A name that no input has is compared only under the policy "strict", because exporters use one name for unrelated
+    sizes.
 
-    findings: mismatches that are warnings, each with the key of its place.  input_contradicted: whether the sizes of an
-    input tensor are others than declared, so that compiled programs, which rely on them, must not run.
+    reports: the locations that the session has warned of already.
+    bound: the meanings of names so far; lengths: the same as numbers.
+    pending: dims declared as expressions, which are checked when names are bound.
+    findings: mismatches that are warnings, each with the key of its location.
+    input_contradicted: whether the sizes of an input tensor contradict the model.  Compiled programs rely on declared sizes
+        and must not run then.
+    last_versions: for a persistent sequence that was checked, its version at that time, by the id of the declared sizes.
+    of_one_value: a second instance for values with names of their own.
     """
 
     ir_version: int
     policy: ShapePolicy = "inputs"
     reports: ShapeReports = field(default_factory=ShapeReports)
     bound: dict[str, Binding] = field(default_factory=dict)
-    lengths: dict[str, int] = field(default_factory=dict)  # those of `bound`
+    lengths: dict[str, int] = field(default_factory=dict)
     pending: list[tuple[Expr, Binding]] = field(default_factory=list)
     findings: list[tuple[str, str]] = field(default_factory=list)
     input_contradicted: bool = False
-    last_versions: dict[int, int] = field(default_factory=dict)  # of persistent sequences, by the id of sizes
-    of_one_value: DeclaredDims | None = None  # for values whose names are their own
+    last_versions: dict[int, int] = field(default_factory=dict)
+    of_one_value: DeclaredDims | None = None
 
     # --- values ------------------------------------------------------------------------------
 
@@ -68,26 +77,29 @@ class DeclaredDims:
             if type(value) is list or type(value) is dict:
                 containers.append((value, declaration))
             else:
-                self.check(value, declaration.sizes, declaration.place)
+                self.check(value, declaration.sizes, declaration.location)
         for value, declaration in containers:
             assert declaration.sizes is not None, "containers without sizes are not checked"
-            self.check(value, declaration.sizes, declaration.place)
+            self.check(value, declaration.sizes, declaration.location)
         if self.pending:
             self.check_pending()
 
-    def check_result(self, value: RuntimeValue, sizes: DeclaredSizes, place: Place) -> None:
+    def check_result(self, value: RuntimeValue, sizes: DeclaredSizes, location: ValueLocation) -> None:
         """Checks an output or inner value; raises OutputError under the policy "strict"."""
-        self.check(value, sizes, place)
+        self.check(value, sizes, location)
         if self.pending:
             self.check_pending()
 
-    def check_inner(self, value: RuntimeValue, sizes: DeclaredSizes, place: Place, *, is_local: bool) -> None:
-        """Checks a value inside the model as an output.
+    def check_inner(
+        self, value: RuntimeValue, sizes: DeclaredSizes, location: ValueLocation, *, is_local: bool
+    ) -> None:
+        """Checks a value inside the model as `check_result` checks an output.
 
-        is_local: whether the names of its dims are its own, as in functions, whose calls have sizes of their own.
+        is_local: whether the names of its dims have a meaning only for this value.  That is so in functions, since each call
+            of a function may have other sizes.
         """
         if not (is_local or self.ir_version < FIRST_IR_WITH_GLOBAL_NAMES):
-            self.check_result(value, sizes, place)
+            self.check_result(value, sizes, location)
             return
         if self.of_one_value is None:
             self.of_one_value = DeclaredDims(
@@ -95,28 +107,28 @@ class DeclaredDims:
             )
         self.of_one_value.bound.clear()
         self.of_one_value.lengths.clear()
-        self.of_one_value.check_result(value, sizes, place)
+        self.of_one_value.check_result(value, sizes, location)
 
-    def check(self, value: RuntimeValue, sizes: DeclaredSizes, place: Place) -> None:
+    def check(self, value: RuntimeValue, sizes: DeclaredSizes, location: ValueLocation) -> None:
         elements = sizes.elements
         if elements is None:
             if isinstance(value, np.ndarray | np.generic | SparseTensor) and not self.is_as_declared(
                 value.shape, sizes
             ):
-                self.check_shape(value.shape, sizes, place)
+                self.check_shape(value.shape, sizes, location)
         elif isinstance(value, SEQUENCES):
             for i in self.unchecked_elements(value, sizes):
-                self.check(value[i], elements, place.element(i))
+                self.check(value[i], elements, location.element(i))
         elif isinstance(value, dict):
             for key, element in value.items():
-                # Files declare the numbers in maps as scalars as well as vectors of one element.
+                # Some files declare the numbers in maps as scalars, others as vectors of one element: both are accepted.
                 is_number = isinstance(element, np.generic) or np.size(cast(Array, element)) == 1
                 if not (elements.is_one_element and is_number):
-                    self.check(element, elements, place.element(key))
+                    self.check(element, elements, location.element(key))
 
     def extends(self, value: RuntimeValue, sizes: DeclaredSizes) -> bool:
-        """Whether a value is a sequence that an earlier check against these sizes has seen, with no more than new elements
-        that have exactly these sizes: what most iterations of a loop do to a sequence."""
+        """Whether a sequence needs no other check: an earlier version of it was checked against these sizes, and all elements
+        inserted since then have exactly these sizes.  Most iterations of a loop edit a sequence in this way."""
         elements = sizes.elements
         if elements is None or type(value) is not PersistentSequence:
             return False
@@ -135,8 +147,12 @@ class DeclaredDims:
     def unchecked_elements(
         self, value: list[RuntimeValue] | PersistentSequence, sizes: DeclaredSizes
     ) -> Iterable[int]:
-        """The numbers of the elements that tell about all: one if they have one shape; else those that no earlier check
-        against these sizes has seen, which are few if a loop edits the sequence, and, if names are declared, of the first other one, which stands for all that were compared with it."""
+        """The indices of the elements that must be checked so that all are.
+
+        If all elements have one shape, one is enough.  Else they are the elements that no earlier check against these sizes
+        has seen, which are few if a loop edits the sequence.  If names are declared, the first of the other elements is
+        added: the new ones are compared with it, as the others were.
+        """
         if type(value) is not PersistentSequence:
             return range(len(value))
         if value.shape is not None:
@@ -153,7 +169,7 @@ class DeclaredDims:
     # --- shapes ------------------------------------------------------------------------------
 
     def is_as_declared(self, shape: tuple[int, ...], sizes: DeclaredSizes) -> bool:
-        """Whether a shape is as declared, as far as names are bound and without expressions: most shapes are."""
+        """Whether a shape consists of declared numbers and lengths of bound names: a quick test that most shapes pass."""
         dims = sizes.dims
         if len(shape) != len(dims):
             return False
@@ -163,38 +179,43 @@ class DeclaredDims:
                 return False
         return True
 
-    def check_shape(self, shape: tuple[int, ...], sizes: DeclaredSizes, place: Place) -> None:
-        """Binds names, and reports what is not as declared."""
+    def check_shape(self, shape: tuple[int, ...], sizes: DeclaredSizes, location: ValueLocation) -> None:
+        """Binds names, and reports each axis that contradicts its declaration."""
         if len(shape) != len(sizes.dims):
             what = f"must be {sizes.type}, of rank {len(sizes.dims)}; got shape {list(shape)}"
-            self.report("rank", place, None, f"{place.text} {what}")
+            self.report("rank", location, None, f"{location.text} {what}")
             return
         for axis, (length, dim) in enumerate(zip(shape, sizes.dims, strict=True)):
             if dim is None or dim == length:
                 continue
             if isinstance(dim, int):
                 what = f"must have length {dim} ({sizes.type}); got {length}"
-                self.report("size", place, axis, f"{place.text} axis {axis} {what}")
+                self.report("size", location, axis, f"{location.text} axis {axis} {what}")
             elif isinstance(dim, str):
-                self.bind(dim, Binding(int(length), place, axis))
+                self.bind(dim, Binding(int(length), location, axis))
             else:
-                self.pending.append((dim, Binding(int(length), place, axis)))
+                self.pending.append((dim, Binding(int(length), location, axis)))
 
     def bind(self, name: str, actual: Binding) -> None:
-        """Compares a length with what a name means; if it means nothing yet, an input determines it."""
+        """Compares a length with the meaning of a name.
+
+        A name without a meaning is bound to the length, if the value is an input or the policy is "strict".
+        """
         known = self.bound.get(name)
         if known is None:
-            if actual.place.subject != "result" or self.policy == "strict":
+            if actual.location.subject != "result" or self.policy == "strict":
                 self.bound[name] = actual
                 self.lengths[name] = actual.length
         elif known.length != actual.length:
             what = f"dimension {name!r} must have one length; got {known.length} in {known.text}"
-            self.report("variable", actual.place, actual.axis, f"{what} and {actual.length} in {actual.text}")
+            self.report(
+                "variable", actual.location, actual.axis, f"{what} and {actual.length} in {actual.text}"
+            )
 
     def check_pending(self) -> None:
         """Checks the dims that were declared as expressions, now that the variables are bound.
 
-        An expression over names that no dim binds is a name itself: `batch-size` is one in many files.
+        An expression with a name that no dim binds is a name itself: many files have `batch-size` as a name.
         """
         values = self.lengths
         for dim, actual in self.pending:
@@ -205,19 +226,19 @@ class DeclaredDims:
             if expected is not None and expected != actual.length:
                 names = ", ".join(f"{n} = {values[n]} in {self.bound[n].text}" for n in sorted(dim.symbols()))
                 what = f"{actual.text} must be {dim}, which is {expected} for {names}; got {actual.length}"
-                self.report("variable", actual.place, actual.axis, what)
+                self.report("variable", actual.location, actual.axis, what)
         self.pending.clear()
 
     # --- mismatches --------------------------------------------------------------------------
 
-    def report(self, kind: Kind, place: Place, axis: int | None, why: str) -> None:
-        """Raises an error or adds a finding, as the policy says.  axis: None for a rank."""
-        if place.subject == "input":
+    def report(self, kind: Kind, location: ValueLocation, axis: int | None, why: str) -> None:
+        """Raises an error or adds a finding, depending on the policy.  axis: None for a wrong rank."""
+        if location.subject == "input":
             self.input_contradicted = True
-        what = response(self.policy, place.subject, kind)
+        what = response(self.policy, location.subject, kind)
         if what == "error":
-            error = OutputError if place.subject == "result" else InputError
-            raise error(why, name=place.name)
-        key = place.key if axis is None else f"{place.key} axis {axis}"
-        if what == "warning" and key not in self.reports.places:
+            error = OutputError if location.subject == "result" else InputError
+            raise error(why, name=location.name)
+        key = location.key if axis is None else f"{location.key} axis {axis}"
+        if what == "warning" and key not in self.reports.locations:
             self.findings.append((key, why))

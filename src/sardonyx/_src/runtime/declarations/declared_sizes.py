@@ -1,4 +1,4 @@
-"""Declared sizes in the form in which every run compares them: prepared once in a session, for each value that has any."""
+"""Declared sizes, prepared once in a session in the form in which every run compares them."""
 
 from __future__ import annotations
 
@@ -15,26 +15,33 @@ from sardonyx._src.runtime.declarations.shape_policy import Subject
 DeclaredDim: TypeAlias = "int | str | Expr | None"  # str: the name of a variable
 
 
-class Place(NamedTuple):
-    """A value that is checked.  name: of the input or output; text: what messages call it; key: the same without indices."""
+class ValueLocation(NamedTuple):
+    """Where a checked value is in the model: an input, an output, an inner value, or an element of one of these.
+
+    name: the name of the value.
+    text: how messages refer to the value.
+    key: the same text without indices of elements, so that a session reports a location once for all elements.
+    subject: the kind of the value, which decides with the shape policy about mismatches.
+    """
 
     name: str
     text: str
     key: str
     subject: Subject
 
-    def element(self, index: int | str) -> Place:
-        """The place of an element of this sequence, or of the value of a key of this map."""
+    def element(self, index: int | str) -> ValueLocation:
+        """The location of the element of this sequence at an index, or of the value of this map under a key."""
         subject: Subject = "element" if self.subject == "input" else self.subject
-        return Place(self.name, f"{self.text}[{index!r}]", f"{self.key}[]", subject)
+        return ValueLocation(self.name, f"{self.text}[{index!r}]", f"{self.key}[]", subject)
 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredSizes:
-    """What a type says about ranks and sizes.
+    """The ranks and sizes in a type.
 
-    dims: of a tensor.  elements: of a sequence, or values of a map; None for a tensor.  has_names: whether some dims, those
-    of elements included, are variables or expressions.
+    dims: the dims of a tensor.
+    elements: the sizes of a sequence's elements, or of a map's values; None for a tensor.
+    has_names: whether some dims, dims of elements included, are variables or expressions.
     """
 
     type: Type
@@ -55,10 +62,10 @@ class DeclaredSizes:
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """An input or output of a model.  sizes: None if it declares none."""
+    """An input or output of a model.  sizes: its declared sizes; None if it declares none."""
 
     value: Value
-    place: Place
+    location: ValueLocation
     sizes: DeclaredSizes | None
 
 
@@ -85,12 +92,12 @@ def declared_dim(dim: Dim) -> DeclaredDim:
 
 
 def declarations_of(values: Iterable[Value], subject: Subject) -> dict[str, Declaration]:
-    """The declarations of a model's inputs, or with the subject "result" of its outputs, by name."""
+    """The declarations of a model's inputs by name, or, with the subject "result", of its outputs."""
     kind = "output" if subject == "result" else "input"
     result: dict[str, Declaration] = {}
     for value in values:
         where = f"{kind} {value.name!r}"
         result[value.name] = Declaration(
-            value, Place(value.name, where, where, subject), sizes_of(value.type)
+            value, ValueLocation(value.name, where, where, subject), sizes_of(value.type)
         )
     return result

@@ -1,9 +1,9 @@
-"""Sizes that a model declares of values inside it: of results of nodes, and of formal parameters of subgraphs.
+"""Sizes that a model declares for inner values: results of nodes, and formal parameters of subgraphs and functions.
 
-Many files have stale ones.  Nothing computes with them; a session compares them with the truth.  The reference
-engine observes every value.  Compiled programs do not keep most of these values, so that for the native engine type
-inference decides beforehand which declarations hold in every run, which in none, and on which sizes of the inputs the others
-depend (`declaration_analysis`).
+Many files have outdated declarations.  Nothing computes with them; a session only compares them with actual sizes.  The
+reference engine observes every value.  Compiled programs do not keep most values, so that for the native engine type
+inference decides before a run which declarations hold in every run, which hold in none, and on which input sizes the others
+depend (`declaration_analysis.py`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,12 @@ from sardonyx._src.ir.walk import graph_path, graphs, location, values
 from sardonyx._src.ops.api import RuntimeValue, as_plain_value
 from sardonyx._src.ops.persistent_sequence import PersistentSequence
 from sardonyx._src.runtime.declarations.declared_dims import DeclaredDims
-from sardonyx._src.runtime.declarations.declared_sizes import DeclaredDim, DeclaredSizes, Place, sizes_of
+from sardonyx._src.runtime.declarations.declared_sizes import (
+    DeclaredDim,
+    DeclaredSizes,
+    ValueLocation,
+    sizes_of,
+)
 
 SHAPED = frozenset(
     {np.ndarray, PersistentSequence}
@@ -30,59 +35,65 @@ InnerDeclarations = Mapping[Value, "InnerDeclaration"]
 
 @dataclass(slots=True)
 class InnerDeclaration:
-    """A declared type with sizes.
+    """An inner value with a declared type that has sizes.
 
-    is_local: names of its dims belong to one call of a function.  dims: of a tensor, or of the elements of a sequence.
+    graph: the graph of the value.
+    is_local: whether the value is in a function, so that the names of its dims have a meaning only in one call.
+    named_location: the location, once it was needed.
+    dims: the dims of a tensor, or of the elements of a sequence.
     """
 
     value: Value
     sizes: DeclaredSizes
     graph: Graph
     is_local: bool
-    named_place: Place | None = None
+    named_location: ValueLocation | None = None
     dims: tuple[DeclaredDim, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         self.dims = (self.sizes.elements or self.sizes).dims
 
     @property
-    def place(self) -> Place:
+    def location(self) -> ValueLocation:
         """The value with its node, for messages."""
-        if self.named_place is None:
+        if self.named_location is None:
             producer = self.value.producer
             node = f"{graph_path(self.graph)}input" if producer is None else location(producer)
             where = f"value {self.value.name!r} ({node})"
-            self.named_place = Place(self.value.name, where, where, "result")
-        return self.named_place
+            self.named_location = ValueLocation(self.value.name, where, where, "result")
+        return self.named_location
 
 
 @dataclass(frozen=True, slots=True)
 class OpenDim:
-    """A declared dim of an inner value that holds in some runs.
+    """A declared dim of an inner value that is right in some runs and wrong in others.
 
-    place: the value and the axis.  actual: what the dim is, by the names of the inputs' sizes.
+    location: the value and the axis, as text.
+    type: the declared type of the value.
+    declared, actual: the declared and the inferred dim, as expressions of input sizes.
     """
 
-    place: str
+    location: str
     type: str
     declared: Known
     actual: Known
 
     def finding(self, lengths: Mapping[str, int]) -> tuple[str, str] | None:
-        """The key of the place and a message, if the dim is another than declared in a run with these lengths."""
+        """The location and a message, if the dim contradicts its declaration in a run with these lengths; else None."""
         declared, actual = evaluate(self.declared, lengths), evaluate(self.actual, lengths)
         if declared is None or actual is None or declared == actual:
             return None
-        return self.place, f"{self.place} must have length {self.declared} ({self.type}); got {actual}"
+        return self.location, f"{self.location} must have length {self.declared} ({self.type}); got {actual}"
 
 
 @dataclass(frozen=True, slots=True)
 class StaticDeclarations:
-    """What type inference knows about the declarations of a model's inner values.
+    """The declarations of a model's inner values, as far as type inference decides them.
 
-    hold: whether all of them hold in every run whose inputs are as declared.  contradictions: those that hold in no run
-    that computes the value, each with the key of its place and a message.  open_dims: those of which the sizes of the inputs
-    tell, of values that every run computes.  conditional_dims: of values in branches and bodies of loops.
+    hold: whether all of them hold in every run that has inputs as declared.
+    contradictions: declarations that hold in no run that computes the value, each as the key of its location and a message.
+    open_dims: declared dims that hold for some input sizes, of values that every run computes.
+    conditional_dims: the same for values in branches, bodies of loops and functions.
     """
 
     hold: bool = True
@@ -91,24 +102,27 @@ class StaticDeclarations:
     conditional_dims: tuple[OpenDim, ...] = ()
 
     def findings(self, lengths: Mapping[str, int]) -> list[tuple[str, str]]:
-        """What a run contradicts whose inputs have these lengths by name, each with the key of its place and a message."""
-        false = [dim.finding(lengths) for dim in self.open_dims]
-        return [*self.contradictions, *(finding for finding in false if finding is not None)]
+        """The declarations that a run with these lengths contradicts, each as the key of its location and a message.
 
-    def doubtful_places(self, lengths: Mapping[str, int]) -> list[str]:
-        """The places that a run contradicts whose inputs have these lengths, if it computes the values there."""
+        lengths: the input sizes by name.
+        """
+        findings = [dim.finding(lengths) for dim in self.open_dims]
+        return [*self.contradictions, *(finding for finding in findings if finding is not None)]
+
+    def doubtful_locations(self, lengths: Mapping[str, int]) -> list[str]:
+        """The locations of declarations that a run with these lengths contradicts, if it computes the values there."""
         findings = [dim.finding(lengths) for dim in self.conditional_dims]
         return [finding[0] for finding in findings if finding is not None]
 
 
 def find_declarations(model: Model) -> InnerDeclarations:
     """The declarations of inner values that have sizes."""
-    border = {*model.graph.inputs, *model.graph.outputs}
+    ports = {*model.graph.inputs, *model.graph.outputs}
     result: dict[Value, InnerDeclaration] = {}
     for root in (model.graph, *(function.body for function in model.functions.values())):
         for graph in graphs(root):
             for value in values(graph):
-                if value.type is None or value.initializer is not None or value in border:
+                if value.type is None or value.initializer is not None or value in ports:
                     continue
                 if (sizes := sizes_of(value.type)) is not None:
                     result[value] = InnerDeclaration(value, sizes, graph, root is not model.graph)
@@ -116,7 +130,7 @@ def find_declarations(model: Model) -> InnerDeclarations:
 
 
 def is_as_declared(actual: RuntimeValue, declared: InnerDeclaration) -> bool:
-    """Whether a tensor, or all elements of a sequence, have exactly the declared sizes; False if that takes longer to tell."""
+    """A quick test: whether a tensor, or all elements of a sequence, have exactly the declared numbers as sizes."""
     return type(actual) in SHAPED and actual.shape == declared.dims  # type: ignore[union-attr]
 
 
@@ -125,11 +139,14 @@ def is_as_declared(actual: RuntimeValue, declared: InnerDeclaration) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class DeclarationObserver:
-    """Compares values of a run of the reference engine with their declarations; the run calls its methods."""
+    """Compares the values of a run of the reference engine with their declarations; the run calls its methods.
+
+    following: another observer, which is called with each node and its results.
+    """
 
     declarations: InnerDeclarations
     dims: DeclaredDims
-    following: Callable[[Node, Sequence[RuntimeValue]], None] | None = None  # called with each node, too
+    following: Callable[[Node, Sequence[RuntimeValue]], None] | None = None
 
     def observe_node(self, node: Node, results: Sequence[RuntimeValue]) -> None:
         if self.following is not None:
@@ -151,4 +168,4 @@ class DeclarationObserver:
             if declared is None or is_as_declared(actual, declared):
                 continue
             if not self.dims.extends(actual, declared.sizes):
-                self.dims.check_inner(actual, declared.sizes, declared.place, is_local=declared.is_local)
+                self.dims.check_inner(actual, declared.sizes, declared.location, is_local=declared.is_local)

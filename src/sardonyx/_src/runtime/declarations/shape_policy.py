@@ -1,4 +1,4 @@
-"""Shape policies: what a session does where a size is another than the model declares (docs/rulings.md)."""
+"""Shape policies: what a session does where an actual size differs from the declared one (docs/rulings.md)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ Subject = Literal[
 ]  # element: of a fed sequence; result: an output or an inner value
 Kind = Literal["rank", "size", "variable"]  # size: a number; variable: a name or an expression
 Response = Literal["error", "warning", "none"]
-# Runs of a session that the reference engine observes for what branches and loops may compute; each takes its time.
+# A session's limit on runs that the reference engine executes only to observe the sizes of values in branches and loops:
+# such runs are slow.
 MAX_OBSERVED = 8
 
 
 def response(policy: ShapePolicy, subject: Subject, kind: Kind) -> Response:
-    """What a mismatch leads to."""
+    """The response of a policy to a mismatch."""
     if kind == "rank" and subject != "result":
         return "error"
     if policy == "off":
@@ -35,37 +36,40 @@ def response(policy: ShapePolicy, subject: Subject, kind: Kind) -> Response:
 
 @dataclass(slots=True)
 class ShapeReports:
-    """The places that a session has warned of: each is reported once.
+    """The locations for which a session has issued a warning: each is reported once.
 
-    observed: the lengths of names in the runs of the native engine that the reference engine has observed.
+    observed: the lengths of names in the runs that the reference engine has executed to observe them.
     """
 
-    places: set[str] = field(default_factory=set)
+    locations: set[str] = field(default_factory=set)
     observed: set[frozenset[tuple[str, int]]] = field(default_factory=set)
 
-    def must_observe(self, places: Iterable[str], lengths: Mapping[str, int]) -> bool:
-        """Whether to observe a run with these lengths, which may contradict declarations in these places.
+    def must_observe(self, locations: Iterable[str], lengths: Mapping[str, int]) -> bool:
+        """Whether to observe a run with these lengths, which may contradict the declarations at these locations.
 
-        That is so for the first run with given lengths, up to `MAX_OBSERVED` times, unless all places have been reported.
-        Records that the run is observed.
+        True for the first run with certain lengths, at most `MAX_OBSERVED` times, unless all locations were reported before.
+        The lengths are recorded as observed then.
         """
         key = frozenset(lengths.items())
-        if self.places.issuperset(places) or key in self.observed or len(self.observed) >= MAX_OBSERVED:
+        if self.locations.issuperset(locations) or key in self.observed or len(self.observed) >= MAX_OBSERVED:
             return False
         self.observed.add(key)
         return True
 
     def warn(self, findings: Iterable[tuple[str, str]], stacklevel: int) -> None:
-        """Issues a ShapeWarning for each place, given with its message, that is new.
+        """Issues a ShapeWarning for each finding with a new location.
 
+        findings: pairs of a location and a message.
         stacklevel: of the caller's caller to whom Python attributes the warning, as for `warnings.warn`.
         """
-        for place, message in findings:
-            if place in self.places:
+        for location, message in findings:
+            if location in self.locations:
                 continue
-            self.places.add(place)
+            self.locations.add(location)
             try:
                 warnings.warn(ShapeWarning(message), stacklevel=stacklevel + 1)
-            except ShapeWarning:  # which a filter of the caller's made an error: it stays one
-                self.places.discard(place)
+            except (
+                ShapeWarning
+            ):  # a filter of the caller makes it an error, and must do so in the next run, too
+                self.locations.discard(location)
                 raise

@@ -34,7 +34,10 @@ class LazyModel:
 
     @cached_property
     def model(self) -> Model:
-        """The decoded model, with copies of all weights; raises what `load` raises, and FileChanged if the file was changed in place."""
+        """The decoded model, with copies of all weights.
+
+        Raises what `load` raises, and FileChanged if the file was changed in place.
+        """
         if isinstance(self.data, MappedFile):
             self.data.require_unchanged()
         return load(memoryview(self.data))

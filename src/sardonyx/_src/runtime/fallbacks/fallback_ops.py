@@ -21,22 +21,24 @@ from sardonyx._src.ops.registry import find
 from sardonyx._src.runtime.fallbacks.interruptible_calls import call_interruptibly
 from sardonyx._src.runtime.fallbacks.native_subgraphs import NativeSubgraphProgram, SubgraphCompiler
 
-MIN_LONG_INPUTS = (
-    1 << 18
-)  # bytes of inputs for which a kernel may take so long that its caller must be able to stop waiting
+# Bytes of inputs from which a kernel may run so long that its caller must be able to stop waiting: a helper thread calls it.
+MIN_LONG_INPUTS = 1 << 18
 
 
 class FallbackRunner:
     """The reference kernels of a program's fallback ops, and the constants that they read.
 
     Raises UnsupportedOperator or InvalidModel for a node that cannot run.
+    interpreted: the graph of the nodes, as the interpreter prepares it.
+    nodes: the nodes of the fallback ops.
     """
 
     def __init__(
         self, program: Program, compiler: SubgraphCompiler | None = None, *, is_lazy: bool = False
     ) -> None:
-        """compiler: compiles subgraphs; None if they are interpreted.  is_lazy: whether to bind kernels at the first run, of
-        a program that may never run."""
+        """compiler: compiles the subgraphs of fallback ops; None if they are interpreted.
+        is_lazy: whether kernels are bound only at the first run, for a program that may never run.
+        """
         model = program.model
         self.interpreted = NativeSubgraphProgram(
             model.graph, model, model.opset_imports, {}, compiler=compiler
@@ -61,19 +63,22 @@ class FallbackRunner:
         return {node: step_of(node, self.interpreted) for node in self.nodes}
 
     def frame(self, run: RunState) -> Frame:
-        """The values of a new run: the constants."""
+        """The frame of a new run, which has only the constants."""
         return Frame(dict(self.constants), None, run)
 
     def call(self, node: Node, native_inputs: Mapping[Value, Array], frame: Frame) -> None:
-        """Runs a node; native_inputs: views of tensors, whose memory later steps reuse."""
+        """Runs a node, and stores its results in the frame.
+
+        native_inputs: the inputs that native steps have computed, as views of memory that later steps reuse.  A result that
+            may share this memory is copied.
+        """
         step = self.steps[node]
         frame.values.update(native_inputs)
         takes_sequences = bool(native_inputs) and any(
             isinstance(x, SEQUENCES) for x in frame_inputs(step, frame)
         )
-        if (
-            takes_sequences
-        ):  # to copy the tensors costs less than to look for them in the sequences of results
+        if takes_sequences:
+            # Copies of the tensors cost less than looking for their memory in all elements of result sequences.
             copies = {value: array.copy() for value, array in native_inputs.items()}
             frame.run.memory.add(list(copies.values()))
             frame.values.update(copies)
@@ -107,7 +112,7 @@ def array_bytes(value: RuntimeValue) -> int:
 
 
 def execute_step(step: NodeStep, frame: Frame) -> None:
-    """Executes a step in a thread that has not been prepared for kernels."""
+    """Executes a step in another thread: NumPy's handling of numeric errors is set separately for each thread."""
     with np.errstate(all="ignore"):
         step.execute(frame)
 
@@ -119,7 +124,7 @@ def values_read(node: Node) -> set[Value]:
 
 
 def copy_if_shared(result: RuntimeValue, native_inputs: Mapping[Value, Array]) -> RuntimeValue:
-    """The result, copied where it may share memory with an input."""
+    """The result; each array in it that may share memory with an input is copied."""
     match result:
         case np.ndarray():
             is_shared = any(np.may_share_memory(result, array) for array in native_inputs.values())

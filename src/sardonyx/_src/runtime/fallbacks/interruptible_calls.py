@@ -1,9 +1,9 @@
 """Calls that a caller can stop waiting for: signals, cancellation and deadlines take effect during long kernels.
 
-Python handles signals between bytecodes of the main thread, and a NumPy function or a native kernel may take minutes.  So such
-a call is executed by a helper thread, while its caller waits in short intervals.  A caller that gives up abandons the
-helper: its call goes on to the end of the kernel that it is in, its result is dropped, and then the thread ends.  A process
-that exits waits for it, since libraries of linear algebra crash or wait for ever if they are unloaded during a call.
+Python handles signals between bytecodes of the main thread, but a NumPy function or a native kernel may run for minutes.  So a
+helper thread executes such a call, while its caller waits in short intervals.  A caller that gives up *abandons* the helper:
+the call continues to the end of the kernel that is running, its result is dropped, and the thread ends.  A process that exits
+waits for abandoned helpers, since libraries of linear algebra crash or wait forever if they are unloaded during a call.
 """
 
 from __future__ import annotations
@@ -26,7 +26,11 @@ Result = TypeVar("Result")
 
 
 class PendingCall(Generic[Result]):
-    """A call and, once it is over, its result or the exception that it raised."""
+    """A call, and after its end its result or exception.
+
+    context: the context variables of the caller, with which the function is called.
+    results: the result, in a list so that `take_result` can remove it; empty before the end.
+    """
 
     def __init__(self, function: Callable[[], Result]) -> None:
         self.function, self.context = function, copy_context()
@@ -45,12 +49,16 @@ class PendingCall(Generic[Result]):
             try:
                 raise self.error
             finally:
-                self.error = None  # or the exception's traceback would refer to the exception
+                self.error = None  # the traceback refers to `self`: this breaks the reference cycle
         return self.results.pop()
 
 
 class HelperThread:
-    """A daemon thread that executes one call at a time."""
+    """A daemon thread that executes one call at a time.
+
+    call: the call in progress; None before `start`, and after the end of the call.
+    has_call: released when there is a call to execute; is_done: released when the call has ended.
+    """
 
     def __init__(self) -> None:
         self.has_call, self.is_done = threading.Lock(), threading.Lock()
@@ -63,7 +71,7 @@ class HelperThread:
     def serve(self) -> None:
         """Executes calls until its caller leaves it."""
         try:
-            with suppress(SystemExit):  # from `leave`, at any place
+            with suppress(SystemExit):  # `leave` may raise it in this thread at any moment
                 self.execute_calls()
         finally:
             ABANDONED.pop(self, None)
@@ -83,17 +91,18 @@ class HelperThread:
         self.has_call.release()
 
     def wait(self, control: RunControl) -> None:
-        """Returns when the call is over; raises what `control` raises, or a signal handler."""
+        """Returns when the call has ended; raises what `control.check` or a signal handler raises."""
         while not self.is_done.acquire(timeout=POLL_INTERVAL):
             control.check()
         self.call = None
 
     def leave(self) -> None:
-        """Lets the thread end after its call, and ends a call that executes Python code."""
+        """Lets the thread end after its call.  A call that executes Python code is ended by a SystemExit."""
         is_busy, self.call = self.call is not None, None
         if is_busy:
             ABANDONED[self] = self.thread
-        if self.has_call.locked():  # not if the thread has yet to take the call: it finds none now, and ends
+        # If the lock is free, the thread has not taken the call yet: it will find `call` is None, and end.
+        if self.has_call.locked():
             self.has_call.release()
         if is_busy and self.thread.ident is not None:
             ident, error = ctypes.c_ulong(self.thread.ident), ctypes.py_object(SystemExit)
@@ -101,14 +110,14 @@ class HelperThread:
 
 
 IDLE_HELPERS: list[HelperThread] = []
-ABANDONED: dict[HelperThread, threading.Thread] = {}  # until they end
+ABANDONED: dict[HelperThread, threading.Thread] = {}  # abandoned helpers that have not ended yet
 
 
 def call_interruptibly(function: Callable[[], Result], control: RunControl) -> Result:
-    """The result of `function`, executed by a helper thread; raises what it raises.
+    """The result of `function`, which a helper thread executes; raises the exception of `function`.
 
-    Raises what `control` raises, or a signal handler, as soon as that happens; the call may then still be under way, and
-    whatever it uses must stay in place.
+    Raises what `control.check` or a signal handler raises as soon as that happens.  The call may still be in progress then:
+    whatever it uses must neither move nor be freed.
     """
     call = PendingCall(function)
     try:
@@ -127,7 +136,7 @@ def call_interruptibly(function: Callable[[], Result], control: RunControl) -> R
 
 
 def wait_for_abandoned_calls() -> None:
-    """Returns when no helper is in a kernel.  A signal to interrupt ends the process meanwhile."""
+    """Returns when all abandoned calls have ended.  Ctrl-C ends the process in the meantime."""
     threads = [thread for thread in list(ABANDONED.values()) if thread.is_alive()]
     if threads and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -136,7 +145,7 @@ def wait_for_abandoned_calls() -> None:
 
 
 def forget_threads() -> None:
-    """Forgets the threads of the process that a child was forked from: they do not exist in it."""
+    """Forgets the helper threads in a forked child, which does not have the threads of its parent."""
     IDLE_HELPERS.clear()
     ABANDONED.clear()
 

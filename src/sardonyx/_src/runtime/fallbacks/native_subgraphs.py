@@ -1,9 +1,10 @@
-"""Native subgraphs: bodies of loops and branches that fallback ops call, compiled for the types of a call.
+"""Native subgraphs: bodies of loops and branches of fallback ops, compiled for the argument types of a call.
 
-Most control flow is lowered into the program itself (`compile.lower.control_flow`); these are the bodies of the nodes
-that remain fallback ops.  A body is outlined into a model whose inputs are its own and the captured values, and compiled
-at its first call for the element types and ranks of the arguments.  The reference engine interprets it where native
-code would save little, and repeats every call that fails a guard, so that errors name the original nodes.
+Most control flow is lowered into the program itself (`compile.lower.control_flow`).  The nodes that remain fallback ops call
+their bodies from a reference kernel.  Such a body is *outlined*: it becomes a model with the inputs of the body and its captured
+values as inputs.  The model is compiled at the first call with certain element types and ranks.  The reference engine
+interprets a body where native code would save little, and repeats every call that fails a guard, so that errors name the
+original nodes.
 """
 
 from __future__ import annotations
@@ -29,17 +30,17 @@ from sardonyx._src.ir.types import TensorType, Type
 from sardonyx._src.ops.api import GraphCall, RuntimeValue
 from sardonyx._src.runtime.limits.run_limits import EMPTY_SCAN_OUTPUT, Bailout
 
-MAX_SPECIALIZATIONS = 8  # of a subgraph; calls with further element types and ranks are interpreted
-TYPE_CHECKS = 16  # calls of an interpreted subgraph between two looks at the types of its arguments
-MAX_NESTED_GRAPHS = 4  # levels of graphs inside each other
-# Nanoseconds, measured on x86-64: of an interpreted node, of a call whose program has only kernel steps, of any other
-# call, and of each fallback op in one.
+MAX_SPECIALIZATIONS = 8  # programs of a subgraph; calls with other element types and ranks are interpreted
+TYPE_CHECKS = 16  # an interpreted subgraph tests the types of its arguments at every 16th call
+MAX_NESTED_GRAPHS = 4  # levels of nested graphs up to which a subgraph is compiled
+# Nanoseconds, measured on x86-64: of an interpreted node; of a call of a program that has only kernel steps; of any other
+# call; and, in such a call, of each action that Python performs.
 INTERPRETED_NODE, NATIVE_CALL, MIXED_CALL, FALLBACK_NODE = 2_500, 3_000, 40_000, 15_000
-FLOPS_SAVED, BYTES_SAVED = 16, 8  # work of steps for which native code saves a nanosecond, at least
+FLOPS_SAVED, BYTES_SAVED = 16, 8  # operations or bytes for which native code saves at least one nanosecond
 
 
 class SubgraphNative(Protocol):
-    """What a subgraph needs of a `NativeProgram`."""
+    """The part of `NativeProgram` that subgraphs use; importing that class here would be circular."""
 
     program: Program
     has_fast_path: bool
@@ -60,7 +61,12 @@ TypeKey: TypeAlias = "tuple[tuple[object, int] | type, ...]"  # element type and
 
 @dataclass(frozen=True, slots=True)
 class CompiledSubgraph:
-    """A subgraph compiled for some element types and ranks.  nodes: how many of its nodes became kernel steps."""
+    """A subgraph compiled for certain element types and ranks.
+
+    native: the program.
+    outlined: the subgraph as a model.
+    nodes: the number of its nodes that became kernel steps.
+    """
 
     native: SubgraphNative
     outlined: OutlinedSubgraph
@@ -71,7 +77,8 @@ class CompiledSubgraph:
         if run.nodes + self.nodes > run.limits.nodes:
             return None
         feeds = dict(zip(self.outlined.inputs, arguments, strict=True))
-        outputs = None if self.native.has_loops else self.native.try_run(feeds, run.control)  # no nodes
+        # The fast path does not count the nodes that loops execute, which `run.limits.nodes` bounds.
+        outputs = None if self.native.has_loops else self.native.try_run(feeds, run.control)
         if outputs is None:
             outputs = self.run_slow(feeds, run)
         if outputs is None:
@@ -81,7 +88,7 @@ class CompiledSubgraph:
         return [values[name] for name in self.outlined.results]
 
     def run_slow(self, feeds: dict[str, RuntimeValue], run: RunState) -> dict[str, RuntimeValue] | None:
-        """The outputs of a call whose sizes or strides may differ from those of the last one."""
+        """The outputs of a call with sizes or strides that may differ from those of the last call; None as `run`."""
         strided = {n: x for n, x in feeds.items() if isinstance(x, np.ndarray) and not x.flags.c_contiguous}
         if strided:
             feeds.update((name, np.ascontiguousarray(array)) for name, array in strided.items())
@@ -92,15 +99,17 @@ class CompiledSubgraph:
         try:
             return self.native.run_subgraph(feeds, run)
         except EvaluationError:
-            return None  # its location is in the outlined model
+            return None  # the error locates a node of the outlined model; interpretation raises it with the original node
 
 
 @dataclass(slots=True)
 class NativeSubgraphProgram(InterpreterProgram):
     """A graph of the interpreter whose subgraphs run natively where that saves time.
 
-    compiler: compiles outlined subgraphs; None if they are interpreted.  specializations: None for argument types for
-    which the subgraph is interpreted.
+    compiler: compiles outlined subgraphs; None if all are interpreted.
+    outer: the captured values of the graph.
+    specializations: the compiled subgraph by argument types; None for types for which it is interpreted.
+    lock: held while `specializations` receives a program.
     """
 
     compiler: SubgraphCompiler | None = None
@@ -124,7 +133,11 @@ class NativeSubgraphProgram(InterpreterProgram):
         return self.subprograms.setdefault(graph, program.prepare())
 
     def output_types(self, arguments: Sequence[Type | None], outer: Frame) -> list[Type | None]:
-        """Raises Bailout where a dim is not known: what is declared of inner values is not part of a program."""
+        """The types that the outputs would have in a call with arguments of these types.
+
+        Raises Bailout if a dim is unknown.  The reference engine may find it in a declaration of an inner value; programs do
+        not contain these.
+        """
         types = InterpreterProgram.output_types(self, arguments, outer)
         if any(not isinstance(t, TensorType) or t.shape is None or None in t.shape for t in types):
             raise Bailout(EMPTY_SCAN_OUTPUT)
@@ -136,7 +149,7 @@ class NativeSubgraphProgram(InterpreterProgram):
             return interpret
         formals, captured = len(self.graph.inputs), [outer[value] for value in self.outer]
         compiled: CompiledSubgraph | None = None
-        types: TypeKey = ()  # of the inputs
+        types: TypeKey = ()  # types of the inputs of the last call that was tested
         calls = 0
 
         def call(inputs: Sequence[RuntimeValue]) -> list[RuntimeValue]:
@@ -153,7 +166,7 @@ class NativeSubgraphProgram(InterpreterProgram):
         return call
 
     def specialize(self, arguments: Sequence[RuntimeValue], key: TypeKey) -> CompiledSubgraph | None:
-        """The subgraph compiled for arguments of these types; None if it is interpreted for them."""
+        """The subgraph compiled for arguments of these types; None if it is interpreted for these types."""
         if key not in self.specializations:
             with self.lock:
                 if key not in self.specializations and len(self.specializations) < MAX_SPECIALIZATIONS:
@@ -161,7 +174,7 @@ class NativeSubgraphProgram(InterpreterProgram):
         return self.specializations.get(key)
 
     def compile(self, arguments: Sequence[RuntimeValue], key: TypeKey) -> CompiledSubgraph | None:
-        """`specialize_subgraph`; raises CompilationError if the compiler fails, which is not tried again for the key."""
+        """`specialize_subgraph`; raises CompilationError if the compiler fails, and then it is not tried again for the key."""
         assert self.compiler is not None, f"{self.graph!r} must have a compiler"
         try:
             with typed_defects("compile a subgraph"):
@@ -172,7 +185,7 @@ class NativeSubgraphProgram(InterpreterProgram):
 
 
 def has_types(inputs: Sequence[RuntimeValue], types: TypeKey) -> bool:
-    """Whether inputs have these types, of as many inputs; False for none."""
+    """Whether the inputs have these types; False if there are no types."""
     for x, key in zip(inputs, types, strict=False):
         if not (
             x.dtype is key[0] and x.ndim == key[1]
@@ -191,7 +204,7 @@ def type_key(x: RuntimeValue) -> tuple[object, int] | type:
 def specialize_subgraph(
     graph: Graph, model: Model, arguments: Sequence[RuntimeValue], compiler: SubgraphCompiler
 ) -> CompiledSubgraph | None:
-    """The subgraph compiled for arguments like these; None if that saves little, or graphs are nested too deeply."""
+    """The subgraph compiled for arguments of these types; None if that saves too little, or graphs are nested too deeply."""
     if is_deeply_nested(graph):
         return None
     outlined = outline(graph, model, arguments)
@@ -208,7 +221,7 @@ def specialize_subgraph(
 
 
 def has_growing_state(compiled: CompiledSubgraph, graph: Graph) -> bool:
-    """Whether an iteration of a Loop increases the sizes of carried values, so that each call has new sizes."""
+    """Whether an iteration of a Loop changes the sizes of loop-carried values, so that each call has new sizes."""
     if graph.parent is None or graph.parent.op_type != "Loop":
         return False
     before = {value.name: tensor.shape for value, tensor in compiled.native.program.inputs.items()}
@@ -223,14 +236,14 @@ def has_growing_state(compiled: CompiledSubgraph, graph: Graph) -> bool:
 
 
 def is_increment(old: Known, new: Known) -> bool:
-    """Whether a size differs from an earlier one by an amount that does not depend on it."""
+    """Whether a size differs from the size before an iteration by an amount that does not depend on that size."""
     difference = new - old
     symbols = difference.symbols() if isinstance(difference, Expr) else frozenset()
     return difference != 0 and isinstance(old, Expr) and symbols.isdisjoint(old.symbols())
 
 
 def is_deeply_nested(graph: Graph) -> bool:
-    """Whether graphs are nested in it so deeply that compiling each of them with its subgraphs takes too long."""
+    """Whether a graph has more than MAX_NESTED_GRAPHS levels of subgraphs: each would be compiled with all levels inside it."""
     level = [graph]
     for _ in range(MAX_NESTED_GRAPHS):
         level = [inner for outer in level for node in outer.nodes for inner in node.subgraphs]
@@ -246,7 +259,7 @@ def is_profitable(compiled: CompiledSubgraph, sizes: Mapping[str, int], cost: fl
 
 
 def bind_sizes(program: Program, feeds: Mapping[str, RuntimeValue]) -> dict[str, int] | None:
-    """The sizes of symbols; None for feeds whose shapes contradict the types of the program's inputs."""
+    """The sizes of the program's symbols; None if shapes of feeds contradict the types of the program's inputs."""
     sizes: dict[str, int] = {}
     for value in program.model.graph.inputs:
         fed = feeds[value.name]

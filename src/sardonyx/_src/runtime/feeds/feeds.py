@@ -1,4 +1,4 @@
-"""Conversion of feeds to run-time values, where that is unambiguous, and checks before anything runs."""
+"""Checks of feeds before a run, and their conversion to run-time values where that is unambiguous."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def check_feeds(
 ) -> dict[str, RuntimeValue]:
     """The feeds as run-time values by name.
 
-    Raises InputError for a name that is unknown or missing and for a value whose type or rank is not the one that the
-    model declares; `dims` binds the dimension variables, and its policy decides about sizes.  cast: the conversions of
-    element types that are made, as `numpy.can_cast` has them.
+    Raises InputError for a name that is unknown or missing, and for a value of another type or rank than declared.
+    dims: receives the lengths of dimension variables; its shape policy decides about sizes.
+    cast: the conversions of element types that are allowed, in the terms of `numpy.can_cast`.
     """
     if is_table(feeds):
         with foreign_errors("feeds"):
@@ -69,7 +69,7 @@ def check_feeds(
 
 @contextmanager
 def foreign_errors(name: str) -> Iterator[None]:
-    """Converts what objects of other libraries raise in the block, which may be anything, to InputError."""
+    """Converts any exception that objects of other libraries raise in the block to InputError."""
     try:
         yield
     except (SardonyxError, MemoryError):
@@ -146,10 +146,11 @@ def convert_mapping(value: object, type: MapType, name: str) -> RuntimeValue:
 
 
 def convert_tensor(value: object, dtype: DataType | None, name: str, cast: Cast = "no") -> Array:
-    """An array of the element type: arrays must have it, or one that `cast` converts; Python numbers and lists are converted.
+    """A fed value as an array of the element type.
 
-    It is a read-only view: feeds are never written to.  Arrays in the other byte order are converted: kernels read memory as
-    the machine orders it.
+    An array must have this type, or one that `cast` converts; Python numbers and lists are converted.  The result is a
+    read-only view, since feeds are never written to.  An array in the other byte order is converted, because kernels read
+    memory in the byte order of the machine.
     """
     array = as_array(value, dtype, name).view()
     if not array.dtype.isnative:
@@ -163,13 +164,14 @@ def convert_tensor(value: object, dtype: DataType | None, name: str, cast: Cast 
     elif dtype is not None and array.dtype != dtype.numpy:
         array = array.astype(dtype.numpy)
     elif dtype is not None and array.dtype is not dtype.numpy:
-        array = array.view(dtype.numpy)  # equal types may be several objects; kernels compare this one
+        # Equal types may be several objects, as after pickling; the code that calls kernels compares them by identity.
+        array = array.view(dtype.numpy)
     array.flags.writeable = False
     return array
 
 
 def refuse_gaps(array: Array, dtype: DataType, name: str) -> None:
-    """Raises InputError for missing values, as columns with gaps have them, for which a conversion would invent numbers."""
+    """Raises InputError for missing values, as in columns with gaps: a conversion would turn them into numbers."""
     if array.dtype.kind == "O":
         missing = [is_missing(element) for element in array.reshape(-1).tolist()]
     elif array.dtype.kind == "f" and not (dtype.is_float or dtype.is_complex):
@@ -180,14 +182,14 @@ def refuse_gaps(array: Array, dtype: DataType, name: str) -> None:
         i = missing.index(True)
         fill = "float('nan')" if dtype.is_float else "False" if dtype is DataType.BOOL else "0"
         raise InputError(
-            f"input {name!r} must be {dtype.text}; element {i} is missing ({array.reshape(-1).tolist()[i]!r}): replace missing values "
-            f"first, as by column.fillna({fill}).astype({dtype.numpy.name!r})",
+            f"input {name!r} must be {dtype.text}; element {i} is missing ({array.reshape(-1).tolist()[i]!r}): "
+            f"replace missing values first, as by column.fillna({fill}).astype({dtype.numpy.name!r})",
             name=name,
         )
 
 
 def is_castable(array: Array, dtype: DataType, cast: Cast) -> bool:
-    """Whether `cast` allows the conversion; NumPy knows no order among the types of ml_dtypes and others."""
+    """Whether `cast` allows the conversion, as NumPy decides it."""
     return cast != "no" and array.dtype.kind in "biufcV" and bool(np.can_cast(array.dtype, dtype.numpy, cast))
 
 
@@ -200,8 +202,9 @@ def cast_hint(array: Array, dtype: DataType) -> str:
 def has_masked_elements(value: object) -> bool:
     """Whether a value is a masked array with an element masked.
 
-    `numpy.ma` is looked up, not imported: without it there are no such arrays, and a fork during an import leaves the
-    module's import lock held in the child.  It lacks the class while another thread imports it.
+    `numpy.ma` is looked up, not imported: as long as nothing has imported it, there are no such arrays; and a fork during an
+    import would leave the module's import lock held in the child.  While another thread imports the module, it may not have
+    the class yet.
     """
     masked_array = getattr(sys.modules.get("numpy.ma"), "MaskedArray", ())
     return isinstance(value, masked_array) and bool(np.any(value.mask))
@@ -249,7 +252,10 @@ def convert_literal(value: object, dtype: DataType | None, name: str) -> Array:
 
 
 def is_lossy(natural: Array, result: Array, dtype: DataType) -> bool:
-    """Whether a number is out of range of the element type; rounding of floats is no loss."""
+    """Whether a number is out of range of the element type.  Rounding of floats is accepted.
+
+    natural: the numbers in the type that NumPy chooses for them.  result: the same numbers in the element type.
+    """
     if dtype.is_integer:
         return not np.array_equal(result.astype(object), natural.astype(object))
     wide = result.astype(np.complex128 if dtype.is_complex else np.float64)
@@ -268,7 +274,7 @@ def convert_strings(array: Array, name: str) -> Array:
     result = np.empty(array.size, object)
     for i, element in enumerate(array.reshape(-1).tolist()):
         if is_missing(element):
-            cure = "replace missing texts first, as by column.fillna('')"
+            cure = "replace missing strings first, as by column.fillna('')"
             raise InputError(
                 f"input {name!r} must be strings; element {i} is missing ({element!r}): {cure}", name=name
             )
@@ -282,7 +288,7 @@ def convert_strings(array: Array, name: str) -> Array:
 
 
 def is_missing(element: object) -> bool:
-    """Whether an element of a column of texts stands for none: None, NaN, or the NA of pandas."""
+    """Whether an element of a column stands for a missing value: None, NaN, or the NA of pandas."""
     return (
         element is None
         or (isinstance(element, float) and element != element)

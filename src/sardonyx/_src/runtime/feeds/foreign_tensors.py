@@ -1,4 +1,4 @@
-"""Tensors of other libraries as arrays, where `__array__` and `__dlpack__` do not suffice."""
+"""Conversion of tensors of other libraries for which `__array__` and `__dlpack__` are not sufficient."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 from sardonyx._src.ir.tensors import Array
 
-MEMORY = {2: "CUDA", 10: "ROCm", 8: "Metal"}  # by DLPack's numbers of devices
-HOST = 1
+MEMORY = {2: "CUDA", 10: "ROCm", 8: "Metal"}  # kinds of device memory, by the device type of DLPack
+HOST = 1  # DLPack's device type of memory that the CPU reads
 
 
 def foreign_array(value: object, name: str) -> object:
-    """The value as NumPy can take it; unchanged unless it is a tensor of PyTorch or in the memory of another device.
+    """The value in a form that NumPy can convert; unchanged unless it is a tensor of PyTorch.
 
-    Tensors that require gradients are detached, and bfloat16 is viewed through its bits.  Raises InputError for a device whose
-    memory the host does not read.
+    Tensors that require gradients are detached, and bfloat16 tensors are converted by their bits.  Raises InputError for a
+    tensor in the memory of a device.
     """
     refuse_device(value, name)
     if type(value).__module__.partition(".")[0] != "torch":
@@ -30,14 +30,14 @@ def foreign_array(value: object, name: str) -> object:
 
 
 def bfloat16_array(tensor: object) -> Array:
-    """A bfloat16 tensor of torch as an array, which NumPy has no type for."""
-    int16 = sys.modules["torch"].int16  # imported by whoever made the tensor
+    """A bfloat16 tensor of torch as an array.  Torch does not convert it, since NumPy itself has no such type."""
+    int16 = sys.modules["torch"].int16  # torch is imported, since the tensor exists
     bits: Array = tensor.contiguous().view(int16).numpy()  # type: ignore[attr-defined]
     return bits.view(DataType.BFLOAT16.numpy)
 
 
 def refuse_device(value: object, name: str) -> None:
-    """Raises InputError for a tensor in memory that the host does not read."""
+    """Raises InputError for a tensor in the memory of a device, which the host does not read."""
     device = getattr(value, "__dlpack_device__", None)
     if device is None or isinstance(value, np.ndarray):
         return

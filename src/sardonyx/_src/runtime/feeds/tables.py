@@ -1,4 +1,4 @@
-"""Tables as feeds: columns of data frames by the names of inputs."""
+"""Tables as feeds: each column of a data frame is fed to the input of its name."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class FeedColumn(Protocol):
 
 
 class FeedTable(Protocol):
-    """What data frames of pandas and polars, and tables of pyarrow, have in common."""
+    """The common interface of data frames of pandas and polars, and of tables of pyarrow."""
 
     def __getitem__(self, name: str) -> FeedColumn:
         """The column with a name."""
@@ -39,7 +39,7 @@ def is_table(value: object) -> TypeGuard[FeedTable]:
 
 def column_names(value: object) -> list[str] | None:
     """The names of a table's columns; None for anything else."""
-    names = getattr(value, "column_names", None)  # of pyarrow
+    names = getattr(value, "column_names", None)  # pyarrow; the others have `columns`
     names = getattr(value, "columns", None) if names is None else names
     if isinstance(names, str) or not isinstance(names, Iterable):
         return None
@@ -49,8 +49,8 @@ def column_names(value: object) -> list[str] | None:
 def feeds_of_table(table: FeedTable, inputs: Mapping[str, Declaration]) -> dict[str, object]:
     """A feed for each input that the table has a column for.
 
-    A column of N values is fed as [N], or as [N, 1] where the input has two axes, as in models of scikit-learn; other columns
-    are not read.  Raises InputError if an input without default has no column, or an input several.
+    A column of N values is fed as [N], or as [N, 1] if the input has two axes, as in models of scikit-learn.  Columns without
+    an input are not read.  Raises InputError if an input without default has no column, or if an input has several.
     """
     names = column_names(table) or []
     feeds: dict[str, object] = {}
@@ -69,7 +69,7 @@ def values_of(column: FeedColumn) -> Array:
 
 
 def fit_rank(values: Array, declaration: Declaration) -> Array:
-    """The values of a column with a second axis of one element if the input has two."""
+    """The values of a column, [N], or [N, 1] if the input has two axes."""
     type = declaration.value.type
     is_matrix = isinstance(type, TensorType) and type.shape is not None and len(type.shape) == 2
     return values[:, None] if is_matrix and values.ndim == 1 else values

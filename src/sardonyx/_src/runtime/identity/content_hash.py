@@ -1,7 +1,8 @@
-"""Content hash of a model: models with equal content share a program.
+"""Content hash of a model: sessions of models with equal content share a program.
 
-The digest covers the record of the model, the elements of all tensors, the edges of the graphs (names may be ambiguous in
-an edited model), and the operators that are registered in this process.
+The digest covers the record of the model and the elements of all tensors.  It also covers the edges of the graphs, since
+names may be ambiguous in an edited model.  Operators that callers have registered change what a model computes, so that a
+number for the state of the registries is part of the result.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from sardonyx._src.ops import registry
 from sardonyx._src.proto.binary import encode
 from sardonyx._src.runtime.identity.model_stamps import ModelDigest
 
-MAX_INLINE_BYTES = 1 << 10  # of a tensor that is encoded in the record
+MAX_INLINE_BYTES = 1 << 10  # size from which the record has the digest of a tensor instead of its elements
 
 
 def digest_model(model: Model) -> ModelDigest | None:
@@ -43,7 +44,7 @@ def digest_model(model: Model) -> ModelDigest | None:
 
 
 def external_digest(tensor: Tensor) -> list[tuple[str, str]] | None:
-    """External-data entries that hold a tensor's digest; None for a tensor that is encoded in the record."""
+    """External-data entries that hold a tensor's digest; None for a tensor whose elements are encoded in the record."""
     if tensor.dtype is DataType.STRING or tensor.nbytes < MAX_INLINE_BYTES:
         return None
     content = stored_bytes(tensor)
@@ -52,7 +53,7 @@ def external_digest(tensor: Tensor) -> list[tuple[str, str]] | None:
 
 
 def stored_bytes(tensor: Tensor) -> Array | None:
-    """The bytes of a tensor, without a copy; None for data in typed fields of the record."""
+    """The bytes of a tensor, without a copy; None for data in typed fields of the record, as `float_data`."""
     match tensor.storage:
         case RawStorage() | ExternalStorage() as storage:
             return np.frombuffer(storage.view(), np.uint8)
@@ -62,7 +63,7 @@ def stored_bytes(tensor: Tensor) -> Array | None:
 
 
 def digest_tensors(tensors: Iterable[Array | Tensor]) -> str:
-    """SHA-256 of the elements of arrays and tensors; pages of mapped files are released."""
+    """SHA-256 of the shapes, element types and elements of arrays and tensors."""
     digest = hashlib.sha256()
     for tensor in tensors:
         array = tensor.numpy() if isinstance(tensor, Tensor) else tensor
@@ -76,7 +77,10 @@ def digest_tensors(tensors: Iterable[Array | Tensor]) -> str:
 
 
 def encode_edges(root: Graph) -> Array:
-    """The inputs, initializers, node inputs and outputs of the graphs below a root, by numbers of first appearance."""
+    """All values that a graph and its subgraphs refer to, group by group, as numbers in the order of first appearance.
+
+    The groups are those of `value_groups`; -1 begins a group, 0 is an omitted value.
+    """
     numbers: dict[Value | None, int] = {None: 0}
     numbered = []
     for graph in graphs(root):
@@ -86,6 +90,7 @@ def encode_edges(root: Graph) -> Array:
 
 
 def value_groups(graph: Graph) -> Iterator[Iterable[Value | None]]:
+    """The inputs and initializers of a graph, the inputs and outputs of each node, and the outputs of the graph."""
     yield graph.inputs
     yield graph.initializers.values()
     for node in graph.nodes:
@@ -95,19 +100,22 @@ def value_groups(graph: Graph) -> Iterator[Iterable[Value | None]]:
 
 
 class OperatorEpoch:
-    """Counts the changes of this process's registries of operators, matchers and lowerings."""
+    """Counts the changes of this process's registries of operators, matchers and lowerings, as far as they are noticed.
+
+    registered: the entries that callers had registered or changed at the last call of `current`.
+    """
 
     def __init__(self) -> None:
-        self.known: tuple[object, ...] = ()
+        self.registered: tuple[object, ...] = ()
         self.count = 0
         self.lock = Lock()
 
     def current(self) -> int:
-        """A number that stays the same while nothing is registered or replaced."""
-        known = (*registry.departures(), *user_matchers(), *user_lowerings())
+        """A number that stays the same as long as nothing is registered or replaced."""
+        registered = (*registry.departures(), *user_matchers(), *user_lowerings())
         with self.lock:
-            if known != self.known:
-                self.known, self.count = known, self.count + 1
+            if registered != self.registered:
+                self.registered, self.count = registered, self.count + 1
             return self.count
 
 

@@ -1,4 +1,7 @@
-"""Identity of models: the stamps of their files or bytes, the digest of their content, and keys of programs."""
+"""Identity of models: the stamps of their files or bytes, the digest of their content, and keys of programs.
+
+A *stamp* identifies a version of a file by its identity, size and times; the stamp of bytes is their SHA-256.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +18,16 @@ from sardonyx._src.io.regular_files import open_regular, read_all
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ir.walk import model_tensors
 
-ModelStamp: TypeAlias = FileStamp | BytesStamp | FileStamps  # of all files in which the data of a model are
-MAX_HASHED_FILE = 2 << 20  # bytes, which take about as long to hash as a small program takes to open
+ModelStamp: TypeAlias = FileStamp | BytesStamp | FileStamps  # covers all files that contain data of a model
+MAX_HASHED_FILE = 2 << 20  # bytes: hashing as many costs about as much time as opening a small program
 MAX_CONTENT_STAMPS = 256
-CONTENT_STAMPS: dict[FileStamp, BytesStamp] = {}  # of files that can no longer change without another stamp
+# Content stamps by file stamp, only of files that cannot change any more without changing their file stamp.
+CONTENT_STAMPS: dict[FileStamp, BytesStamp] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class ModelDigest:
-    """Digest of a model's content, and the epoch of the operator registry."""
+    """Digest of a model's content.  operator_epoch: a number for the state of the operator registries in this process."""
 
     digest: bytes
     operator_epoch: int
@@ -31,7 +35,7 @@ class ModelDigest:
 
 @dataclass(frozen=True, slots=True)
 class ProgramKey:
-    """What a program depends on: the content of a model, and the precision of products."""
+    """The key of a program: the identity of its model, and the precision of products."""
 
     content: ModelStamp | ModelDigest
     precision: Precision = EXACT
@@ -40,7 +44,8 @@ class ProgramKey:
 def stamp_source(source: ModelSource) -> FileStamp | BytesStamp | None:
     """The stamp of a file now, or of bytes; None for any other source.
 
-    A small file has the stamp of its content, so that a copy, or a file that was written again, has the programs of the first.
+    The stamp of a small file is that of its bytes, so that a copy of the file, or the same content written again, uses the
+    programs that are compiled already.
     """
     if isinstance(source, bytes):
         return BytesStamp.of(source)
@@ -55,10 +60,10 @@ def stamp_source(source: ModelSource) -> FileStamp | BytesStamp | None:
 
 
 def stamp_content(stamp: FileStamp) -> FileStamp | BytesStamp:
-    """The stamp of the content of a regular file, or that of the file if it cannot be read; the last ones are remembered."""
-    known = CONTENT_STAMPS.get(stamp)
-    if known is not None:
-        return known
+    """The stamp of the bytes of a regular file, memoized; the given stamp of the file if it cannot be read."""
+    memoized = CONTENT_STAMPS.get(stamp)
+    if memoized is not None:
+        return memoized
     try:
         with open_regular(stamp.path) as file:
             content = BytesStamp.of(read_all(file, stamp.path))
@@ -73,9 +78,9 @@ def stamp_content(stamp: FileStamp) -> FileStamp | BytesStamp:
 
 
 def stamp_model(stamp: FileStamp | BytesStamp, model: Model) -> ModelStamp | None:
-    """The stamps of all files that a model consists of, as they were when its data were opened.
+    """The stamps of all files that a model consists of, as of the time when its data were opened.
 
-    stamp: of the model's own file or bytes.  None if the file of some external data cannot be opened.
+    stamp: the stamp of the model's own file or bytes.  None if a file of external data cannot be opened.
     """
     storages = {
         tensor.storage.file: tensor.storage

@@ -1,4 +1,7 @@
-"""Stamps of Sardonyx's own sources, part of the names of cached programs; a few calls of the file system."""
+"""Stamps of Sardonyx's own sources.  They are part of the names of cached programs, which are valid for these sources only.
+
+Stamps are used instead of hashes since they cost only a few calls of the file system.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,16 @@ from collections.abc import Iterator
 import sardonyx._src.compile as compile_package
 from sardonyx._src.compile.llvm.host_target import PathStamp, path_stamp
 
-PROGRAM_PACKAGES = ("compile", "convert", "infer", "rewrite")  # whose files determine programs
+PROGRAM_PACKAGES = (
+    "compile",
+    "convert",
+    "infer",
+    "rewrite",
+)  # packages whose sources determine compiled programs
 
 
 def package_stamps() -> list[PathStamp]:
-    """The stamps of this process's sources; empty for a package that is not in files."""
+    """The stamps of this process's sources; empty if the sources are not files, as in a zip archive."""
     package = os.path.dirname(compile_package.__path__[0])
     return installation_stamps(package, sys.modules[compile_package.__name__.partition(".")[0]].__version__)
 
@@ -21,8 +29,8 @@ def package_stamps() -> list[PathStamp]:
 def installation_stamps(package: str, version: str) -> list[PathStamp]:
     """The stamp of the installation's RECORD, or else of the files that determine programs.
 
-    An installation is not edited, and every new one writes a RECORD.  Hashing the files would take longer than opening a
-    cached program.
+    RECORD is the list of files that an installer writes: installed files are not edited, and every installation writes a new
+    RECORD.  Hashing the files would take longer than opening a cached program.
     """
     record = os.path.join(
         os.path.dirname(package), f"{os.path.basename(package)}-{version}.dist-info", "RECORD"
@@ -31,7 +39,7 @@ def installation_stamps(package: str, version: str) -> list[PathStamp]:
         return [path_stamp(record, os.stat(record))]
     except OSError:
         stamps = sorted(s for name in PROGRAM_PACKAGES for s in folder_stamps(os.path.join(package, name)))
-    facade = os.path.join(package, "__init__.py")  # it has the version
+    facade = os.path.join(package, "__init__.py")  # contains the version
     return [path_stamp(facade, os.stat(facade)), *stamps] if stamps else []
 
 

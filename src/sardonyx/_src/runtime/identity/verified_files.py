@@ -1,9 +1,9 @@
-"""Which saved programs have been verified: their constants are hashed once per version of a file, not at every start.
+"""Records of verified saved programs: their constants are hashed once per version of a file, not at every start.
 
-The cache folder has a record for each file, named by its path, with the file's stamp.  Whatever changes the content of a
-file changes its stamp, but for a change within the resolution of the clock, so a record counts only if it was written
-later than the file was changed ("racily clean", as git's index calls the other case).  The time of a record is that of the last
-use of the file.
+The cache folder has a record for each file, with the file's stamp; a hash of the path is its name.  A change of the file
+changes its stamp, unless it happens within the resolution of the clock after the stamp was taken.  So a record counts only
+if it was written later than the file was changed (git calls a file for which this fails "racily clean").  The modification
+time of a record is the time of the last use of the file.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from sardonyx._src.compile.llvm.cache import default_folder, open_private, warn_
 from sardonyx._src.io.file_stamps import FileStamp
 from sardonyx._src.io.private_files import make_private_folder, open_private_file
 
-MAX_RECORDS = 4096  # of which the oldest are removed
+MAX_RECORDS = 4096  # if there are more, the oldest ones are removed
 RECORDS = "verified"  # the folder in the cache folder
-VERIFIED: set[FileStamp] = set()  # by this process
+VERIFIED: set[FileStamp] = set()  # stamps of the files that this process has verified
 
 
 def is_verified(stamp: FileStamp) -> bool:
-    """Whether this version of a file was verified, by this process or an earlier one; notes its use."""
+    """Whether this version of a file was verified, by this process or an earlier one; updates the time of its last use."""
     path = record_path(stamp.path)
     result = stamp in VERIFIED or (path is not None and has_record(path, stamp))
     if result and path is not None:
@@ -33,7 +33,7 @@ def is_verified(stamp: FileStamp) -> bool:
 
 
 def has_record(path: Path, stamp: FileStamp) -> bool:
-    """Whether the record at a path is that of this version of a file, and was written later."""
+    """Whether the record at a path is for this version of a file, and was written after the file was changed."""
     try:
         with open_private_file(path) as file:
             is_current = file.read() == encode_stamp(stamp)
@@ -65,7 +65,7 @@ def record_verified(stamp: FileStamp) -> None:
 
 
 def last_use(path: Path) -> int:
-    """When a file was last opened, in nanoseconds: the time of its record, or else its own."""
+    """The time of a file's last use, in nanoseconds: the time of its record, or else the file's own modification time."""
     record = record_path(os.path.realpath(path))
     try:
         return (path if record is None else record).stat().st_mtime_ns
@@ -74,7 +74,7 @@ def last_use(path: Path) -> int:
 
 
 def record_path(path: str) -> Path | None:
-    """Where the record of a file is; None without a cache."""
+    """The path of a file's record; None without a cache folder."""
     folder = default_folder()
     return None if folder is None else folder / RECORDS / hashlib.sha256(os.fsencode(path)).hexdigest()[:32]
 

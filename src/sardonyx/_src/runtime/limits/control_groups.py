@@ -1,4 +1,4 @@
-"""Limits that Linux control groups set for this process, of version 1 and version 2 hierarchies."""
+"""Limits that Linux control groups (cgroups) of version 1 or 2 set for this process."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ ROOT = Path("/")
 def read_group_limits(
     controller: str, unified: Sequence[str], legacy: Sequence[str], root: Path = ROOT
 ) -> Iterator[list[str]]:
-    """The words in the files of a controller, for the groups of this process and those around them.
+    """The words in the files of a controller, for each group of this process and each enclosing group.
 
+    controller: "cpu", "memory", ...
     unified, legacy: the names of the files in version 2 and in version 1; the words of several files are joined.
+    root: the root of the file system; tests pass another one.
     """
     try:
         lines = (root / "proc/self/cgroup").read_text().splitlines()
     except OSError:
-        return  # not Linux, or hidden
+        return  # the system is not Linux, or hides the file
     for line in lines:
         _, controllers, path = line.split(":", 2)
         if controllers and controller not in controllers.split(","):
             continue
-        parts = [part for part in path.split("/") if part not in ("", "..")]  # `..`: outside of the namespace
+        # `..` stands for a group outside of the process's namespace, which cannot be read.
+        parts = [part for part in path.split("/") if part not in ("", "..")]
         names = legacy if controllers else unified
         for folder in mount_folders(root / "sys/fs/cgroup", controller, controllers):
             for depth in range(len(parts) + 1):
@@ -32,7 +35,10 @@ def read_group_limits(
 
 
 def mount_folders(mount: Path, controller: str, controllers: str) -> list[Path]:
-    """Where a hierarchy may be mounted; lines of version 2 name no controllers."""
+    """The folders at which a hierarchy may be mounted.
+
+    controllers: the controllers that its line in /proc/self/cgroup names; "" for version 2, whose line names none.
+    """
     if not controllers:
         return [mount, mount / "unified"]
     return [mount / controller, mount / controllers] if controllers != controller else [mount / controller]

@@ -26,7 +26,7 @@ def affinity_count() -> int:
 
 @cache
 def quota_of_process() -> int | None:
-    """The quota as it was at the first call: reading it takes longer than opening a small program."""
+    """The quota at the time of the first call.  It is not read again, since reading is slower than opening a small program."""
     return cgroup_quota()
 
 
@@ -36,7 +36,7 @@ def cgroup_quota(root: Path = ROOT) -> int | None:
 
 
 def group_quotas(root: Path) -> Iterator[int]:
-    """The quotas of the groups of this process and of those around them."""
+    """The quotas, in processors, of the groups of this process and of enclosing groups."""
     files = read_group_limits("cpu", ["cpu.max"], ["cpu.cfs_quota_us", "cpu.cfs_period_us"], root)
     for words in files:
         if len(words) == 2 and all(word.isdecimal() for word in words) and int(words[1]) > 0:

@@ -14,7 +14,7 @@ from sardonyx._src.interp.run_state import RunState
 from sardonyx._src.ir.dims import evaluate
 from sardonyx._src.ops.api import RunLimits
 
-# Names of guards, as `SessionStats.bailouts` has them; guards of dims are named by their text (`program.guards`).
+# Names of guards, which are the keys of `SessionStats.bailouts`.  A guard of dims has its text as its name (`program.guards`).
 INDEX_OUT_OF_RANGE = "index out of range"
 INVALID_SIZE = "negative or overflowing size"
 MEMORY_LIMIT = "memory limit"
@@ -37,7 +37,8 @@ class Bailout(Exception):
 def name_failed_guard(program: Program, sizes: Mapping[str, int], stage: int) -> str:
     """The first guard that these sizes violate, such as `n == min(n, 512)`.
 
-    sizes: by the program's symbols.  stage: up to which they are known.
+    sizes: the sizes by the program's symbols.
+    stage: the stage of the program up to which sizes are known.
     """
     stages = program.stages
     for guard in program.guards:
@@ -49,7 +50,7 @@ def name_failed_guard(program: Program, sizes: Mapping[str, int], stage: int) ->
 
 
 def reset_status(block: NDArray[np.int64], run: RunState) -> None:
-    """Writes the limits of a run into the status block (`compile.executor.status`), and clears what kernels report."""
+    """Writes the limits of a run into the status block (`compile.executor.status`), and clears the reports of kernels."""
     for slot in (status.FAULT, status.EXCEEDED_LIMIT, status.RESUME_UNIT, status.LONG_UNITS):
         block[slot] = 0
     block[status.NODES_CALLED], block[status.MAX_NODES] = run.nodes, min(run.limits.nodes, status.UNLIMITED)

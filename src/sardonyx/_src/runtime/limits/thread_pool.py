@@ -1,10 +1,10 @@
-"""Native threads that run tapes: one set of workers per process, asleep soon after the last run.
+"""Native threads that run tapes, the encoded steps of programs: one set of workers per process, asleep soon after a run.
 
-Workers are POSIX threads that run native code only (`compile.executor.tape`): they never take Python's lock.  Before the
-interpreter shuts down they are told to stop and are joined, so that no code is unloaded under them.  They block all
+Workers are POSIX threads that run native code only (`compile.executor.tape`): they never acquire Python's lock.  Before the
+interpreter shuts down, they are stopped and joined, so that no code is unloaded while they execute it.  They block all
 signals except faults, since Python handles signals in its own threads.
 
-A forked child starts without workers, and does not inherit the state of its parent's, which a run may have been using.
+A forked child starts without workers, and with a new state, since a run may have been using that of its parent.
 Without POSIX threads (Windows) a pool has one thread, its caller.
 """
 
@@ -28,12 +28,15 @@ from sardonyx._src.compile.llvm.executable_memory import function_address, map_p
 from sardonyx._src.compile.llvm.jit import host_target, load
 from sardonyx._src.runtime.limits.cpus import available_cpus
 
-SLOT_BYTES, FALSE_SHARING_BYTES = 8, 128  # bytes; the latter keeps apart what different threads write
+SLOT_BYTES = 8
+FALSE_SHARING_BYTES = 128  # two cache lines: the distance between memory that different threads write
+# Least weights in nanoseconds: of a step that is divided among threads; of one chunk of it; of all steps of a run for which
+# sleeping workers are woken.
 SCHEDULING_DEFAULTS = {
     layout.JOB_THRESHOLD: 5_000,
     layout.GRAIN_SIZE: 2_500,
     layout.WAKE_THRESHOLD: 100_000,
-}  # nanoseconds
+}
 PTHREAD_FUNCTIONS = {
     layout.SCHED_YIELD: "sched_yield",
     layout.MUTEX_LOCK: "pthread_mutex_lock",
@@ -48,46 +51,44 @@ LINUX_FUNCTIONS = {
     layout.GET_TIME: "clock_gettime",
 }
 HAS_THREADS = sys.platform != "win32"
-FAULT_SIGNALS = {
-    "SIGSEGV",
-    "SIGBUS",
-    "SIGFPE",
-    "SIGILL",
-}  # raised by the thread itself; not blocked, for fault handlers
+# Signals that a fault of the thread itself raises.  They are not blocked, so that fault handlers can report them.
+FAULT_SIGNALS = {"SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL"}
 Run = Callable[[int, int, int, int, int, int, int, int], int]
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """Zeroed memory for the threads of one run; that of thread i begins at `address + i * stride`."""
+    """Zeroed memory for the threads of one run; the part of thread i begins at `address + i * stride`."""
 
     address: int
     stride: int
-    memory: object = field(repr=False)  # keeps it alive
+    memory: object = field(repr=False)  # the owner of the memory, which must stay alive
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadPool:
-    """A number of threads, including the caller of `run`; the pools of a process share its workers."""
+    """A number of threads, including the caller of `run`.  All pools of a process share its workers."""
 
     threads: int
 
     @property
     def address(self) -> int:
-        """The memory of the workers, which are started if necessary; 0 for one thread.  Not valid in a forked child."""
+        """The address of the workers' memory; 0 for one thread.  Starts workers if necessary.  Not valid in a forked child."""
         return workers(self.threads).address if self.threads > 1 else 0
 
     def scratch(self, size: int) -> Scratch:
-        """Scratch of `size` bytes for each thread, for one run at a time; pages are allocated when touched."""
+        """Scratch memory of `size` bytes for each thread, for one run at a time.  The system allocates pages at first use."""
         stride = -(-size // FALSE_SHARING_BYTES) * FALSE_SHARING_BYTES
         memory = ctypes.c_char.from_buffer(map_private_memory(max(stride * self.threads, 1)))
         return Scratch(ctypes.addressof(memory), stride, memory)
 
     def run(self, tape: int, first: int, last: int, scratch: Scratch, status: int) -> int:
-        """Runs the records from `first` up to `last` of the tape at an address; returns the first that it did not finish.
+        """Runs the records from `first` up to `last`, exclusive; returns the index of the first record that is not finished.
 
-        status: the address of the status block (`executor.status`).  The tape, its arguments and everything that they point to must stay alive and in place during the call.
+        tape: the address of the tape.
+        status: the address of the status block (`executor.status`).
+        The tape, its arguments and everything that they point to must neither move nor be freed during the call.
         """
         if self.threads == 1:
             return tape_runner().run(tape, first, last, 0, 1, scratch.address, scratch.stride, status)
@@ -98,7 +99,7 @@ class ThreadPool:
 
 
 def get_thread_pool(threads: int | None = None) -> ThreadPool:
-    """A pool of `threads` threads; None: of as many as can run at the same time."""
+    """A pool of `threads` threads; None: of as many threads as can run at the same time."""
     count = available_cpus() if threads is None else threads
     assert count >= 1, f"a pool must have at least 1 thread, its caller; got {count}"
     return ThreadPool(min(count, layout.MAX_THREADS) if HAS_THREADS else 1)
@@ -114,7 +115,7 @@ class TapeRunner:
     """The native run loop of tapes (`compile.executor.tape`)."""
 
     def __init__(self, library: FunctionTable | None = None) -> None:
-        """library: a saved program that contains it; None: it is compiled."""
+        """library: a saved program that contains the run loop; None: the run loop is compiled."""
         self.library = library or load(tape.tape_module(host_target()), ["run", "work"], default_cache())
         word, pointer = ctypes.c_int64, ctypes.c_void_p
         types = (pointer, word, word, pointer, word, pointer, word, pointer)
@@ -123,14 +124,14 @@ class TapeRunner:
 
 
 class WorkerThreads:
-    """The native threads of this process, and the memory through which they get work (`executor.pool_layout`).
+    """The native threads of this process, and the memory through which they receive work (`executor.pool_layout`).
 
-    The memory is never freed: at shutdown, a daemon thread of Python may still be in a run.
+    The memory is never freed: at shutdown, a daemon thread of Python may still execute a run.
     """
 
     def __init__(self, runner: TapeRunner) -> None:
         self.runner = runner
-        self.max_workers = layout.MAX_THREADS - 1  # fewer once the system has refused one
+        self.max_workers = layout.MAX_THREADS - 1  # reduced once the system refuses to start another thread
         calloc = libc_function("calloc", ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
         size = (layout.WORKERS_BEGIN + layout.MAX_THREADS * layout.WORKER_SLOTS) * SLOT_BYTES
         self.address = -(-calloc(1, size + FALSE_SHARING_BYTES) // FALSE_SHARING_BYTES) * FALSE_SHARING_BYTES
@@ -189,23 +190,23 @@ class WorkerThreads:
         """Stops the workers and joins them; a run that is under way continues in its own thread."""
         self.slots[layout.STOP_REQUESTED] = 1
         for index in range(1, len(self.threads) + 1):
-            for word, place in (
+            for function, offset in (
                 (layout.MUTEX_LOCK, layout.MUTEX),
                 (layout.MUTEX_UNLOCK, layout.MUTEX),
                 (layout.CONDITION_SIGNAL, layout.CONDITION),
             ):
-                libc_function(PTHREAD_FUNCTIONS[word], ctypes.c_int, ctypes.c_void_p)(
-                    self.slot_address(index, place)
+                libc_function(PTHREAD_FUNCTIONS[function], ctypes.c_int, ctypes.c_void_p)(
+                    self.slot_address(index, offset)
                 )
         join = libc_function("pthread_join", ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
         for index in self.threads:
             thread = self.slots[layout.WORKERS_BEGIN + index * layout.WORKER_SLOTS + layout.THREAD]
-            if thread:  # 0 if an interrupt came before it started
+            if thread:  # 0 if an interrupt came before the thread was started
                 join(thread, None)
 
 
 class ProcessThreads:
-    """The run loop of this process, its workers once they were needed, and the lock of both."""
+    """The run loop of this process and its workers, each None until it is needed, and the lock that guards both."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -235,7 +236,7 @@ def tape_runner() -> TapeRunner:
 
 
 def adopt_runner(library: FunctionTable) -> None:
-    """Makes `run` and `work` of a library the run loop of this process, unless it has one."""
+    """Makes the functions `run` and `work` of a library the run loop of this process, unless the process has one."""
     with PROCESS.lock:
         PROCESS.runner = PROCESS.runner or TapeRunner(library)
 
@@ -254,7 +255,7 @@ def stop_workers() -> None:
 
 
 def libc_function(name: str, result: type, *parameters: type) -> Callable[..., int]:
-    """A function of the C library, with these ctypes."""
+    """A function of the C library.  result, parameters: their ctypes."""
     return ctypes.CFUNCTYPE(result, *parameters)(function_address(name))
 
 

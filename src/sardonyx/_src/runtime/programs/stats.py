@@ -159,7 +159,7 @@ class RunCounters:
                 fallback_nodes=fallback_nodes,
                 compiler_faults=dict(self.compiler_faults),
                 programs=self.programs,
-                shape_warnings=len(self.shape_reports.places),
+                shape_warnings=len(self.shape_reports.locations),
                 specializations=specializations,
                 compilations=self.compilations,
                 precision=precision,

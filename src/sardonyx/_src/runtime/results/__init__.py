@@ -1,1 +1,1 @@
-"""Results of runs: output arrays, and what models declare of them."""
+"""Results of runs: arrays of the caller for outputs, and checks of results against the model's declarations."""

@@ -1,4 +1,4 @@
-"""Arrays of the caller that receive the outputs of a run."""
+"""Arrays of the caller that receive the outputs of a run: `Session.run(out=...)`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OutputArrays = Mapping[str, Array]
 
 
 def check_output_arrays(out: object, names: Iterable[str], feeds: object) -> None:
-    """Raises OutputError unless each array is for an output, writeable, contiguous, and apart from the others and the feeds."""
+    """Raises OutputError unless each array is for an output, writeable, contiguous, and shares no memory with others or feeds."""
     if not isinstance(out, Mapping):
         raise OutputError(f"out must be a mapping of output names to arrays; got {out!r}", name="out")
     known = set(names)
@@ -36,7 +36,7 @@ def check_output_arrays(out: object, names: Iterable[str], feeds: object) -> Non
 
 
 def ranges_of(values: Iterable[object], *, is_out: bool) -> Iterable[tuple[int, int, bool]]:
-    """The addresses of arrays, each from its first byte to one past its last."""
+    """The address ranges of arrays, each from its first byte to one past its last, with `is_out` as a mark."""
     for value in values:
         if isinstance(value, np.ndarray) and value.size:
             if value.flags.c_contiguous:
@@ -57,7 +57,7 @@ def require_fit(array: Array, shape: tuple[int, ...], dtype: np.dtype[np.generic
 def place_outputs(
     expected: Sequence[tuple[tuple[int, ...], np.dtype[np.generic]]], names: Sequence[str], out: OutputArrays
 ) -> list[Array]:
-    """The arrays for outputs of these shapes and element types: the caller's, or new ones."""
+    """The arrays for outputs of these shapes and element types: arrays of the caller, or new ones."""
     return [
         require_fit(out[name], shape, dtype, name) if name in out else np.empty(shape, dtype)
         for name, (shape, dtype) in zip(names, expected, strict=True)
@@ -65,7 +65,7 @@ def place_outputs(
 
 
 def copy_outputs(results: dict[str, RuntimeValue], out: OutputArrays) -> dict[str, RuntimeValue]:
-    """The results, those that have an array copied there."""
+    """The results; a result for which `out` has an array is copied to it and replaced by it."""
     for name, array in out.items():
         result = results.get(name)
         if not isinstance(result, np.ndarray):

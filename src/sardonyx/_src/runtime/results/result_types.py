@@ -1,4 +1,4 @@
-"""Checks the kind and element type of results against the model's declarations."""
+"""Checks of the kind (tensor, sequence, map, ...) and element type of results against the model's declarations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sardonyx._src.ir.tensors import SparseTensor
 from sardonyx._src.ir.types import MapType, OptionalType, SequenceType, SparseTensorType, TensorType, Type
 from sardonyx._src.ops.api import RuntimeValue
 
-TENSOR_CLASSES = (np.ndarray, np.generic)  # the numbers in maps are scalars
+TENSOR_CLASSES = (np.ndarray, np.generic)  # np.generic: the numbers in maps are NumPy scalars
 
 
 def matches_type(value: RuntimeValue, declared: Type | None) -> bool:
@@ -17,7 +17,7 @@ def matches_type(value: RuntimeValue, declared: Type | None) -> bool:
     match declared:
         case TensorType():
             return isinstance(value, TENSOR_CLASSES) and value.dtype == declared.dtype.numpy
-        case SparseTensorType():  # the reference engine computes with dense ones
+        case SparseTensorType():  # the reference engine computes with dense arrays instead
             return isinstance(value, np.ndarray | SparseTensor)
         case SequenceType():
             return isinstance(value, list) and all(matches_type(element, declared.elem) for element in value)

@@ -1,4 +1,4 @@
-"""The results of a run: which are returned, whether they are what the model declares, and whose arrays they are."""
+"""The results of a run: the selection of outputs, checks against declarations, and copies of arrays that are not the caller's."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ def select_outputs(names: Sequence[str] | None, declarations: Mapping[str, Decla
 def check_results(
     results: Mapping[str, RuntimeValue], declarations: Mapping[str, Declaration], dims: DeclaredDims
 ) -> None:
-    """Raises OutputError for a result of another kind or element type than declared, and checks its sizes."""
+    """Checks kind, element type and sizes of each result; raises OutputError for another kind or element type than declared."""
     for name, declaration in declarations.items():
         result, declared = results[name], declaration.value.type
         if not matches_type(result, declared):
             what = f"output {name!r} must be {declared}; got {describe_value(result)}"
             raise OutputError(what, name=name)
         if declaration.sizes is not None:
-            dims.check_result(result, declaration.sizes, declaration.place)
+            dims.check_result(result, declaration.sizes, declaration.location)
 
 
 def copy_if_read_only(value: RuntimeValue) -> RuntimeValue:
-    """The value, copied where it is read-only, as feeds, weights and views of them are: outputs belong to the caller."""
+    """The value, with a copy of each read-only array (a feed, a weight or a view of one): outputs belong to the caller."""
     match value:
         case np.ndarray():
             return value if value.flags.writeable else value.copy()

@@ -1,10 +1,14 @@
 """Entries of the disk cache of programs: their names, and reading, writing and trimming them.
 
-An entry is a saved program.  Its name hashes everything that it depends on: the file stamp of the model, the precision, the sources of
-Sardonyx, Python and NumPy, and the processor; and then the compiler, which a process without llvmlite disregards; and then, of
-a specialised program, its assumptions.  An entry states its name, so that a copy under another one is not used for another
-model, and since it is executed, entries and folders that other users own or may write to are not used.  Whatever goes wrong
-with an entry costs time and nothing else.
+An entry is a saved program.  The name of its file has up to three parts, each a hash:
+- of everything that the program depends on except the compiler: the stamp of the model, the precision, the sources of
+  Sardonyx, the versions of Python and NumPy, and the processor;
+- of the compiler, which a process without llvmlite ignores;
+- of the assumptions, if the program is specialized.
+
+An entry contains its own name, so that a renamed copy is not used for another model.  Its code will be executed, so that
+entries and folders that other users own or may write to are not used.  An entry that is missing, damaged or cannot be written
+costs only time.
 """
 
 from __future__ import annotations
@@ -41,14 +45,21 @@ from sardonyx._src.runtime.identity.verified_files import last_use
 from sardonyx._src.runtime.saved_programs import reading
 from sardonyx._src.runtime.saved_programs.reading import ProgramImage
 
-NAME_FORMAT = "5"  # of entry names; a change makes older entries unreachable, and trimming removes them
-# Entries up to this size are read, in 1 ms; each run of a mapped one begins with two system calls.
+NAME_FORMAT = (
+    "5"  # version of entry names: after a change, older entries are never found, and trimming removes them
+)
+# Entries up to this size are read, in about 1 ms; larger ones are mapped, and each run begins with two system calls to verify
+# that the file is unchanged.
 READ_UP_TO_BYTES = 4 << 20
-MAX_TOTAL_BYTES = 4 << 30  # of all entries, or a share of the free space of the disk if that is more
-FREE_SPACE_SHARE = 4
-ENTRY_SHARE = 2  # one entry may use half of what all may use
-MAX_FALLBACK_BYTES = 64 << 20  # of weights that fallback ops read: they are decoded and hashed at every start
-NAME_DIGITS = 16  # of the parts of a name that tell the compiler and the assumptions
+MAX_TOTAL_BYTES = (
+    4 << 30
+)  # limit on all entries together, unless a share of the free space of the disk is more
+FREE_SPACE_SHARE = 4  # that share is a quarter
+ENTRY_SHARE = 2  # one entry may use half of the bytes that all together may use
+MAX_FALLBACK_BYTES = (
+    64 << 20
+)  # limit on weights that fallback ops read: they are decoded and hashed at every start
+NAME_DIGITS = 16  # hexadecimal digits of the second and third part of a name
 log = logging.getLogger(__name__)
 
 
@@ -59,7 +70,7 @@ def read_entry(path: Path) -> ProgramImage | None:
     """The program of an entry; None if there is none, or a damaged one, which is removed."""
     try:
         with pause_gc():
-            # Its requirements are part of its name.
+            # What an entry requires of this machine is part of its name, so that it is not compared again.
             container, *_ = reading.open_container(path, open_private_file, READ_UP_TO_BYTES)
             reading.require_entry(path, container)
             return reading.read_image(path, container)
@@ -84,16 +95,16 @@ def write_entry(
     executable: Executable,
     assumptions: Assumptions = (),
 ) -> bool:
-    """Writes an entry; returns whether that was possible and the program may be cached.
+    """Writes an entry; returns False for a program that may not be cached, and if writing fails.
 
-    Weights are packed on their way into the file: in memory they exist only as its pages.
+    Weights are packed while they are written: in memory, packed weights exist only as pages of the file.
     interface, declarations, assumptions: as of `write_program`.
     """
     if not is_cacheable_program(executable.program):
         return False
     if executable.program.constant_bytes > max_total_bytes(path.parent) // ENTRY_SHARE:
         return False
-    # Lazy imports: processes that only read entries do without.
+    # Lazy imports: processes that only read entries do not need them.
     from sardonyx._src.compile.llvm.jit import host_target
     from sardonyx._src.runtime.programs.arrays import FIELDS
     from sardonyx._src.runtime.saved_programs import writing
@@ -132,7 +143,8 @@ def is_cacheable_program(program: Program) -> bool:
 
 
 def max_total_bytes(folder: Path) -> int:
-    """The bytes that all entries may use: what `SARDONYX_CACHE_BYTES` says, or what the disk has room for."""
+    """The bytes that all entries together may use: the value of `SARDONYX_CACHE_BYTES`, or else as much as the disk has
+    room for."""
     stated = os.environ.get("SARDONYX_CACHE_BYTES", "")
     if stated:
         with suppress(ValueError):
@@ -160,9 +172,10 @@ def trim_folder(folder: Path) -> None:
 
 
 def entry_path(stamp: ModelStamp, precision: Precision = EXACT) -> Path | None:
-    """Where the program of this version of a file is cached; None if it is not.
+    """The path at which the program of this version of a file is cached; None if it cannot be cached.
 
-    Without llvmlite nothing can be compiled, but the code of any compiler runs: the path is that of an existing entry.
+    A process without llvmlite cannot compile, but it can run the code of any compiler: it gets the path of an existing entry,
+    or None.
     """
     folder = default_folder()
     if folder is None or features.saved_program_machine() is None or not environment_digest():
@@ -175,21 +188,21 @@ def entry_path(stamp: ModelStamp, precision: Precision = EXACT) -> Path | None:
 
 
 def specialized_path(general: Path, assumptions: Assumptions) -> Path:
-    """Where the program for some assumptions is cached, beside the general one of the model."""
+    """The path at which the program for these assumptions is cached.  general: the path of the model's general program."""
     text = "; ".join(", ".join(sorted(map(str, round_))) for round_ in assumptions)
     return general.with_name(f"{general.stem}-{digest_text(text)[:NAME_DIGITS]}.sdx")
 
 
 def specialized_paths(general: Path) -> list[Path]:
-    """The entries of a model's specialised programs, the least recently used one first."""
+    """The entries of a model's specialized programs, the least recently used one first."""
     return sorted(general.parent.glob(f"{general.stem}-{'?' * NAME_DIGITS}.sdx"), key=last_use)
 
 
 @cache
 def environment_digest() -> str:
-    """What a program depends on besides its model and the compiler: versions, the processor, our sources.
+    """A hash of everything that a program depends on except its model and the compiler: versions, processor, sources.
 
-    Empty for a package that is not in files: nothing would distinguish two versions of it.
+    Empty if the sources of Sardonyx are not files: nothing would distinguish two versions of them.
     """
     ours = package_stamps()
     return digest_text(repr((sys.version, np.__version__, cpu_identity(), ours))) if ours else ""

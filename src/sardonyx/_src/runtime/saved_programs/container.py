@@ -1,8 +1,9 @@
 """Container format of saved programs: a header, constants, sections, and a document in JSON.
 
 The header has the offset, length and hash of the document; the document has the offset, size and hash of each section.
-Constants come first, from the second page on, because they are written before the code is compiled; they are mapped
-rather than read, and so their hash is verified once per version of the file (`verified_files`).  The document comes last.
+Constants come first, from the second page on, because they are written while the code is still being compiled.  They are
+mapped instead of read, so that their hash is verified only once per version of the file (`verified_files`).  The document
+comes last.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from sardonyx._src.io.mapped_files import map_file
 from sardonyx._src.io.regular_files import open_regular
 from sardonyx._src.io.saving.staging import StagedFile, Staging
 
-ConstantBytes: TypeAlias = tuple[int, Iterable[bytes | memoryview]]  # their number, and the bytes in parts
+ConstantBytes: TypeAlias = tuple[
+    int, Iterable[bytes | memoryview]
+]  # number of bytes of a constant, and the bytes in parts
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
 DocumentAndSections: TypeAlias = tuple[
     Mapping[str, Json], Mapping[str, bytes]
@@ -43,7 +46,7 @@ CONSTANTS = "constants"
 class Container:
     """An open file: its stamp, its document, and its sections as views of the mapped file.
 
-    constants_digest: what the SHA-256 of the section of constants must be, in hexadecimal.
+    constants_digest: the expected SHA-256 of the section of constants, in hexadecimal.
     """
 
     stamp: FileStamp
@@ -52,7 +55,7 @@ class Container:
     constants_digest: str
 
     def verify_constants(self) -> None:
-        """Raises DecodeError if the constants do not have their hash."""
+        """Raises DecodeError if the hash of the constants is another than expected."""
         digest = hashlib.sha256(self.sections[CONSTANTS]).hexdigest()
         require(digest == self.constants_digest, f"the section {CONSTANTS!r} is damaged", PAGE_BYTES)
 
@@ -65,8 +68,9 @@ def write_container(
 ) -> None:
     """Writes a file, which appears under its name when it is complete; constants are at `aligned_offsets`.
 
-    finish: returns the document and the sections; called after the constants are written, so that code compiles meanwhile.
-    mode: of the file, under the umask.
+    finish: returns the document and the sections.  It is called after the constants are written, since compile workers
+        compile code in the meantime.
+    mode: the permissions of the file, before the umask applies.
     """
     folder, name = os.path.split(path)
     with Staging(folder or os.curdir, mode) as staging:
@@ -77,7 +81,7 @@ def write_container(
 
 
 def write_constants(file: StagedFile, constants: Sequence[ConstantBytes]) -> list[Json]:
-    """Writes the constants; returns the offset, size and hash of their section, gaps included."""
+    """Writes the constants; returns the offset, size and hash of their section; gaps between constants are part of it."""
     sizes = [size for size, _ in constants]
     digest, end = hashlib.sha256(), 0
     for offset, (size, parts) in zip(aligned_offsets(sizes), constants, strict=True):
@@ -95,7 +99,10 @@ def write_constants(file: StagedFile, constants: Sequence[ConstantBytes]) -> lis
 def write_sections(
     file: StagedFile, document: Mapping[str, Json], sections: Mapping[str, bytes], constants: list[Json]
 ) -> None:
-    """Writes the sections after the constants, whose entry in the table is given, then the document, and the header."""
+    """Writes the sections, which follow the constants, then the document, and at last the header.
+
+    constants: the entry of the constants in the table of sections.
+    """
     table: dict[str, Json] = {CONSTANTS: constants}
     end = round_up(PAGE_BYTES + expect_integer(constants[1]), ALIGNMENT)
     for offset, (name, data) in zip(
@@ -117,7 +124,7 @@ def write_sections(
 
 
 def aligned_offsets(sizes: Sequence[int]) -> list[int]:
-    """The offsets of pieces of these sizes in a row, each aligned to `ALIGNMENT`."""
+    """The offsets of consecutive pieces of these sizes, each aligned to `ALIGNMENT`."""
     offsets, end = [], 0
     for size in sizes:
         offsets.append(end)
@@ -141,9 +148,9 @@ def round_up(size: int, to: int) -> int:
 def read_container(
     path: Path, open_file: Callable[[Path], BinaryIO] = open_regular, read_up_to: int = 0
 ) -> Container:
-    """Opens a file and checks all hashes but that of the constants.
+    """Opens a file and checks all hashes except that of the constants.
 
-    read_up_to: bytes up to which a file is read instead of mapped.
+    read_up_to: the number of bytes up to which a file is read instead of mapped.
     Raises DecodeError for a file that is damaged or has another format.
     """
     with open_file(path) as file, name_file(path):
@@ -222,7 +229,7 @@ def expect_string(value: Json) -> str:
 
 
 def expect_integer(value: Json, maximum: int | None = None) -> int:
-    """An integer; with `maximum`, one from 0 to that."""
+    """The value if it is an integer, and if `maximum` is given, from 0 to `maximum`; otherwise raises DecodeError."""
     require(isinstance(value, int) and not isinstance(value, bool), "expected an integer")
     result = cast(int, value)
     require(

@@ -1,7 +1,7 @@
 """Disk cache of compiled programs: the next process that opens the same file or bytes compiles and packs nothing.
 
-A model has an entry (`cache_entries`) for its general program, and one for each program that is specialised for what runs
-tell (`specialized_entries`).
+A model has an entry (`cache_entries`) for its general program, and an entry for each program that is specialized for
+branches, ranks or parameters of its runs (`specialized_entries`).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class CachedProgram:
-    """A mapped entry, shared by the engines that run it."""
+    """An opened entry, shared by the engines that run its program.  image: the decoded program."""
 
     image: ProgramImage
     specializations: Specializations
@@ -89,7 +89,7 @@ class CachedEngine(NativeEngine):
 
     @cached_property
     def recompiled(self) -> Executable:
-        """The model's program, compiled again: entries do not name their buffers."""
+        """The model's program, compiled again for its memory plan, which an entry does not contain in full."""
         self.counters.count_compilation()
         with limit_nesting(), pause_gc():
             return compile_releasing_weights(self.model, precision=self.precision)
@@ -105,9 +105,11 @@ def open_cached_engine(
     counters: RunCounters | None = None,
     precision: Precision = EXACT,
 ) -> CachedEngine | None:
-    """The engine of a model from the cache, without decoding it; None if there is no entry, or the model is needed.
+    """The engine of a model from the cache, without decoding the model; None if there is no entry.
 
-    source: the model's file, or its bytes.  stamp: of these.
+    It is None, too, for a model with overridable initializers, and for a file in text format, which cannot be mapped.
+    source: the model's file, or its bytes.
+    stamp: the stamp of that file or of these bytes.
     """
     key = ProgramKey(stamp, precision)
     is_compiled = SHARED_PROGRAMS.get(key) is not None
@@ -117,7 +119,7 @@ def open_cached_engine(
         return None
     model = LazyModel(source, cached.image.interface)
     if isinstance(source, Path) and stamp_source(source) != stamp:
-        return None  # the mapped file may be another one
+        return None  # the file was replaced since it was stamped
     return bind_cached(model, cached, threads, limits, seed, counters, key)
 
 
@@ -130,7 +132,7 @@ def bind_cached(
     counters: RunCounters | None,
     key: ProgramKey,
 ) -> CachedEngine | None:
-    """The engine of an entry; None if it cannot be bound, and the entry is removed."""
+    """The engine of an entry; None if that fails because of a defect, and then the entry is removed."""
     try:
         return CachedEngine(model, cached, threads=threads, limits=limits, seed=seed, counters=counters)
     except DEFECTS as defect:
@@ -143,7 +145,7 @@ def bind_cached(
 
 
 def remove_entry(key: ProgramKey) -> None:
-    """Forgets and removes the cached program of a file."""
+    """Removes the cached program of a file from this process and from the disk."""
     OPEN_PROGRAMS.pop(key, None)
     with suppress(OSError):
         if (path := key_path(key)) is not None:
@@ -160,9 +162,9 @@ def make_native_engine(
     counters: RunCounters | None = None,
     precision: Precision = EXACT,
 ) -> NativeEngine:
-    """The native engine of a model, with the cached program of its file if there is one.
+    """The native engine of a model: with the program of this process or the cache if there is one, else with a new one.
 
-    Raises MissingPackage without llvmlite, unless the program is compiled already, and, before anything runs, what the
+    Raises MissingPackage without llvmlite, unless the program is compiled already; and, before anything runs, what the
     reference engine raises for a model that cannot be run.
     """
     key = None if stamp is None else ProgramKey(stamp, precision)
@@ -205,12 +207,14 @@ def make_native_engine(
 def compile_into_cache(
     key: ProgramKey, model: Model, limits: RunLimits, *, tolerant: bool = False
 ) -> tuple[CachedProgram | None, Executable | None]:
-    """Compiles a model into the cache: the new entry, or the executable alone if it cannot be cached.
+    """Compiles a model and stores its program in the cache.  The results are the new entry and None, or, for a program that
+    cannot be cached, None and the executable.
 
-    tolerant: as of `compile_model`.  A program that is slower for a defect of the compiler is not cached, nor is one with
-    operators of callers, which another process may define otherwise.
+    A program that is slower because of a defect of the compiler is not cached.  Neither is a program with operators that
+    callers have defined, since another process may define them otherwise.
+    tolerant: as of `compile_model`.
     """
-    Interpreter(model, limits=limits)  # raises its errors
+    Interpreter(model, limits=limits)  # raises the errors of a model that cannot be run
     with limit_nesting(), pause_gc():
         executable = compile_releasing_weights(model, tolerant=tolerant, precision=key.precision)
     is_complete = not executable.defects and not uses_own_operators(operator_names(model))
@@ -224,7 +228,7 @@ def operator_names(model: Model) -> set[tuple[str, str]]:
 
 
 def open_cached_program(key: ProgramKey) -> CachedProgram | None:
-    """The cached program of a file, shared with the other engines that run it; None if there is no intact entry."""
+    """The cached program of a model, shared with the other engines that run it; None if there is no intact entry."""
     cached = OPEN_PROGRAMS.get(key)
     if cached is None:
         path = key_path(key)
@@ -237,7 +241,7 @@ def open_cached_program(key: ProgramKey) -> CachedProgram | None:
 
 
 def key_path(key: ProgramKey) -> Path | None:
-    """Where the program of a file is cached; None if it is not."""
+    """The path at which the program of a file or of bytes is cached; None if it cannot be cached."""
     assert not isinstance(key.content, ModelDigest), "programs are cached by the stamps of files and bytes"
     return entry_path(key.content, key.precision)
 
@@ -249,15 +253,12 @@ def is_cacheable_file(key: ProgramKey) -> bool:
 
 
 def store_program(key: ProgramKey, model: Model, executable: Executable) -> CachedProgram | None:
-    """Writes an entry and opens it; None if the program cannot be cached or the folder cannot be written to.
-
-    Weights are packed on their way into the file: in memory they exist only as its pages.
-    """
+    """Writes an entry and opens it; None if the program cannot be cached or the folder cannot be written to."""
     path = key_path(key)
     if path is None:
         return None
     from sardonyx._src.runtime.declarations.declaration_analysis import (
-        analyze_declarations,  # lazy: to compile alone
+        analyze_declarations,  # lazy: only compilation needs it
     )
 
     with limit_nesting():

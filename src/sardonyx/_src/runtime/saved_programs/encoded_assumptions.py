@@ -1,7 +1,9 @@
-"""Assumptions in the documents of saved programs: a list of rounds, each a list of pairs.
+"""Assumptions of specialized programs as JSON: a list of rounds (`specialization/compilation.py`), each a list of pairs.
 
-A pair is the output of an If and whether it takes its then_branch, a value and its rank, or an input and its elements: their
-type, their shape and their bytes in hexadecimal.
+A pair is one of
+- the output of an If, and whether it takes its then_branch;
+- a value, and its rank;
+- an input, and its elements: their type, their shape, and their bytes in hexadecimal.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ def encode_assumption(assumption: Assumption) -> Json:
 
 
 def decode_assumptions(entry: Json) -> Assumptions:
-    """Raises DecodeError for what `encode_assumptions` cannot have returned."""
+    """The assumptions; raises DecodeError for JSON that `encode_assumptions` cannot have returned."""
     return tuple(frozenset(map(decode_assumption, expect_list(round_))) for round_ in expect_list(entry))
 
 

@@ -1,4 +1,4 @@
-"""The part of a model that a saved program still needs as a graph: the nodes of its fallback ops."""
+"""The nodes of a saved program's fallback ops as a model: the only part of the original model that is still run as a graph."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from sardonyx._src.proto import messages as m
 
 
 def extract_fallback_model(program: Program) -> tuple[m.ModelProto, dict[Node, int]]:
-    """The model of the fallback ops' nodes, and the index of each node in it.
+    """The model of the fallback ops' nodes, and the index of each node in that model.
 
-    Its inputs are those of the program, then the results of kernel steps that actions or the outputs name.  It has only
-    the initializers that these nodes and the outputs read.
+    Its inputs are the inputs of the program, and after them the results of kernel steps to which actions or the outputs
+    refer.  It has only the initializers that these nodes or the outputs read.
     """
     graph = program.model.graph
     called = {action.node for action in program.actions if isinstance(action, FallbackOp)}
@@ -48,7 +48,7 @@ def extract_fallback_model(program: Program) -> tuple[m.ModelProto, dict[Node, i
 
 
 def values_named_by(action: Action) -> Iterator[Value]:
-    """The values that the document of a program names for an action."""
+    """The values to which the encoded action of a program refers by name."""
     match action:
         case FallbackOp():
             yield from action.native_inputs

@@ -15,11 +15,17 @@ from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.step import Kernel
 from sardonyx._src.runtime.saved_programs.container import Json, expect_list
 
-RUNNER = ("run", "work")
+RUNNER = (
+    "run",
+    "work",
+)  # functions of the run loop: for the caller of a run, and for the workers of the thread pool
 
 
 class ProgramCode:
-    """All code that a program needs; compile workers, if there are any, work on it from construction on."""
+    """All native code that a program needs: kernels, run loop, fast entry and size function.
+
+    Construction queues it for the compile workers, if there are any.
+    """
 
     def __init__(self, executable: Executable, target: Target, fields: fast_entry.ArrayFields) -> None:
         self.target, self.fields = target, fields
@@ -39,7 +45,7 @@ class ProgramCode:
             loaded_kernels.compile_kernel_async(kernel)
 
     def image(self) -> link.LinkedImage:
-        """The code, linked."""
+        """The linked code."""
         names = [*RUNNER, "enter", *map(loaded_kernels.symbol_name, self.kernels)]
         objects = [
             *map(loaded_kernels.kernel_code, self.kernels),
@@ -51,7 +57,10 @@ class ProgramCode:
         return link.link_objects(objects, names)
 
     def link_and_describe(self, others: Json) -> tuple[dict[str, Json], bytes]:
-        """The description of the code, and the code; others: the encoded bases of slots, None for each kernel."""
+        """The description of the code for the document, and the code.
+
+        others: the encoded bases of slots, with None for each kernel, whose offset in the code is inserted.
+        """
         image, bases = self.image(), zip(self.encoding.extra_bases, expect_list(others), strict=True)
         document: dict[str, Json] = {
             "features": [*required_features(self.target)],
@@ -67,7 +76,8 @@ class ProgramCode:
         return document, bytes(image.code)
 
     def static_size(self, image: link.LinkedImage) -> Json:
-        """Bytes of the arena, of a thread's scratch, and failed guards; or the offset of the size function."""
+        """The bytes of the arena, the bytes of a thread's scratch, and the number of failed guards, for a program without
+        symbolic sizes; for another program, the offset of its size function in the code."""
         if not self.program.is_static:
             return image.functions["sizes"]
         _, arena, scratch, faults = size_functions.evaluate_sizes(self.program, self.encoding, ())

@@ -1,4 +1,7 @@
-"""Decodes a saved program: everything except addresses, which depend on the process."""
+"""Decodes a saved program into a `ProgramImage`, which contains everything except addresses: these depend on the process.
+
+`writing.py` encodes what is decoded here, in the same order and under the same names.
+"""
 
 from __future__ import annotations
 
@@ -62,19 +65,25 @@ from sardonyx._src.runtime.saved_programs.encoded_assumptions import MAX_RANK, d
 
 ImageSlots = NDArray[np.int64]
 BUFFER_ROLES = ("arena", "input", "output", "constant", "status")
-POINTER_BYTES = 8  # bytes
+POINTER_BYTES = 8
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramImage:
     """A decoded program.
 
-    interface: a model with only the inputs and outputs that callers see.  declarations: of the model's inner values.
-    has_defaults: whether the model has further
-    inputs, with defaults.  code: linked code; functions: offsets in it; slots: offsets for addresses of C library
-    functions.  words, base_of, varying: the slots of the program, as in `NativeProgram`.  others: for each base of slots
-    after the common ones, a buffer or the offset of a kernel.  size: bytes of the arena and of a thread's scratch, and
-    failed guards; None if the function `sizes` computes them.  assumptions: those for which the program was compiled.
+    interface: a model with only the inputs and outputs that callers see.
+    declarations: the declared sizes of the model's inner values, as far as inference decides them.
+    has_defaults: whether the model has additional inputs, which have defaults.
+    code: the linked code.
+    slots: the offsets in the code that receive addresses of functions of the C library, by name.
+    functions: the offsets of functions in the code, by name.
+    fixed_slots, base_indices, varying_slots: the slots of the program, as in `LoadedProgram`.
+    extra_bases: the base addresses after those that every program has; each is a buffer, or a kernel's offset in the code.
+    static_sizes: the bytes of the arena, the bytes of a thread's scratch, and the number of failed guards; None if the
+        function `sizes` of the code computes them.
+    fields: the memory layout of NumPy's arrays for which `enter` was compiled.
+    assumptions: the assumptions for which the program was compiled.
     """
 
     interface: Model
@@ -85,17 +94,17 @@ class ProgramImage:
     code: memoryview
     slots: Mapping[str, int]
     functions: Mapping[str, int]
-    words: ImageSlots
-    base_of: ImageSlots
-    varying: ImageSlots
-    others: tuple[Buffer | int, ...]
-    size: tuple[int, int, int] | None
+    fixed_slots: ImageSlots
+    base_indices: ImageSlots
+    varying_slots: ImageSlots
+    extra_bases: tuple[Buffer | int, ...]
+    static_sizes: tuple[int, int, int] | None
     fields: fast_entry.ArrayFields
     assumptions: Assumptions
 
 
 def protocol_digest() -> str:
-    """A digest of the interface between code and runtime: the files that define it."""
+    """A digest of the files that define the interface between native code and this package."""
     digest = hashlib.sha256()
     for module in (atomics, fast_entry, encoding, pool_layout, scheduling, size_functions, status, tape):
         digest.update(Path(str(module.__file__)).read_bytes())
@@ -105,7 +114,7 @@ def protocol_digest() -> str:
 def open_container(
     path: Path, open_file: Callable[[Path], BinaryIO] = open_regular, read_up_to: int = 0
 ) -> tuple[Container, list[str], str, str]:
-    """A file, verified, and its requirements: features of the processor, the machine, and the protocol digest."""
+    """A verified file, and its requirements: the features of the processor, the machine, and the protocol digest."""
     container = read_container(path, open_file, read_up_to)
     with name_file(path):
         if not is_verified(container.stamp):
@@ -117,7 +126,7 @@ def open_container(
 
 
 def require_entry(path: Path, container: Container) -> None:
-    """Raises DecodeError unless a file is the cache entry of its name: a copy is that of another model."""
+    """Raises DecodeError unless a cache entry has the name that it states: a renamed entry is that of another model."""
     entry = container.document.get("entry")
     if entry != path.stem:
         raise DecodeError(f"it is the entry {entry!r}", offset=0, source=str(path))
@@ -167,11 +176,12 @@ class ImageReader:
             for name, offset in expect_object(document["slots"]).items()
         }
         require(slots.keys() <= set(LIBC_FUNCTIONS), f"code may not call one of {sorted(slots)}")
-        words, base_of, varying = (self.numbers(name) for name in ("words", "bases", "varying"))
-        others = tuple(self.base(entry) for entry in expect_list(document["others"]))
-        require(len(words) == len(base_of) and len(words) >= RECORD_SLOTS * len(actions), "slots are missing")
-        require(is_within(base_of, STATUS_BASE + 1 + len(others)), "a slot has no base")
-        require(is_within(varying, len(words)), "a varying slot is out of range")
+        fixed_slots, base_indices, varying = (self.numbers(name) for name in ("words", "bases", "varying"))
+        extra_bases = tuple(self.base(entry) for entry in expect_list(document["others"]))
+        count = len(fixed_slots)
+        require(count == len(base_indices) and count >= RECORD_SLOTS * len(actions), "slots are missing")
+        require(is_within(base_indices, STATUS_BASE + 1 + len(extra_bases)), "a slot has no base")
+        require(is_within(varying, count), "a varying slot is out of range")
         require(len(varying) == 0 or not isinstance(size, list), "nothing computes the varying slots")
         return ProgramImage(
             interface=self.interface(),
@@ -182,11 +192,11 @@ class ImageReader:
             code=code,
             slots=slots,
             functions=functions,
-            words=words,
-            base_of=base_of,
-            varying=varying,
-            others=others,
-            size=decode_static_sizes(size) if isinstance(size, list) else None,
+            fixed_slots=fixed_slots,
+            base_indices=base_indices,
+            varying_slots=varying,
+            extra_bases=extra_bases,
+            static_sizes=decode_static_sizes(size) if isinstance(size, list) else None,
             fields=fast_entry.ArrayFields(
                 *(expect_integer(offset, 64) for offset in expect_list(document["fields"], 6))
             ),
@@ -196,16 +206,16 @@ class ImageReader:
     # --- the model ---------------------------------------------------------------------------
 
     def drop_native_values(self) -> None:
-        """Removes the inputs that are not the program's: they stand for results of kernel steps."""
+        """Removes the inputs that stand for results of kernel steps, which come after the inputs of the program."""
         graph = self.model.graph
         for value in graph.inputs[expect_integer(self.document["fed"], len(graph.inputs)) :]:
             graph.remove_input(value)
 
     def interface(self) -> Model:
-        ports = expect_object(self.document["interface"])
-        version = expect_integer(ports["ir_version"])
-        graph = Graph("saved", [decode_port(entry, version) for entry in expect_list(ports["inputs"])])
-        graph.outputs = [decode_port(entry, version) for entry in expect_list(ports["outputs"])]
+        interface = expect_object(self.document["interface"])
+        version = expect_integer(interface["ir_version"])
+        graph = Graph("saved", [decode_port(entry, version) for entry in expect_list(interface["inputs"])])
+        graph.outputs = [decode_port(entry, version) for entry in expect_list(interface["outputs"])]
         return Model(graph, ir_version=version, opset_imports={})
 
     def value(self, name: Json) -> Value:
@@ -258,7 +268,7 @@ class ImageReader:
         return known or EXACT
 
     def observations(self) -> dict[Node, Observation]:
-        """What runs tell of fallback ops, by their nodes."""
+        """The branches and ranks that runs can observe, by the nodes of fallback ops."""
         nodes = self.model.graph.nodes
         entries = (expect_list(entry, 3) for entry in expect_list(self.document["observations"]))
         return {
@@ -270,7 +280,7 @@ class ImageReader:
         }
 
     def assumed_branches(self, outputs: Set[str]) -> dict[str, BranchTaken]:
-        """The outputs that are conditions, with the branches that they must choose."""
+        """The outputs that are conditions of branches, by name, with the branch that each must choose."""
         entries = (expect_list(entry, 3) for entry in expect_list(self.document["assumed_branches"]))
         branches = {
             expect_string(name): BranchTaken(expect_string(output), is_then=is_then is True)
@@ -286,8 +296,14 @@ class ImageReader:
         return guards
 
     def action(self, entry: Json) -> Action:
-        """A kernel's key; or a node's index and its native inputs; or a value's name and its tensor, or its rank and the symbols
-        of its axes; or the buffers of scan outputs, the iterations, and whether they are the last."""
+        """Decodes an action.  Its kind follows from the types of its elements:
+
+        - kernel step: the key of its kernel
+        - fallback op: index of its node, native inputs
+        - copy: name of its value, tensor
+        - binding of sizes: name of its value, rank, symbols of its axes, count
+        - collection of scan outputs: buffers, number of iterations, whether the loop has ended
+        """
         if isinstance(entry, str):
             return Step(Kernel(entry, no_source), (), 0, (), ())
         first, second, *rest = expect_list(entry)
@@ -334,15 +350,15 @@ class ImageReader:
                 self.checked_dims.add(dim)
 
     def buffer(self, entry: Json) -> Buffer:
-        role, name, size, place = expect_list(entry, 4)
+        role, name, size, where = expect_list(entry, 4)
         require(expect_string(role) in BUFFER_ROLES, f"unknown role {role} of a buffer")
-        data = self.constants[expect_integer(place, len(self.constants) - 1)] if role == "constant" else None
+        data = self.constants[expect_integer(where, len(self.constants) - 1)] if role == "constant" else None
         byte_size = decode_dim(size)
         self.check_dims(byte_size)
         return Buffer(cast(BufferRole, role), byte_size, expect_string(name), data)
 
     def constant_arrays(self) -> list[NDArray[np.uint8]]:
-        """Views of the mapped file."""
+        """The constants, as views of the mapped file."""
         data = self.sections[CONSTANTS]
         constants = []
         for entry in expect_list(self.document[CONSTANTS]):
@@ -351,21 +367,21 @@ class ImageReader:
             constants.append(np.frombuffer(data[start : start + size], np.uint8))
         return constants
 
-    # --- its slots ---------------------------------------------------------------------------
+    # --- memory and slots --------------------------------------------------------------------
 
     def plan(self) -> MemoryPlan:
-        """The places in the arena of the buffers that fallback ops read."""
+        """The locations of buffers in the arena: a fixed offset, or the number of a slot of run-time size."""
         total = expect_integer(self.document["arena"], 1 << 62)
         slots = [decode_dims(entry) for entry in expect_list(self.document["arena_slots"])]
         self.check_dims(*(size for sizes in slots for size in sizes))
         offsets: dict[Buffer, int] = {}
         slot_of: dict[Buffer, int] = {}
         for buffer, entry in zip(self.buffers, expect_list(self.document["storages"]), strict=True):
-            place = expect_list(entry, 4)[3]
-            if buffer.role == "arena" and isinstance(place, list):
-                slot_of[buffer] = expect_integer(expect_list(place, 1)[0], len(slots) - 1)
+            where = expect_list(entry, 4)[3]
+            if buffer.role == "arena" and isinstance(where, list):
+                slot_of[buffer] = expect_integer(expect_list(where, 1)[0], len(slots) - 1)
             elif buffer.role == "arena":
-                offsets[buffer] = expect_integer(place, total)
+                offsets[buffer] = expect_integer(where, total)
                 require(
                     isinstance(buffer.size, int) and offsets[buffer] + buffer.size <= total,
                     "the arena is too small",
@@ -395,8 +411,7 @@ def decode_port(entry: Json, ir_version: int) -> Value:
 
 
 def decode_declarations(entry: Json) -> StaticDeclarations:
-    """Whether all declarations hold, pairs of a place and a message, and dims that sizes of the inputs decide: of values that
-    every run computes, and of others."""
+    """Decodes a list of the fields of `StaticDeclarations`, in their order."""
     hold, contradictions, *dims = expect_list(entry, 4)
     pairs = [expect_list(pair, 2) for pair in expect_list(contradictions)]
     return StaticDeclarations(
@@ -407,8 +422,8 @@ def decode_declarations(entry: Json) -> StaticDeclarations:
 
 
 def decode_open_dim(entry: Json) -> OpenDim:
-    place, type, declared, actual = expect_list(entry, 4)
-    return OpenDim(expect_string(place), expect_string(type), decode_dim(declared), decode_dim(actual))
+    location, type, declared, actual = expect_list(entry, 4)
+    return OpenDim(expect_string(location), expect_string(type), decode_dim(declared), decode_dim(actual))
 
 
 def decode_static_sizes(entry: list[Json]) -> tuple[int, int, int]:

@@ -1,4 +1,4 @@
-"""Compiles models into `.sdx` files."""
+"""Compiles models into saved programs, `.sdx` files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sardonyx._src.runtime.saved_programs import writing
 
 
 def refuse_c_functions(program: Program) -> None:
-    """Raises SardonyxError for a program that calls C functions, whose addresses hold in this process alone."""
+    """Raises SardonyxError for a program that calls C functions: their addresses are valid only in this process."""
     for step in program.steps:
         if step.kernel.key.startswith(C_FUNCTION_KEY):
             what = f"node {step.nodes[0] if step.nodes else ''!r} calls a C function of this process"
@@ -35,7 +35,8 @@ def refuse_c_functions(program: Program) -> None:
 def save_compiled(model: Model, path: Path, precision: Precision = EXACT) -> None:
     """Compiles a model for this machine into a file that `Session` opens without compiling anything.
 
-    precision: as of `Session`.  Raises what a session raises for a model that cannot be run, MissingPackage without llvmlite, and SardonyxError on
+    precision: as of `Session`.
+    Raises what a session raises for a model that cannot be run, MissingPackage without llvmlite, and SardonyxError on
     systems without saved programs.
     """
     require_precision(precision)

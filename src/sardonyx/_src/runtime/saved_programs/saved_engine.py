@@ -1,4 +1,4 @@
-"""Saved programs in this process: nothing is compiled, and llvmlite need not be installed."""
+"""Saved programs, loaded into this process without compilation, so that llvmlite need not be installed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class SavedEngine(NativeEngine):
-    """Runs the program of a `.sdx` file; it has no model, and so no reference engine."""
+    """Runs the program of a `.sdx` file.  The file has no model, so that there is no reference engine."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class SavedEngine(NativeEngine):
         seed: int | None = None,
         counters: RunCounters | None = None,
     ) -> None:
-        """Raises DecodeError for a file that is damaged, UnsupportedProcessor for one for another machine."""
+        """Raises DecodeError for a damaged file, and UnsupportedProcessor for a program for another processor or system."""
         image = open_image(path)
         self.initialize(image.interface, limits, seed, counters)
         self.declarations = image.declarations
@@ -69,7 +69,7 @@ class SavedEngine(NativeEngine):
         observer: DeclarationObserver | None,
         control: RunControl,
     ) -> dict[str, RuntimeValue]:
-        """Raises: there is no model to run."""
+        """Always raises an error: there is no model to run."""
         if guard == MEMORY_LIMIT:
             raise self.memory_error()
         if guard:
@@ -83,7 +83,7 @@ class SavedEngine(NativeEngine):
         )
 
     def memory_error(self) -> LimitError:
-        """The error of a run whose intermediates, scratch and outputs pass a limit, or take more memory than there is."""
+        """The error of a run that needs more memory for intermediates, scratch and outputs than a limit or the system allows."""
         limits = self.limits
         most = limits.bytes if limits.run_bytes is None else min(limits.bytes, limits.run_bytes)
         limit = "limits.bytes" if most == limits.bytes else "limits.run_bytes"
@@ -114,7 +114,7 @@ class SavedProgram(NativeProgram):
         *,
         compiles_subgraphs: bool = False,
     ) -> None:
-        """compiles_subgraphs: whether to compile the subgraphs that fallback ops call, where llvmlite is installed."""
+        """compiles_subgraphs: whether to compile the subgraphs that fallback ops call, if llvmlite is installed."""
         self.initialize(image.program, image.plan, counters)
         self.code = ExecutableMemory(image.code, image.functions, image.slots)
         thread_pool.adopt_runner(self.code)
@@ -127,13 +127,13 @@ class SavedProgram(NativeProgram):
         )
         self.fallback = FallbackRunner(image.program, compiler, is_lazy=compiles_subgraphs)
         self.pool = thread_pool.get_thread_pool(threads)
-        self.fixed_slots, self.base_indices = image.words, image.base_of
-        self.varying_slots = image.varying
+        self.fixed_slots, self.base_indices = image.fixed_slots, image.base_indices
+        self.varying_slots = image.varying_slots
         self.bases = self.image_bases(image)
         indices: dict[RelocationBase, int] = {
-            base: i for i, base in enumerate(image.others, STATUS_BASE + 1) if not isinstance(base, int)
+            base: i for i, base in enumerate(image.extra_bases, STATUS_BASE + 1) if not isinstance(base, int)
         }
-        self.relocations = find_relocations(indices, image.base_of)
+        self.relocations = find_relocations(indices, image.base_indices)
         self.size_function = image_size_function(image, self.code)
         self.has_fast_path = image.fields == arrays.FIELDS and has_fast_path(self)
         self.calls_fallback_ops = self.has_fast_path and not runs_natively(image.program)
@@ -146,9 +146,9 @@ class SavedProgram(NativeProgram):
         )
 
     def image_bases(self, image: ProgramImage) -> ImageSlots:
-        """Base addresses that are the same for all runs in this process: of kernels and constants."""
-        bases = np.zeros(len(image.others) + STATUS_BASE + 1, np.int64)
-        for index, base in enumerate(image.others, STATUS_BASE + 1):
+        """The base addresses that are the same for all runs in this process: those of kernels and constants."""
+        bases = np.zeros(len(image.extra_bases) + STATUS_BASE + 1, np.int64)
+        for index, base in enumerate(image.extra_bases, STATUS_BASE + 1):
             if isinstance(base, int):
                 bases[index] = self.code.start + base
             elif base.data is not None:
@@ -167,18 +167,18 @@ def open_image(path: Path) -> ProgramImage:
     available = features.host_features()
     missing = [name for name in required if name not in available]
     if missing:
-        what = f"{path} was compiled for a processor with {', '.join(missing)}, which this one has not"
+        what = f"{path} was compiled for a processor with {', '.join(missing)}, which this processor lacks"
         raise UnsupportedProcessor(what, features=tuple(missing))
     if protocol != protocol_digest():
-        why = "another version of Sardonyx compiled this program: compile the model anew"
+        why = "another version of Sardonyx compiled this program: compile the model again"
         raise DecodeError(why, offset=0, source=str(path))
     return reading.read_image(path, container)
 
 
 def image_size_function(image: ProgramImage, code: ExecutableMemory) -> SizeFunction:
-    """The function of input sizes; a constant one for a program whose sizes are all numbers."""
-    if image.size is not None:
-        arena, scratch, faults = image.size
+    """The size function of a program; a constant one for a program without symbolic sizes."""
+    if image.static_sizes is not None:
+        arena, scratch, faults = image.static_sizes
         no_slots = np.empty(0, np.int64)
         return lambda lengths, stage=ALL_STAGES: (no_slots, arena, scratch, faults)
-    return bind_size_function(code, len(image.varying))
+    return bind_size_function(code, len(image.varying_slots))

@@ -1,4 +1,4 @@
-"""Entries of the disk cache for specialised programs: the next process is native from its first run on."""
+"""Entries of the disk cache for specialized programs: the first run of the next process is native already."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SpecializedEntry:
-    """The program of an entry."""
+    """An entry of a specialized program: its file, and the decoded program."""
 
     path: Path
     image: ProgramImage
 
     def open(self, threads: int | None, counters: RunCounters) -> NativeProgram | None:
-        """The program ready to run; None if it cannot be bound, and the entry is removed."""
+        """The program ready to run; None if that fails because of a defect, and then the entry is removed."""
         try:
             with limit_nesting():
                 return SavedProgram(self.image, threads, counters, compiles_subgraphs=True)
@@ -51,9 +51,10 @@ class SpecializedEntry:
 
 @dataclass(frozen=True, slots=True)
 class SpecializedEntries:
-    """The entries beside that of a model's general program.
+    """The entries of a model's specialized programs.
 
-    path, image: of the general program.
+    path: the path of the entry of the general program.
+    image: the general program.
     """
 
     path: Path
@@ -67,7 +68,7 @@ class SpecializedEntries:
                 yield image.assumptions, SpecializedEntry(path, image)
 
     def put(self, assumptions: Assumptions, executable: Executable) -> SpecializedEntry | None:
-        """Writes an entry and opens it; None where that is not possible."""
+        """Writes an entry and opens it; None if that is not possible."""
         path = specialized_path(self.path, assumptions)
         if executable.defects or not write_entry(
             path, self.image.interface, self.image.declarations, executable, assumptions

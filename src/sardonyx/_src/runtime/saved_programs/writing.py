@@ -1,4 +1,4 @@
-"""Encodes a program as the document and the sections of a saved program (`container`)."""
+"""Encodes a program as the document and the sections of a saved program (`container.py`), which `reading.py` decodes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from sardonyx._src.runtime.saved_programs.fallback_model import extract_fallback
 from sardonyx._src.runtime.saved_programs.program_code import ProgramCode
 from sardonyx._src.runtime.saved_programs.reading import protocol_digest
 
-ENTRY_MODE, FILE_MODE = 0o600, 0o666
+ENTRY_MODE, FILE_MODE = 0o600, 0o666  # permissions: only the user may read an entry of the cache
 
 
 def write_program(
@@ -51,11 +51,14 @@ def write_program(
     entry: str = "",
     assumptions: Assumptions = (),
 ) -> None:
-    """Writes the program of a model, and its code, into a file; fields: the memory layout of NumPy's arrays.
+    """Writes the program of a model, and its code, into a file.
 
-    interface: a model with the inputs and outputs that callers see.  declarations: of the model's inner values.
-    assumptions: those for which the program was compiled.  entry: the name of an entry of the cache, which only the user may read; "" for any other file.
-    Raises SardonyxError on other systems than Linux on x86-64 or AArch64.
+    interface: a model with the inputs and outputs that callers see.
+    declarations: the declared sizes of the model's inner values, as far as inference decides them.
+    fields: the memory layout of NumPy's arrays.
+    entry: the name of an entry of the cache; "" for any other file.
+    assumptions: the assumptions for which the program was compiled.
+    Raises SardonyxError on systems other than Linux on x86-64 or AArch64.
     """
     if saved_program_machine() is None:
         raise SardonyxError("saved programs require Linux on x86-64 or AArch64")
@@ -79,7 +82,7 @@ def write_program(
 def encode_parts(
     executable: Executable,
 ) -> tuple[dict[str, Json], dict[str, bytes], list[ConstantBytes]]:
-    """The document of a program and its sections, without the code; and its constants."""
+    """The document of a program, its sections, and its constants; what describes the model or the code is added elsewhere."""
     program, plan, encoding = executable.program, executable.plan, executable.encoding
     fallback_model, node_numbers = extract_fallback_model(program)
     encoder = TensorEncoder(plan)
@@ -118,7 +121,7 @@ def encode_parts(
 
 
 def encode_model(interface: Model, declarations: StaticDeclarations) -> dict[str, Json]:
-    """What a document says about a model."""
+    """The part of a document that describes the model: its interface and its declarations."""
     contradictions: Json = [[*pair] for pair in declarations.contradictions]
     dims: list[Json] = [
         list(map(encode_open_dim, dims)) for dims in (declarations.open_dims, declarations.conditional_dims)
@@ -128,11 +131,11 @@ def encode_model(interface: Model, declarations: StaticDeclarations) -> dict[str
 
 
 def encode_open_dim(dim: OpenDim) -> Json:
-    return [dim.place, dim.type, encode_dim(dim.declared), encode_dim(dim.actual)]
+    return [dim.location, dim.type, encode_dim(dim.declared), encode_dim(dim.actual)]
 
 
 def encode_interface(model: Model) -> Json:
-    """What callers see: inputs without defaults, and outputs, each a name and its encoded type in hexadecimal."""
+    """The inputs without defaults, and the outputs, each as a name and the encoded type in hexadecimal."""
     inputs = [v for v in model.graph.inputs if v.initializer is None]
     return {
         "ir_version": model.ir_version,
@@ -147,7 +150,8 @@ def encode_port(value: Value) -> Json:
 
 
 def encode_slots(encoding: Encoding) -> dict[str, bytes]:
-    """The fixed values of a program's slots, their base indices, and the indices of those that depend on input sizes."""
+    """The sections of a program's slots: their values (0 for those that depend on input sizes), their base indices, and the
+    indices of those that depend on input sizes."""
     fixed = [value if isinstance(value, int) else 0 for value in encoding.values]
     varying = [i for i, value in enumerate(encoding.values) if not isinstance(value, int)]
     arrays = {"words": fixed, "bases": encoding.bases, "varying": varying}
@@ -155,7 +159,11 @@ def encode_slots(encoding: Encoding) -> dict[str, bytes]:
 
 
 class TensorEncoder:
-    """Encodes tensors and actions; numbers buffers in the order of first use, and collects constants."""
+    """Encodes tensors and actions.
+
+    storages: the encoded buffers, numbered in the order of first use.
+    constants: the contents of constant buffers, in the same order.
+    """
 
     def __init__(self, plan: MemoryPlan) -> None:
         self.plan = plan
@@ -167,11 +175,11 @@ class TensorEncoder:
         """The number of a buffer."""
         if buffer not in self._numbers:
             self._numbers[buffer] = len(self.storages)
-            self.storages.append([buffer.role, buffer.name, encode_dim(buffer.size), self.place(buffer)])
+            self.storages.append([buffer.role, buffer.name, encode_dim(buffer.size), self.locate(buffer)])
         return self._numbers[buffer]
 
-    def place(self, buffer: Buffer) -> Json:
-        """The number of a constant; in the arena, the offset, or a list of the slot; None for other buffers."""
+    def locate(self, buffer: Buffer) -> Json:
+        """The number of a constant; an offset in the arena, or the number of an arena slot in a list; else None."""
         if buffer.content is not None:
             self.constants.append(buffer.content)
             return len(self.constants) - 1
@@ -181,11 +189,11 @@ class TensorEncoder:
         return self.plan.offsets[buffer] if slot is None else [slot]
 
     def tensor(self, tensor: TensorView) -> Json:
-        place = [self.buffer(tensor.buffer), encode_dim(tensor.offset)]
-        return [int(tensor.dtype), encode_dims(tensor.shape), encode_dims(tensor.strides), *place]
+        start = [self.buffer(tensor.buffer), encode_dim(tensor.offset)]
+        return [int(tensor.dtype), encode_dims(tensor.shape), encode_dims(tensor.strides), *start]
 
     def base(self, base: Buffer | Kernel) -> Json:
-        """A base of slots: a list of the number of a buffer; None for a kernel, which is not linked yet."""
+        """A base address: the number of a buffer in a list; None for a kernel, which is not linked yet."""
         return None if isinstance(base, Kernel) else [self.buffer(base)]
 
     def action(self, action: Action, node_numbers: Mapping[Node, int]) -> Json:

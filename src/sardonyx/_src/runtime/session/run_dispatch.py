@@ -88,8 +88,8 @@ class RunDispatch:
             return runner.run_reference(feeds, guard, observer, control)
         if self.shapes != "off":
             dims.findings += runner.declarations.findings(dims.lengths)
-            places = runner.declarations.doubtful_places(dims.lengths)
-            if places and not self.is_saved and dims.reports.must_observe(places, dims.lengths):
+            locations = runner.declarations.doubtful_locations(dims.lengths)
+            if locations and not self.is_saved and dims.reports.must_observe(locations, dims.lengths):
                 observer = DeclarationObserver(self.declarations, dims)
                 return runner.run_reference(feeds, BRANCH_SIZES, observer, control)
         return runner.run(feeds, control)

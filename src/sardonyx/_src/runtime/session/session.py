@@ -310,7 +310,7 @@ class Session:
         outputs: Sequence[str] | None = None,
         **options: Unpack[RunKeywords],
     ) -> dict[str, RunResult]:
-        """`run` for coroutines: other tasks of the event loop continue during the run, and a task that is cancelled ends its run."""
+        """`run` for coroutines: other tasks of the event loop continue meanwhile, and cancelling the task ends the run."""
         token = options.pop("cancellation", None)
         return await wait_for(partial(self.run, feeds, outputs, **options), token)
 

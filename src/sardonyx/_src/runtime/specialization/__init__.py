@@ -1,14 +1,16 @@
-"""Specialisation: programs of a session that are compiled for the branches and ranks of its runs, or for what they feed.
+"""Specialization: programs of a session that are compiled for the branches, ranks or parameters of its runs.
 
-A program with fallback operations of which inference cannot tell the rank records what its runs tell
-(`compile.program.assumptions`).  The next run compiles a program for it, the second run is native; the conditions that it
-assumes are guards, and so are the ranks.  A run tries the programs that exist, the one used last first, and then the general
-one, whose observations lead to another program.
+The *general program* of a model has fallback operations where inference cannot know a rank, or which branch an If takes.
+Its runs record these facts as *observations*.  The next run compiles a program that takes them as *assumptions*
+(`compile.program.assumptions`), so that kernels replace the fallback operations.  Guards check the assumptions in each run.
+A run tries the specialized programs, the one used last first, and then the general program, whose observations lead to
+another specialized program.
 
-A program whose fallback operations read fed parameters, such as axes, is compiled for their elements in the first run that feeds
-them; a model of which runs tell ranks has programs for ranks instead, which serve all elements.
+Some fallback operations read a fed *parameter*, such as axes.  For these, a program is compiled for the elements of the
+parameter in the first run that feeds them.  A model with observations has no such programs: its programs for ranks serve all
+elements.
 
-Programs are few: engines of one model share them, the least recently used one is dropped, and a model whose assumptions keep
-changing is compiled ever more rarely.  Those of a file are in the disk cache, so that a later process is native from its first
-run on.
+There are few programs: engines of one model share them, the least recently used one is dropped, and a model with ever new
+assumptions is compiled ever more rarely.  The programs of a file are in the disk cache, so that the first run of a later
+process is native already.
 """

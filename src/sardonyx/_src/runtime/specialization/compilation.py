@@ -1,4 +1,4 @@
-"""Compilation of a program for observations, in rounds: what a run of it observes leads to the next."""
+"""Compilation of a specialized program in rounds: each round is compiled for what a run of the program before observed."""
 
 from __future__ import annotations
 
@@ -20,16 +20,18 @@ from sardonyx._src.runtime.runs.native_program import NativeProgram
 from sardonyx._src.runtime.specialization.program import Observed, take_conditions
 from sardonyx._src.runtime.specialization.shared import Specializations
 
-MAX_ROUNDS = 8  # the branches inside a branch are observed when that one was inlined
+MAX_ROUNDS = 8  # depth of nested branches: one inside another is observed only once the outer one was inlined
 Compiler = Callable[[Assumptions], Executable]
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class RoundCompiler:
-    """Compiles the model of a general program for assumptions, and adds the programs to the shared ones.
+    """Compiles the model of a general program for assumptions, and adds the result to the shared programs.
 
-    threads: of programs.
+    compiler: compiles the model for assumptions.
+    shared: the specialized programs of the model.
+    threads: the number of threads of a program; None for the default.
     """
 
     compiler: Compiler
@@ -44,7 +46,7 @@ class RoundCompiler:
         limits: RunLimits,
         control: RunControl,
     ) -> None:
-        """Compiles a program for observations, and again for what runs of it observe, until they observe nothing new."""
+        """Compiles a program for observations, and again for the observations of its run, until a run observes nothing new."""
         assumptions: Assumptions = ()
         while observed and len(assumptions) < MAX_ROUNDS:
             assumptions = (*assumptions, relevant_assumptions(observed))
@@ -59,14 +61,14 @@ class RoundCompiler:
 
 
 def relevant_assumptions(observed: Observed) -> Observed:
-    """The branches, from which most ranks follow; or all observations if there are none."""
+    """The observed branches, since most ranks follow from them; all observations if no branch was observed."""
     return frozenset(a for a in observed if isinstance(a, BranchTaken)) or observed
 
 
 def observe(
     native: NativeProgram, feeds: Mapping[str, RuntimeValue], limits: RunLimits, control: RunControl
 ) -> Observed:
-    """What a run of a program observes, whose outputs are dropped; nothing if it fails."""
+    """The observations of a run of a program; none if it fails.  The outputs are dropped."""
     if not native.observations:
         return frozenset()
     try:

@@ -1,4 +1,4 @@
-"""Locks that a forked child renews, since another thread of its parent may have held them."""
+"""Locks that a forked child replaces, since another thread of its parent may have held them at the fork."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sardonyx._src.compile.program.live_objects import LiveObjects
 
 
 class LockOwner(Protocol):
-    """What has locks of its own."""
+    """An object with locks of its own."""
 
     def renew_locks(self) -> None:
         """Replaces the locks."""

@@ -1,4 +1,4 @@
-"""A program with the assumptions that it is compiled for, and what feeds and outputs tell of them."""
+"""A specialized program with its assumptions, and how feeds and outputs of a run confirm or refute these."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ Observed = frozenset[Assumption]
 
 @dataclass(frozen=True, slots=True)
 class SpecializedProgram:
-    """A program that computes the right outputs if its assumptions hold."""
+    """A program that computes the right outputs if its assumptions hold.
+
+    elements: the assumptions about elements of fed parameters.
+    """
 
     assumptions: Assumptions
     native: NativeProgram
@@ -35,7 +38,7 @@ class SpecializedProgram:
 
 
 def observe_elements(native: NativeProgram, feeds: Mapping[str, object]) -> Iterator[ElementsObserved]:
-    """The elements of a program's parameters in a run; nothing of those that are no small array of numbers."""
+    """The elements of a program's parameters in a run, as far as they are small arrays of numbers."""
     for name in native.program.parameters:
         array = feeds.get(name)
         if (
@@ -47,7 +50,10 @@ def observe_elements(native: NativeProgram, feeds: Mapping[str, object]) -> Iter
 
 
 def take_conditions(native: NativeProgram, outputs: dict[str, RuntimeValue]) -> str:
-    """Removes the conditions from the outputs; returns the first assumption that does not hold, or ""."""
+    """Removes the conditions of branches from the outputs; returns the first assumption that they refute, or "".
+
+    A specialized program has the condition of each assumed branch as an additional output.
+    """
     failed = ""
     for name, branch in native.program.assumed_branches.items():
         if bool(np.all(np.asarray(outputs.pop(name)))) is not branch.is_then:

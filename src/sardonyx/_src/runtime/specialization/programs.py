@@ -1,4 +1,4 @@
-"""The general program of an engine and its specialized ones: which of them runs, and when another is compiled."""
+"""Chooses among the general program of an engine and its specialized programs, and decides when another one is compiled."""
 
 from __future__ import annotations
 
@@ -27,42 +27,53 @@ from sardonyx._src.runtime.specialization.program import (
 )
 from sardonyx._src.runtime.specialization.shared import ProgramSource, Specializations
 
-MAX_ELEMENTS = 2  # programs for elements of parameters: each is compiled in the first run with them
+MAX_ELEMENTS = (
+    2  # programs for elements of parameters: the first run with new elements waits for the compilation
+)
 log = logging.getLogger(__name__)
 
 
 class SpecializedPrograms:
-    """The general program of an engine, and those that are specialised for observations of its runs.
+    """The general program of an engine, and the programs that are specialized for observations of its runs.
 
-    programs: in the order in which runs try them; replaced as a whole, since several threads read it.  latest: the program used
-    last, unless that is the general one; None before the first.  failed: observations for which no program could be compiled.  pending: what the last run of the general program observed.  watches_elements: whether
-    programs may yet be compiled for elements of parameters.
+    programs: the specialized programs in the order in which runs try them; replaced as a whole, since several threads read
+        the tuple.
+    latest: the specialized program used last; None before the first one.
+    version: the version of `shared` from which `programs` was made.
+    failed: observations for which no program could be compiled.
+    pending: the observations of the last run of the general program, for which the next run may compile a program.
+    watches_elements: whether further programs may be compiled for elements of parameters.
+    lock: guards `programs`, `latest`, `version` and `discarded_runs`.
+    discarded_runs: runs on the fast path of a program whose assumptions turned out wrong.
+    last_run: its field `native` is the program that computed the last outputs of the current thread.
     """
 
     def __init__(
         self, general: NativeProgram, shared: Specializations, compiler: Compiler, threads: int | None
     ) -> None:
-        """compiler: compiles the model of the general program for assumptions.  threads: of programs."""
+        """compiler: compiles the model of the general program for assumptions.
+        threads: the number of threads of a program; None for the default.
+        """
         self.general, self.shared, self.threads = general, shared, threads
         self.counters = general.counters
         self.compiler = RoundCompiler(compiler, shared, threads, self.counters)
         self.programs: tuple[SpecializedProgram, ...] = ()
         self.latest: SpecializedProgram | None = None
-        self.version = 0  # of the shared programs
+        self.version = 0
         self.failed: set[Observed] = set()
         self.pending: Observed = frozenset()
         self.watches_elements = bool(general.program.parameters) and not general.observations
-        self.lock = Lock()  # of what is replaced below
+        self.lock = Lock()
         LOCK_OWNERS.add(self)
-        self.discarded_runs = 0  # on the fast path of a program whose assumptions did not hold
-        self.last_run = local()  # native: the program that computed the last outputs of this thread
+        self.discarded_runs = 0
+        self.last_run = local()
 
     def renew_locks(self) -> None:
         self.lock = Lock()
 
     @property
     def natives(self) -> list[NativeProgram]:
-        """All programs, the most recently used one first, and the general one last."""
+        """All programs: the specialized program used last first, and the general program last."""
         latest = () if self.latest is None else (self.latest.native,)
         others = (program.native for program in self.programs if program is not self.latest)
         return [*latest, *others, self.general]
@@ -72,7 +83,7 @@ class SpecializedPrograms:
     ) -> dict[str, RuntimeValue] | None:
         """The outputs, on the fast path of a program whose assumptions hold; None if there is none.
 
-        The general program has its turn only if none can be specialised, since its fast path observes nothing.
+        The general program is tried only if no other program can be compiled, since its fast path observes nothing.
         """
         for program in self.programs:
             outputs = program.native.try_run(feeds, control, out) if program.accepts(feeds) else None
@@ -122,14 +133,14 @@ class SpecializedPrograms:
         random_source: RandomSource,
         control: RunControl,
     ) -> dict[str, RuntimeValue] | None:
-        """The outputs of a specialised program; None if an assumption does not hold, which is counted."""
+        """The outputs of a specialized program; None if an assumption does not hold, which counts as a bailout."""
         try:
             outputs = native.run(feeds, limits, random_source, control)
             guard = take_conditions(native, outputs)
         except Bailout as bailout:
             guard = bailout.guard
         except EvaluationError:
-            return None  # in a branch that is not taken; otherwise the general program raises it, too
+            return None  # maybe in a branch that must not be taken; if not, the general program raises the error, too
         if guard:
             self.record_bailout(guard)
             return None
@@ -140,13 +151,13 @@ class SpecializedPrograms:
 
     @property
     def last_program(self) -> SpecializedProgram:
-        """The program that ran last in this thread, with all checks."""
+        """The program of the last run of this thread that was not on the fast path."""
         native: NativeProgram = getattr(self.last_run, "native", self.general)
-        own = (program for program in self.programs if program.native is native)
-        return next(own, SpecializedProgram((), native))
+        specialized = (program for program in self.programs if program.native is native)
+        return next(specialized, SpecializedProgram((), native))
 
     def record_validated(self, feeds: Mapping[str, RuntimeValue]) -> None:
-        """As of `NativeProgram`, for the program that ran last in this thread."""
+        """`NativeProgram.record_validated` of the program that ran last in this thread."""
         self.last_program.native.record_validated(feeds)
 
     def mark_used(self, program: SpecializedProgram) -> None:
@@ -183,12 +194,12 @@ class SpecializedPrograms:
         return None if native is None else SpecializedProgram(assumptions, native, elements)
 
     def specialize(self, feeds: Mapping[str, RuntimeValue], limits: RunLimits, control: RunControl) -> None:
-        """Compiles a program for what the last general run observed, unless another thread is compiling one."""
+        """Compiles a program for the observations of the last general run, unless another thread is compiling one."""
         observed, self.pending = self.pending, frozenset()
         if observed in self.failed or not self.shared.compiling.acquire(blocking=False):
             return
         try:
-            if self.shared.is_due(observed):
+            if self.shared.count_run(observed):
                 self.try_compile(observed, feeds, limits, control)
         finally:
             self.shared.compiling.release()
@@ -196,10 +207,10 @@ class SpecializedPrograms:
     def specialize_elements(
         self, feeds: Mapping[str, RuntimeValue], limits: RunLimits, control: RunControl
     ) -> None:
-        """Compiles a program for the elements of the parameters in this run.
+        """Compiles a program for the elements of the parameters in this run, unless there is one.
 
-        The first run with them has it already, so that runs with equal feeds have equal bits.  The first MAX_ELEMENTS sets of
-        elements have programs; the general one serves the others.
+        The first run with these elements already uses the program, so that runs with equal feeds have equal bits.  There are
+        programs for the first MAX_ELEMENTS sets of elements; the general program serves all others.
         """
         if self.has_elements_of(feeds):
             return
@@ -225,7 +236,7 @@ class SpecializedPrograms:
         limits: RunLimits,
         control: RunControl,
     ) -> None:
-        """Compiles programs for what a run observed; what none can be compiled for is not tried again."""
+        """Compiles a program for the observations of a run; if that fails, it is not tried again for them."""
         try:
             self.compiler.compile(observed, feeds, limits, control)
             self.adopt_shared()
@@ -239,5 +250,8 @@ class SpecializedPrograms:
 
 
 def arrange(programs: Iterable[SpecializedProgram]) -> tuple[SpecializedProgram, ...]:
-    """Programs, the most recently used one first, in the order of trial: those for elements before those for any elements."""
+    """Programs in the order in which runs try them: programs for elements of parameters come before all others.
+
+    programs: the most recently used one first, an order that is kept within both groups.
+    """
     return tuple(sorted(programs, key=lambda program: not program.elements))

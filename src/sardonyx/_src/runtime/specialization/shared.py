@@ -1,4 +1,4 @@
-"""The specialized programs of a model, which its engines share and later processes find."""
+"""The specialized programs of a model: its engines share them, and later processes find them in the disk cache."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_PROGRAMS = 4  # specialized programs of a model
 
 
 class ProgramSource(Protocol):
-    """A specialised program that engines of one model share."""
+    """A specialized program that the engines of one model share, not loaded yet."""
 
     def open(self, threads: int | None, counters: RunCounters) -> NativeProgram | None:
         """The program ready to run; None if that is not possible."""
@@ -27,7 +27,7 @@ class ProgramSource(Protocol):
 
 
 class ProgramStore(Protocol):
-    """The specialised programs of a model that later processes have, too."""
+    """The stored specialized programs of a model, which later processes find."""
 
     def load(self, count: int) -> Iterable[tuple[Assumptions, ProgramSource]]:
         """At most `count` programs, the least recently used one first."""
@@ -54,12 +54,16 @@ class CompiledSource:
 
 @dataclass(slots=True, weakref_slot=True, eq=False)
 class Specializations:
-    """The specialised programs of a model, shared by its engines.
+    """The specialized programs of a model, shared by its engines.
 
-    store: has the programs that earlier processes compiled, and receives further ones; None without a cache.
-    programs: least recently used first.  version: changes with them.  compiled: how many there ever were, stored ones
-    included.  counts: of runs since then, by what they observed.  is_loaded: whether those of the store are among them.
-    lock: of these; compiling: held while a program is compiled.
+    store: has the programs that earlier processes compiled, and receives new ones; None without a disk cache.
+    programs: the programs by assumptions, the least recently used one first.
+    version: a number that changes whenever `programs` does.
+    compiled: the number of programs there ever were, stored ones included.
+    counts: the number of runs with certain observations since the last program was added.
+    is_loaded: whether the programs of the store were added.
+    lock: guards all fields above.
+    compiling: held while a program is compiled.
     """
 
     store: ProgramStore | None = None
@@ -77,10 +81,11 @@ class Specializations:
     def renew_locks(self) -> None:
         self.lock, self.compiling = Lock(), Lock()
 
-    def is_due(self, observed: Observed) -> bool:
-        """Counts a run with these observations; whether a program is to be compiled for them.
+    def count_run(self, observed: Observed) -> bool:
+        """Counts a run with these observations; returns whether there were enough to compile a program for them.
 
-        The first programs are compiled at once; each further one takes twice as many runs as the one before.
+        One run is enough for each of the first MAX_PROGRAMS programs; each later program requires twice as many runs as
+        the one before.
         """
         required = 1 << max(self.compiled - MAX_PROGRAMS + 1, 0)
         with self.lock:
@@ -88,7 +93,7 @@ class Specializations:
         return count >= required
 
     def load_stored(self) -> None:
-        """Adds the programs that earlier processes compiled; does nothing at later calls."""
+        """Adds the programs that earlier processes compiled, at the first call."""
         if self.store is None or self.is_loaded:
             return
         with self.lock:

@@ -1,1 +1,1 @@
-"""Verification of runs: the reference engine beside the native one, and the step at fault where they differ."""
+"""Verification of runs: comparison of the native engine with the reference engine, and location of the step at fault."""

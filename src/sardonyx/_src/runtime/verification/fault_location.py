@@ -1,4 +1,9 @@
-"""Location of a fault: which value of a model the native engine computes wrongly, and by which step."""
+"""Location of a fault: the first value of a model that the native engine computes wrongly, and the step that computes it.
+
+The model is compiled again and run step by step.  A reference kernel computes each value once more from the nearest values
+of the native engine (`local_reference.py`).  If every step is right, the values of the model are compared with those of the
+*prepared model*, the one that the compiler made of it by passes.
+"""
 
 from __future__ import annotations
 
@@ -50,8 +55,10 @@ def find_fault(
 ) -> Fault | None:
     """The first fault of a run; None if every step is right for its inputs, so that the model amplifies rounding errors.
 
-    program: which has run.  outputs: those that do not depend on random numbers.  tolerance: of floats; None for those of their
-    types.  Raises what compilation and a run raise.
+    program: the program that computed the outputs.
+    outputs: the outputs that do not depend on random numbers.
+    tolerance: the relative tolerance of floats; None for the tolerance of each element type.
+    Raises what compilation and a run raise.
     """
     original = LocalReference(model, limits, control, tolerance)
     context = compile_verified(model, program, limits, control, tolerance)
@@ -66,7 +73,8 @@ def find_fault(
 def compile_verified(
     model: Model, program: SpecializedProgram, limits: RunLimits, control: RunControl, tolerance: float | None
 ) -> VerifyingContext:
-    """A context of the model's program, compiled again: programs do not state which values their tensors hold."""
+    """A context for the model's program, compiled again: the result of layout assignment says which tensor holds which value,
+    and a program does not keep it."""
     tolerant, precision = program.native.counters.tolerates_faults, program.native.program.precision
     with async_compilation(), limit_nesting(), pause_gc():
         laid_out, executable = compile_stages(
@@ -79,14 +87,17 @@ def compile_verified(
 
 
 def narrow(fault: Fault, context: VerifyingContext) -> Fault:
-    """The first of the values inside a step that native code computes wrongly as an output, too; the fault itself if there is none."""
+    """A fault of a value inside a step of several nodes, if one can be found; else the given fault.
+
+    Parts of the step that end at an inner value are compiled by themselves, in order, and the first wrong one is the fault.
+    """
     graph, known, program = context.graph, context.known, context.native.program
     if fault.comparison.why in (UNBOUND, OVERWRITTEN):
         return fault
     steps, sources = graph.steps_between(graph.values[fault.comparison.name], known)
     feeds = {value.name: known[value.name] for value in sources}
     inner = [value.name for step in steps for value in step.writes if value is not None]
-    with suppress(SardonyxError), typed_defects("compile"):  # of a part that cannot be a model
+    with suppress(SardonyxError), typed_defects("compile"):  # raised for a part that cannot be a model
         for name in inner[:-1]:
             part = extract(program.model, inputs=[*feeds], outputs=[name])
             engine = NativeEngine(part, threads=context.native.pool.threads, precision=program.precision)
@@ -97,7 +108,7 @@ def narrow(fault: Fault, context: VerifyingContext) -> Fault:
 
 
 def locate_in(model: LocalReference, fault: Fault) -> Fault:
-    """A fault of a prepared model with the location of its node in the model itself, if that has the value."""
+    """A fault of the prepared model with the location of the node in the original model, if that has the value."""
     comparison = fault.comparison
     node = model.location(comparison.name) or f"{comparison.node} of the prepared model"
     return replace(fault, comparison=replace(comparison, node=node))
@@ -106,10 +117,11 @@ def locate_in(model: LocalReference, fault: Fault) -> Fault:
 def find_in_preparation(
     original: LocalReference, prepared: LocalReference, known: Mapping[str, RuntimeValue]
 ) -> Fault | None:
-    """The first value of a model to which its preparation for the compiler gave another meaning, if an output has another one, too.
+    """The first value that the prepared model computes otherwise than the original, if an output is different, too; else None.
 
-    Passes may give values inside the model another meaning, as that of a product whose weights take up a scale.
-    known: the values of the native engine; further ones of the prepared model are computed from these.
+    A difference of an inner value is no fault by itself: passes may give it another meaning, as that of a product when a
+    scale moves into its weights.
+    known: the values of the native engine.  Other values of the prepared model are computed from these.
     """
     checked = {name: x for name, x in known.items() if name not in original.values}
     changed: list[ValueComparison] = []
@@ -133,7 +145,7 @@ def value_of(computed: Computed | None) -> RuntimeValue:
 
 
 def find_unrepeated(first: Mapping[str, RuntimeValue], second: Mapping[str, RuntimeValue]) -> Fault | None:
-    """An output of the first run that differs in the second one."""
+    """A fault for an output of the first run that differs in the second run; None if all are equal."""
     for name, value in first.items():
         if difference(value, second[name]):
             return Fault(ValueComparison(name, "", 0.0, 0.0, 0.0, (0, 0), UNREPEATED), "")

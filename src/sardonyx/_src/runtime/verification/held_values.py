@@ -1,4 +1,8 @@
-"""Held values: which tensors of a program hold values of its model, and between which actions."""
+"""Held values: which tensors of a program hold which values of its model, and after or before which actions.
+
+Fusion computes some values of a model in registers only, and memory is reused.  The reads and writes of regions, which the
+compiler knows after layout assignment, say which values are in memory, and in which tensors.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ from sardonyx._src.ir.graph import Value
 
 @dataclass(frozen=True, slots=True)
 class HeldValue:
-    """A value, and the tensor, with its dims in the same order, that holds it."""
+    """A value, and the tensor that holds it, with its dims in the order of the value."""
 
     value: Value
     tensor: TensorView
@@ -27,7 +31,10 @@ class HeldValue:
 class HeldValues:
     """The values of the main graph that tensors hold, by the number of an action.
 
-    before: those that an action is the first of its nodes to read.  after: those that it is the last to write.
+    before: the values that the nodes of an action read, under the first action of these nodes that reads them.
+    after: the values that nodes compute, under the last action that writes them.
+    readers, writers: the numbers of the actions that read or write a buffer.
+    loops: the first and the last action of each loop.
     """
 
     def __init__(self, laid_out: LaidOutGraph, actions: Sequence[Action]) -> None:
@@ -54,7 +61,7 @@ class HeldValues:
                 self.add_region(item)
 
     def add_region(self, item: LaidOutRegion[object]) -> None:
-        """Adds what the steps of a region read and write, as far as its kernels see the dims of the values."""
+        """Adds the values that the steps of a region read and write, if its kernels see the dims of the values."""
         names, follows = item.region.node_names, item.channels_last
         for read, operand in zip(item.region.reads, item.operands, strict=True):
             tensor = in_order_of_value(operand, resolve(read.layout, channels_last=follows))
@@ -84,15 +91,19 @@ class HeldValues:
 
 
 def in_order_of_value(tensor: TensorView, layout: Layout) -> TensorView | None:
-    """A tensor as kernels see it in a layout, with its dims in the order of the value; None if they see other dims."""
+    """The view of a tensor that kernels have in a layout, with its dims in the order of the value; None if its dims differ
+    from those of the value."""
     order = axis_order(layout, tensor.rank)
     if isinstance(layout, CustomLayout) and order != axis_order(layout.otherwise, tensor.rank):
-        return None  # it depends on the value whether its layout is free
+        return None  # whether a region uses the layout or its alternative depends on the value
     return None if order is None else tensor.permute(order)
 
 
 def axis_order(layout: Layout, rank: int) -> tuple[int, ...] | None:
-    """For each axis of a value, the axis of the tensor that kernels see; None if they see other dims or elements."""
+    """For each axis of a value, the axis of the view that kernels have; None if the view has other dims or elements.
+
+    The layout is applied to a tensor with a different size for each axis, which identifies the axes.
+    """
     if isinstance(layout, CustomLayout) and layout.element is not None:
         return None
     example = layout.allocate(DataType.INT8, tuple(range(2, rank + 2)), "")

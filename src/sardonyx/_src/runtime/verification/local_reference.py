@@ -1,4 +1,8 @@
-"""Local reference: values of a model, computed by reference kernels from the nearest values that the native engine has computed."""
+"""Local reference: values of a model, computed by reference kernels from the nearest values of the native engine.
+
+A comparison with a run of the reference engine would include the rounding errors of all steps before.  A local reference
+starts from the values that the native engine has computed, so that it judges a single step.
+"""
 
 from __future__ import annotations
 
@@ -23,16 +27,16 @@ from sardonyx._src.ops.registry import find
 from sardonyx._src.rewrite.proof.compare import relative_tolerance
 from sardonyx._src.runtime.verification.values import ValueComparison, compare_value, is_float
 
-VARIATIONS = 8  # of inputs, which may explain an error, in the tolerance of their type
-MIN_ELEMENTS_PER_FLIP = 64  # integers or truth values, of which one may be rounded to its neighbour
+VARIATIONS = 8  # inputs are varied by this fraction of their tolerance, to see whether that explains an error
+MIN_ELEMENTS_PER_FLIP = 64  # of as many integers or truth values, one may be rounded to the adjacent number
 
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """What a value must be.
+    """A value according to reference kernels.
 
-    is_rounded: whether it is computed from known ones by an operator that rounds.  tolerance: of floats as narrow as the narrowest
-    that are computed in between.
+    is_rounded: whether an operator that rounds is among those that compute it from known values.
+    tolerance: the relative tolerance of the narrowest floats that are computed on the way.
     """
 
     value: RuntimeValue
@@ -41,9 +45,11 @@ class Computed:
 
 
 class LocalReference:
-    """The main graph of a model.
+    """The main graph of a model, of which single values can be computed.
 
-    values: those that nodes compute, by name.  tolerance: of floats; None for those of their types.
+    values: the values that nodes compute, by name.
+    tolerance: the relative tolerance of floats; None for the tolerance of each element type.
+    numbers: the number of the step of each node, in the order of execution.
     """
 
     def __init__(
@@ -58,7 +64,7 @@ class LocalReference:
         self.outputs = frozenset(value.name for value in model.graph.outputs)
 
     def ancestors(self, name: str) -> set[str]:
-        """The values that a value is computed from, and itself."""
+        """The names of a value and of all values that it is computed from."""
         steps, _ = self.steps_between(self.values[name], self.inputs)
         return {value.name for step in steps for value in step.writes if value is not None}
 
@@ -70,10 +76,12 @@ class LocalReference:
     def compare(
         self, name: str, actual: RuntimeValue, known: Mapping[str, RuntimeValue]
     ) -> ValueComparison | None:
-        """A value beside what others, known by name, imply; None if no node computes it, or random numbers are drawn.
+        """Compares a value with the one that reference kernels compute from known values.
 
-        After operators that round, it may differ by as much as slightly different inputs explain, and a small share of integers
-        and truth values may be rounded to their neighbours.
+        None if no node computes the value, or if random numbers are drawn.  After operators that round, a float may differ
+        by as much as slightly different inputs explain, and a small share of integers and truth values may be rounded to
+        the adjacent number.
+        known: the values of the native engine by name.
         """
         try:
             computed = self.compute(name, known)
@@ -102,7 +110,7 @@ class LocalReference:
         return comparison.error <= comparison.tolerance + max(errors, default=0.0)
 
     def compute(self, name: str, known: Mapping[str, RuntimeValue]) -> Computed | None:
-        """A value, computed from others; None if no node computes it, or random numbers are drawn."""
+        """A value, computed from known values; None if no node computes it, or if random numbers are drawn."""
         value = self.values.get(name)
         if value is None:
             return None
@@ -125,7 +133,7 @@ class LocalReference:
     def steps_between(
         self, value: Value, known: Mapping[str, RuntimeValue]
     ) -> tuple[list[NodeStep], list[Value]]:
-        """The steps that compute a value, in order, and the nearest known values, which they read."""
+        """The steps that compute a value from the nearest known values, in order, and these known values."""
         needed: set[int] = set()
         sources: dict[Value, None] = {}
         pending = [value]
@@ -144,7 +152,10 @@ class LocalReference:
 
 
 def vary(value: RuntimeValue, scattered: bool) -> RuntimeValue:
-    """A tensor of floats that are greater by a fraction of the tolerance, or each greater or less; another value itself."""
+    """A tensor of floats with its elements varied by a fraction of the tolerance; any other value unchanged.
+
+    scattered: whether each element is varied at random; otherwise all become larger by the same factor.
+    """
     if not isinstance(value, np.ndarray) or not is_float(value):
         return value
     changes = np.random.default_rng(0).uniform(-1, 1, value.shape) if scattered else np.ones(value.shape)
@@ -154,7 +165,7 @@ def vary(value: RuntimeValue, scattered: bool) -> RuntimeValue:
 
 
 def rounds(node: Node) -> bool:
-    """Whether a node, or one in its subgraphs, rounds; functions are taken to."""
+    """Whether a node, or a node in its subgraphs, rounds.  A call of a function counts as rounding."""
     inner = (node, *(n for graph in node.subgraphs for n in nodes(graph)))
     operators = (find(n.domain, n.op_type) for n in inner)
     return any(operator is None or operator.tolerance == "rounding" for operator in operators)

@@ -1,4 +1,4 @@
-"""When runs are verified: never, at the first run of each set of sizes, or always."""
+"""The values of `Session(verify=...)`: no run is verified, the first run of each set of sizes, or every run."""
 
 from __future__ import annotations
 

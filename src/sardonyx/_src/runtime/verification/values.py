@@ -14,11 +14,14 @@ from sardonyx._src.rewrite.proof.compare import MIN_MAGNITUDE, difference, relat
 
 @dataclass(frozen=True, slots=True)
 class ValueComparison:
-    """A value in two runs.
+    """The comparison of a value in two runs.
 
-    node: the location of its producer in the first model, with its operator.  error: the largest difference of two finite
-    elements, relative to the largest element of the second run.  nonfinite: the numbers of NaNs and infinities in the
-    first and the second run.  why: how the values differ; "" if they agree within `tolerance`.
+    node: the location of the node that computes the value in the first model, with its operator.
+    max_abs: the largest absolute difference of two finite elements.
+    error: the same difference relative to the largest finite element of the second run.
+    tolerance: the largest `error` of values that agree.
+    nonfinite: the numbers of NaNs and infinities in the first and in the second run.
+    why: how the values differ; "" if they agree within `tolerance`.
     """
 
     name: str
@@ -34,7 +37,7 @@ class ValueComparison:
         return not self.why
 
     def as_json(self) -> dict[str, object]:
-        """The numbers; those that are not finite are null."""
+        """The fields as JSON, with null for floats that are not finite."""
         facts = asdict(self)
         finite = {k: v if not isinstance(v, float) or math.isfinite(v) else None for k, v in facts.items()}
         return {**finite, "nonfinite": list(self.nonfinite), "agrees": self.agrees}
@@ -43,7 +46,10 @@ class ValueComparison:
 def compare_value(
     name: str, node: str, actual: RuntimeValue, expected: RuntimeValue, tolerance: float | None
 ) -> ValueComparison:
-    """Compares a value of the first run with that of the second.  tolerance: None for that of the element type."""
+    """Compares a value of the first run with the same value of the second.
+
+    tolerance: relative, for floats; None for the tolerance of the element type.
+    """
     nonfinite = (count_nonfinite(actual), count_nonfinite(expected))
     if not (is_float_pair(actual, expected)):
         return ValueComparison(name, node, 0.0, 0.0, 0.0, nonfinite, difference(actual, expected, tolerance))

@@ -1,4 +1,7 @@
-"""Verified programs: the programs of an engine, and the reference engine beside the first run of each set of sizes or every run."""
+"""Verified programs: the programs of an engine, with runs that are compared with the reference engine.
+
+Compared is the first run of each set of sizes, or every run.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +37,9 @@ Values = Mapping[str, RuntimeValue]
 
 
 def verify_runs(engine: NativeEngine, verify: Verify) -> None:
-    """Makes an engine verify its runs: the first of each set of sizes, or every one.
+    """Makes an engine verify its runs: the first run of each set of sizes, or every run.
 
-    The fast path only repeats the sizes of earlier runs, so that it changes for "every" alone.
+    The fast path repeats the sizes of earlier runs, so that it is verified only for "every".
     """
     programs = VerifiedPrograms(engine, is_every=verify == "every")
     if verify == "every":
@@ -47,7 +50,9 @@ def verify_runs(engine: NativeEngine, verify: Verify) -> None:
 class VerifiedPrograms:
     """The programs of an engine, with runs that are verified.
 
-    verified: of each verified run, the element types and sizes of feeds and outputs, and what its program assumes.
+    is_every: whether every run is verified.
+    tolerance: the relative tolerance of floats; None for the tolerance of each element type.
+    verified: for each verified run, the element types and sizes of feeds and outputs, and the assumptions of its program.
     """
 
     def __init__(self, engine: NativeEngine, *, is_every: bool) -> None:
@@ -73,7 +78,7 @@ class VerifiedPrograms:
     def try_run(
         self, feeds: object, control: RunControl | None = None, out: OutputArrays | None = None
     ) -> dict[str, RuntimeValue] | None:
-        """`run` on the fast path; None if it has none for these feeds."""
+        """`run` on the fast path; None if there is no fast path for these feeds."""
         outputs = self.programs.try_run(feeds, control, out)
         if outputs is not None:
             assert isinstance(feeds, dict), "the fast path takes a dict"
@@ -84,7 +89,7 @@ class VerifiedPrograms:
         self.programs.record_validated(feeds)
 
     def verify(self, feeds: Values, outputs: Values, control: RunControl) -> None:
-        """Raises VerificationError unless the outputs are the reference engine's, or rounding errors explain the difference."""
+        """Raises VerificationError if outputs differ from those of the reference engine by more than rounding explains."""
         comparisons, random = self.compare(feeds, outputs, control)
         differing = [comparison for comparison in comparisons if not comparison.agrees]
         if differing:
@@ -96,7 +101,10 @@ class VerifiedPrograms:
     def compare(
         self, feeds: Values, outputs: Values, control: RunControl
     ) -> tuple[list[ValueComparison], frozenset[str]]:
-        """Each output beside the reference engine's, or its kind if it is random; and the random ones."""
+        """The comparison of each output with that of the reference engine, and the names of the random outputs.
+
+        Of a random output, only element type and rank are compared.
+        """
         model, random_source = self.model, RandomSource(0)
         reference = Interpreter(model, limits=self.limits, random_source=random_source)
         try:
@@ -117,7 +125,8 @@ class VerifiedPrograms:
     def explain(self, first: ValueComparison, feeds: Values, outputs: Values, control: RunControl) -> None:
         """Raises VerificationError, with the first wrong value and its step, unless every step is right for its inputs.
 
-        first: the first output that differs.  outputs: those that do not depend on random numbers.
+        first: the comparison of the first output that differs.
+        outputs: the outputs that do not depend on random numbers.
         """
         from sardonyx._src.runtime.verification.fault_location import find_fault  # lazy: few runs differ
 
@@ -144,7 +153,7 @@ class VerifiedPrograms:
         """The program that ran last in this thread."""
         if isinstance(self.programs, SpecializedPrograms):
             return self.programs.last_program
-        assert isinstance(self.programs, NativeProgram), "an engine has one program, or specialised ones"
+        assert isinstance(self.programs, NativeProgram), "an engine has one program, or specialized ones"
         return SpecializedProgram((), self.programs)
 
     @property
@@ -153,7 +162,7 @@ class VerifiedPrograms:
 
 
 def compare_kinds(name: str, actual: RuntimeValue, expected: RuntimeValue) -> ValueComparison:
-    """The comparison of random values: of element types and ranks, since numbers of elements may be random, too."""
+    """The comparison of element types and ranks of random values; their numbers of elements may be random, too."""
     if isinstance(actual, np.ndarray) and isinstance(expected, np.ndarray) and actual.ndim == expected.ndim:
         expected = np.empty(actual.shape, expected.dtype)
     return ValueComparison(name, "", 0.0, 0.0, 0.0, (0, 0), kind_difference(actual, expected))
@@ -165,7 +174,7 @@ def sizes_of(values: Values) -> Hashable:
 
 
 def size_of(value: RuntimeValue) -> Hashable:
-    """The element type and shape of a tensor, those of the elements of a sequence, the length of a map."""
+    """The element type and shape of a tensor, the same of each element of a sequence, or the length of a map."""
     if isinstance(value, np.ndarray):
         return value.dtype, value.shape
     if isinstance(value, list):

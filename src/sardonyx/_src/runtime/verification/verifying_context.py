@@ -1,7 +1,8 @@
-"""Execution context that verifies a run: after each action, what it has computed is compared with what its inputs imply.
+"""Execution context that verifies a run action by action.
 
-Reference kernels compute each value again from the values that the native engine has computed before it.  So errors do not
-accumulate, near ties are broken alike, and what differs is the work of one step.
+After each action, reference kernels compute its results once more, from the values that the native engine has computed before
+(`local_reference.py`).  So errors do not accumulate, and near ties are broken alike: a value that differs is the fault of one
+step.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ from sardonyx._src.runtime.verification.local_reference import LocalReference
 from sardonyx._src.runtime.verification.values import ValueComparison
 
 UNBOUND = "it is written before the sizes are bound on which its memory depends"
-OVERWRITTEN = "it was right when it was written, and is not when it is read"
+OVERWRITTEN = "it was right when it was written, and is wrong when it is read"
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A value that is not what its inputs imply.  step: what has computed or written it; "" if that is not known."""
+    """A value that differs from the local reference.  step: the action that has written it; "" if that is not known."""
 
     comparison: ValueComparison
     step: str
@@ -43,9 +44,12 @@ class WrongValue(Exception):
 
 
 class VerifyingContext(StepwiseContext):
-    """One run of a program.
+    """The context of one verified run.
 
-    graph: that of the program.  known: the values so far, by name.  bound: the number of bindings of sizes so far.
+    held: which tensors hold which values.
+    graph: computes values of the program's graph by reference kernels.
+    known: the values that the native engine has computed so far, by name.
+    bound: the number of bindings of sizes executed so far.
     """
 
     def __init__(self, native: NativeProgram, held: HeldValues, graph: LocalReference) -> None:
@@ -68,7 +72,7 @@ class VerifyingContext(StepwiseContext):
         return results
 
     def run_action(self, index: int, frame: Frame) -> int:
-        """Runs an action; compares what it reads before it runs, and afterwards what has been computed so far."""
+        """Runs an action.  Before, compares the values that it reads; afterwards, all values whose last writer has run."""
         frame.run.control.check()
         for held in self.held.before.pop(index, ()):
             self.check_tensor(held, self.held.last_writer(held.tensor.buffer, index))
@@ -95,7 +99,7 @@ class VerifyingContext(StepwiseContext):
         self.check(value.name, self.memory.view(tensor).copy(), writer)
 
     def check(self, name: str, actual: RuntimeValue, writer: int | None) -> None:
-        """Compares a value with itself if it is known, else with what the known ones imply; then it is known."""
+        """Compares a value with its earlier elements if it is known, else with the local reference; then it is known."""
         if name in self.known:
             if difference(actual, self.known[name], 0.0):
                 self.fail(name, OVERWRITTEN, writer)

@@ -43,7 +43,7 @@ def save_cached_model(path: Path, text: str) -> Path:
 
 
 def is_model_loaded(session: sx.Session) -> bool:
-    return not isinstance(session._source_model, LazyModel) or "model" in vars(session._source_model)
+    return not isinstance(session._dispatch.source, LazyModel) or "model" in vars(session._dispatch.source)
 
 
 def run_scaled(session: sx.Session) -> list[list[float]]:

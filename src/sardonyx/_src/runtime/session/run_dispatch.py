@@ -19,11 +19,11 @@ from sardonyx._src.runtime.declarations.inner_declarations import (
     InnerDeclarations,
     find_declarations,
 )
-from sardonyx._src.runtime.declarations.shape_policy import ShapePolicy
+from sardonyx._src.runtime.declarations.shape_policy import ShapePolicy, ShapeReports
 from sardonyx._src.runtime.engine.engine import NativeEngine, run_interruptibly
-from sardonyx._src.runtime.engine.lazy_model import LazyModel
 from sardonyx._src.runtime.limits.run_limits import BRANCH_SIZES, INNER_SIZES, INPUT_SIZES
 from sardonyx._src.runtime.session.closed_session import ClosedSession
+from sardonyx._src.runtime.session.session_opening import OpenedModel
 
 Runner: TypeAlias = "Interpreter | NativeEngine | ClosedSession"
 
@@ -33,28 +33,38 @@ class RunDispatch:
 
     source: the model, or the encoded model of a cached program.
     shapes: the shape policy of the session.
+    reports: the locations for which the session has issued a ShapeWarning.
     is_saved: whether the program is a `.sdx` file, which has no reference engine.
     always_observes: whether every run compares inner values with their declarations.  The reference engine executes such
         runs, because a compiled program does not keep its inner values.
     """
 
     def __init__(
-        self, runner: Runner, source: Model | LazyModel, shapes: ShapePolicy, saved: Path | None
+        self, opened: OpenedModel, shapes: ShapePolicy, saved: Path | None, reports: ShapeReports
     ) -> None:
         """saved: the path of a saved program; None for a model.
 
         Raises SardonyxError for a saved program that would have to observe inner values.
         """
-        self.source, self.shapes, self.is_saved = source, shapes, saved is not None
-        self.always_observes = self.must_observe(runner, saved)
+        self.source, self.ir_version = opened.source, opened.interface.ir_version
+        self.shapes, self.reports, self.is_saved = shapes, reports, saved is not None
+        self.always_observes = self.must_observe(opened.runner, saved)
 
-    def must_observe(self, runner: Runner, saved: Path | None) -> bool:
+    @property
+    def model(self) -> Model:
+        """The model.  The model of a cached program is decoded when it is first needed."""
+        return self.source if isinstance(self.source, Model) else self.source.model
+
+    def new_dims(self) -> DeclaredDims:
+        """The dimension variables of a new run."""
+        return DeclaredDims(self.ir_version, self.shapes, self.reports)
+
+    def must_observe(self, runner: Interpreter | NativeEngine, saved: Path | None) -> bool:
         """The value of `always_observes`; raises as the constructor does."""
         if self.shapes == "off":
             return False
         if isinstance(runner, Interpreter):
             return bool(self.declarations)
-        assert isinstance(runner, NativeEngine), "a new session is open"
         is_required = self.shapes == "strict" and not runner.declarations.hold
         if is_required and saved:
             what = f"{saved} is a saved program, which cannot compare its inner values with the model's declarations"
@@ -64,7 +74,7 @@ class RunDispatch:
     @cached_property
     def declarations(self) -> InnerDeclarations:
         """The sizes that the model declares of inner values."""
-        return find_declarations(model_of(self.source))
+        return find_declarations(self.model)
 
     def observes(self, dims: DeclaredDims) -> bool:
         """Whether the reference engine executes a run: to observe inner values, or because input sizes contradict the model."""
@@ -112,8 +122,3 @@ class RunDispatch:
             runner.run_reference(feeds, "", observer, control)
         else:
             run_interruptibly(runner, feeds, observer, control)
-
-
-def model_of(source: Model | LazyModel) -> Model:
-    """The model of a session.  The model of a cached program is decoded when it is first needed."""
-    return source if isinstance(source, Model) else source.model

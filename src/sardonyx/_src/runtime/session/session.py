@@ -24,7 +24,6 @@ from sardonyx._src.io.memory_release import trim_heap
 from sardonyx._src.ir.graph import Node
 from sardonyx._src.ir.model import Model
 from sardonyx._src.ops.api import RunLimits, RunResult, RuntimeValue, is_number
-from sardonyx._src.runtime.declarations.declared_dims import DeclaredDims
 from sardonyx._src.runtime.declarations.declared_sizes import declarations_of
 from sardonyx._src.runtime.declarations.shape_policy import ShapePolicy
 from sardonyx._src.runtime.engine.engine import NativeEngine
@@ -37,7 +36,7 @@ from sardonyx._src.runtime.results.results import check_results, copy_if_read_on
 from sardonyx._src.runtime.session.async_runs import submit, wait_for
 from sardonyx._src.runtime.session.calling_conventions import refuse_other_convention
 from sardonyx._src.runtime.session.closed_session import ClosedSession
-from sardonyx._src.runtime.session.run_dispatch import RunDispatch, Runner, model_of
+from sardonyx._src.runtime.session.run_dispatch import RunDispatch, Runner
 from sardonyx._src.runtime.session.session_opening import SessionOpener
 from sardonyx._src.runtime.session.session_origin import (
     ENGINES,
@@ -46,6 +45,7 @@ from sardonyx._src.runtime.session.session_origin import (
     SessionOrigin,
     check_options,
     has_definitions,
+    path_of,
     saved_program_path,
 )
 from sardonyx._src.runtime.session.session_values import SessionValue
@@ -155,18 +155,18 @@ class Session:
             raise SardonyxError(
                 f"{saved} holds a compiled program, whose operators are fixed: open its model instead"
             )
-        self._origin = SessionOrigin.of(
-            source,
-            threads,
-            seed,
-            limits,
-            policy,
-            sets,
-            verify_checksums,
-            shapes,
-            operators,
-            precision,
-            verify,
+        self._origin = SessionOrigin(
+            path_of(source),
+            threads=threads,
+            seed=seed,
+            limits=limits,
+            policy=policy,
+            operator_sets=sets,
+            verify_checksums=verify_checksums,
+            shapes=shapes,
+            operators=tuple(operators),
+            precision=precision,
+            verify=verify,
         )
         self._limits = limits_of_process(limits or RunLimits())
         self._is_timed = self._limits.seconds != math.inf
@@ -174,11 +174,9 @@ class Session:
             opener = SessionOpener(self._origin, engine, self._limits, self._counters)
             opened = opener.open(source, saved)
         self._runner: Runner = opened.runner
-        self._source_model = opened.source
         self.engine: Engine = "native" if isinstance(opened.runner, NativeEngine) else "reference"
         self._try_run = opened.runner.try_run if isinstance(opened.runner, NativeEngine) else None
-        self._ir_version, self._shapes = opened.interface.ir_version, shapes
-        self._dispatch = RunDispatch(opened.runner, opened.source, shapes, saved)
+        self._dispatch = RunDispatch(opened, shapes, saved, self._counters.shape_reports)
         self._inputs = declarations_of(opened.interface.graph.inputs, "input")
         self._outputs = declarations_of(opened.interface.graph.outputs, "result")
         self._counters.warn(stacklevel=2)
@@ -186,7 +184,7 @@ class Session:
     @property
     def model(self) -> Model:
         """The model.  The model of a cached program is decoded when this property is first read."""
-        return model_of(self._source_model)
+        return self._dispatch.model
 
     @property
     def precision(self) -> Precision:
@@ -322,7 +320,7 @@ class Session:
         cast: Cast,
     ) -> dict[str, RuntimeValue]:
         """`run` with all checks.  Only `run` may call it, since warnings name the caller by its depth in the stack."""
-        dims = DeclaredDims(self._ir_version, self._shapes, self._counters.shape_reports)
+        dims = self._dispatch.new_dims()
         try:
             values = check_feeds({} if feeds is None else feeds, self._inputs, dims, cast)
             names = select_outputs(outputs, self._outputs)
@@ -369,7 +367,7 @@ class Session:
     def trace(self, feeds: Mapping[str, object] | None = None) -> list[tuple[Node, list[RunResult]]]:
         """Every node that the reference engine runs, with its results, in order; nodes of subgraphs and functions included."""
         trace: list[tuple[Node, list[RunResult]]] = []
-        dims = DeclaredDims(self._ir_version, self._shapes, self._counters.shape_reports)
+        dims = self._dispatch.new_dims()
         try:
             values = check_feeds({} if feeds is None else feeds, self._inputs, dims)
             control = self._make_control()
@@ -414,7 +412,7 @@ def restore_session(origin: SessionOrigin, engine: Engine) -> Session:
 
 def release_model(session: Session) -> None:
     """Frees the model that a session of a cached program has decoded.  It is decoded again if it is needed."""
-    source = session._source_model
+    source = session._dispatch.source
     if isinstance(source, LazyModel):
         source.release()
         if len(source.data) > MIN_COLLECTED_BYTES:

@@ -84,9 +84,17 @@ def saved_program_path(source: ModelSource, engine: Engine, verify: Verify = "of
     return Path(source)
 
 
+def path_of(source: ModelSource) -> str | None:
+    """The absolute path of a model's file; None for a model that does not come from a path."""
+    return os.path.abspath(os.fspath(source)) if isinstance(source, str | os.PathLike) else None
+
+
 @dataclass(frozen=True, slots=True)
 class SessionOrigin:
-    """The arguments of a session except for the engine, from which it is opened again.  source: a path, or bytes."""
+    """The arguments of a session, except for the engine, from which it is opened again after pickling.
+
+    source: the path of the model, or its bytes; None for a model without a path, whose bytes `stored` adds.
+    """
 
     source: str | bytes | None
     threads: int | None
@@ -99,36 +107,6 @@ class SessionOrigin:
     operators: Functions = ()
     precision: Precision = EXACT
     verify: Verify = "off"
-
-    @classmethod
-    def of(
-        cls,
-        source: ModelSource,
-        threads: int | None,
-        seed: int | None,
-        limits: RunLimits | None,
-        policy: Policy | str,
-        operator_sets: tuple[OperatorSetSource, ...],
-        verify_checksums: bool,
-        shapes: ShapePolicy,
-        operators: Functions = (),
-        precision: Precision = EXACT,
-        verify: Verify = "off",
-    ) -> SessionOrigin:
-        path = os.path.abspath(os.fspath(source)) if isinstance(source, str | os.PathLike) else None
-        return cls(
-            path,
-            threads,
-            seed,
-            limits,
-            policy,
-            operator_sets,
-            verify_checksums,
-            shapes,
-            tuple(operators),
-            precision,
-            verify,
-        )
 
     def stored(self, model: Model) -> SessionOrigin:
         """The arguments with the model's bytes as source; the model includes the operator sets already."""

@@ -12,7 +12,7 @@ import sardonyx as sx
 from compile.test_matmul_kernel import draw
 from models import parse_model
 from sardonyx._src.compile.kernels.gemm.amx_tiles import has_amx_bf16
-from sardonyx._src.compile.kernels.gemm.bf16 import favours_bf16_products, has_bf16_products
+from sardonyx._src.compile.kernels.gemm.bf16 import favors_bf16_products, has_bf16_products
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.compile.pipeline import compile_model
 from sardonyx._src.ir.model import Model
@@ -21,7 +21,7 @@ from sardonyx._src.ir.tensors import Array, Tensor
 HOST = host_target()
 INTEL = replace(HOST, cpu="sapphirerapids", features="+avx512f,+avx512bf16", lanes=16)
 WITHOUT_FAST_PRODUCTS = pytest.mark.skipif(
-    not has_bf16_products(HOST) or favours_bf16_products(HOST),
+    not has_bf16_products(HOST) or favors_bf16_products(HOST),
     reason="needs products of bfloat16 that are slower than those of float32",
 )
 
@@ -40,11 +40,11 @@ def model_of(weights: Array, node: str) -> Model:
 
 
 def test_products_of_bfloat16_pay_off_in_tiles_and_on_amd() -> None:
-    assert not favours_bf16_products(INTEL) and has_bf16_products(INTEL)
-    assert favours_bf16_products(replace(INTEL, cpu="znver4"))
+    assert not favors_bf16_products(INTEL) and has_bf16_products(INTEL)
+    assert favors_bf16_products(replace(INTEL, cpu="znver4"))
     with_tiles = replace(INTEL, features=f"{INTEL.features},+amx-tile,+amx-bf16")
-    assert favours_bf16_products(with_tiles) == has_amx_bf16(with_tiles)
-    assert not favours_bf16_products(replace(INTEL, cpu="znver4", features="+avx512f"))
+    assert favors_bf16_products(with_tiles) == has_amx_bf16(with_tiles)
+    assert not favors_bf16_products(replace(INTEL, cpu="znver4", features="+avx512f"))
 
 
 @WITHOUT_FAST_PRODUCTS

@@ -29,7 +29,7 @@ PARAMETERS = Parameters("y", "n", "start", "delta")
 
 
 def arange_step(y: TensorView, start: Known, delta: Known) -> Step:
-    """y[i] = start + i * delta; y: int64 or int32 [n], dense."""
+    """The step of y[i] = start + i * delta; y: int64 or int32 [n], dense."""
     element, n = ARANGE_ELEMENTS[y.dtype], y.num_elements
     assert y.is_dense and y.rank == 1, f"y must be dense of rank 1; got {y}"
     kernel = Kernel(f"counting_{element}", partial(arange_module, element=element), PARAMETERS)
@@ -40,7 +40,7 @@ def arange_step(y: TensorView, start: Known, delta: Known) -> Step:
 
 
 def arange_module(name: str, target: Target, *, element: Element) -> str:
-    """Each vector is its first element plus the lane numbers times delta."""
+    """The LLVM module of the kernel: each vector is its first element plus the lane numbers times delta."""
     b, vector_type = KernelBuilder(target, PARAMETERS), full_vector_type(target, element)
     y, n, start, delta = b.pointer("y"), b.integer("n"), b.integer("start"), b.integer("delta")
     lanes = vector_type.lanes

@@ -27,8 +27,8 @@ from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView, element_bytes
 from sardonyx._src.ir.dims import ceil_div, dim_max
 
-# entries: of the cache along the axis; entry_stride: in bytes
-# dims: of the rows, with byte strides of x and of y, element strides of starts, and strides of the entry number
+# entries: the number of entries of the cache along the axis.  entry_stride: the stride between entries, in bytes.
+# dims: the dims of the rows, with byte strides of x and y, element strides of starts, and strides of the entry number.
 PARAMETERS = Parameters(
     "x", "y", "starts", "status", "rows", "unit_rows", "row_bytes", "entries", "entry_stride", "dims*"
 )
@@ -39,7 +39,8 @@ def cache_insert_step(
 ) -> Step:
     """y[b, before, starts[b] + i, after] = x[b, before, i, after]; the rest of y is not written.
 
-    x: as y, with at most as many entries along the axis, which is not the first one.  starts: int64 [B], any stride.
+    x: has the shape of y, but may have fewer entries along the axis, which is not the first axis.
+    starts: int64 [B], any stride.
     Positions after the end wrap around if `circular`; else a position out of bounds is recorded in `status`, as
     described in `gather`.
     """
@@ -72,7 +73,7 @@ def cache_insert_step(
 
 
 def cache_insert_module(name: str, target: Target, *, rank: int, circular: bool) -> str:
-    """Each row of the update is copied to its position, unless that is out of bounds."""
+    """The LLVM module of the kernel: each row of the update is copied to its position if the position is in bounds."""
     b = KernelBuilder(target, PARAMETERS)
     x, y, starts, status = b.pointers("x", "y", "starts", "status")
     sizes = ("rows", "unit_rows", "row_bytes", "entries", "entry_stride")
@@ -97,7 +98,7 @@ def cache_insert_module(name: str, target: Target, *, rank: int, circular: bool)
 
 
 def wrap_position(b: KernelBuilder, start: LLVMValue, entry: LLVMValue, entries: LLVMValue) -> LLVMValue:
-    """(start + entry) modulo the entries of a cache, for entry < entries."""
+    """(start + entry) modulo the number of entries of a cache, for 0 <= entry < entries."""
     position = b.emit(I64, f"srem {start}, {entries.name}") + entry
     position = b.select(position < 0, position + entries, position)
     return b.select(position >= entries, position - entries, position)

@@ -1,7 +1,7 @@
 """Copies between two strided tensors of one shape: transposes, slices, concatenation, broadcasts, layout changes.
 
-Selects the kernel: the dims are sorted by the strides of the output and coalesced, and the innermost one decides between
-contiguous rows, one repeated element, blocks transposed in registers, and single elements.
+This file selects the kernel: the dims are sorted by the strides of the output and coalesced.  The strides of the innermost dim
+then decide between contiguous rows, rows of one repeated element, blocks transposed in registers, and single elements.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Gather of single elements from a vector: a vector of indices at a time, with bounds checks by lane.
 
-    for vector of indices: count negative ones from the end -> mask of those in bounds -> gather -> store
+    for vector of indices: add the size to negative indices -> mask of indices in bounds -> gather -> store
 
-Elements at indices out of bounds are not read; their results are 0, and the greatest offset of such an index is recorded
-in the status, as by `indexed_copy`, which computes all other gathers.
+Elements at indices out of bounds are not read; their results are 0.  The greatest offset of such an index is recorded in the
+status, as in `indexed_copy`, which computes all other gathers.
 """
 
 from __future__ import annotations
@@ -26,14 +26,17 @@ from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView, element_bytes
 from sardonyx._src.ir.dims import Known, ceil_div
 
-GATHERED_BYTES = (4, 8)  # of the elements that processors gather
+GATHERED_BYTES = (4, 8)  # the sizes of elements that processors gather
 PARAMETERS = Parameters("x", "y", "indices", "status", "count", "unit_elements", "size")
 
 
 def element_gather_step(
     x: TensorView, indices: TensorView, index: Element, y: TensorView, count: Known, status: TensorView
 ) -> Step:
-    """y[i] = x[indices[i]] for `count` contiguous indices of a type, and a contiguous vector x of elements of 4 or 8 bytes."""
+    """The step of y[i] = x[indices[i]] for `count` contiguous indices, and a contiguous x [n] of elements of 4 or 8 bytes.
+
+    index: the type of the indices.
+    """
     size, unit = element_bytes(x.dtype), DataMovementTuning.single_element_rows
     args: tuple[KernelArgument, ...] = PARAMETERS.pack(
         x=x, y=y, indices=indices, status=status, count=count, unit_elements=unit, size=x.num_elements
@@ -53,8 +56,8 @@ def element_gather_module(name: str, target: Target, *, index: Element, element:
     worst = b.new_slot("worst", LLVMType("i64", target.lanes))
     b.store(worst, b.constant(0, worst.type))
     for i, mask in loop_vectors(b, *unit_row_range(b, count, unit_elements)):
-        given = load_typed(b, index_type, b.gep(indices, i, index), mask)
-        position = resize_integer(given, "i64")
+        loaded = load_typed(b, index_type, b.gep(indices, i, index), mask)
+        position = resize_integer(loaded, "i64")
         position = b.select(position < 0, position + b.splat(size, target.lanes), position)
         is_valid = (position >= 0) & (position < b.splat(size, target.lanes))
         is_read = is_valid if mask is None else is_valid & mask
@@ -75,7 +78,7 @@ def lane_numbers(b: KernelBuilder, first: LLVMValue) -> LLVMValue:
 
 
 def record_error(b: KernelBuilder, status: str, marks: LLVMValue) -> None:
-    """The status becomes the maximum of itself and the marks, which are 0 if all indices are in bounds."""
+    """Raises the status to the greatest mark; marks: for each lane 1 + the offset of an index out of bounds, or 0."""
     mark = reduce_to_scalar(b, lambda low, high: b.select(low > high, low, high), marks)
     with b.if_then(mark > 0):
         b.lines.append(f" atomicrmw max ptr {status}, {b.as_value(mark, I64)} monotonic, align 8")

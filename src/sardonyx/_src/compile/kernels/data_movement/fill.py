@@ -1,4 +1,4 @@
-"""Fill and Tile as copies from broadcast views: a source with strides of 0 is read repeatedly."""
+"""Fill and Tile as copies from broadcast views: a source with a stride of 0 is read repeatedly."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sardonyx._src.ir.tensors import Array
 
 
 def fill_step(y: TensorView, value: Array) -> Step:
-    """y = value everywhere; value: one element, of the type of y."""
+    """The step that sets all elements of y to a value; value: one element, of the type of y."""
     assert value.size == 1, f"the fill value must have one element; got {value.size}"
     constant = Buffer("constant", value.nbytes, "fill", value)
     return copy_step(TensorView(y.dtype, y.shape, (0,) * y.rank, constant), y)
@@ -23,7 +23,7 @@ def fill_step(y: TensorView, value: Array) -> Step:
 def tile_step(x: TensorView, y: TensorView, repeats: Sequence[Known]) -> Step:
     """y = x repeated `repeats[d]` times along each dim d.
 
-    Each dim of y is viewed as two dims, [repeats, size], of which x has the first with stride 0.
+    Each dim of y is viewed as two dims, [repeats, size]; the stride of x is 0 along the first of them.
     """
     dims = list(zip(repeats, x.shape, y.strides, strict=True))
     shape = tuple(chain.from_iterable((times, size) for times, size, _ in dims))

@@ -1,7 +1,7 @@
 """Gather, GatherElements, GatherND, ScatterElements and ScatterND with bounds-checked run-time indices.
 
-Builds the steps.  All five are one indexed copy (`indexed_copy`): in an iteration space of the operands x and y, a tuple
-of indices adds a run-time offset to one of both, to x in gathers and to y in scatters.
+This file builds the steps.  All five operators are one indexed copy (`indexed_copy`): in an iteration space of the operands x
+and y, a tuple of indices adds a run-time offset to one of them, to x in gathers and to y in scatters.
 
 Every step has a `status`: a tensor of one int64, which the runtime sets to 0 before a run.  A kernel that meets an index
 out of bounds sets it to 1 + the offset of that index in the tensor of indices (the greatest such value, so that the result
@@ -42,8 +42,10 @@ INDEX_ELEMENTS: dict[DataType, Element] = {DataType.INT64: "i64", DataType.INT32
 class IndexTuples:
     """Tuples of indices, each of which selects a position in one or more axes of an operand.
 
-    strides: of the tuples, over the dims of the iteration space.  step: the stride between the indices of a tuple.
-    axis_sizes, axis_strides: of the indexed axes, in elements.
+    indices: the tensor of indices.
+    strides: the strides of the tuples along the dims of the iteration space.
+    step: the stride between the indices of a tuple.
+    axis_sizes, axis_strides: the sizes and strides of the indexed axes, in elements.
     """
 
     indices: TensorView
@@ -156,7 +158,7 @@ def indexed_copy_step(
     status: TensorView,
     reduction: str = "none",
 ) -> Step:
-    """The copy y = x over a space of these operands; `side`: the operand that the index tuples offset."""
+    """The copy y = x over a space of the operands x and y; side: the operand to which index tuples add an offset."""
     size, index = element_bytes(x.dtype), INDEX_ELEMENTS[tuples.indices.dtype]
     rows, n = split_indexed_row(IterationSpace(space.shape, (*space.strides, tuples.strides)), side)
     if side == "x" and n == 1 and size in GATHERED_BYTES and picks_from_vector(x, tuples, rows):
@@ -183,7 +185,7 @@ def indexed_copy_step(
 
 
 def picks_from_vector(x: TensorView, tuples: IndexTuples, rows: IterationSpace) -> bool:
-    """Whether rows of one element are picked from a contiguous vector x, by contiguous indices, into contiguous elements."""
+    """Whether x is a contiguous vector, and its elements are copied by contiguous indices to contiguous elements of y."""
     if rows.rank != 1 or tuples.depth != 1 or tuples.axis_strides != (1,):
         return False
     return tuple(stride for (stride,) in rows.strides) == (0, 1, 1) and tuples.axis_sizes == (x.num_elements,)
@@ -211,7 +213,7 @@ def axis_arguments(tuples: IndexTuples, size: int) -> dict[str, Known]:
 
 
 def split_indexed_row(space: IterationSpace, side: IndexedSide) -> tuple[IterationSpace, Known]:
-    """The dims of the rows, and the elements of a row: contiguous in x and y under one index tuple.
+    """The space of the rows, and the number of elements of a row, which is contiguous in x and y and has one index tuple.
 
     Scatters keep the order of the dims, since the last of several updates wins.
     """

@@ -21,19 +21,19 @@ PARAMETERS = Parameters("y", "rows", "columns", "diagonal", "unit_rows")
 
 
 def identity_matrix_step(y: TensorView, diagonal: int) -> Step:
-    """y: [rows, columns] of elements of whole bytes, dense; y[i, i + diagonal] is 1, and every other element 0.
+    """The step that sets y[i, i + diagonal] to 1 and all other elements to 0; y: [rows, columns], dense.
 
-    The bits of the number 1, by which types of one width differ, are a part of the kernel.
+    Elements have whole bytes.  The bits of the number 1 are part of the kernel: they distinguish types of one width.
     """
     rows, columns = y.shape
     width = element_bytes(y.dtype)
-    unity = int(np.ones(1, y.dtype.numpy).view(f"u{width}")[0])
+    one_bits = int(np.ones(1, y.dtype.numpy).view(f"u{width}")[0])
     unit_rows = dim_max(1, ReductionTuning.row_unit_elements // dim_max(columns, 1))
     element = LLVMType(INTEGERS_BY_WIDTH[width])
     return Step(
         Kernel(
-            f"identity_matrix_{element}_{unity:x}",
-            partial(identity_matrix_module, element=element, unity=unity),
+            f"identity_matrix_{element}_{one_bits:x}",
+            partial(identity_matrix_module, element=element, one_bits=one_bits),
             PARAMETERS,
         ),
         PARAMETERS.pack(y=y, rows=rows, columns=columns, diagonal=diagonal, unit_rows=unit_rows),
@@ -44,7 +44,7 @@ def identity_matrix_step(y: TensorView, diagonal: int) -> Step:
     )
 
 
-def identity_matrix_module(name: str, target: Target, element: LLVMType, unity: int) -> str:
+def identity_matrix_module(name: str, target: Target, element: LLVMType, one_bits: int) -> str:
     b = KernelBuilder(target, PARAMETERS)
     y = b.pointer("y")
     rows, columns, diagonal, unit_rows = b.integers("rows", "columns", "diagonal", "unit_rows")
@@ -54,5 +54,5 @@ def identity_matrix_module(name: str, target: Target, element: LLVMType, unity: 
             base, column = b.gep(y, row * columns, element.element), row + diagonal
             emit_fill(b, b.constant(0, element), base, columns)
             with b.if_then((column >= 0) & (column < columns)):
-                store_at(b, base, column, b.constant(unity, element))
+                store_at(b, base, column, b.constant(one_bits, element))
     return b.build_module(name)

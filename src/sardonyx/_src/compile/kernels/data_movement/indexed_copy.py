@@ -40,10 +40,14 @@ IndexedSide = Literal["x", "y"]  # the operand that is indexed: x in gathers, y 
 
 @dataclass(frozen=True, slots=True)
 class IndexedCopyVariant:
-    """Specialization key of an indexed copy.
+    """The specialization of an indexed copy.
 
-    index: the type of the indices.  depth: indices of a tuple.  rank: dims of the rows.  size: bytes of a row that is a
-    single element; 0 for rows of any length.  reduction: of the updates of a scatter with the elements of y.
+    side: the operand that is indexed.
+    index: the type of the indices.
+    depth: the number of indices of a tuple.
+    rank: the number of dims of the rows.
+    size: the bytes of a row that is a single element; 0 for rows of any length.
+    reduction: combines the updates of a scatter with the elements of y; None: updates replace them.
     """
 
     side: IndexedSide
@@ -63,9 +67,11 @@ class IndexedCopyVariant:
 
     @property
     def parameters(self) -> Parameters:
-        """index_step: the stride between the indices of a tuple.  axis_stride: in bytes, of the axis of an index.
+        """The parameters of the kernel.
 
-        dims: of the rows, with byte strides of x and of y, and element strides of the indices.
+        index_step: the stride between the indices of a tuple.
+        axis_size0, axis_stride0, ...: the size, and the stride in bytes, of the axis of each index.
+        dims: the dims of the rows, with byte strides of x and y, and element strides of the indices.
         """
         names = ("x", "y", "indices", "status", "rows", "unit_rows", "row_bytes", "index_step")
         axes = [f"axis_{word}{i}" for i in range(self.depth) for word in ("size", "stride")]
@@ -77,9 +83,10 @@ def indexed_copy_kernel(variant: IndexedCopyVariant) -> Kernel:
 
 
 def indexed_copy_module(name: str, target: Target, variant: IndexedCopyVariant) -> str:
-    """A negative index counts from the end.
+    """The LLVM module of the kernel.
 
-    For an index out of bounds nothing is read, and the row of y is zeroed by gathers, unchanged by scatters.
+    A negative index counts from the end.  For an index out of bounds nothing is read; gathers set the row of y to zeros,
+    scatters leave it unchanged.
     """
     b, side = KernelBuilder(target, variant.parameters), variant.side
     x, y, indices, status = b.pointers("x", "y", "indices", "status")
@@ -110,7 +117,7 @@ def indexed_copy_module(name: str, target: Target, variant: IndexedCopyVariant) 
 def loop_tiles(
     b: KernelBuilder, variant: IndexedCopyVariant, rows: LLVMValue, unit_rows: LLVMValue, row_bytes: LLVMValue
 ) -> Iterator[tuple[LLVMValue, LLVMValue, LLVMValue, LLVMValue]]:
-    """The tiles of the call, as `loop_units` yields them: of long rows if gathered, else a single one of whole rows."""
+    """The tiles of the call, as `loop_units` yields them.  Only gathers of long rows have several; else all rows are one tile."""
     if variant.side == "x" and not variant.size:
         with loop_units(b, rows, unit_rows, row_bytes, DataMovementTuning.indexed_unit_bytes) as tile:
             yield tile
@@ -126,7 +133,10 @@ def load_index_tuple(
     step: LLVMValue,
     axes: list[tuple[LLVMValue, LLVMValue]],
 ) -> tuple[LLVMValue, LLVMValue]:
-    """The byte offset that a tuple of indices selects, and whether all are in bounds; axes: sizes and byte strides."""
+    """The byte offset that a tuple of indices selects, and whether all of its indices are in bounds.
+
+    axes: the size and the byte stride of the axis of each index.
+    """
     distance, is_valid = b.constant(0, I64), b.constant(1, LLVMType("i1"))
     for number, (size, stride) in enumerate(axes):
         address = b.gep(indices, offset + step * number, element)

@@ -1,6 +1,6 @@
-"""MaxUnpool kernel: elements at their places in a tensor of zeros.
+"""MaxUnpool kernel: writes elements at given positions into a tensor of zeros.
 
-One unit of work, so that of several elements with one place the last one wins.
+There is one unit of work, so that the last of several elements with the same position wins.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ PARAMETERS = Parameters("x", "places", "y", "status", "count", "size")
 
 
 def max_unpool_step(x: TensorView, places: TensorView, y: TensorView, status: TensorView) -> Step:
-    """x: elements; places: int64, as many, the index of each in y as a vector; all dense.
+    """The step that writes the elements of x into y; places: int64, the flat index in y of each element; all dense.
 
-    A place that is not in y is reported in `status`, and its element dropped.
+    An index that is out of bounds is reported in `status`, and its element is not written.
     """
     element = LLVMType(INTEGERS_BY_WIDTH[element_bytes(x.dtype)])
     return Step(
@@ -43,10 +43,10 @@ def max_unpool_module(name: str, target: Target, element: LLVMType) -> str:
     with b.loop(b.first_unit, b.end_unit, name="unit"):
         emit_fill(b, b.constant(0, element), y, size)
         with b.loop(i64(b, 0), count, name="element") as i:
-            place = load_at(b, places, i, "i64")
-            is_inside = (place >= 0) & (place < size)
+            index = load_at(b, places, i, "i64")
+            is_inside = (index >= 0) & (index < size)
             with b.if_then(is_inside):
-                store_at(b, y, place, load_at(b, x, i, element.element))
+                store_at(b, y, index, load_at(b, x, i, element.element))
             with b.if_then(is_inside.eq(0)):
                 b.lines.append(f" atomicrmw max ptr {status}, i64 1 monotonic, align 8")
     return b.build_module(name)

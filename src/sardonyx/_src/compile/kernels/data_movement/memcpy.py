@@ -1,7 +1,7 @@
 """Inline memcpy and fill: copies of byte ranges, and stores of one element over and over, for any length.
 
-The length is known at run time only.  Full vectors are copied in unrolled loops; the last vector overlaps the one before,
-and ranges shorter than a vector are copied as two overlapping halves of a power of two, so that no byte loop is needed.
+The length is only known at run time.  Full vectors are copied in unrolled loops; the last vector overlaps the one before.  A
+range shorter than a vector is copied as two overlapping parts of a power of two bytes.  So no loop over bytes is needed.
 Offsets are in bytes.
 """
 

@@ -1,7 +1,7 @@
 """Pad as a sequence of copies and fills of slices of y.
 
-Constant mode fills the border slab by slab and copies x into the interior.  The other modes copy x into the interior,
-then extend it axis by axis by copies of slices of y itself: reversed for "reflect", with stride 0 for "edge".
+Constant mode fills the border slab by slab and copies x into the interior.  The other modes copy x into the interior, and then
+extend the interior axis by axis with copies of slices of y itself: reversed for "reflect", with stride 0 for "edge".
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ def can_pad(
     """Whether `pad_steps` can extend a tensor of these sizes to the padded ones.
 
     False if more entries are removed than an axis has, a border is larger than its source, or entries are removed in mode
-    wrap.  is_ge: whether a size is at least another one; a matcher may guard unproved relations.
+    wrap.
+    is_ge: the predicate that a size is at least another one; for unproved relations, a matcher may add a run-time guard.
     """
     pads = pad_pairs(sizes, padded, before)
     if mode == "wrap" and not all(known_ge(pad, 0) for pair in pads for pad in pair):
@@ -64,7 +65,7 @@ def pad_steps(
 ) -> list[Step]:
     """y = x after `before` entries of each axis; the rest of y is the border, which has `value` in constant mode.
 
-    Negative pads remove entries.  x and y do not overlap; `can_pad` holds of their sizes.
+    Negative pads remove entries.  x and y do not overlap; `can_pad` must be true of their sizes.
     """
     pads = pad_pairs(x.shape, y.shape, before)
     for axis, pair in enumerate(pads):
@@ -79,7 +80,7 @@ def pad_steps(
 def constant_pad_steps(
     x: TensorView, y: TensorView, borders: list[tuple[Known, Known]], value: Array
 ) -> list[Step]:
-    """Fills two slabs for each axis, each within the region that the axes before leave, and copies x."""
+    """Fills two slabs for each axis, within the part of y that the slabs of the axes before leave, and copies x."""
     steps: list[Step] = []
     for axis, (before, after) in enumerate(borders):
         size = x.shape[axis]
@@ -120,14 +121,14 @@ def border_pad_steps(
 
 
 def leading_source(mode: PadMode, before: Known, size: Known) -> tuple[Known, Known]:
-    """The entry that entry 0 of an axis is copied from, and the step from there to the source of the next one."""
+    """The source entry of entry 0 of an axis, and the step from it to the source of the next entry."""
     if mode == "edge":
         return before, 0
     return (2 * before, -1) if mode == "reflect" else (size, 1)
 
 
 def trailing_source(mode: PadMode, end: Known, size: Known) -> tuple[Known, Known]:
-    """The same for the first entry after the interior, at index `end`."""
+    """The source entry of the first entry after the interior, at index `end`, and the step to the source of the next."""
     if mode == "edge":
         return end - 1, 0
     return (end - 2, -1) if mode == "reflect" else (end - size, 1)

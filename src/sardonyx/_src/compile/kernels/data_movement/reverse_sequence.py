@@ -1,4 +1,4 @@
-"""ReverseSequence kernel: the first elements of each sequence of a batch in reverse order, the others as they are.
+"""ReverseSequence kernel: reverses the first elements of each sequence of a batch, and copies the others unchanged.
 
 Loop nest: units of work (rows, one for each position of each sequence) -> copy of a row.
 """
@@ -24,7 +24,7 @@ PARAMETERS = Parameters("x", "y", "lengths", "status", "rows", "unit_rows", "row
 def reverse_sequence_step(
     x: TensorView, lengths: TensorView, y: TensorView, status: TensorView, time_axis: int
 ) -> Step:
-    """x, y: [time, batch, ...], or [batch, time, ...] for time axis 1, dense.  lengths: [batch] int64.
+    """The step for x, y [time, batch, ...], or [batch, time, ...] for time axis 1, dense, and lengths [batch] int64.
 
     A length that is out of range is reported in `status`, and its sequence is copied unchanged.
     """

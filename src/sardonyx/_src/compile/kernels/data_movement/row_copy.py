@@ -27,9 +27,9 @@ from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max
 
-# contiguous on both sides, one repeated element, any strides
+# Rows that are contiguous in x and y; rows of y that repeat one element of x; rows of any strides.
 RowCopyKind = Literal["runs", "splat", "strided"]
-# x_step, y_step: byte strides along a row; dims: of the rows, with byte strides of x and of y
+# x_step, y_step: the byte strides along a row.  dims: the dims of the rows, with byte strides of x and y.
 PARAMETERS = Parameters("x", "y", "rows", "unit_rows", "columns", "x_step", "y_step", "dims*")
 
 
@@ -42,7 +42,7 @@ def row_copy_step(
     columns: Known,
     steps: tuple[Known, Known],
 ) -> Step:
-    """A copy of rows of elements of `size` bytes; steps: byte strides of x and y along a row.
+    """A copy of rows of elements of `size` bytes; steps: the byte strides of x and y along a row.
 
     A unit is a block of columns of a block of rows.
     """
@@ -67,7 +67,7 @@ def row_copy_step(
 
 
 def row_copy_module(name: str, target: Target, *, kind: RowCopyKind, size: int, rank: int) -> str:
-    """Rows of kind "runs" consist of bytes, others of elements of `size` bytes."""
+    """The LLVM module of the kernel; the columns of kind "runs" are bytes, those of other kinds elements of `size` bytes."""
     b, element_type = KernelBuilder(target, PARAMETERS), LLVMType(INTEGERS_BY_WIDTH[size])
     x, y = b.pointers("x", "y")
     sizes = ("rows", "unit_rows", "columns", "x_step", "y_step")

@@ -32,7 +32,7 @@ class ScatterReduction:
 def reduce_row(
     b: KernelBuilder, reduction: ScatterReduction, x: str, y: str, count: LLVMValue, *, single: bool
 ) -> None:
-    """Combines `count` bytes of x with y, in vectors, then element by element; `single`: just one element."""
+    """Combines `count` bytes of x with y, in vectors and then element by element; single: there is only one element."""
     scalar_type, zero = LLVMType(reduction.element), b.constant(0, I64)
     if single:
         reduce_at(b, reduction, x, y, zero, scalar_type)

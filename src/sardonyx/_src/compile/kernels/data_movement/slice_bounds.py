@@ -1,6 +1,7 @@
 """Bounds of slices whose starts and ends are computed: the first index along each axis, and the number of elements.
 
-One unit of work, fully unrolled by axis.  As Slice-13 specifies, negative positions count from the end, and all are clamped.
+There is one unit of work; the axes are unrolled.  As Slice-13 specifies, negative positions count from the end, and all
+positions are clamped to the axis.
 """
 
 from __future__ import annotations
@@ -24,9 +25,12 @@ PARAMETERS = Parameters("starts", "ends", "bounds", "lengths*")
 def slice_bounds_step(
     starts: TensorView, ends: TensorView, lengths: Sequence[Known], steps: Sequence[int], bounds: TensorView
 ) -> Step:
-    """bounds [axes, 2] int64: of each axis the first index of a slice, at most its length, and the number of elements.
+    """The step that writes bounds [axes, 2] int64: for each axis the first index of the slice, and its number of elements.
 
-    starts, ends: [axes] int32 or int64, dense.  lengths: of the axes.  steps: positive.
+    The first index is at most the length of the axis.
+    starts, ends: [axes] int32 or int64, dense.
+    lengths: the lengths of the axes.
+    steps: the steps of the slice, positive.
     """
     types = (starts.dtype, ends.dtype)
     key = f"slice_bounds_{'_'.join(t.text for t in types)}_{'_'.join(map(str, steps))}"
@@ -62,6 +66,6 @@ def load_position(b: KernelBuilder, pointer: str, index: int, dtype: DataType) -
 
 
 def clamp_position(b: KernelBuilder, position: LLVMValue, length: LLVMValue) -> LLVMValue:
-    """A position from the front, between 0 and the length."""
+    """A position counted from the front, clamped to [0, length]; negative positions count from the end."""
     position = b.select(position < 0, position + length, position)
     return b.min(position.clamp_min(0), length)

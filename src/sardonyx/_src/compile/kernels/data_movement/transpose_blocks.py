@@ -29,16 +29,16 @@ from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import ceil_div, dim_max
 
-# x_stride, y_stride: byte strides between the columns in x and between the rows in y; height: rows of all bands
-# dims: of the bands, with byte strides of x and of y, and strides of the number of a band's first row
+# x_stride, y_stride: the byte strides between columns in x, and between rows in y.  height: the number of rows of all bands.
+# dims: the dims of the bands, with byte strides of x and y, and strides of the number of a band's first row.
 PARAMETERS = Parameters("x", "y", "bands", "unit_bands", "columns", "x_stride", "y_stride", "height", "dims*")
 
 
 def transpose_step(x: TensorView, y: TensorView, space: IterationSpace, across: int, size: int) -> Step:
     """A transpose in bands of `band_rows` rows of y; a unit is a block of columns of several bands.
 
-    across: the dim along which x is contiguous; y is contiguous along the last one.  Beside the offsets in x and y, the
-    bands have a third operand, the number of their first row.
+    across: the dim along which x is contiguous; y is contiguous along the last dim.
+    The iteration space of the bands has three operands: the offsets in x and y, and the number of a band's first row.
     """
     columns, height = space.shape[-1], space.shape[across]
     outer = space.permute([d for d in range(space.rank - 1) if d != across])
@@ -71,9 +71,10 @@ def transpose_step(x: TensorView, y: TensorView, space: IterationSpace, across: 
 
 @dataclass(frozen=True, slots=True)
 class TransposedBlock:
-    """A block [side, side] of elements of `size` bytes; [rows, columns] of them exist.
+    """A block [side, side] of elements of `size` bytes; only [rows, columns] elements exist.
 
-    x, y: the addresses of its first element.
+    x, y: the addresses of the first element in x and in y.
+    x_stride, y_stride: the byte strides between columns in x, and between rows in y.
     """
 
     x: str
@@ -91,7 +92,7 @@ class TransposedBlock:
 
 
 def transpose_module(name: str, target: Target, *, size: int, rank: int) -> str:
-    """The transpose of elements of `size` bytes."""
+    """The LLVM module of the transpose of elements of `size` bytes."""
     b = KernelBuilder(target, PARAMETERS)
     x, y = b.pointers("x", "y")
     sizes = ("bands", "unit_bands", "columns", "x_stride", "y_stride", "height")
@@ -127,7 +128,7 @@ def block_side(target: Target, size: int) -> int:
 
 
 def copy_block(b: KernelBuilder, block: TransposedBlock) -> None:
-    """Copies a block, of which only `rows` x `columns` elements exist at the edges of a band."""
+    """Copies a block; at the edges of a band only `rows` x `columns` of its elements exist."""
     if block.side == 1:
         b.store(StackSlot(block.y, block.line_type), b.load(StackSlot(block.x, block.line_type)))
         return
@@ -192,7 +193,7 @@ def transpose(b: KernelBuilder, lines: list[LLVMValue]) -> list[LLVMValue]:
 def interleave(
     b: KernelBuilder, low: LLVMValue, high: LLVMValue, distance: int, *, second: bool
 ) -> LLVMValue:
-    """Alternates groups of `distance` lanes of both vectors: their even groups, or the odd ones if `second`."""
+    """Alternates groups of `distance` lanes of both vectors: their even groups, or their odd groups if `second`."""
     side, shift = low.type.lanes, distance if second else 0
     lanes = [(side + lane - distance if lane & distance else lane) + shift for lane in range(side)]
     return shuffle(b, low, high, lanes)

@@ -25,7 +25,7 @@ from sardonyx._src.compile.program.step import Kernel, KernelArgument, Step
 from sardonyx._src.compile.program.tensor import TensorView, element_bytes
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max
 
-# dims: of the rows, with byte strides of x and of y, and strides of the row's number in its matrix
+# dims: the dims of the rows, with byte strides of x and y, and strides of a row's number in its matrix.
 PARAMETERS = Parameters("x", "y", "rows", "unit_rows", "columns", "diagonal", "dims*")
 
 
@@ -52,7 +52,7 @@ def triangle_step(x: TensorView, y: TensorView, diagonal: Known, *, upper: bool)
 
 
 def triangle_module(name: str, target: Target, *, size: int, rank: int, upper: bool) -> str:
-    """The columns before or after the boundary of the triangle are copied, the others are zeroed."""
+    """The LLVM module of the kernel: columns on one side of the boundary of the triangle are copied, the others zeroed."""
     b = KernelBuilder(target, PARAMETERS)
     x, y = b.pointers("x", "y")
     rows, unit_rows, columns, diagonal = b.integers("rows", "unit_rows", "columns", "diagonal")

@@ -1,6 +1,6 @@
 """Writes integers that are computed from the input sizes, such as the result of Shape, into a tensor.
 
-One unit of work, fully unrolled: each size is an argument, which the kernel stores.
+There is one unit of work: each size is an argument of the kernel, which stores it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sardonyx._src.ir.dims import Known
 
 
 def write_sizes_step(y: TensorView, sizes: Sequence[Known]) -> Step:
-    """y = sizes; y: int64, dense, with as many elements."""
+    """The step of y = sizes; y: int64, dense, with one element for each size."""
     assert y.dtype is DataType.INT64 and y.is_dense, f"y must be dense int64; got {y}"
     names = tuple(f"size{i}" for i in range(len(sizes)))
     parameters = Parameters("y", *names)
@@ -29,7 +29,7 @@ def write_sizes_step(y: TensorView, sizes: Sequence[Known]) -> Step:
 
 
 def write_sizes_module(name: str, target: Target, *, names: Sequence[str]) -> str:
-    """names: of the parameters that are the sizes."""
+    """The LLVM module of the kernel; names: the parameters of the sizes."""
     b = KernelBuilder(target, Parameters("y", *names))
     y = b.pointer("y")
     for i, size in enumerate(names):

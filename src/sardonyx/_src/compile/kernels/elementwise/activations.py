@@ -39,7 +39,7 @@ def elu(call: OperatorCall) -> Scalar:
 
 
 def celu(call: OperatorCall) -> Scalar | None:
-    """None for alpha = 0, which the formula divides by."""
+    """None for alpha = 0: the formula divides by alpha."""
     alpha = call.number_attribute("alpha")
     return apply("celu", call.x, alpha) if alpha.value != 0 else None
 

@@ -17,7 +17,7 @@ def fold_rule(op: str) -> ScalarRule:
 
 
 def swapped_rule(op: str) -> ScalarRule:
-    """The rule of a binary operator that is an operation with its operands swapped: a > b is b < a."""
+    """The rule of a binary operator that is another operation with swapped operands: a > b is b < a."""
     return lambda call: Apply(op, call.inputs[::-1])
 
 
@@ -26,13 +26,13 @@ def mean(call: OperatorCall) -> Scalar | None:
 
 
 def div(call: OperatorCall) -> Scalar | None:
-    """Integers only by a nonzero constant: another divisor is checked by a step of its own (`integer_division`)."""
+    """None for integers unless the divisor is a nonzero constant: other divisors are checked by a step (`integer_division`)."""
     is_unsafe = call.dtype.is_integer and not is_nonzero_constant(call.inputs[1])
     return None if is_unsafe else Apply("div", call.inputs)
 
 
 def mod(call: OperatorCall) -> Scalar | None:
-    """Integers only by a nonzero constant, as in `div`."""
+    """None for integers unless the divisor is a nonzero constant, as in `div`."""
     if call.dtype.is_integer and not is_nonzero_constant(call.inputs[1]):
         return None
     return Apply("fmod" if call.attributes["fmod"] else "mod", call.inputs)
@@ -48,7 +48,9 @@ def bit_shift(call: OperatorCall) -> Scalar | None:
 
 
 def pow(call: OperatorCall) -> Scalar | None:
-    """Small constant exponents become multiplications; others are a function of the wider type of both, at least float32."""
+    """Small constant exponents become multiplications.  Others call the pow function in the type of x, or in float64 if the
+    types differ.
+    """
     (x, y), dtype = call.inputs, call.dtype
     if isinstance(y, Number):
         product = constant_power(x, y.value, call)
@@ -65,7 +67,7 @@ def pow(call: OperatorCall) -> Scalar | None:
 def constant_power(x: Scalar, exponent: float, call: OperatorCall) -> Scalar | None:
     """x to the power of -1, 0.5, 1, 2 or 3 without the pow function; None for other exponents."""
     if call.dtype.is_integer and not (call.types[1] is not None and call.types[1].is_integer):
-        return None  # The reference computes it in floats, and can fail to convert the result.
+        return None  # The reference kernel computes it in floats, and fails if the result does not fit the integer type.
     if exponent == 1:
         return x
     if exponent == 2:

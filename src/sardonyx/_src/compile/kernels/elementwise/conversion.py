@@ -1,4 +1,7 @@
-"""Casts between element types as scalar expressions, those of codes included."""
+"""Casts between element types as scalar expressions, also of coded types: minifloats and integers of fewer than 8 bits.
+
+An element of a coded type is a byte with its code, in memory and in registers.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from sardonyx._src.dtypes import DataType
 
 
 def cast(call: OperatorCall) -> Scalar | None:
-    """Between numbers and bool, of any width."""
+    """Cast between numbers and bool of any width; None for other element types."""
     to, round_mode = call.attributes["to"], call.attributes.get("round_mode", "up")
     assert isinstance(to, int), f"attribute to of Cast must be an integer; got {to!r}"
     dtype = DataType.from_number(to)
@@ -27,7 +30,7 @@ def cast(call: OperatorCall) -> Scalar | None:
 
 
 def decode(x: Scalar, dtype: DataType) -> Scalar:
-    """A number that arithmetic knows, from an element as it is in registers."""
+    """The number of an element: decodes the code of a coded type; other elements are numbers already."""
     if dtype in MINIFLOAT_TYPES and not isinstance(x, Number):
         return apply(decode_operation(dtype), x)
     if dtype not in SHORT_INTEGERS or isinstance(x, Number):
@@ -40,7 +43,7 @@ def decode(x: Scalar, dtype: DataType) -> Scalar:
 
 
 def encode(number: Scalar, to: DataType, *, saturate: bool = True, round_mode: str = "up") -> Scalar:
-    """An element as it is in registers, from a number: rounded to floats, modulo 2 ** bits to integers."""
+    """An element of type `to` from a number: rounded for floats, modulo 2 ** bits for integers; a code for coded types."""
     if to in SHORT_INTEGERS:
         return apply("and", Cast(DataType.UINT8, number), (1 << to.bits) - 1)
     if to not in MINIFLOAT_TYPES:

@@ -1,4 +1,4 @@
-"""Elementwise steps: one or several expressions, evaluated for each element of some broadcast tensors."""
+"""Elementwise steps: one or several expressions, evaluated for each element of tensors that broadcast to one shape."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ def elementwise_step(
 ) -> Step:
     """The step that evaluates an expression for each output; all outputs have one shape, to which inputs broadcast.
 
-    value: an expression of `Local("i0")`, `Local("i1")`, ..., the inputs; its type is that of its output.  An output may
-    alias an input that has the same strides and element size.
+    value: an expression, or one for each output, of the inputs `Local("i0")`, `Local("i1")`, ...; its type is that of its
+        output.
+    An output may alias an input that has the same strides and element size.
     """
     values = tuple(value) if isinstance(value, Sequence) else (value,)
     outputs = tuple(out) if isinstance(out, Sequence) else (out,)

@@ -4,7 +4,7 @@ A unit of work is about `unit_elements` elements: a segment of one long row, or 
 
     for each row of the unit:                       strided addresses, advanced like an odometer
         for each `unroll` vectors of the row:       `row_segment`, interleaved to hide latency
-        for each single vector of the remainder     masked where the target has cheap masks, else then scalar
+        for each single vector of the remainder     the last one masked; without cheap masks, scalars follow instead
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sardonyx._src.compile.kernels.elementwise.variant import ElementwiseVariant
 from sardonyx._src.compile.kernels.tuning.tuning import ElementwiseTuning, tuning_for
 from sardonyx._src.compile.program.tensor import element_bytes
 
-# Operations of few instructions; the others are calls of vector functions.
+# Operations of few instructions; all others are calls of vector functions.
 CHEAP_OPERATIONS = {*INTRINSIC_NAMES, *UNARY_OPS, *BINARY_OPS, "lt", "le", "eq", "where", "fma", "clamp"}
 
 
@@ -38,8 +38,10 @@ CHEAP_OPERATIONS = {*INTRINSIC_NAMES, *UNARY_OPS, *BINARY_OPS, "lt", "le", "eq",
 class ElementwiseArguments:
     """The loaded arguments of a kernel, by the names of `elementwise_parameters`.
 
-    dims: those outside of a row, except the first.  strides: of each tensor, along all dims outside of a row.
-    steps: the strides along a row; None for tensors whose access pattern is not "far".
+    dims: the dims outside of a row, except the first.
+    strides: for each tensor, the strides along all dims outside of a row.
+    steps: for each tensor, the stride along a row if its access pattern is "far", else None.
+    tensors: the addresses of the tensors.
     """
 
     variant: ElementwiseVariant
@@ -53,7 +55,7 @@ class ElementwiseArguments:
 
 
 def elementwise_module(name: str, target: Target, variant: ElementwiseVariant) -> str:
-    """Emits the kernel of a variant: segments of one row, or blocks of rows, which are cut into segments if they are long."""
+    """The LLVM module of a variant.  Units are segments of a single row, or segments of a block of rows."""
     b = KernelBuilder(target, elementwise_parameters(variant))
     args, size = load_arguments(b, variant), ElementwiseTuning.unit_elements
     if variant.rank == 0:
@@ -88,7 +90,7 @@ def load_arguments(b: KernelBuilder, variant: ElementwiseVariant) -> Elementwise
 
 @contextmanager
 def loop_rows(b: KernelBuilder, args: ElementwiseArguments, block: LLVMValue) -> Iterator[list[str]]:
-    """The loop over the rows of a block: the address of a row in each tensor."""
+    """The loop over the rows of a block: yields the address of a row in each tensor."""
     operands = args.variant.operands
     first = block * args.rows_per_unit
     indices = [b.new_slot("index", I64) for _ in args.dims]
@@ -109,7 +111,7 @@ def initialize_offsets(
     indices: list[StackSlot],
     offsets: list[StackSlot],
 ) -> None:
-    """Sets the indices of a row along all dims but the first, and its offset in each tensor."""
+    """Sets the indices of a row along all dims except the first, and its offset in each tensor."""
     inner: list[LLVMValue] = []
     for dim in reversed(args.dims):
         row, index = b.udivmod(row, dim)
@@ -175,7 +177,7 @@ def vector_lanes(variant: ElementwiseVariant, target: Target) -> int:
 
 
 def has_cheap_masks(variant: ElementwiseVariant, target: Target) -> bool:
-    """Whether the target has masked loads and stores of all operands: with 256-bit vectors, of at least 32 bits only."""
+    """Whether the target has masked loads and stores of all operands; with 256-bit vectors, elements must have 32 bits."""
     has_wide_elements = all(element_bytes(o.dtype) >= 4 for o in variant.operands)
     return target.lanes == 16 or (
         target.lanes == 8 and vector_lanes(variant, target) <= 8 and has_wide_elements

@@ -1,4 +1,4 @@
-"""Check that no element of a tensor is zero, as divisors of integers must not be: others are reported in the status."""
+"""Check that no element of a tensor of integer divisors is zero; a zero is reported in the status block."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PARAMETERS = Parameters("x", "status", "count", "unit_elements")
 
 
 def nonzero_check_step(x: TensorView, status: TensorView) -> Step:
-    """Sets the status where an element of x, dense, of integers or bools, is zero."""
+    """The step that sets the status if an element of x is zero; x: integers or bools, dense."""
     count, unit = x.num_elements, ElementwiseTuning.unit_elements
     args: tuple[KernelArgument, ...] = PARAMETERS.pack(x=x, status=status, count=count, unit_elements=unit)
     module = partial(nonzero_check_module, dtype=x.dtype)

@@ -14,8 +14,9 @@ from sardonyx._src.dtypes import DataType
 class OperatorCall:
     """An operator's attributes and inputs, for one element.
 
-    attributes: all of them, with the schema's defaults.  args: the inputs, a `Number` for a constant scalar, None for an
-    omitted input.  types: the element types of the inputs.
+    attributes: all attributes, with the schema's defaults.
+    args: the inputs: an expression, a `Number` for a constant scalar, or None for an omitted input.
+    types: the element types of the inputs.
     """
 
     attributes: Mapping[str, object]
@@ -29,7 +30,7 @@ class OperatorCall:
 
     @property
     def inputs(self) -> tuple[Scalar, ...]:
-        """The inputs that are not omitted; positions are only meaningful if none is."""
+        """The inputs that are not omitted; an index is that of `args` only if no input is omitted."""
         return tuple(arg for arg in self.args if arg is not None)
 
     @property
@@ -48,12 +49,13 @@ class OperatorCall:
         return Number(value)
 
 
-# An element of the output; None if kernels cannot compute this call, which is then a fallback operation.
+# Returns the expression of an element of the output; None if kernels cannot compute this call, so that it becomes a
+# fallback operation, which the reference kernel executes.
 ScalarRule: TypeAlias = Callable[[OperatorCall], "Scalar | None"]
 
 
 def apply(op: str, *args: Scalar | float) -> Apply:
-    """An operation on expressions and numbers."""
+    """The expression of an operation on expressions and numbers."""
     return Apply(op, tuple(Number(arg) if isinstance(arg, int | float) else arg for arg in args))
 
 

@@ -1,4 +1,4 @@
-"""The elementwise operators that kernels compute, as scalar expressions, in their newest version.
+"""The elementwise operators that kernels compute, as scalar expressions; each in the newest version of its schema.
 
 `SCALAR_OPERATORS` is the only list of them.  To add one that is made of existing operations, add its line and run
 `make regen`: lowering, fusion, epilogues, half-precision promotion and the tests of native operators follow the table.
@@ -32,7 +32,11 @@ CONVERSIONS = ("Cast", "QuantizeLinear", "DequantizeLinear")  # operators that r
 
 @dataclass(frozen=True, slots=True)
 class ScalarOperator:
-    """types: the element types of the first input that kernels support.  rule: the expression of an output element."""
+    """An elementwise operator that kernels compute.
+
+    types: the element types of the first input that kernels support.
+    rule: the function that returns the expression of an output element.
+    """
 
     types: ElementTypes
     rule: ScalarRule
@@ -131,7 +135,6 @@ def scalar_expression(
     if operator is None or not has_supported_types or not types or types[0] not in operator.types:
         return None
     if any(isinstance(value, float) and not isfinite(value) for value in attributes.values()):
-        return (
-            None  # rules select with minima and maxima, in which an infinity times zero is not selected away
-        )
+        # Rules select values by minima and maxima, which do not discard the NaN of an infinity times zero.
+        return None
     return operator.rule(OperatorCall(attributes, tuple(args), tuple(types)))

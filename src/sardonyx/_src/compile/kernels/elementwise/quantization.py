@@ -17,30 +17,31 @@ QUANTIZED_RANGES = {
     t: (-(1 << t.bits - 1), (1 << t.bits - 1) - 1) if t.is_signed else (0, (1 << t.bits) - 1)
     for t in QUANTIZED_TYPES
 }
-QUOTIENT_TYPES = (DataType.FLOAT, DataType.FLOAT16, DataType.BFLOAT16, DataType.DOUBLE)  # of `precision`
+# The values of the attribute `precision` of QuantizeLinear that kernels support.
+QUOTIENT_TYPES = (DataType.FLOAT, DataType.FLOAT16, DataType.BFLOAT16, DataType.DOUBLE)
 Shape = tuple[Known, ...]
 
 
 def quantize(x: Scalar, scale: Scalar, zero_point: Scalar | None, to: DataType) -> Cast:
     """saturate(round(x / scale) + zero_point), rounded to nearest even; NaN becomes the lowest number.
 
-    zero_point: a float.
+    zero_point: an expression of a float.
     """
     return saturate(apply("div", x, scale), zero_point, to)
 
 
 def saturate(quotient: Scalar, zero_point: Scalar | None, to: DataType) -> Cast:
-    """A quotient rounded to an integer type of at most 16 bits, as a number of at least 8."""
-    whole: Scalar = apply("round", quotient)
+    """A quotient rounded to an integer type of at most 16 bits, plus the zero point; as an int8 or uint8 if it has fewer than 8."""
+    rounded: Scalar = apply("round", quotient)
     if zero_point is not None and zero_point != Number(0):
-        whole = apply("add", whole, zero_point)
+        rounded = apply("add", rounded, zero_point)
     high = (1 << to.bits - to.is_signed) - 1
     byte = DataType.INT8 if to.is_signed else DataType.UINT8
-    return Cast(to if to.bits >= 8 else byte, apply("clamp", whole, -high - 1 if to.is_signed else 0, high))
+    return Cast(to if to.bits >= 8 else byte, apply("clamp", rounded, -high - 1 if to.is_signed else 0, high))
 
 
 def quantize_linear(call: OperatorCall) -> Scalar | None:
-    """To integers of at most 16 bits and floats of 8 and 4."""
+    """QuantizeLinear to integers of at most 16 bits and floats of 8 and 4 bits; None for other types."""
     zero_point, output_dtype = call.optional_input(2), call.attributes.get("output_dtype", 0)
     to = call.types[2] if zero_point is not None else None
     if to is None:
@@ -59,16 +60,17 @@ def quantize_linear(call: OperatorCall) -> Scalar | None:
 
 @dataclass(frozen=True, slots=True)
 class Quotient:
-    """x / y_scale, rounded to `precision`, as a float of the type."""
+    """x / y_scale, rounded to the attribute `precision`, as an expression of the float type `dtype`."""
 
     value: Scalar
     dtype: DataType
 
 
 def rounded_quotient(call: OperatorCall) -> Quotient | None:
-    """The quotient in float32 if both operands and the precision are that, or are of one half-precision type; else in float64.
+    """The quotient, computed in float32 if x, scale and precision all are float32 or all the same half type; else in float64.
 
-    float32 has more than twice the bits of float16 and bfloat16: rounding its quotients again is harmless.
+    Rounding a float32 quotient of half-precision numbers again, to half precision, is harmless, since float32 has more than
+    twice the bits of float16 and bfloat16.
     """
     scale_dtype, precision = call.types[1], call.attributes.get("precision", 0)
     assert isinstance(precision, int), f"precision must be an integer; got {precision!r}"
@@ -92,9 +94,9 @@ def rounded_quotient(call: OperatorCall) -> Quotient | None:
 
 
 def dequantize_linear(call: OperatorCall) -> Scalar | None:
-    """(x - x_zero_point) * x_scale, of which the difference, the scale and the product are rounded to the result's type.
+    """(x - x_zero_point) * x_scale, with the difference, the scale and the product each rounded to the result's type.
 
-    int32 only without a zero point, since its differences are not exact in float32.
+    None for int32 with a zero point, since differences of int32 are not exact in float32.
     """
     zero_point, scale_dtype, to = call.optional_input(2), call.types[1], result_type(call)
     has_zero = zero_point not in (None, Number(0))
@@ -113,7 +115,7 @@ def dequantize_linear(call: OperatorCall) -> Scalar | None:
 
 
 def result_type(call: OperatorCall) -> DataType | None:
-    """The type of a dequantized element; None for one that the operator does not have."""
+    """The type of a dequantized element; None if it is not float32 or half precision."""
     named = call.attributes.get("output_dtype", 0)
     assert isinstance(named, int), f"output_dtype must be an integer; got {named!r}"
     to = DataType.from_number(named) if named else call.types[1]
@@ -129,7 +131,7 @@ def as_type(number: Scalar, dtype: DataType, to: DataType) -> Scalar:
 
 
 def as_float(value: Scalar) -> Scalar:
-    """An integer as fp32; if it was cast from a clamped integral float, that float without the round trip."""
+    """An integer as float32.  If it was cast from a clamped float without fraction, the result is that float itself."""
     match value:
         case Number():
             return value
@@ -139,7 +141,7 @@ def as_float(value: Scalar) -> Scalar:
 
 
 def is_integral_float(value: Scalar) -> bool:
-    """Whether a float expression has no fraction, wherever `clamp` does not change it."""
+    """Whether a float expression has no fraction, at least for the values that `clamp` does not change."""
     match value:
         case Apply(op="round"):
             return True
@@ -158,7 +160,7 @@ def is_integral_zero_point(value: Scalar) -> bool:
 
 
 def align_to_axis(node: Node, shape: Shape, input_shape: Shape) -> Shape | None:
-    """The shape with which a scale or zero point broadcasts to the input: 1s after the axis; None if it has several blocks."""
+    """The shape in which a scale or zero point broadcasts to the input: with 1s after the axis; None if it has several blocks."""
     if all(dim == 1 for dim in shape):
         return ()
     if is_blocked(node, shape, input_shape):
@@ -177,7 +179,7 @@ def is_blocked(node: Node, shape: Shape, input_shape: Shape) -> bool:
 
 
 def block_shape(node: Node, input_shape: Shape) -> Shape | None:
-    """The shape of a scale for blocks of one element, or for one block along the axis; None for other blocks."""
+    """The shape of a scale if blocks have one element, or if there is one block along the axis; None for other blocks."""
     axis, size = (
         integer_attribute(node, "axis", 1) % len(input_shape),
         integer_attribute(node, "block_size", 0),

@@ -1,4 +1,4 @@
-"""Body of an elementwise kernel: loads, computes and stores a segment of a row, one or several SIMD vectors."""
+"""Body of an elementwise kernel: loads, computes and stores a segment of a row, which is one or several SIMD vectors."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from sardonyx._src.compile.kernels.elementwise.variant import ElementwiseVariant
 class ElementwiseRow:
     """A row of all tensors, outputs first.
 
-    addresses: of the row in each tensor.  steps: the stride of each tensor whose access pattern is "far", else None.
-    broadcast: the loaded inputs whose access pattern is "same", by operand index.
+    addresses: the address of the row in each tensor.
+    steps: for each tensor, the stride along the row if its access pattern is "far", else None.
+    broadcast: the loaded inputs with the access pattern "same", by operand index.
     """
 
     variant: ElementwiseVariant
@@ -30,9 +31,10 @@ class ElementwiseRow:
 
 @dataclass(frozen=True, slots=True)
 class RowSegment:
-    """`count` vectors of `lanes` elements of a row; broadcast: the inputs of the row in every lane.
+    """`count` vectors of `lanes` elements of a row.
 
-    mask: the lanes to load and store, for a partial vector.
+    mask: the lanes to load and store of a partial vector; None for whole vectors.
+    broadcast: the broadcast inputs of the row, in every lane.
     """
 
     row: ElementwiseRow
@@ -42,14 +44,14 @@ class RowSegment:
     broadcast: Mapping[int, LLVMValue]
 
     def memory_type(self, operand: int) -> LLVMType:
-        """A vector of an operand as it is in memory."""
+        """The type of a vector of an operand in memory."""
         return LLVMType(memory_type(self.row.variant.operands[operand].dtype).element, self.lanes)
 
 
 def load_broadcast_inputs(
     b: KernelBuilder, variant: ElementwiseVariant, addresses: Sequence[str]
 ) -> dict[int, LLVMValue]:
-    """The inputs that are one element for a whole row, by operand index."""
+    """Loads the inputs that have one element for the whole row; returns them by operand index."""
     return {
         i: from_memory(b.load(StackSlot(addresses[i], memory_type(o.dtype))), o.dtype)
         for i, o in enumerate(variant.operands)
@@ -60,13 +62,13 @@ def load_broadcast_inputs(
 def make_segment(
     b: KernelBuilder, row: ElementwiseRow, lanes: int, count: int, mask: LLVMValue | None = None
 ) -> RowSegment:
-    """A segment, for which the broadcast inputs are splatted: to be called outside of the loop over segments."""
+    """A segment; emits the splats of its broadcast inputs, and therefore is to be called outside of the loop over segments."""
     broadcast = {i: b.splat(value, lanes) for i, value in row.broadcast.items()}
     return RowSegment(row, lanes, count, mask, broadcast)
 
 
 def emit_segment(b: KernelBuilder, segment: RowSegment, first: LLVMValue) -> None:
-    """The segment from an index on; all loads come before the stores, since an output may alias an input."""
+    """Emits the segment from an index on.  All loads come before the stores, since an output may alias an input."""
     variant = segment.row.variant
     num_outputs = len(variant.outputs)
     indices = [first + k * segment.lanes for k in range(segment.count)]
@@ -95,7 +97,7 @@ def operand_loader(inputs: Sequence[LLVMValue]) -> LoadLocal:
 
 
 def load_operand(b: KernelBuilder, segment: RowSegment, operand: int, index: LLVMValue) -> LLVMValue:
-    """The vector of an operand from an index on, in the type that is computed with."""
+    """The vector of an operand from an index on, in its type in registers."""
     if operand in segment.broadcast:
         return segment.broadcast[operand]
     if (step := segment.row.steps[operand]) is not None:

@@ -13,7 +13,7 @@ from sardonyx._src.dtypes import DataType
 
 @dataclass(frozen=True, slots=True)
 class ElementwiseOperand:
-    """The element type of a tensor, and how it is accessed along a row."""
+    """The element type of a tensor, and its access pattern along a row."""
 
     dtype: DataType
     access: AccessPattern
@@ -24,9 +24,10 @@ class ElementwiseOperand:
 
 @dataclass(frozen=True, slots=True)
 class ElementwiseVariant:
-    """What a kernel is specialized on: expressions, element types and access patterns, but no sizes.
+    """The specialization of a kernel: expressions, element types and access patterns, but no sizes.
 
-    values: an expression for each output, of the inputs `i0`, `i1`, ...  rank: the number of dims outside of a row.
+    values: an expression of the inputs `i0`, `i1`, ... for each output.
+    rank: the number of dims outside of a row.
     """
 
     values: tuple[Scalar, ...]
@@ -52,10 +53,11 @@ class ElementwiseVariant:
 
 
 def elementwise_parameters(variant: ElementwiseVariant) -> Parameters:
-    """The tensors; the length of a row; the number of rows, and of rows in a unit of work.
+    """The tensors; the length of a row; the number of rows, and of rows in a unit of work; and
 
-    dim1, dim2, ...: the dims outside of a row, except the first.  y0_stride0, ...: the strides of each tensor along all dims
-    outside of a row.  y0_step, ...: the strides along the row of tensors whose access pattern is "far".
+    dim1, dim2, ...: the dims outside of a row, except the first.
+    y0_stride0, ...: the strides of each tensor along all dims outside of a row.
+    y0_step, ...: the stride along the row of each tensor with the access pattern "far".
     """
     names = variant.tensor_names
     dims = (f"dim{axis}" for axis in range(1, variant.rank))

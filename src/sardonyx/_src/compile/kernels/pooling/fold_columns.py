@@ -1,4 +1,4 @@
-"""Col2Im: elements of blocks added up where they overlap in the image.
+"""Col2Im: writes blocks into an image, and adds their elements where blocks overlap.
 
 Loop nest: units of work (rows of the image) -> taps of a block -> vectors of the row, or single elements where blocks are
 more than one column apart.
@@ -27,7 +27,10 @@ PARAMETERS = Parameters("x", "y", *SIZES)
 
 
 def fold_columns_step(x: TensorView, y: TensorView, window: SlidingWindow, blocks: tuple[int, int]) -> Step:
-    """x: [N, C, kernel height, kernel width, *blocks], y: [N, C, H, W]; dense, of one type of numbers."""
+    """The step of y [N, C, H, W] from x [N, C, kernel height, kernel width, *blocks]; both dense, of one type of numbers.
+
+    blocks: the number of blocks along the height and along the width.
+    """
     _, _, height, width = y.shape
     top, left, _, _ = window.pads
     sizes = (
@@ -80,7 +83,7 @@ def fold_columns_module(name: str, target: Target, element: LLVMType, *, is_adja
 def add_row(
     b: KernelBuilder, blocks: str, line: str, shift: LLVMValue, size: dict[str, LLVMValue], vector: LLVMType
 ) -> None:
-    """Adds blocks[i] to line[i + shift], where that is in the image."""
+    """Adds blocks[i] to line[i + shift] for all i for which the latter is in the image."""
     first = b.select(shift > 0, shift, i64(b, 0))
     end = b.min(size["width"], size["block_columns"] + shift)
     element = vector.llvm_element
@@ -93,9 +96,9 @@ def add_row(
 def add_elements(
     b: KernelBuilder, blocks: str, line: str, shift: LLVMValue, size: dict[str, LLVMValue], element: LLVMType
 ) -> None:
-    """Adds blocks[i] to line[i * stride + shift], where that is in the image."""
+    """Adds blocks[i] to line[i * stride + shift] for all i for which the latter is in the image."""
     with b.loop(i64(b, 0), size["block_columns"], name="block") as block:
-        place = block * size["stride_width"] + shift
-        with b.if_then((place >= 0) & (place < size["width"])):
+        column = block * size["stride_width"] + shift
+        with b.if_then((column >= 0) & (column < size["width"])):
             value = load_at(b, blocks, block, element.element)
-            store_at(b, line, place, load_at(b, line, place, element.element) + value)
+            store_at(b, line, column, load_at(b, line, column, element.element) + value)

@@ -53,7 +53,7 @@ def global_pooling_step(
 ) -> Step:
     """Global pooling of x [N, H, W, C] into y [N, C] or [N, 1, 1, C].
 
-    A NaN pixel makes the result NaN.  Of no pixels, the mean is NaN and the maximum minus infinity.
+    A NaN pixel makes the result NaN.  If there are no pixels, the mean is NaN and the maximum is minus infinity.
     """
     n, height, width, channels = x.shape
     block = reduction_channel_block(height * width)
@@ -80,7 +80,7 @@ def global_pooling_step(
 
 
 def global_pooling_module(name: str, target: Target, epilogue: Epilogue, kind: GlobalPoolKind) -> str:
-    """Emits global pooling."""
+    """The LLVM module of the kernel."""
     b = KernelBuilder(target, GLOBAL_POOLING_PARAMETERS + epilogue_parameters(epilogue))
     slots = new_reduction_slots(b)
     x, y_address = b.pointers("x", "y")

@@ -1,11 +1,11 @@
-"""Gradient of max pooling of channels-last images: each window adds its gradient to the first of its greatest elements.
+"""Gradient of max pooling of channels-last images: each window adds its gradient to the first of its maxima.
 
     for image and block of channels (a unit of work): zeros in dx
         for window: for vector of channels:
             for tap: compare; keep the greatest element and its tap
-            for tap: dx += dy in the lanes whose greatest element it is
+            for tap: dx += dy in the lanes where the tap has the greatest element
 
-Indices are computed again from x, and not read.
+The positions of the maxima are computed again from x; the forward pass does not store them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ PARAMETERS = Parameters("x", "dy", "dx", *SIZES)
 
 
 def max_pool_gradient_step(x: TensorView, dy: TensorView, dx: TensorView, window: SlidingWindow) -> Step:
-    """dx [N, H, W, C] of x [N, H, W, C] and dy [N, Ho, Wo, C], all with contiguous channels."""
+    """The step of dx [N, H, W, C] from x [N, H, W, C] and dy [N, Ho, Wo, C], all with contiguous channels."""
     images, height, width, channels = x.shape
     blocks = ceil_div(channels, ChannelsLastTuning.gradient_channels)
     return Step(
@@ -80,7 +80,11 @@ def max_pool_gradient_step(x: TensorView, dy: TensorView, dx: TensorView, window
 
 @dataclass(frozen=True, slots=True)
 class WindowTaps:
-    """The taps [first, end) of a window along either axis that are inside of the image, and the input pixel of tap 0."""
+    """The taps of a window that are inside of the image.
+
+    y, x: the input row and column of tap 0.
+    rows, columns: the taps [first, end) along each axis.
+    """
 
     b: KernelBuilder
     size: Mapping[str, LLVMValue]
@@ -91,7 +95,7 @@ class WindowTaps:
 
     @contextmanager
     def loop(self) -> Iterator[tuple[LLVMValue, LLVMValue]]:
-        """A loop over the taps: the number of each, and its pixel in the image."""
+        """A loop over the taps: yields the number of a tap, and its pixel in the image."""
         b, size = self.b, self.size
         with b.loop(*self.rows, name="ky") as ky, b.loop(*self.columns, name="kx") as kx:
             y, x = self.y + ky * size["dilation_y"], self.x + kx * size["dilation_x"]
@@ -122,8 +126,8 @@ def module(name: str, target: Target) -> str:
             taps = window_taps(b, size, row_number, column)
             gradient = b.gep(image_dy, (row_number * size["out_width"] + column) * size["dy_pixel"])
             for c, mask in loop_vectors(b, channel, end):
-                places = (b.gep(image_x, c), b.gep(gradient, c), b.gep(image_dx, c))
-                add_window(b, size, taps, places, mask)
+                addresses = (b.gep(image_x, c), b.gep(gradient, c), b.gep(image_dx, c))
+                add_window(b, size, taps, addresses, mask)
     return b.build_module(name)
 
 
@@ -154,11 +158,14 @@ def add_window(
     b: KernelBuilder,
     size: Mapping[str, LLVMValue],
     taps: WindowTaps,
-    places: tuple[str, str, str],
+    addresses: tuple[str, str, str],
     mask: LLVMValue | None,
 ) -> None:
-    """Adds the gradient of a window, for a vector of channels; places: its addresses in x, dy and dx."""
-    x, dy, dx = places
+    """Adds the gradient of a window, for a vector of channels.
+
+    addresses: the vector's addresses in the image of x, in the window's pixel of dy, and in the image of dx.
+    """
+    x, dy, dx = addresses
     floats, numbers = vector_type(b), LLVMType("i32", b.target.lanes)
     greatest, winner = b.new_slot("greatest", floats), b.new_slot("winner", numbers)
     b.store(greatest, b.constant(float("-inf"), floats))

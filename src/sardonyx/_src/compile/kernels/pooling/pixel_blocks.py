@@ -1,7 +1,8 @@
-"""Global pooling of large images in two steps: each block of pixels to one pixel, then these to one.
+"""Global pooling of large images in two steps: each block of pixels becomes one pixel, then these pixels become one.
 
-Threads divide the blocks as they divide the pixels in the convolution before, so that each reads what it has written, from
-its own cache.  In one step they would divide the channels, and read most pixels from the caches of other cores.
+Threads divide the blocks as they divide the pixels in the convolution before, so that each thread reads the pixels that it
+has written, from its own cache.  In a single step they would divide the channels, and read most pixels from the caches of
+other cores.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ def global_pooling_steps(
     epilogue: Epilogue = NO_EPILOGUE,
     operands: tuple[TensorView, ...] = (),
 ) -> Sequence[Step]:
-    """Global pooling of x [N, H, W, C] into y [N, C] or [N, 1, 1, C], as of `global_pooling_step`.
+    """Global pooling of x [N, H, W, C] into y [N, C] or [N, 1, 1, C], with the parameters of `global_pooling_step`.
 
-    The mean is that of the means of equal blocks; the division depends on the dims of the image alone.
+    The mean is the mean of the means of equal blocks.  The division into blocks depends only on the dims of the image.
     """
     n, height, width, channels = x.shape
     blocks = count_blocks(height * width, channels)
@@ -44,7 +45,7 @@ def global_pooling_steps(
 
 
 def count_blocks(pixels: Known, channels: Known) -> int:
-    """Equal blocks of the pixels of an image: one if it is small, or if its dims are symbolic."""
+    """The number of equal blocks of the pixels of an image: 1 if the image is small, or if its dims are symbolic."""
     if not isinstance(pixels, int) or not isinstance(channels, int):
         return 1
     if pixels * channels < ChannelsLastTuning.min_divided_floats:

@@ -1,7 +1,7 @@
 """Max, average and Lp pooling of dense planes [..., sizes] of one to three dims, of any number type, with the positions of maxima.
 
 Loop nest: units of work (rows of results) -> vectors of windows of a row -> taps of each axis, gathered.  `pooling` is faster
-for float32 images, whose channels are its lanes.
+for float32 images, since its lanes are channels.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known, dim_product
 
 AXIS_WORDS = ("size", "out", "kernel", "stride", "dilation", "pad", "end_pad", "step")
-NO_POSITION = -1  # of a window without elements
+NO_POSITION = -1  # the position of the maximum of a window without elements
 
 
 @dataclass(frozen=True, slots=True)
 class PlaneWindow:
-    """Windows over planes, one entry for each axis.  pads: before all axes, then after."""
+    """Windows over planes: each field has one entry for each axis; pads: those before all axes, then those after."""
 
     kernel: tuple[int, ...]
     strides: tuple[int, ...]
@@ -48,7 +48,7 @@ class PlaneWindow:
 
 @dataclass(frozen=True, slots=True)
 class PlanePooling:
-    """Specialization key.  column_major: whether positions count the first axis fastest."""
+    """The specialization of a kernel: the reduction, the element type, the number of axes, and which results are written."""
 
     algorithm: PoolingAlgorithm
     dtype: DataType
@@ -63,7 +63,7 @@ class PlanePooling:
 
     @property
     def parameters(self) -> Parameters:
-        """step: the distance in positions between neighbors along an axis."""
+        """The parameters; step0, step1, ...: the difference of the positions of neighbors along each axis."""
         axes = [f"{word}{axis}" for axis in range(self.rank) for word in AXIS_WORDS]
         return Parameters("x", "y", "positions", *axes)
 
@@ -76,10 +76,12 @@ def plane_pooling_step(
     *,
     column_major: bool = False,
 ) -> Step:
-    """x: [..., sizes] dense.  results: [..., windows] of the type of x, and the positions of the maxima as int64, or None.
+    """The pooling of x [..., sizes], dense.
 
-    A position is the index of an element in x as a vector, -1 for a window without elements.  Among equal elements the first
-    one wins; NaN is greater than any number.  column_major: whether positions in a plane count the first axis fastest.
+    results: the values [..., windows] of the type of x, and the positions of the maxima as int64; None if not requested.
+    column_major: whether positions in a plane count the first axis fastest.
+    A position is the flat index of an element of x, -1 for a window without elements.  Among equal elements the first one
+    wins; NaN is greater than any number.
     """
     rank = window.rank
     written = tuple(result for result in results if result is not None)
@@ -109,7 +111,7 @@ def plane_pooling_step(
 
 @dataclass(frozen=True, slots=True)
 class PlaneAxis:
-    """The arguments of an axis."""
+    """The arguments of an axis, named as in `AXIS_WORDS`."""
 
     size: LLVMValue
     out: LLVMValue
@@ -123,9 +125,10 @@ class PlaneAxis:
 
 @dataclass(frozen=True, slots=True)
 class PlaneTaps:
-    """The taps [first, end) of the windows of a row along an axis, the first of which would be at `start`.
+    """The taps [first, end) along an outer axis that are inside the plane, for the windows of a row.
 
-    count: the elements of a mean.
+    start: the index of tap 0 along the axis, which may be outside.
+    count: the number of taps that count for a mean.
     """
 
     axis: PlaneAxis
@@ -137,7 +140,11 @@ class PlaneTaps:
 
 @dataclass(frozen=True, slots=True)
 class WindowVector:
-    """Adjacent windows of a row, one in each lane: where they start along the last axis, and which of them exist."""
+    """Adjacent windows of a row, one in each lane.
+
+    start: the index of tap 0 of each window along the last axis.
+    mask: the windows that exist.
+    """
 
     axis: PlaneAxis
     start: LLVMValue
@@ -174,23 +181,23 @@ def plane_pooling_module(name: str, target: Target, variant: PlanePooling) -> st
             ):
                 index, is_inside = tap_indices(b, windows, tap, i64(b, 0), last.size)
                 value = load_lanes(b, x, index + b.splat(base + line, lanes), element.element, is_inside)
-                place = index * b.splat(last.step, lanes) + b.splat(line_position, lanes)
-                accumulate(b, variant, totals, value, place, is_inside)
+                position = index * b.splat(last.step, lanes) + b.splat(line_position, lanes)
+                accumulate(b, variant, totals, value, position, is_inside)
             result = row * last.out + column
             if variant.has_values:
                 value = finish(b, variant, totals, outer, windows)
                 store_vector(b, value, b.gep(y, result, element.llvm_element), windows.mask)
             if variant.has_positions:
-                place = b.load(totals.position)
-                place = b.select(place < 0, place, place + b.splat(base, lanes))
-                store_vector(b, place, b.gep(positions, result, "i64"), windows.mask)
+                position = b.load(totals.position)
+                position = b.select(position < 0, position, position + b.splat(base, lanes))
+                store_vector(b, position, b.gep(positions, result, "i64"), windows.mask)
     return b.build_module(name)
 
 
 def split_row(
     b: KernelBuilder, variant: PlanePooling, axes: Sequence[PlaneAxis], row: LLVMValue
 ) -> tuple[LLVMValue, list[PlaneTaps]]:
-    """The plane of a row of results, and the taps of its windows along all axes but the last."""
+    """The plane of a row of results, and the taps of its windows along all axes except the last."""
     taps: list[PlaneTaps] = []
     for axis in reversed(axes):
         row, window = b.udivmod(row, axis.out)
@@ -220,7 +227,7 @@ def window_vector(b: KernelBuilder, axis: PlaneAxis, column: LLVMValue, lanes: i
 def tap_indices(
     b: KernelBuilder, windows: WindowVector, tap: LLVMValue, low: LLVMValue, high: LLVMValue
 ) -> tuple[LLVMValue, LLVMValue]:
-    """The index of a tap along the last axis in each window, and whether it is in [low, high)."""
+    """For each window, the index of a tap along the last axis, and whether this index is in [low, high)."""
     lanes = windows.start.type.lanes
     index = windows.start + b.splat(tap * windows.axis.dilation, lanes)
     is_inside = (index >= b.splat(low, lanes)) & (index < b.splat(high, lanes))
@@ -231,7 +238,7 @@ def tap_indices(
 def loop_outer_taps(
     b: KernelBuilder, taps: Sequence[PlaneTaps], last: PlaneAxis, offset: LLVMValue, position: LLVMValue
 ) -> Iterator[tuple[LLVMValue, LLVMValue]]:
-    """The loops over the taps of all axes but the last: yields the offset of a line in its plane, and its position."""
+    """The loops over the taps of all axes except the last: yields the offset of a line in its plane, and its position."""
     if not taps:
         yield offset, position
         return
@@ -261,16 +268,16 @@ def accumulate(
     position: LLVMValue,
     mask: LLVMValue,
 ) -> None:
-    """Updates the state of windows with an element of each one in the mask; it is 0 in the others."""
+    """Updates the state of the windows in the mask with an element of each; value: 0 for the other windows."""
     total = b.load(totals.value)
     if variant.algorithm.kind == "max":
         is_better = value > total
         if value.type.is_float:
             is_better = is_better | (value.ne(value) & total.eq(total))
-        place = b.load(totals.position)
+        best = b.load(totals.position)
         if variant.has_positions:
-            is_better = (is_better | (place < 0)) & mask
-            b.store(totals.position, b.select(is_better, position, place))
+            is_better = (is_better | (best < 0)) & mask
+            b.store(totals.position, b.select(is_better, position, best))
         b.store(totals.value, b.select(is_better & mask, value, total))
     elif variant.algorithm.kind == "lp":
         b.store(totals.value, total + (b.fabs(value) if variant.algorithm.p == 1 else value * value))

@@ -63,11 +63,11 @@ PoolKind = Literal["max", "mean", "mean_with_pads", "lp"]
 
 @dataclass(frozen=True, slots=True)
 class PoolingAlgorithm:
-    """How a window is reduced.
+    """The reduction of a window, by kind.
 
-    max: NaN if any element is NaN, minus infinity for a window of padding only.
-    mean: of the elements inside the image.  mean_with_pads: padding counts as zeros, but not what lies beyond the padding
-    (where `ceil_mode` adds windows).
+    max: the maximum; NaN if any element is NaN, minus infinity for a window that only has padding.
+    mean: the mean of the elements inside the image.
+    mean_with_pads: the mean with padding as zeros; positions beyond the padding, which `ceil_mode` adds, do not count.
     lp: the Lp norm, the p-th root of the sum of |x|^p.
     """
 
@@ -79,7 +79,7 @@ class PoolingAlgorithm:
         return self.kind in ("mean", "mean_with_pads")
 
     def padding_value(self, element: LLVMType) -> float:
-        """The value of taps outside of an image of an element type, which does not change a result."""
+        """The value of taps outside of the image, for an element type; it does not change a result."""
         if self.kind != "max":
             return 0.0
         if element.is_float:
@@ -100,13 +100,13 @@ def pooling_step(
     epilogue: Epilogue = NO_EPILOGUE,
     operands: tuple[TensorView, ...] = (),
 ) -> Step:
-    """The pooling of x [N, H, W, C] into y [N, Ho, Wo, C], whose shape determines the number of windows.
+    """The pooling of x [N, H, W, C] into y [N, Ho, Wo, C]; the shape of y determines the number of windows.
 
-    x: float32, or for max pooling without an epilogue int8 or uint8.
+    x: float32; for max pooling without an epilogue also int8 or uint8.
     """
     element = memory_type(x.dtype)
     assert element.is_float or (algorithm.kind == "max" and epilogue == NO_EPILOGUE), (
-        "bytes have maxima, and no epilogue"
+        f"{x.dtype.text} must be pooled by max without an epilogue"
     )
     tile = choose_window_tile(window, y.shape[2])
     parameters = WINDOW_PARAMETERS + epilogue_parameters(epilogue)
@@ -133,10 +133,10 @@ def pooling_module(
     algorithm: PoolingAlgorithm,
     element: LLVMType,
 ) -> str:
-    """Emits pooling.
+    """The LLVM module of the kernel.
 
-    totals: an accumulator for each input column under a tile if taps are unrolled, else for each window.
-    reciprocals: 1 / the number of elements of each window, for means.
+    Accumulators (`totals`): one for each input column under a tile if taps are unrolled, else one for each window.
+    For means, `reciprocals` are 1 / the number of elements of each window.
     """
     b = KernelBuilder(target, WINDOW_PARAMETERS + epilogue_parameters(epilogue))
     window = load_window(b, tile, element.llvm_element)
@@ -193,14 +193,14 @@ def accumulate(b: KernelBuilder, algorithm: PoolingAlgorithm, total: LLVMValue, 
 
 
 def maximum(b: KernelBuilder, x: LLVMValue, y: LLVMValue) -> LLVMValue:
-    """max(x, y); of floats NaN if either is NaN."""
+    """max(x, y); for floats, NaN if either is NaN."""
     return nan_propagating_max(b, x, y) if x.type.is_float else b.select(x > y, x, y)
 
 
 def combine_columns(
     b: KernelBuilder, algorithm: PoolingAlgorithm, tile: WindowTile, totals: Sequence[StackSlot], pixel: int
 ) -> LLVMValue:
-    """The accumulator of a window of the tile: with unrolled taps, those of its columns as one."""
+    """The accumulator of a window of the tile; with unrolled taps, the accumulators of its columns are combined."""
     if not tile.is_unrolled:
         return b.load(totals[pixel])
     columns = (tile.columns.index(pixel * tile.stride + tap * tile.dilation) for tap in range(tile.taps))

@@ -36,7 +36,7 @@ COORDINATE_TYPE = LLVMType("double")
 
 @dataclass(frozen=True, slots=True)
 class DynamicAxis:
-    """An axis of `size` elements that is resized to `out`; scale: the node's, None if the node gives sizes."""
+    """An axis of `size` elements that is resized to `out`; scale: the scale of the node, None if the node has sizes."""
 
     size: Known
     out: Known
@@ -45,9 +45,10 @@ class DynamicAxis:
 
 @dataclass(frozen=True, slots=True)
 class TapTableVariant:
-    """What a tap table kernel is specialized on.
+    """The specialization of a tap table kernel.
 
-    coordinates: the coordinate_transformation_mode.  nearest_mode: the rounding of nearest interpolation, "" for linear.
+    coordinates: the attribute coordinate_transformation_mode.
+    nearest_mode: the rounding of nearest interpolation; "" for linear interpolation.
     has_scale: whether coordinates are computed with the node's float32 scale, not with the ratio of the sizes.
     """
 
@@ -67,7 +68,7 @@ def tap_table_step(
     indices: TensorView,
     weights: TensorView | None,
 ) -> Step:
-    """Fills the tables of an axis with size > 0.
+    """The step that fills the tables of an axis with size > 0.
 
     indices: int64 [out, taps], weights: float32 [out, taps], both dense; nearest interpolation has 1 tap and no weights,
     linear interpolation (nearest_mode "") has 2 taps.
@@ -88,7 +89,7 @@ def tap_table_step(
 
 
 def tap_table_parameters(variant: TapTableVariant) -> Parameters:
-    """scale: the bits of a float32."""
+    """The tables, the sizes of the axis, and the scale, as the bits of a float32."""
     tables = ("indices",) if variant.nearest_mode else ("indices", "weights")
     return Parameters(*tables, "size", "out", "scale")
 
@@ -107,7 +108,7 @@ class LoadedAxis:
 
 
 def tap_table_module(name: str, target: Target, variant: TapTableVariant) -> str:
-    """Emits the computation of a tap table."""
+    """The LLVM module of the kernel."""
     b = KernelBuilder(target, tap_table_parameters(variant))
     indices = b.pointer("indices")
     weights = "" if variant.nearest_mode else b.pointer("weights")
@@ -129,7 +130,7 @@ def tap_table_module(name: str, target: Target, variant: TapTableVariant) -> str
 
 
 def emit_interpolates(b: KernelBuilder, axis: LoadedAxis) -> LLVMValue:
-    """Whether any output element has a second tap of nonzero weight: an i64, 0 or 1."""
+    """Whether the second tap of any output element has a nonzero weight: an i64, 0 or 1."""
     result = b.new_slot("mixes", I64)
     b.store(result, b.constant(0, I64))
     with b.loop(b.constant(0, I64), axis.out, name="look") as i:
@@ -196,7 +197,7 @@ def unrounded_out(axis: LoadedAxis) -> LLVMValue:
 
 
 def divide_by_scale(axis: LoadedAxis, position: LLVMValue) -> LLVMValue:
-    """position / scale: in float32 if the scale is one, else in float64."""
+    """position / scale: in float32 if the node has a scale, else in float64 by the ratio of the sizes."""
     if axis.variant.has_scale:
         return (position.convert("fptrunc", "float") / axis.scale).convert("fpext", "double")
     return position * as_double(axis.size) / as_double(axis.out)

@@ -3,8 +3,8 @@
     inner > 1: for row of y: for vector of the row: for tap: add a row of x times a weight
     inner = 1: for vector of the axis, for row of x: for tap: gather elements, add them times a vector of weights
 
-Interpolation is separable, so that a Resize is such a step for each axis: vectors are full for images of few channels, too, and
-a pixel of many taps costs their sum, not their product.
+Interpolation is separable, so that a Resize is one such step for each axis.  Vectors are full even for images of few channels,
+and the cost of a pixel grows with the sum, not the product, of the numbers of taps of its axes.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ from sardonyx._src.ops.image.resize.resample import ResampleMode
 from sardonyx._src.ops.image.resize.resampled_axis import ResampledAxis
 
 PARAMETERS = Parameters("x", "y", "indices", "weights", "rows", "unit_rows", "size", "out", "inner", "padded")
-MAX_LANES = 16  # of any target
+MAX_LANES = 16  # lanes of the widest target, to which tables are padded
 
 
 @dataclass(frozen=True, slots=True)
 class ResampleTable:
-    """The taps of a resampled axis of a tensor: indices int64, inside of the axis, and weights float32, [out, taps] each."""
+    """The taps of a resampled axis: indices int64 [out, taps], which are inside of the axis, and weights float32 [out, taps]."""
 
     axis: int
     indices: Array
@@ -58,14 +58,15 @@ class ResampleTable:
 
     @property
     def growth(self) -> float:
-        """The size of the result relative to that of the axis, about."""
+        """The approximate ratio of the size of the result to the size of the axis."""
         return len(self.indices) / (int(self.indices.max()) + 1)
 
 
 def plan_axes(axes: Sequence[ResampledAxis | None], mode: ResampleMode) -> tuple[ResampleTable, ...] | None:
-    """The taps of the resampled axes, shrinking ones first; None if pixels are copied, or not all are inside of the image.
+    """The taps of the resampled axes, shrinking ones first.
 
-    axes: None for those that are not resampled.
+    None if the mode copies pixels (nearest), if positions are outside of the image, or if no axis is resampled.
+    axes: an entry for each axis, None for an axis that is not resampled.
     """
     if mode.mode == "nearest":
         return None
@@ -81,7 +82,7 @@ def plan_axes(axes: Sequence[ResampledAxis | None], mode: ResampleMode) -> tuple
 
 
 def resample_axis_step(x: TensorView, taps: ResampleTable, y: TensorView) -> Step:
-    """y, of the shape of x but for the axis of the taps; both are dense."""
+    """The step of y, which has the shape of x except for the axis of the taps; both are dense."""
     outer, inner = dim_product(x.shape[: taps.axis]), dim_product(x.shape[taps.axis + 1 :])
     (out, count), by_element = taps.indices.shape, inner == 1
     padded = -(-out // MAX_LANES) * MAX_LANES
@@ -114,7 +115,7 @@ def pad_table(table: Array, padded: int) -> Array:
 
 
 def row_module(name: str, target: Target, taps: int) -> str:
-    """The kernel for rows of several elements."""
+    """The LLVM module of the kernel for inner > 1: rows along `inner` are added."""
     b = KernelBuilder(target, PARAMETERS)
     x, y, indices, weights = b.pointers("x", "y", "indices", "weights")
     rows, unit_rows, size, out, inner = b.integers("rows", "unit_rows", "size", "out", "inner")
@@ -139,7 +140,7 @@ def row_module(name: str, target: Target, taps: int) -> str:
 
 
 def element_module(name: str, target: Target, taps: int) -> str:
-    """The kernel for single elements."""
+    """The LLVM module of the kernel for inner = 1: elements along the axis are gathered."""
     b = KernelBuilder(target, PARAMETERS)
     x, y, indices, weights = b.pointers("x", "y", "indices", "weights")
     rows, unit_rows, size, out, padded = b.integers("rows", "unit_rows", "size", "out", "padded")
@@ -151,9 +152,9 @@ def element_module(name: str, target: Target, taps: int) -> str:
             line = b.gep(x, row * size)
 
             def load_tap(tap: LLVMValue, line: str = line, i: LLVMValue = i) -> tuple[LLVMValue, LLVMValue]:
-                place = tap * padded + i
-                index = b.load(StackSlot(b.gep(indices, place, "i32"), index_type))
-                return load_vector(b, b.gep(weights, place)), load_lanes(b, line, index, "float")
+                entry = tap * padded + i
+                index = b.load(StackSlot(b.gep(indices, entry, "i32"), index_type))
+                return load_vector(b, b.gep(weights, entry)), load_lanes(b, line, index, "float")
 
             store_vector(b, weighted_sum(b, load_tap, taps), b.gep(y, row * out + i), mask)
     return b.build_module(name)
@@ -162,7 +163,10 @@ def element_module(name: str, target: Target, taps: int) -> str:
 def weighted_sum(
     b: KernelBuilder, load_tap: Callable[[LLVMValue], tuple[LLVMValue, LLVMValue]], taps: int
 ) -> LLVMValue:
-    """The sum of the taps in their order; a loop if there are many."""
+    """The sum of all taps times their weights, in the order of the taps; many taps become a loop.
+
+    load_tap: emits the weight and the vector of a tap.
+    """
     total = b.new_slot("sum", vector_type(b))
     b.store(total, zeros(b))
     if taps <= ResizeTuning.max_axis_taps:

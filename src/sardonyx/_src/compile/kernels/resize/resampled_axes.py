@@ -1,4 +1,4 @@
-"""Which Resize nodes are resampled axis by axis: those that have no kernel of images, or few channels."""
+"""The choice of Resize nodes that are resampled axis by axis: those without a kernel for images, or with few channels."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from sardonyx._src.ops.image.resize.resize import identity_axis
 def plan_resampling(
     axes: Sequence[ResampledAxis | None], channels: Known, mode: ResampleMode
 ) -> tuple[ResampleTable, ...] | None:
-    """The taps of axes that steps resample one after the other; None for other nodes.
+    """The taps of the axes, if steps resample one axis after the other (`resample_axis`); None otherwise.
 
-    axes: None for those that are not resampled.  channels: the size of the second one.
+    axes: an entry for each axis, None for an axis that is not resampled.  channels: the size of the second axis.
     """
     is_narrow = isinstance(channels, int) and channels <= ResizeTuning.max_axis_channels
     return plan_axes(axes, mode) if is_narrow or not has_image_kernel(axes, mode) else None
 
 
 def has_image_kernel(axes: Sequence[ResampledAxis | None], mode: ResampleMode) -> bool:
-    """Whether a kernel of images has the axes: those of height and width alone."""
+    """Whether the kernel for images (`resize`) can resample the axes: only height and width are resampled."""
     if len(axes) not in (3, 4) or not all(axis is None or axis.is_whole for axis in axes[:2]):
         return False
     height, width = (axis or identity_axis(1) for axis in (None, *axes[2:])[-2:])

@@ -75,7 +75,7 @@ def resize_step(
 
 
 def taps_of(table: TensorView) -> int:
-    """The taps of an element of an axis."""
+    """The number of taps of each element of an axis."""
     taps = table.shape[1]
     assert isinstance(taps, int), f"the number of taps must be known; got {table}"
     return taps
@@ -135,7 +135,11 @@ def table_constant(table: Array) -> TensorView:
 
 @dataclass(frozen=True, slots=True)
 class AxisTables:
-    """The addresses of the tap tables of an axis in a kernel, and its taps; without weights, pixels are copied."""
+    """The tap tables of an axis in a kernel.
+
+    taps: the number of taps of each element.
+    indices, weights: the addresses of the tables; without weights (None), pixels are copied.
+    """
 
     taps: int
     indices: str
@@ -150,7 +154,10 @@ def resize_parameters(epilogue: Epilogue, *, interpolates: bool) -> Parameters:
 def resize_module(
     name: str, target: Target, epilogue: Epilogue, taps: tuple[int, int], *, interpolates: bool
 ) -> str:
-    """Emits resizing by tap tables; taps: of a row and of a column.  Input rows and their weights are loaded once a row."""
+    """The LLVM module of the kernel; taps: the number of taps of a row and of a column.
+
+    The addresses and the weights of the input rows are loaded once for each output row.
+    """
     b = KernelBuilder(target, resize_parameters(epilogue, interpolates=interpolates))
     x, y_address = b.pointers("x", "y")
     x_pixel_stride, y_pixel_stride, height, width, out_height, out_width, channels = map(
@@ -193,7 +200,7 @@ def load_indices(b: KernelBuilder, axis: AxisTables, i: LLVMValue) -> list[LLVMV
 
 
 def load_weights(b: KernelBuilder, axis: AxisTables, i: LLVMValue) -> list[LLVMValue]:
-    """The weights of these taps; none if pixels are copied."""
+    """The weights of the taps of output element i along an axis; none if pixels are copied."""
     if axis.weights is None:
         return []
     return [

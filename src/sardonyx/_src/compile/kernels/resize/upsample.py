@@ -63,7 +63,7 @@ def upsample_step(
 
 
 def upsample_module(name: str, target: Target, epilogue: Epilogue) -> str:
-    """Emits upsampling; rows are numbered across images, since each image has Ho = H * factor_height of them."""
+    """The LLVM module of the kernel; rows are numbered through all images, each of which has Ho = H * factor_height rows."""
     b = KernelBuilder(target, UPSAMPLE_PARAMETERS + epilogue_parameters(epilogue))
     x, y_address = b.pointers("x", "y")
     x_pixel_stride, y_pixel_stride, width, channels, factor_height, factor_width = map(
@@ -74,7 +74,7 @@ def upsample_module(name: str, target: Target, epilogue: Epilogue) -> str:
     with b.loop(b.first_unit, b.end_unit, name="unit") as out_row:
         row_pixel = sdiv(b, out_row, factor_height) * width
         with b.loop(zero, width, name="pixel") as column:
-            # the copies of a pixel in an output row are a group
+            # The copies of a pixel in an output row are a group.
             group, pixel = out_row * width + column, row_pixel + column
             first = group * factor_width
             for channel, mask in loop_vectors(b, zero, channels):

@@ -1,4 +1,4 @@
-"""Bilinear interpolation of a point of a channels-last image: its four corners, and the sum of their weighted pixels."""
+"""Bilinear interpolation of a point of a channels-last image: the four pixels around it, its *corners*, times their weights."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class SampledImage:
 
 @dataclass(frozen=True, slots=True)
 class Neighbor:
-    """One of two pixels of an axis beside a point; index: 0 unless it is inside the image."""
+    """One of the two pixels beside a point along an axis; index: the index of the pixel, 0 if it is outside the image."""
 
     index: LLVMValue
     is_inside: LLVMValue
@@ -32,7 +32,7 @@ class Neighbor:
 
 @dataclass(frozen=True, slots=True)
 class Corner:
-    """A pixel beside a point: where its channels are, if it is inside the image, and its weight."""
+    """A pixel beside a point: the offset of its channels, whether it is inside the image, and its weight."""
 
     offset: LLVMValue
     is_inside: LLVMValue
@@ -40,7 +40,7 @@ class Corner:
 
 
 def neighbors(b: KernelBuilder, position: LLVMValue, size: LLVMValue) -> tuple[Neighbor, Neighbor]:
-    """The two pixels around a position, with pixel i at i; the weights of an infinite one, and of NaN, are NaN."""
+    """The two pixels around a position, where pixel i has the position i; the weights are NaN for infinity and NaN."""
     first = b.call_intrinsic("floor", position)
     fraction = position - first
     end = size.convert("sitofp", position.type.element)
@@ -50,14 +50,14 @@ def neighbors(b: KernelBuilder, position: LLVMValue, size: LLVMValue) -> tuple[N
     )
 
 
-def neighbor(b: KernelBuilder, place: LLVMValue, weight: LLVMValue, end: LLVMValue) -> Neighbor:
-    is_inside = (place >= 0) & (place < end)
-    safe = b.select(is_inside, place, b.constant(0, place.type))
-    return Neighbor(safe.convert("fptosi", "i64"), is_inside, weight)
+def neighbor(b: KernelBuilder, position: LLVMValue, weight: LLVMValue, end: LLVMValue) -> Neighbor:
+    is_inside = (position >= 0) & (position < end)
+    inside_position = b.select(is_inside, position, b.constant(0, position.type))
+    return Neighbor(inside_position.convert("fptosi", "i64"), is_inside, weight)
 
 
 def corners(image: SampledImage, rows: Sequence[Neighbor], columns: Sequence[Neighbor]) -> Iterator[Corner]:
-    """The pixels around a point, from those of its axes; weights are of the type of the image's elements."""
+    """The four pixels around a point, from its neighbors along each axis; weights get the type of the image's elements."""
     for row in rows:
         for column in columns:
             offset = (row.index * image.width + column.index) * image.pixel_stride

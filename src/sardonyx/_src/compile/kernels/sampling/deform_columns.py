@@ -38,8 +38,13 @@ CORNERS = 4
 
 @dataclass(frozen=True, slots=True)
 class DeformableWindow:
-    """kernel, strides, dilations: (height, width); pads: top and left.  groups: of the channels; offset_groups: of those that
-    have offsets of their own."""
+    """The geometry of a deformable convolution.
+
+    kernel, strides, dilations: (height, width).
+    pads: (top, left).
+    groups: the number of channel groups.
+    offset_groups: the number of groups of channels that share offsets.
+    """
 
     kernel: tuple[int, int]
     strides: tuple[int, int]
@@ -56,8 +61,12 @@ class DeformableWindow:
 def deform_columns_step(
     x: TensorView, offsets: TensorView, mask: TensorView | None, y: TensorView, window: DeformableWindow
 ) -> Step:
-    """x: [N, H, W, C], channels last, with a constant C.  offsets: [N, offset_groups * taps * 2, Ho, Wo]; mask: [N,
-    offset_groups * taps, Ho, Wo]; y: [N, groups, Ho, Wo, taps, C / groups]; all dense and float32."""
+    """The step that writes the columns y [N, groups, Ho, Wo, taps, C / groups]; all tensors are dense and float32.
+
+    x: [N, H, W, C], channels last, with a constant C.
+    offsets: [N, offset_groups * taps * 2, Ho, Wo].
+    mask: [N, offset_groups * taps, Ho, Wo], by which pixels are multiplied; None for 1.
+    """
     n, height, width, channels = x.shape
     assert isinstance(channels, int), f"channels must be a number; got {channels}"
     segments = math.lcm(window.groups, window.offset_groups)
@@ -86,7 +95,7 @@ def deform_columns_step(
 
 @dataclass(frozen=True, slots=True)
 class WindowTap:
-    """A tap of a window: numbers of the image, the window's row and column, and the tap's row and column."""
+    """A tap of a window: the number of the image, the row and column of the window, and the row and column of the tap."""
 
     image: LLVMValue
     row: LLVMValue
@@ -111,12 +120,12 @@ def deform_columns_module(name: str, target: Target, *, has_mask: bool) -> str:
         b.loop(i64(b, 0), size["segments"], name="segment") as segment,
     ):
         image, row = b.udivmod(unit, size["out_height"])
-        place = WindowTap(image, row, column, tap_row, tap_column)
+        window_tap = WindowTap(image, row, column, tap_row, tap_column)
         tap = tap_row * size["kernel_width"] + tap_column
         offset_group = b.udiv(segment, per_offset)
         number = (image * size["offset_groups"] + offset_group) * taps + tap
         point = row * size["out_width"] + column
-        axes = tap_position(b, size, place, offsets, number * 2 * points + point, points)
+        axes = tap_position(b, size, window_tap, offsets, number * 2 * points + point, points)
         first = segment * size["segment_channels"]
         pixels = image * size["height"] * size["width"] * size["x_pixel_stride"] + first
         source = SampledImage(b.gep(x, pixels), size["height"], size["width"], size["x_pixel_stride"], FLOAT)
@@ -141,15 +150,18 @@ def deform_columns_module(name: str, target: Target, *, has_mask: bool) -> str:
 def tap_position(
     b: KernelBuilder,
     size: dict[str, LLVMValue],
-    place: WindowTap,
+    tap: WindowTap,
     offsets: str,
     first: LLVMValue,
     points: LLVMValue,
 ) -> list[LLVMValue]:
-    """The row and the column that a tap reads, in double.  first: the place of the row's offset."""
+    """The row and the column of the image that a tap reads, in double.
+
+    first: the index in `offsets` of the offset of the row; that of the column is `points` elements after it.
+    """
     starts = (
-        place.row * size["stride_height"] - size["pad_top"] + place.tap_row * size["dilation_height"],
-        place.column * size["stride_width"] - size["pad_left"] + place.tap_column * size["dilation_width"],
+        tap.row * size["stride_height"] - size["pad_top"] + tap.tap_row * size["dilation_height"],
+        tap.column * size["stride_width"] - size["pad_left"] + tap.tap_column * size["dilation_width"],
     )
     positions = []
     for axis, start in enumerate(starts):

@@ -38,20 +38,29 @@ PARAMETERS = Parameters(
     "out_width",
 )
 FLOAT = LLVMType("float")
-MARGIN = 4.0  # pixels beside the image that no point needs to be beyond: infinite positions have no fraction
+# Positions are clamped to so many pixels outside of the image, where all pixels are zeros: infinite positions would have
+# no fraction.
+MARGIN = 4.0
 CORNERS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class GridSampling:
-    """Attributes.  repeats_border: whether points beside the image read its border, and not zeros."""
+    """The attributes.
+
+    repeats_border: whether points outside of the image read its border, and not zeros.
+    aligns_corners: whether -1 and 1 are the centers of the outermost pixels, not their outer edges.
+    """
 
     repeats_border: bool
     aligns_corners: bool
 
 
 def grid_sample_step(x: TensorView, grid: TensorView, y: TensorView, config: GridSampling) -> Step:
-    """x: [N, H, W, C], grid: [N, Ho, Wo, 2] of columns and rows in [-1, 1], y: [N, Ho, Wo, C]; float32, the grid dense."""
+    """The step of y [N, Ho, Wo, C] from x [N, H, W, C] and grid [N, Ho, Wo, 2], dense; all float32.
+
+    The grid has (column, row) of each point, in [-1, 1].
+    """
     images, height, width, channels = x.shape
     key = f"{'border' if config.repeats_border else 'zeros'}{'_corners' if config.aligns_corners else ''}"
     return Step(
@@ -96,9 +105,9 @@ def pixel_position(
     b: KernelBuilder, coordinate: LLVMValue, size: LLVMValue, config: GridSampling
 ) -> LLVMValue:
     """The position, in pixels, of a coordinate in [-1, 1]; NaN stays NaN."""
-    moved, length = coordinate.convert("fpext", "double") + 1, size.convert("sitofp", "double")
+    from_zero, length = coordinate.convert("fpext", "double") + 1, size.convert("sitofp", "double")
     end = length - 1
-    position = moved / 2 * end if config.aligns_corners else (moved * length - 1) / 2
+    position = from_zero / 2 * end if config.aligns_corners else (from_zero * length - 1) / 2
     low, high = (
         (b.constant(0, position.type), end)
         if config.repeats_border

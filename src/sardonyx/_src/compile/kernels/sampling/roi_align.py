@@ -1,6 +1,6 @@
 """RoiAlign of channels-last images: the mean or maximum of points between pixels, over the bins of each region.
 
-Loop nest: units of work (rows of bins) -> bins -> points of a bin -> vectors of channels, added up in the result.
+Loop nest: units of work (rows of bins) -> bins -> points of a bin -> vectors of channels, accumulated in the result.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from sardonyx._src.compile.kernels.sampling.bilinear import (
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
 
-MAX_POINTS = (
-    1 << 12
-)  # of a bin along an axis, in regions that choose it: the reference kernel bounds their memory
+# Points of a bin along an axis, if the size of the region determines their number.  With more, the run is repeated on the
+# reference engine, which limits its memory.
+MAX_POINTS = 1 << 12
 CORNERS = 4
 PARAMETERS = Parameters(
     "x", "rois", "images", "y", "status", "batch", "channels", "height", "width", "x_pixel_stride", "y_pixel_stride",
@@ -38,7 +38,13 @@ PARAMETERS = Parameters(
 
 @dataclass(frozen=True, slots=True)
 class RoiAlignment:
-    """Attributes.  points: of a bin along an axis; 0: as many as the bin has pixels."""
+    """The attributes.
+
+    is_mean: whether a bin is the mean of its points, not the maximum.
+    half_pixel: whether pixel centers are at half-integral coordinates.
+    points: the number of points of a bin along an axis; 0: as many as the bin has pixels.
+    scale: the factor from coordinates of regions to pixels.
+    """
 
     is_mean: bool
     half_pixel: bool
@@ -59,9 +65,11 @@ def roi_align_step(
     status: TensorView,
     config: RoiAlignment,
 ) -> Step:
-    """x: [N, H, W, C], channels last; rois: [R, 4] as x1, y1, x2, y2; images: [R] int64; y: [R, height, width, C].
+    """The step of y [R, height, width, C] from x [N, H, W, C], channels last.
 
-    A region that is not finite, or of an image that does not exist, is reported in `status`, as is one with too many points.
+    rois: the regions [R, 4] as x1, y1, x2, y2.
+    images: [R] int64, the image of each region.
+    A region is reported in `status` if it is not finite, if its image does not exist, or if it has too many points.
     """
     batch, height, width, channels = x.shape
     element = LLVM_ELEMENTS[x.dtype]
@@ -84,7 +92,7 @@ def roi_align_step(
 
 @dataclass(frozen=True, slots=True)
 class RegionAxis:
-    """A region along one axis: where it starts, the width of a bin, and the number of points in it."""
+    """A region along one axis: its start, the width of a bin, and the number of points in a bin."""
 
     start: LLVMValue
     bin: LLVMValue
@@ -130,7 +138,7 @@ def region_axis(
     points: LLVMValue,
     config: RoiAlignment,
 ) -> RegionAxis:
-    """axis: 0 for the columns, 1 for the rows."""
+    """A region along an axis; axis: 0 along the width, 1 along the height; bins: the number of bins along the axis."""
     element = scale.type
     start, end = (load_at(b, rois, region * 4 + axis + side, element.element) * scale for side in (0, 2))
     width = end - start
@@ -150,7 +158,7 @@ def region_axis(
 
 
 def is_usable(b: KernelBuilder, axis: RegionAxis) -> LLVMValue:
-    """Whether a region is finite, and has not too many points."""
+    """Whether a region is finite and does not have too many points."""
     difference = axis.start - axis.start
     extent = axis.bin - axis.bin
     return difference.eq(0) & extent.eq(0) & (axis.count >= 0)
@@ -160,12 +168,12 @@ def pool_bin(
     b: KernelBuilder,
     image: SampledImage,
     axes: tuple[RegionAxis, RegionAxis],
-    place: tuple[LLVMValue, LLVMValue],
+    bin_: tuple[LLVMValue, LLVMValue],
     result: str,
     channels: LLVMValue,
     config: RoiAlignment,
 ) -> None:
-    """Writes the channels of a bin; axes: of its rows and columns, place: its row and column."""
+    """Writes the channels of a bin; axes: the region along the height and the width; bin_: the row and column of the bin."""
     element = image.element
     vector = LLVMType(element.element, b.target.lanes)
     count = axes[0].count * axes[1].count
@@ -173,9 +181,9 @@ def pool_bin(
     for channel, mask in loop_vectors(b, 0, channels):
         store_vector(b, identity, b.gep(result, channel, element.element), mask)
     with b.loop(i64(b, 0), axes[0].count, name="point_row") as i:
-        rows = border_neighbors(b, point(b, axes[0], place[0], i), image.height)
+        rows = border_neighbors(b, point(b, axes[0], bin_[0], i), image.height)
         with b.loop(i64(b, 0), axes[1].count, name="point") as j:
-            columns = border_neighbors(b, point(b, axes[1], place[1], j), image.width)
+            columns = border_neighbors(b, point(b, axes[1], bin_[1], j), image.width)
             pixels = list(corners(image, rows, columns))
             for channel, mask, terms in loop_weighted_pixels(b, image, pixels, channels):
                 memory = b.gep(result, channel, element.element)
@@ -197,15 +205,15 @@ def pool_bin(
 
 def point(b: KernelBuilder, axis: RegionAxis, bin_: LLVMValue, number: LLVMValue) -> LLVMValue:
     """The position of a point of a bin, in pixels."""
-    place = (bin_ * axis.count + number).convert("sitofp", "double") + 0.5
-    share = place / axis.count.convert("sitofp", "double")
+    center = (bin_ * axis.count + number).convert("sitofp", "double") + 0.5
+    share = center / axis.count.convert("sitofp", "double")
     if axis.bin.type.element == "float":
         share = share.convert("fptrunc", "float")
     return axis.start + axis.bin * share
 
 
 def border_neighbors(b: KernelBuilder, position: LLVMValue, size: LLVMValue) -> list[Neighbor]:
-    """The pixels around a position, which is clamped to the image; none are inside if it is more than a pixel outside."""
+    """The two pixels around a position, which is clamped to the image; neither counts as inside if it is over a pixel outside."""
     end = size.convert("sitofp", position.type.element)
     is_near = (position >= -1) & (position <= end)
     clamped = b.select(position < 0, b.constant(0, position.type), position)

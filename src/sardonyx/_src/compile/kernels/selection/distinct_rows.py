@@ -1,9 +1,9 @@
 """Distinct rows of codes: a hash table finds them in the order of their first occurrence, and a merge sort orders them.
 
     for row: number of an equal row in the table, or the next number      # one unit of work
-    for width in 1, 2, 4 ...: merge adjacent runs of numbers              # if the rows are to be in order
+    for width in 1, 2, 4 ...: merge adjacent runs of numbers              # only if the rows are to be sorted
 
-Codes are integers that are equal, and ordered, as the elements are.
+Codes are integers with the equality and the order of the elements (`order_codes`).
 """
 
 from __future__ import annotations
@@ -26,16 +26,20 @@ from sardonyx._src.compile.program.tensor import TensorView
 PARAMETERS = Parameters(
     "codes", "first", "inverse", "counts", "total", "table", "order", "rows", "length", "slots"
 )
-MULTIPLIER = 0x9E3779B97F4A7C15 - (1 << 64)  # 2**64 divided by the golden ratio
+MULTIPLIER = 0x9E3779B97F4A7C15 - (1 << 64)  # of hashes: 2**64 divided by the golden ratio
 HALF_WORD = 0xFFFFFFFF
-MAX_DOUBLINGS = 62  # of the width of runs
+MAX_DOUBLINGS = 62  # doublings of the width of runs, which then exceeds every number of rows
 
 
 @dataclass(frozen=True, slots=True)
 class DistinctRows:
-    """The results, all int64: first and counts [rows], of which the first total[0] elements are defined, inverse [rows].
+    """The results and the memory of the kernel, all int64.
 
-    table: more than [2 * rows]; order: [2 * rows]; memory of the kernel.
+    first: [rows], the first occurrence of each distinct row; only total[0] elements are defined.
+    inverse: [rows], the number of the distinct row that each row equals.
+    counts: [rows], the occurrences of each distinct row; only total[0] elements are defined.
+    total: [1], the number of distinct rows.
+    table, order: memory of the kernel, more than [2 * rows] and [2 * rows].
     """
 
     first: TensorView
@@ -47,7 +51,7 @@ class DistinctRows:
 
 
 def distinct_rows_step(codes: TensorView, results: DistinctRows, *, is_sorted: bool) -> Step:
-    """codes: [rows, length] int64, dense."""
+    """The step for codes [rows, length] int64, dense; is_sorted: whether distinct rows are numbered in ascending order."""
     rows, length = codes.shape
     is_scalar = length == 1
     kernel = Kernel(
@@ -83,7 +87,7 @@ def distinct_rows_module(name: str, target: Target, *, is_sorted: bool, is_scala
 
 
 class DistinctRowsKernel:
-    """Emits the parts of the kernel."""
+    """The kernel that is being emitted, with its arguments; methods emit its parts."""
 
     def __init__(self, b: KernelBuilder, is_scalar: bool) -> None:
         self.b = b
@@ -97,12 +101,12 @@ class DistinctRowsKernel:
     # --- rows --------------------------------------------------------------------------------
 
     def code(self, row: LLVMValue, column: LLVMValue) -> LLVMValue:
-        place = row if self.is_scalar else row * self.length + column
-        return self.b.load(slot_at(self.b, self.codes, place))
+        index = row if self.is_scalar else row * self.length + column
+        return self.b.load(slot_at(self.b, self.codes, index))
 
     @contextmanager
     def columns(self) -> Iterator[LLVMValue]:
-        """Code for each column of a row."""
+        """A loop over the columns of a row."""
         if self.is_scalar:
             yield i64(self.b, 0)
         else:
@@ -110,7 +114,7 @@ class DistinctRowsKernel:
                 yield column
 
     def first_slot(self, row: LLVMValue) -> LLVMValue:
-        """Where the search for a row begins: the high half of its hash, scaled to the number of slots."""
+        """The slot at which the search for a row begins: the high half of its hash, scaled to the number of slots."""
         b, mixed = self.b, self.b.new_slot("hash", I64)
         b.store(mixed, i64(b, 0))
         with self.columns() as column:
@@ -119,7 +123,7 @@ class DistinctRowsKernel:
         return (((b.load(mixed) >> 32) & HALF_WORD) * self.slots >> 32) & HALF_WORD
 
     def compare(self, row: LLVMValue, other: LLVMValue) -> LLVMValue:
-        """-1, 0 or 1 for a row that is before, equal to or after another: the first column in which they differ decides."""
+        """-1, 0 or 1 if a row is before, equal to or after another row; the first column in which they differ decides."""
         b, result = self.b, self.b.new_slot("order", I64)
         b.store(result, i64(b, 0))
         with self.columns() as column:
@@ -131,7 +135,7 @@ class DistinctRowsKernel:
     # --- numbers -----------------------------------------------------------------------------
 
     def number_rows(self) -> LLVMValue:
-        """Numbers the distinct rows by their first occurrence; returns how many there are."""
+        """Numbers the distinct rows by their first occurrence; returns the number of distinct rows."""
         b, zero = self.b, i64(self.b, 0)
         total = b.new_slot("total", I64)
         b.store(total, zero)
@@ -153,28 +157,28 @@ class DistinctRowsKernel:
         return b.load(total)
 
     def find(self, row: LLVMValue) -> StackSlot:
-        """The slot of the table that has a number + 1 of an equal row, or 0: the first such one from that of the hash on."""
-        b, place = self.b, self.b.new_slot("place", I64)
-        b.store(place, self.first_slot(row))
+        """The slot of a row in the table: from `first_slot` on, the first that has 1 + the number of an equal row, or is empty (0)."""
+        b, position = self.b, self.b.new_slot("place", I64)
+        b.store(position, self.first_slot(row))
         head, probe, move, done = (b.new_label(word) for word in ("head", "probe", "move", "done"))
         b.enter_block(head)
-        slot = slot_at(b, self.table, b.load(place))
+        slot = slot_at(b, self.table, b.load(position))
         entry = b.load(slot)
         b.lines.append(f" br {entry.eq(0)}, label %{done}, label %{probe}")
         b.start_block(probe)
         order = self.compare(row, b.load(slot_at(b, self.first, entry - 1)))
         b.lines.append(f" br {order.eq(0)}, label %{done}, label %{move}")
         b.start_block(move)
-        following = b.load(place) + 1
-        b.store(place, b.select(following.eq(self.slots), i64(b, 0), following))
+        following = b.load(position) + 1
+        b.store(position, b.select(following.eq(self.slots), i64(b, 0), following))
         b.lines.append(f" br label %{head}")
         b.start_block(done)
-        return slot_at(b, self.table, b.load(place))
+        return slot_at(b, self.table, b.load(position))
 
     # --- order -------------------------------------------------------------------------------
 
     def sort(self, total: LLVMValue) -> LLVMValue:
-        """Sorts the numbers by their rows; returns where they are in `order`, 0 or `rows`."""
+        """Sorts the numbers by their rows; returns the index in `order` at which the sorted numbers begin, 0 or `rows`."""
         b, zero = self.b, i64(self.b, 0)
         start = b.new_slot("start", I64)
         b.store(start, zero)
@@ -193,14 +197,17 @@ class DistinctRowsKernel:
     def merge(
         self, source: LLVMValue, target: LLVMValue, low: LLVMValue, width: LLVMValue, total: LLVMValue
     ) -> None:
-        """Merges two runs of `width` numbers from `low` on, without branches, as these would be mispredicted."""
+        """Merges two runs of `width` numbers from `low` on, without branches, since branches would be mispredicted.
+
+        source, target: where the two arrays of numbers, old and new, begin in `order`.
+        """
         b = self.b
         middle = b.min(low + width, total)
         high = b.min(middle + width, total)
         left, right = b.new_slot("left", I64), b.new_slot("right", I64)
         b.store(left, low)
         b.store(right, middle)
-        with b.loop(low, high, name="merged") as place:
+        with b.loop(low, high, name="merged") as position:
             i, j = b.load(left), b.load(right)
             x, y = (
                 b.load(slot_at(b, self.order, source + b.min(k, end - 1)))
@@ -208,13 +215,13 @@ class DistinctRowsKernel:
             )
             rows = (b.load(slot_at(b, self.first, number)) for number in (y, x))
             is_right = (j < high) & ((i >= middle) | (self.compare(*rows) < 0))
-            b.store(slot_at(b, self.order, target + place), b.select(is_right, y, x))
+            b.store(slot_at(b, self.order, target + position), b.select(is_right, y, x))
             step = is_right.convert("zext", "i64")
             b.store(right, j + step)
             b.store(left, i + 1 - step)
 
     def renumber(self, start: LLVMValue, total: LLVMValue) -> None:
-        """Replaces the numbers by ranks; the other half of `order`, and then the table, are free for that."""
+        """Replaces the numbers by ranks.  The other half of `order`, and then the table, serve as temporary memory."""
         b, zero, spare = self.b, i64(self.b, 0), self.rows - start
         for values in (self.first, self.counts):
             with b.loop(zero, total, name="rank") as rank:

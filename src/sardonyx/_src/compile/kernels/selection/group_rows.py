@@ -24,15 +24,20 @@ from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Known
 
 PARAMETERS = Parameters("indices", "order", "starts", "status", "rows", "groups")
-SPARE_STARTS = 3  # the end of the last group, and room to count invalid rows where there is no group
+SPARE_STARTS = (
+    3  # rows of group g are counted in starts[g + 2], and invalid rows as group 0 even if there is no group
+)
 
 
 def group_rows_step(
     indices: TensorView, order: TensorView, starts: TensorView, groups: Known, status: TensorView
 ) -> Step:
-    """indices: [rows] int32 or int64, dense; order: [rows] int64; starts: [groups + SPARE_STARTS] int64.
+    """The step that sorts the rows by group.
 
-    An index outside [0, groups) is an error in the status, and its row counts as one of group 0.
+    indices: the group of each row, [rows] int32 or int64, dense.
+    order: [rows] int64.
+    starts: [groups + SPARE_STARTS] int64.
+    An index outside [0, groups) is reported in `status`; its row is counted in group 0.
     """
     element, rows = INDEX_ELEMENTS[indices.dtype], indices.num_elements
     args: tuple[KernelArgument, ...] = PARAMETERS.pack(
@@ -65,9 +70,9 @@ def group_rows_module(name: str, target: Target, element: Element) -> str:
             b.store(start, b.load(total))
         with b.loop(i64(b, 0), rows, name="row") as row:
             group = load_group(b, indices, row, groups, element)
-            place = slot_at(b, starts, b.select(group < 0, i64(b, 0), group) + 1)
-            b.store(slot_at(b, order, b.load(place)), row)
-            b.store(place, b.load(place) + 1)
+            position = slot_at(b, starts, b.select(group < 0, i64(b, 0), group) + 1)
+            b.store(slot_at(b, order, b.load(position)), row)
+            b.store(position, b.load(position) + 1)
     return b.build_module(name)
 
 

@@ -1,9 +1,9 @@
-"""Values of keys: each element is searched among sorted keys, and replaced by the value of the key, or by a default.
+"""Lookup of keys: each element is searched among sorted keys, and replaced by the value of its key, or by a default.
 
 for vector of elements of a unit of work:
-    code = integers that are equal where the elements are
-    for step in descending powers of 2: place += step where the key before place + step is at most the code
-    y = values[place - 1] where that key is the code, else the default
+    code = integers that are equal if the elements are equal
+    for step in descending powers of 2: count += step in lanes where codes[count + step - 1] <= code
+    y = values[count - 1] in lanes where codes[count - 1] = code, else the default
 """
 
 from __future__ import annotations
@@ -29,15 +29,22 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import ceil_div
 from sardonyx._src.ir.tensors import Array
 
-SEARCHED = (DataType.FLOAT, DataType.DOUBLE, DataType.INT32, DataType.INT64)  # and types of values
+SEARCHED = (
+    DataType.FLOAT,
+    DataType.DOUBLE,
+    DataType.INT32,
+    DataType.INT64,
+)  # the types of keys, and those of values
 PARAMETERS = Parameters("x", "y", "codes", "values", "count", "unit_elements")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeyTable:
-    """codes: distinct integers of the keys, ascending.  values: of each key, then the default.
+    """A table of keys and values.
 
-    is_bitwise: whether floats are keys by their bits, else by their values, where all NaN are equal.
+    codes: the keys as distinct integers, ascending (`code_of`).
+    values: the value of each key, then the default.
+    is_bitwise: whether float keys are compared by their bits; otherwise by value, where all NaN are equal.
     """
 
     codes: Array
@@ -48,7 +55,8 @@ class KeyTable:
 def key_search_step(x: TensorView, y: TensorView, table: KeyTable) -> Step:
     """y = the values of the elements of x, both dense; there is at least one key."""
     steps = (len(table.codes)).bit_length()
-    missing = (1 << steps) - 1 - len(table.codes)  # the last key is repeated
+    # The search needs 2^steps - 1 keys: the last key and its value are repeated.
+    missing = (1 << steps) - 1 - len(table.codes)
     codes = np.concatenate([table.codes, np.repeat(table.codes[-1:], missing)])
     values = np.concatenate([table.values[:-1], np.repeat(table.values[-2:-1], missing), table.values[-1:]])
     constants = make_constant(codes, "codes"), make_constant(values, "values")
@@ -63,7 +71,7 @@ def key_search_step(x: TensorView, y: TensorView, table: KeyTable) -> Step:
 
 @dataclass(frozen=True, slots=True)
 class KeySearch:
-    """Specialization of the kernel.  steps: of the search, among 2^steps - 1 keys."""
+    """The specialization of the kernel: types of keys and values; steps: the steps of a search among 2^steps - 1 keys."""
 
     keys: DataType
     values: DataType
@@ -84,12 +92,12 @@ def key_search_module(name: str, target: Target, variant: KeySearch) -> str:
     index, default = LLVMType("i32", lanes), (1 << variant.steps) - 1
     for i, mask in loop_vectors(b, *unit_row_range(b, count, unit_elements)):
         code = code_of(b, load_typed(b, LLVMType(element, lanes), b.gep(x, i, element), mask), variant)
-        place = b.constant(0, index)
+        keys_below = b.constant(0, index)  # the number of keys that are known to be at most the code
         for step in range(variant.steps - 1, -1, -1):
-            candidate = place + (1 << step)
+            candidate = keys_below + (1 << step)
             key = load_lanes(b, codes, candidate - 1, code.type.element)
-            place = b.select(key <= code, candidate, place)
-        last = b.select(place > 0, place - 1, b.constant(0, index))
+            keys_below = b.select(key <= code, candidate, keys_below)
+        last = b.select(keys_below > 0, keys_below - 1, b.constant(0, index))
         is_key = load_lanes(b, codes, last, code.type.element).eq(code)
         value = load_lanes(b, values, b.select(is_key, last, b.constant(default, index)), result)
         store_vector(b, value, b.gep(y, i, result), mask)
@@ -97,7 +105,7 @@ def key_search_module(name: str, target: Target, variant: KeySearch) -> str:
 
 
 def code_of(b: KernelBuilder, elements: LLVMValue, variant: KeySearch) -> LLVMValue:
-    """Integers that are equal where the elements are the same key, as `KeyTable.codes` are made."""
+    """Integers that are equal if the elements are the same key; `KeyTable.codes` are made in the same way."""
     if not elements.type.is_float:
         return elements
     if variant.is_bitwise:

@@ -3,7 +3,7 @@
 for row: y[row] = 0                                          # units of work: rows
     for start: node = child of the root for x[row, start]
         for distance: for token at start + distance, start + 2 * distance ...: node = child of node for the token
-            for n-gram that ends at a node: y[row, place of the n-gram] += its weight
+            for n-gram that ends at a node: y[row, column of the n-gram] += its weight
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from sardonyx._src.ir.tensors import Array
 PARAMETERS = Parameters(
     "x", "y", "edges", "endings", "grams", "weights", "columns", "width", "slots", "distances", "longest"
 )
-FREE = -1
+FREE = -1  # the node of an empty slot of the hash table
 FLOAT = LLVMType("float")
 EDGE_FIELDS = 3  # node, token, child
 SLOTS_PER_EDGE = 4
@@ -43,10 +43,13 @@ SLOTS_PER_EDGE = 4
 class NgramTrie:
     """A trie of n-grams.
 
-    edges: [slots, 3] node, token and child, by the hash of node and token; a free slot has the node FREE.  endings: for each
-    node the first n-gram that ends there, or -1.  grams: [n-grams, 2] the place in a row of the result, and the next n-gram with the
-    same tokens, or -1.  weights: of n-grams, float32.  distances: how far tokens are apart at most.  longest: of the n-grams.
-    is_binary: whether an n-gram counts once.
+    edges: [slots, 3], a hash table of node, token and child by the hash of node and token; an empty slot has the node FREE.
+    endings: for each node, the first n-gram that ends at it, or -1.
+    grams: [n-grams, 2], the column of the n-gram in the result, and the next n-gram with the same tokens, or -1.
+    weights: the weights of the n-grams, float32.
+    distances: the maximum distance between successive tokens of an n-gram.
+    longest: the length of the longest n-gram.
+    is_binary: whether an n-gram that occurs several times counts once.
     """
 
     edges: Array
@@ -59,12 +62,15 @@ class NgramTrie:
 
     @classmethod
     def of(
-        cls, ngrams: Sequence[tuple[int, ...]], places: Array, weights: Array, skips: int, *, is_binary: bool
+        cls, ngrams: Sequence[tuple[int, ...]], columns: Array, weights: Array, skips: int, *, is_binary: bool
     ) -> NgramTrie:
-        """ngrams: of any length; places, weights: of each."""
+        """The trie of n-grams of any length; columns, weights: the column in the result, and the weight, of each n-gram.
+
+        skips: the maximum number of tokens between successive tokens of an n-gram.
+        """
         children: dict[tuple[int, int], int] = {}
         endings, grams = [-1], np.full((len(ngrams), 2), -1)
-        grams[:, 0] = places
+        grams[:, 0] = columns
         for gram, tokens in enumerate(ngrams):
             node = 0
             for token in tokens:
@@ -78,7 +84,7 @@ class NgramTrie:
 
 
 def build_table(children: Mapping[tuple[int, int], int]) -> Array:
-    """The edges of a trie by their hash, with linear probing."""
+    """The edges of a trie as a hash table with linear probing."""
     slots = SLOTS_PER_EDGE * len(children) + 1
     table = np.zeros((slots, EDGE_FIELDS), np.int64)
     table[:, 0] = FREE
@@ -91,14 +97,17 @@ def build_table(children: Mapping[tuple[int, int], int]) -> Array:
 
 
 def edge_hash(node: int, token: int) -> int:
-    """32 bits, as `NgramKernel.find_child` computes them."""
+    """The hash of an edge, 32 bits; `NgramKernel.find_child` computes the same."""
     mask = (1 << 64) - 1
     mixed = ((token & mask) * MULTIPLIER + node) & mask
     return ((mixed ^ (mixed >> 32)) * MULTIPLIER & mask) >> 32
 
 
 def ngram_counts_step(x: TensorView, y: TensorView, trie: NgramTrie) -> Step:
-    """x: [rows, columns] int32 or int64, y: [rows, width] float32, both dense; columns: fewer than 2**24."""
+    """The step of y [rows, width] float32 from x [rows, columns] int32 or int64, both dense; columns < 2**24.
+
+    With fewer columns than that, counts are exact in float32.
+    """
     arrays = {name: getattr(trie, name) for name in ("edges", "endings", "grams", "weights")}
     constants = {name: make_constant(array.reshape(-1), name) for name, array in arrays.items()}
     (rows, columns), width = x.shape, y.shape[1]
@@ -133,7 +142,10 @@ def ngram_counts_module(name: str, target: Target, dtype: DataType, is_binary: b
 
 
 class NgramKernel:
-    """Emits the kernel."""
+    """The kernel that is being emitted, with its arguments; methods emit its parts.
+
+    result_row: the index in y of the first element of a row of the result.
+    """
 
     def __init__(self, b: KernelBuilder, dtype: DataType, is_binary: bool) -> None:
         self.b, self.element, self.is_binary = b, memory_type(dtype), is_binary
@@ -142,58 +154,58 @@ class NgramKernel:
 
     def count_row(self, row: LLVMValue) -> None:
         b, zero, first = self.b, i64(self.b, 0), row * self.columns
-        place = row * self.width
-        emit_fill(b, b.constant(0.0, FLOAT), b.gep(self.y, place), self.width)
+        result_row = row * self.width
+        emit_fill(b, b.constant(0.0, FLOAT), b.gep(self.y, result_row), self.width)
         most = b.min(self.distances, b.select(self.columns > 2, self.columns - 1, i64(b, 1)))
         with b.loop(zero, self.columns, name="start") as start:
             node = self.find_child(zero, self.token(first + start))
             with b.if_then(node >= 0):
-                self.add_ngrams(node, place)
+                self.add_ngrams(node, result_row)
                 with b.if_then(self.longest > 1), b.loop(i64(b, 1), most + 1, name="distance") as distance:
-                    self.follow(node, first, start, distance, place)
+                    self.follow(node, first, start, distance, result_row)
 
     def follow(
-        self, node: LLVMValue, first: LLVMValue, start: LLVMValue, distance: LLVMValue, place: LLVMValue
+        self, node: LLVMValue, first: LLVMValue, start: LLVMValue, distance: LLVMValue, result_row: LLVMValue
     ) -> None:
         """Counts the n-grams of at least two tokens that begin with a token, with one distance."""
         b = self.b
-        current, place_slot = b.new_slot("node", I64), b.new_slot("token", I64)
+        current, position = b.new_slot("node", I64), b.new_slot("token", I64)
         b.store(current, node)
-        b.store(place_slot, start + distance)
-        with self.repeat(lambda: (b.load(current) >= 0) & (b.load(place_slot) < self.columns)):
-            child = self.find_child(b.load(current), self.token(first + b.load(place_slot)))
+        b.store(position, start + distance)
+        with self.repeat(lambda: (b.load(current) >= 0) & (b.load(position) < self.columns)):
+            child = self.find_child(b.load(current), self.token(first + b.load(position)))
             b.store(current, child)
-            b.store(place_slot, b.load(place_slot) + distance)
+            b.store(position, b.load(position) + distance)
             with b.if_then(child >= 0):
-                self.add_ngrams(child, place)
+                self.add_ngrams(child, result_row)
 
-    def add_ngrams(self, node: LLVMValue, place: LLVMValue) -> None:
+    def add_ngrams(self, node: LLVMValue, result_row: LLVMValue) -> None:
         """Adds the weights of the n-grams that end at a node."""
         b, gram = self.b, self.b.new_slot("gram", I64)
         b.store(gram, b.load(slot_at(b, self.endings, node)))
         with self.repeat(lambda: b.load(gram) >= 0):
             number = b.load(gram)
-            result = self.result(place + b.load(slot_at(b, self.grams, number * 2)))
+            result = self.result(result_row + b.load(slot_at(b, self.grams, number * 2)))
             weight = b.load(StackSlot(b.gep(self.weights, number), FLOAT))
             b.store(result, weight if self.is_binary else b.load(result) + weight)
             b.store(gram, b.load(slot_at(b, self.grams, number * 2 + 1)))
 
     def find_child(self, node: LLVMValue, token: LLVMValue) -> LLVMValue:
         """The child of a node for a token; -1 if there is none."""
-        b, place = self.b, self.b.new_slot("slot", I64)
+        b, slot = self.b, self.b.new_slot("slot", I64)
         mixed = token * MULTIPLIER + node
         mixed = (mixed ^ ((mixed >> 32) & HALF_WORD)) * MULTIPLIER
-        b.store(place, (((mixed >> 32) & HALF_WORD) * self.slots) >> 32)
+        b.store(slot, (((mixed >> 32) & HALF_WORD) * self.slots) >> 32)
 
         def is_other() -> LLVMValue:
-            owner, key = (self.edge(b.load(place), i) for i in (0, 1))
+            owner, key = (self.edge(b.load(slot), i) for i in (0, 1))
             is_match = owner.eq(node) & key.eq(token)
             return is_match.eq(0) & owner.ne(FREE)
 
         with self.repeat(is_other):
-            following = b.load(place) + 1
-            b.store(place, b.select(following.eq(self.slots), i64(b, 0), following))
-        final = b.load(place)
+            following = b.load(slot) + 1
+            b.store(slot, b.select(following.eq(self.slots), i64(b, 0), following))
+        final = b.load(slot)
         return b.select(self.edge(final, 0).eq(FREE), i64(b, -1), self.edge(final, 2))
 
     # --- memory and loops --------------------------------------------------------------------
@@ -201,12 +213,12 @@ class NgramKernel:
     def edge(self, slot: LLVMValue, field: int) -> LLVMValue:
         return self.b.load(slot_at(self.b, self.edges, slot * EDGE_FIELDS + field))
 
-    def token(self, place: LLVMValue) -> LLVMValue:
-        value = self.b.load(StackSlot(self.b.gep(self.x, place, self.element.llvm_element), self.element))
+    def token(self, index: LLVMValue) -> LLVMValue:
+        value = self.b.load(StackSlot(self.b.gep(self.x, index, self.element.llvm_element), self.element))
         return value if value.type.element == "i64" else value.convert("sext", "i64")
 
-    def result(self, place: LLVMValue) -> StackSlot:
-        return StackSlot(self.b.gep(self.y, place), FLOAT)
+    def result(self, index: LLVMValue) -> StackSlot:
+        return StackSlot(self.b.gep(self.y, index), FLOAT)
 
     def repeat(self, condition: Callable[[], LLVMValue]) -> WhileLoop:
         return WhileLoop(self.b, condition)

@@ -1,12 +1,13 @@
-"""NonMaxSuppression kernels: for each class the boxes with the highest scores that overlap no selected one too much.
+"""NonMaxSuppression kernels: select for each class the boxes with the highest scores that do not overlap too much.
 
     for batch item and class:                        # a unit of work
         heap of the scores that are not below the limit
-        while there are candidates and room: take the best; compare it with vectors of selected boxes; select it
+        while there are candidates and fewer boxes than the limit are selected:
+            remove the best candidate from the heap; select it if it overlaps no selected box too much
 
-    for batch item and class: copy the selected boxes   # once their number is bound
+    for batch item and class: copy the selected boxes   # after the run has bound their number
 
-Comparisons have the operands and the order of those of the reference kernel.  Source: the greedy algorithm of
+Comparisons have the same operands, in the same order, as in the reference kernel.  Source: the greedy algorithm of
 Felzenszwalb et al., "Object Detection with Discriminatively Trained Part-Based Models" (2010).
 """
 
@@ -43,15 +44,19 @@ SUPPRESSION = Parameters(
 COLLECTION = Parameters("segments", "counts", "y", "units", "classes", "capacity")
 TOTAL = Parameters("counts", "total", "units")
 FLOAT = LLVMType("float")
-MAX_LANES = 16  # of any target, for padding
+MAX_LANES = 16  # lanes of the widest target, to which arrays of boxes are padded
 EDGES = 5  # numbers of a selected box: low and high corners, and its area
-STEPS_PER_CANDIDATE = 40  # operations that a candidate counts as
+STEPS_PER_CANDIDATE = 40  # a candidate counts as so many operations
 
 
 @dataclass(frozen=True, slots=True)
 class SuppressionLimits:
-    """Tensors of one element: the most boxes of a class, int64, from 0 on; the greatest overlap, float32, from 0 to 1; the
-    least score, float32."""
+    """Limits, as tensors of one element.
+
+    max_boxes: the maximum number of boxes of a class, int64 >= 0.
+    iou: the greatest allowed overlap (intersection over union), float32 in [0, 1].
+    score: the least score, float32.
+    """
 
     max_boxes: TensorView
     iou: TensorView
@@ -74,7 +79,8 @@ def suppression_step(
 ) -> Step:
     """segments: [batch * classes, capacity] int64, the selected boxes of each class; counts: [batch * classes] int64.
 
-    boxes: [batch, n, 4], scores: [batch, classes, n], float32, dense.  Of a class, at most `capacity` boxes are selected.
+    boxes: [batch, n, 4], scores: [batch, classes, n], float32, dense.  At most `capacity` boxes of a class are selected.
+    is_centered: whether a box has its center and its size, not two corners.
     Limits outside of their ranges are reported in `status`, and nothing is selected.
     """
     candidates, capacity = scores.shape[2], segments.shape[1]
@@ -109,14 +115,14 @@ def suppression_step(
 
 
 def total_step(counts: TensorView, total: TensorView) -> Step:
-    """total[0] = sum of counts."""
+    """The step of total[0] = sum of counts."""
     kernel = Kernel("suppression_total", total_module, TOTAL)
     args: tuple[KernelArgument, ...] = TOTAL.pack(counts=counts, total=total, units=counts.shape[0])
     return Step(kernel, args, 1, (counts,), (total,), flops=counts.num_elements)
 
 
 def collection_step(segments: TensorView, counts: TensorView, y: TensorView, classes: Known) -> Step:
-    """y [selected, 3] int64, dense: the batch item, class and box of each selected one."""
+    """The step that writes y [selected, 3] int64, dense: the batch item, the class and the index of each selected box."""
     kernel = Kernel("suppression_results", collection_module, COLLECTION)
     args: tuple[KernelArgument, ...] = COLLECTION.pack(
         segments=segments,
@@ -146,7 +152,7 @@ class BoxEdges:
 
 @dataclass(frozen=True, slots=True)
 class SelectedBoxes:
-    """The edges of the selected boxes in memory: an array of `room` floats for each part of a box."""
+    """The edges of the selected boxes in memory: an array of floats for each part of a box."""
 
     b: KernelBuilder
     arrays: tuple[str, ...]
@@ -203,9 +209,10 @@ def suppression_module(name: str, target: Target, *, is_centered: bool) -> str:
 def store_candidates(
     heap: Heap, scores: str, candidates: LLVMValue, limit: LLVMValue, count: StackSlot
 ) -> None:
-    """Stores the keys of all scores that are not below a limit: the least key is that of the highest score.
+    """Stores the keys of all scores that are not below a limit; the highest score has the least key.
 
-    The high half of a key is the score in the reverse order, NaN last; the low half is less for earlier candidates.
+    The high half of a key encodes the score in descending order, NaN last; the low half is the number of the candidate, so
+    that earlier candidates come first among equal scores.
     """
     b = heap.b
     b.store(count, i64(b, 0))
@@ -215,13 +222,13 @@ def store_candidates(
         ordered = bits ^ ((bits >> 31) & 0x7FFFFFFF)
         ordered = b.select(score.ne(score), b.constant(-(1 << 31), ordered.type), ordered)
         descending = (ordered ^ b.constant(-1, ordered.type)).convert("sext", "i64")
-        place = b.load(count)
-        b.store(heap.slot(place), (descending << 32) | i)
-        b.store(count, place + (score < limit).eq(0).convert("zext", "i64"))
+        position = b.load(count)
+        b.store(heap.slot(position), (descending << 32) | i)
+        b.store(count, position + (score < limit).eq(0).convert("zext", "i64"))
 
 
 def load_box(b: KernelBuilder, address: str, *, is_centered: bool) -> BoxEdges:
-    """The box of four numbers: two corners y, x, y, x, or center x, y, width, height."""
+    """The box with four numbers: two corners (y, x, y, x), or its center and size (x, y, width, height) if is_centered."""
     p, q, r, s = (load_at(b, address, i64(b, i), "float") for i in range(4))
     if is_centered:
         p, q, r, s = p - r / 2, q - s / 2, p + r / 2, q + s / 2
@@ -238,7 +245,7 @@ def overlaps_selected(
 ) -> LLVMValue:
     """Whether the intersection over union with any of `count` selected boxes exceeds the limit."""
     lanes = b.target.lanes
-    wide, limits = BoxEdges(*(b.splat(part, lanes) for part in box.parts)), b.splat(limit, lanes)
+    splatted, limits = BoxEdges(*(b.splat(part, lanes) for part in box.parts)), b.splat(limit, lanes)
     result, first = b.new_slot("overlaps", LLVMType("i1")), b.new_slot("first", I64)
     b.store(result, b.constant(False, LLVMType("i1")))
     b.store(first, i64(b, 0))
@@ -247,7 +254,7 @@ def overlaps_selected(
     i = b.load(first)
     b.lines.append(f" br {(i < count) & b.load(result).eq(0)}, label %{inside}, label %{done}")
     b.start_block(inside)
-    exceeds = (intersection_over_union(b, selected.load(i), wide) > limits) & first_lanes(b, count - i)
+    exceeds = (intersection_over_union(b, selected.load(i), splatted) > limits) & first_lanes(b, count - i)
     is_any = exceeds
     if lanes > 1:
         is_any = b.call_intrinsic("vector.reduce.or", exceeds, result_type=LLVMType("i1"))
@@ -259,7 +266,7 @@ def overlaps_selected(
 
 
 def intersection_over_union(b: KernelBuilder, first: BoxEdges, second: BoxEdges) -> LLVMValue:
-    """The quotient; NaN for two boxes without area."""
+    """The area of the intersection of two boxes, divided by that of their union; NaN for two boxes without area."""
     shared = overlap(b, first.y_low, first.y_high, second.y_low, second.y_high)
     shared = shared * overlap(b, first.x_low, first.x_high, second.x_low, second.x_high)
     return shared / (second.area + first.area - shared)
@@ -268,7 +275,7 @@ def intersection_over_union(b: KernelBuilder, first: BoxEdges, second: BoxEdges)
 def overlap(
     b: KernelBuilder, low: LLVMValue, high: LLVMValue, other_low: LLVMValue, other_high: LLVMValue
 ) -> LLVMValue:
-    """The length that intervals have in common."""
+    """The length of the intersection of two intervals."""
     length = b.select(high < other_high, high, other_high) - b.select(low > other_low, low, other_low)
     return length.clamp_min(0.0)
 
@@ -277,11 +284,11 @@ def total_module(name: str, target: Target) -> str:
     b = KernelBuilder(target, TOTAL)
     (counts, total), units = b.pointers("counts", "total"), b.integer("units")
     with b.loop(b.first_unit, b.end_unit, name="unit"):
-        place = b.new_slot("sum", I64)
-        b.store(place, i64(b, 0))
+        sum_slot = b.new_slot("sum", I64)
+        b.store(sum_slot, i64(b, 0))
         with b.loop(i64(b, 0), units, name="class") as i:
-            b.store(place, b.load(place) + load_at(b, counts, i, "i64"))
-        store_at(b, total, i64(b, 0), b.load(place))
+            b.store(sum_slot, b.load(sum_slot) + load_at(b, counts, i, "i64"))
+        store_at(b, total, i64(b, 0), b.load(sum_slot))
     return b.build_module(name)
 
 
@@ -290,8 +297,8 @@ def collection_module(name: str, target: Target) -> str:
     segments, counts, y = b.pointers("segments", "counts", "y")
     units, classes, capacity = b.integers("units", "classes", "capacity")
     with b.loop(b.first_unit, b.end_unit, name="unit"):
-        place = b.new_slot("row", I64)
-        b.store(place, i64(b, 0))
+        row_number = b.new_slot("row", I64)
+        b.store(row_number, i64(b, 0))
         with b.loop(i64(b, 0), units, name="class") as i:
             segment, item, number = (
                 b.gep(segments, i * capacity, "i64"),
@@ -299,8 +306,8 @@ def collection_module(name: str, target: Target) -> str:
                 urem(b, i, classes),
             )
             with b.loop(i64(b, 0), load_at(b, counts, i, "i64"), name="box") as j:
-                row = b.gep(y, b.load(place) * 3, "i64")
+                row = b.gep(y, b.load(row_number) * 3, "i64")
                 for column, element in enumerate((item, number, load_at(b, segment, j, "i64"))):
                     store_at(b, row, i64(b, column), element)
-                b.store(place, b.load(place) + 1)
+                b.store(row_number, b.load(row_number) + 1)
     return b.build_module(name)

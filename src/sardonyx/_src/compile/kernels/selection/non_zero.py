@@ -3,7 +3,8 @@
     for each dim: for index                          # one unit of work
         coordinates[:, count] = indices; count += element != 0
 
-Every element is stored, and counted if it is nonzero: branches would be mispredicted.
+The indices of every element are stored, but only nonzero elements are counted, so that the next element overwrites the indices
+of a zero.  Branches would be mispredicted.
 """
 
 from __future__ import annotations
@@ -26,9 +27,10 @@ PARAMETERS = Parameters("x", "coordinates", "count", "capacity", "dims*")
 
 
 def non_zero_step(x: TensorView, coordinates: TensorView, count: TensorView) -> Step:
-    """coordinates [rank, capacity] int64, of which the first count[0] columns are defined; x: dense, of rank 1 or more.
+    """The step of coordinates [rank, capacity] int64 and count [1] int64 from x, dense, of rank 1 or more.
 
-    The capacity is at least one more than the number of elements.
+    Only the first count[0] columns of the coordinates are defined.  The capacity is at least one more than the number of
+    elements.
     """
     source = partial(non_zero_module, dtype=x.dtype, rank=x.rank)
     kernel = Kernel(f"non_zero_{x.dtype.text}_{x.rank}", source, PARAMETERS)
@@ -54,19 +56,19 @@ def non_zero_module(name: str, target: Target, dtype: DataType, rank: int) -> st
     capacity = b.integer("capacity")
     dims = [b.integer(f"dims[{axis}]") for axis in range(rank)]
     rows = [b.gep(coordinates, capacity * axis, "i64") for axis in range(rank)]
-    place, total = b.new_slot("place", I64), b.new_slot("total", I64)
+    flat_index, total = b.new_slot("place", I64), b.new_slot("total", I64)
     with b.loop(b.first_unit, b.end_unit, name="unit"):
-        for slot in (place, total):
+        for slot in (flat_index, total):
             b.store(slot, i64(b, 0))
         with ExitStack() as loops:
             indices = [loops.enter_context(b.loop(i64(b, 0), dim, name="index")) for dim in dims]
-            i, column = b.load(place), b.load(total)
+            i, column = b.load(flat_index), b.load(total)
             value = b.load(StackSlot(b.gep(x, i, element.llvm_element), element))
             for row, index in zip(rows, indices, strict=True):
                 b.store(StackSlot(b.gep(row, column, "i64"), I64), index)
             is_nonzero = from_memory(value, dtype)
             is_nonzero = is_nonzero if is_nonzero.type.element == "i1" else is_nonzero.ne(0)
             b.store(total, column + is_nonzero.convert("zext", "i64"))
-            b.store(place, i + 1)
+            b.store(flat_index, i + 1)
         b.store(StackSlot(count, I64), b.load(total))
     return b.build_module(name)

@@ -1,8 +1,8 @@
-"""Codes of elements: integers that are equal, and ordered, as the elements are, in rows of the slices of an axis.
+"""Codes of elements: integers with the equality and the order of the elements.  A row has the codes of a slice along an axis.
 
     for outer: for row: for inner: codes[row, outer, inner] = code of x[outer, row, inner]      # one unit of work
 
-All NaN are one value, the last in order, and so are the zeros of both signs.
+All NaN have one code, the greatest; zeros of both signs have one code, too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import Known
 
 PARAMETERS = Parameters("x", "codes", "outer", "rows", "inner")
-# For floats: their bits, and the bits of infinity.
+# For floats: the integer type of their bits, and the bits of infinity.
 FLOAT_BITS: dict[DataType, tuple[Element, int]] = {
     DataType.FLOAT16: ("i16", 0x7C00),
     DataType.BFLOAT16: ("i16", 0x7F80),
@@ -34,7 +34,7 @@ SIGN_64 = -(1 << 63)
 
 
 def order_codes_step(x: TensorView, codes: TensorView, outer: Known, rows: Known, inner: Known) -> Step:
-    """x: [outer, rows, inner], dense; codes: [rows, outer * inner] int64, dense."""
+    """The step of codes [rows, outer * inner] int64, dense, from x [outer, rows, inner], dense."""
     kernel = Kernel(f"order_codes_{x.dtype.text}", partial(order_codes_module, dtype=x.dtype), PARAMETERS)
     args: tuple[KernelArgument, ...] = PARAMETERS.pack(x=x, codes=codes, outer=outer, rows=rows, inner=inner)
     return Step(kernel, args, 1, (x,), (codes,), flops=2 * x.num_elements)
@@ -52,14 +52,14 @@ def order_codes_module(name: str, target: Target, dtype: DataType) -> str:
         b.loop(zero, rows, name="row") as row,
         b.loop(zero, inner, name="inner") as k,
     ):
-        place = (i * rows + row) * inner + k
-        value = b.load(StackSlot(b.gep(x, place, element.llvm_element), element))
+        offset = (i * rows + row) * inner + k
+        value = b.load(StackSlot(b.gep(x, offset, element.llvm_element), element))
         b.store(slot_at(b, codes, (row * outer + i) * inner + k), code_of(b, value, dtype))
     return b.build_module(name)
 
 
 def code_of(b: KernelBuilder, value: LLVMValue, dtype: DataType) -> LLVMValue:
-    """The code of an element, or of the bits of a float: those of negative ones are in the opposite order."""
+    """The code of an element; value: for floats, its bits, of which those of negative numbers have the opposite order."""
     if dtype in FLOAT_BITS:
         infinity = FLOAT_BITS[dtype][1]
         all_but_sign = (1 << (value.type.bits - 1)) - 1

@@ -22,9 +22,7 @@ from sardonyx._src.compile.codegen.target import Target
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.errors import InputError
 
-Number = (
-    LLVMValue  # a value that the kernel computes when it runs; Python's operators emit instructions on it
-)
+Number = LLVMValue  # a number that the kernel computes; Python's operators emit its instructions
 
 
 class KernelTensor:

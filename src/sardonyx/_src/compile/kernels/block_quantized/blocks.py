@@ -148,9 +148,8 @@ def fill_panel(panel: Array, matrix: BlockQuantizedMatrix, format_: BlockFormat,
     if full_blocks < blocks:
         terms[full_blocks, : k - full_terms, :count] = codes[full_terms:]
     fields = terms.reshape(blocks, format_.words, *word_dims(format_), width)
-    fields = (
-        fields if format_.has_int8_rows else fields.swapaxes(2, 3)
-    )  # [..., codes of a byte, bytes, width]
+    # Now [blocks, words, codes of a byte, bytes, width].
+    fields = fields if format_.has_int8_rows else fields.swapaxes(2, 3)
     packed = fields[:, :, 0].copy()
     for number in range(1, fields.shape[2]):
         packed |= fields[:, :, number] << np.uint8(number * matrix.bits)

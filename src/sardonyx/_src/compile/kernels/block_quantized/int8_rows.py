@@ -30,9 +30,8 @@ PARAMETERS = Parameters("a", "q", "k", "a_row", "q_row")
 MAX_CODE = 127
 SCALE_BYTES, HEADER_BYTES = 4, 8
 MIN_MAGNITUDE = 2.0**-100  # smaller blocks become zeros, since the reciprocal of a scale must be finite
-ROUNDING_BIAS = (
-    1.5 * 2.0**23
-)  # added to a small float32, it leaves the rounded integer in the lowest bits of the sum
+# Added to a small float32, it leaves the rounded integer in the lowest bits of the sum.
+ROUNDING_BIAS = 1.5 * 2.0**23
 FLOPS_PER_TERM = 6
 
 

@@ -104,9 +104,8 @@ def compute_pixels(ring: PointwiseRing, image: LLVMValue, first_row: LLVMValue, 
     missing = b.min(bottom, window.height) * window.width - first
     with b.if_then(missing > 0):
         whole_tiles = b.udiv(missing + (tile.rows - 1), tile.rows) * tile.rows
-        end_line = b.min(
-            top + ring.rows, window.height
-        )  # later lines would overwrite lines that are still read
+        # Later lines would overwrite lines that are still read.
+        end_line = b.min(top + ring.rows, window.height)
         count = b.min(whole_tiles, end_line * window.width - first)
         source = prepare_pixels(ring, first, count)
         with b.loop(i64(b, 0), ring.conv.size["panels"], name="panel") as panel:

@@ -231,9 +231,8 @@ def few_columns_module(name: str, target: Target, columns: int, epilogue: Epilog
     (a, weights, bias), block = b.pointers("a", "weights", "bias"), block_rows(columns, target)
     rows, k, a_row, w_row, a_item, w_item = b.integers(*SIZES)
     output, unit_rows = load_output_matrix(b, epilogue), GemmTuning.few_columns_unit_rows
-    end_k = b.select(k > 0, k, i64(b, 1)) + (
-        K_BLOCK - 1
-    )  # a product of no terms has a block, which stores zeros
+    # A product of no terms has a block, too, which stores zeros.
+    end_k = b.select(k > 0, k, i64(b, 1)) + (K_BLOCK - 1)
     with b.loop(b.first_unit, b.end_unit, 1, "unit") as unit:
         item, number = b.udivmod(unit, b.udiv(rows + (unit_rows - 1), unit_rows))
         a_rows, w_rows = b.gep(a, item * a_item), b.gep(weights, item * w_item)

@@ -23,9 +23,8 @@ from sardonyx._src.compile.kernels.gemm.row_blocks import RowBlock
 from sardonyx._src.compile.program.step import KernelArgument
 from sardonyx._src.compile.program.tensor import TensorView
 
-LOW_RANK = (
-    "a2"  # the left operand; its batch strides are passed like those of a matrix operand of an epilogue
-)
+# The name of the left operand, whose batch strides are passed like those of an epilogue's matrix operand.
+LOW_RANK = "a2"
 SIZES = ("k2", "a2_row_stride", "a2_outer", "a2_inner")
 PARAMETERS = Parameters("a2", "b2", *SIZES, "scale2")
 

@@ -12,7 +12,7 @@ from sardonyx._src.compile.kernels.gemm.accumulators import Microkernel, load_pa
 from sardonyx._src.compile.kernels.loops.memory import store_at
 from sardonyx._src.compile.kernels.tuning.tuning import GemmTuning
 
-MAX_DIRECT_TILES = 2  # up to so many register tiles of rows convert the vectors of B themselves
+MAX_DIRECT_TILES = 2  # up to this many register tiles of rows convert the vectors of B themselves
 
 
 def promote_panel(m: Microkernel, panel: str, first: LLVMValue, count: LLVMValue) -> str:

@@ -25,9 +25,8 @@ from sardonyx._src.dtypes import DataType
 
 LANES = 16  # lanes of int32 in a vector
 GROUPS, GROUP_LANES = 4, 4  # groups of 128 bits in a vector, and the lanes of a group
-MAX_ROUNDED = (
-    2.0**30
-)  # larger quotients are clamped to this, since they would not fit in int32; the result saturates anyway
+# Larger quotients are clamped to this number, since they would not fit in int32; their results saturate anyway.
+MAX_ROUNDED = 2.0**30
 MAX_DISTINCT = 512.0  # all quotients of greater magnitude saturate, since zero points have 8 bits
 AVX512 = {"+avx512bw", "+avx512dq"}
 GREATEST_MAGNITUDE = 11  # immediate of `vrangeps`: the operand of greater magnitude, without its sign

@@ -38,7 +38,7 @@ PARAMETERS = Parameters(
     "out_width",
 )
 FLOAT = LLVMType("float")
-# Positions are clamped to so many pixels outside of the image, where all pixels are zeros: infinite positions would have
+# Positions are clamped to this many pixels outside of the image, where all pixels are zeros: infinite positions would have
 # no fraction.
 MARGIN = 4.0
 CORNERS = 4

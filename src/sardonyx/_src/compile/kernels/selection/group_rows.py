@@ -24,9 +24,8 @@ from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Known
 
 PARAMETERS = Parameters("indices", "order", "starts", "status", "rows", "groups")
-SPARE_STARTS = (
-    3  # rows of group g are counted in starts[g + 2], and invalid rows as group 0 even if there is no group
-)
+# Rows of group g are counted in starts[g + 2], and invalid rows as group 0 even if there is no group.
+SPARE_STARTS = 3
 
 
 def group_rows_step(

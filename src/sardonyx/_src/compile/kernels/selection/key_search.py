@@ -29,12 +29,8 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import ceil_div
 from sardonyx._src.ir.tensors import Array
 
-SEARCHED = (
-    DataType.FLOAT,
-    DataType.DOUBLE,
-    DataType.INT32,
-    DataType.INT64,
-)  # the types of keys, and those of values
+# The types of keys, and the types of values.
+SEARCHED = (DataType.FLOAT, DataType.DOUBLE, DataType.INT32, DataType.INT64)
 PARAMETERS = Parameters("x", "y", "codes", "values", "count", "unit_elements")
 
 

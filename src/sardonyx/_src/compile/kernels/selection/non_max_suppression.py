@@ -46,7 +46,7 @@ TOTAL = Parameters("counts", "total", "units")
 FLOAT = LLVMType("float")
 MAX_LANES = 16  # lanes of the widest target, to which arrays of boxes are padded
 EDGES = 5  # numbers of a selected box: low and high corners, and its area
-STEPS_PER_CANDIDATE = 40  # a candidate counts as so many operations
+STEPS_PER_CANDIDATE = 40  # a candidate counts as this many operations
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,12 @@ from typing import ClassVar
 class ChannelsLastTuning:
     """Kernels over channels-last images: sliding windows (depthwise convolution, pooling), pixel reductions, LRN.
 
-    prefetch_min_floats: an image of at least so many floats is assumed to be in memory, not in a cache.
+    prefetch_min_floats: an image of at least this many floats is assumed to be in memory, not in a cache.
 
     Rounding:
     summation_block: the number of pixels that are reduced together before the result is combined with the total.
     pixel_unroll: pixels of an iteration of a pixel reduction, each with its own accumulator; the code combines four.
-    min_divided_floats: if an image has at least so many floats, global pooling first reduces blocks of its pixels.
+    min_divided_floats: if an image has at least this many floats, global pooling first reduces blocks of its pixels.
     pixel_blocks: into how many such blocks an image is divided; the first number that fits is used.
 
     Shared:
@@ -34,7 +34,7 @@ class ChannelsLastTuning:
     gradient_channels: channels of a unit of the gradients of windows; a multiple of the lanes of every target.
     gradient_vectors: vectors of channels with independent sums, which hide the latency of a multiply-add.
     lrn_unit_pixels: pixels of a unit of LRN: so few that the second pass finds the input and the squares in the cache.
-    lrn_pow_flops: the power and the division of an element of LRN count as so many operations.
+    lrn_pow_flops: the power and the division of an element of LRN count as this many operations.
     """
 
     prefetch_min_floats: int = 2**21
@@ -67,8 +67,8 @@ class ElementwiseTuning:
 
     Shared:
     unit_elements: the approximate number of elements of a unit of work.
-    min_row_elements: rows of a matrix with at least so many elements are worth a separate loop.
-    function_operations: a call of a vector function counts as so many operations.
+    min_row_elements: rows of a matrix with at least this many elements are worth a separate loop.
+    function_operations: a call of a vector function counts as this many operations.
     """
 
     unroll: int = 4
@@ -82,7 +82,7 @@ class ElementwiseTuning:
 class ReductionTuning:
     """Reductions, softmax and normalization of rows or columns; ranges for dynamic quantization.
 
-    min_indexed_vectors: an ArgMax of rows has several accumulators if a row has at least so many vectors: merging them is slow.
+    min_indexed_vectors: an ArgMax of rows has several accumulators if a row has at least this many vectors: merging them is slow.
     indexed_registers: registers for each vector of a block of columns of an ArgMax.
 
     Rounding:
@@ -93,8 +93,8 @@ class ReductionTuning:
 
     Shared:
     row_unit_elements: the approximate number of elements of the rows of a unit of work.
-    gathered_row_elements: an ArgMax of rows with at most so many elements has a row, not an element, in each lane.
-    gathered_result_elements: other reductions with at most so many results have a row, not an element, in each lane.
+    gathered_row_elements: an ArgMax of rows with at most this many elements has a row, not an element, in each lane.
+    gathered_result_elements: other reductions with at most this many results have a row, not an element, in each lane.
     block_columns: columns of a unit of work in kernels that reduce along columns.
     min_max_block: elements of a unit of work of a range.
     unit_matrices: matrices of a unit of work of determinants.
@@ -145,8 +145,8 @@ class RecurrenceTuning:
     tile_rows: the numbers of sequences that share each load of the weights.
     max_lanes: the lanes of the widest target; weights are padded to a multiple of it.
     projected_rows: the rows of a unit of work of projections in float64.
-    min_projected_batch: a recurrence of at least so many sequences projects its inputs itself.
-    max_projected_weights: a recurrence projects its inputs itself only if a direction has at most so many weights.
+    min_projected_batch: a recurrence of at least this many sequences projects its inputs itself.
+    max_projected_weights: a recurrence projects its inputs itself only if a direction has at most this many weights.
     group_blocks: vectors of hidden units in a unit of work of a time step that is divided among threads.
     cached_bytes: bytes of the weights of a direction that a core's cache holds; with more bytes, a time step is divided.
     min_divided_bytes: the limit in place of `cached_bytes` for a layer that would have a single unit of work.
@@ -181,9 +181,9 @@ class TreeTuning:
     unroll_splits: splits in an iteration over a word.
     oblivious_unroll: splits in an iteration over a word if all trees are oblivious.
     max_padding: the maximum factor by which lists of splits become longer when they are padded to one length.
-    max_walked_rows: a block with at most so many rows is walked, even if bit vectors are faster for a full block.
+    max_walked_rows: a block with at most this many rows is walked, even if bit vectors are faster for a full block.
     block_rows: rows of a block that is walked, which share the trees in the cache.
-    step_flops: a step of a walk counts as so many operations.
+    step_flops: a step of a walk counts as this many operations.
     """
 
     vectors: int = 2
@@ -206,7 +206,7 @@ class ResizeTuning:
     Shared:
     max_pixel_taps: the maximum number of taps of an output pixel, which are unrolled: 4 x 4 for cubic interpolation.
     max_axis_taps: the maximum number of taps of an element along one axis that are unrolled.
-    max_axis_channels: images with at most so many channels are resampled along one axis after the other.
+    max_axis_channels: images with at most this many channels are resampled along one axis after the other.
     table_unit_elements: elements of a unit of the kernel that computes tables of taps.
     """
 

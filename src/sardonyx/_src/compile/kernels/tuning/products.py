@@ -23,38 +23,38 @@ class GemmTuning:
     min_unrolled_fmas: multiply-adds in an iteration over k that hide the loop's own instructions.
     min_unroll: the least number of terms that are unrolled.
     independent_sums: rows of a dot product accumulated at a time: independent chains hide the latency of a multiply-add.
-    packing_prefetch_rows: the row that is prefetched is so many rows after the row of a constant that is packed.
-    max_inline_operations: an epilogue of at most so many operations is emitted for every vector of a tile.
-    min_half_bytes: a half-precision constant of at least so many bytes is not promoted to float32 when it is packed.
+    packing_prefetch_rows: the row that is prefetched is this many rows after the row of a constant that is packed.
+    max_inline_operations: an epilogue of at most this many operations is emitted for every vector of a tile.
+    min_half_bytes: a half-precision constant of at least this many bytes is not promoted to float32 when it is packed.
     min_amx_words: if an AMX tile has fewer words along k, of at most 16, vectors are faster.
     min_amx_row_words: if rows have fewer words along k, vectors are faster, since AMX tiles are stored through memory.
     min_amx_rows: products of fewer rows wait for the weights, so that vectors are as fast.
-    min_bf16_terms: factors are rounded to bfloat16 only if a sum has at least so many terms.
+    min_bf16_terms: factors are rounded to bfloat16 only if a sum has at least this many terms.
 
     Rounding:
     k_block: KC, the maximum number of terms of a block that is summed from zero: with a panel of 64 columns, 128 KB of B.
 
     Shared:
     short_k_block: terms that are added at once in a product of few rows, which memory limits: 32 KB of B.
-    sparse_prefetch_bytes: prefetching at most so many bytes of B for each term delays no load; a power of two.
-    large_bytes: a B of at least so many bytes is assumed to be in memory, not in the level-2 cache.
-    strided_prefetch_terms: the prefetched column of a strided A is so many terms after the column that is multiplied.
+    sparse_prefetch_bytes: prefetching at most this many bytes of B for each term delays no load; a power of two.
+    large_bytes: a B of at least this many bytes is assumed to be in memory, not in the level-2 cache.
+    strided_prefetch_terms: the prefetched column of a strided A is this many terms after the column that is multiplied.
     unit_rows: the approximate number of rows of a unit of work in products of several matrices.
     shared_row_cost: the cost of an element of A that another core has written, relative to an element of a large B.
     max_rows: the maximum number of rows of consecutive units that are computed together; at least the rows of a unit.
     spare_rows: rows of scratch past the last row of a unit: at least as many as any tile has.
-    max_short_rows: tiles of at most so many rows have code for one row less.
+    max_short_rows: tiles of at most this many rows have code for one row less.
     latency_accumulators: the number of multiply-adds in flight: with fewer accumulators, they wait for each other.
-    min_released_bytes: when a constant of at least so many bytes was packed, the pages of its file are released.
+    min_released_bytes: when a constant of at least this many bytes was packed, the pages of its file are released.
     min_copied_stride, min_copied_columns: a transposed A is copied if its columns are at least as many floats apart as the
         first, and the product has at least as many columns as the second.
-    max_rows_in_place, min_columns_in_place: B is not packed for products of at most so many rows and at least so many columns.
+    max_rows_in_place, min_columns_in_place: B is not packed for products of at most this many rows and at least this many columns.
     vector_terms, vector_columns: in products of one row, the rows of B that are read at a time, and the columns of a unit.
     max_few_columns, min_terms_per_column: a product is computed by dot products if it has at most as many columns as the
         first, and each sum has at least as many terms for each column as the second.
     few_columns_unit_rows: rows of a unit of work of such a product; whole groups of 16.
     double_group_rows, double_unit_rows: rows of a register tile, and of a unit of work, of a product in float64.
-    max_double_elements: constant float64 matrices of at most so many elements are packed at compile time.
+    max_double_elements: constant float64 matrices of at most this many elements are packed at compile time.
     double_panel_rows, double_k_block: rows of a unit of work, and terms, for which a panel of other float64 matrices is copied.
     """
 
@@ -126,14 +126,14 @@ class ConvTuning:
     Rounding:
     max_block_terms: KC, the maximum number of terms of a block that is summed from zero: with a panel of 64 columns, 256 KB
         of weights.
-    max_im2row_channels: convolutions of at most so many input channels have an im2row buffer.
+    max_im2row_channels: convolutions of at most this many input channels have an im2row buffer.
 
     Shared:
     unit_rows: the approximate number of rows (output pixels) of a unit of work.
     band_rows: the approximate number of rows of a unit of work with an im2row buffer.
     packed_rows, packed_bytes: the maximum number of rows of a unit with windows packed for AMX tiles, and of bytes of the
         packed rows, which stay in the level-2 cache.
-    max_interleaved_channels: shuffles interleave channels-first images of at most so many channels.
+    max_interleaved_channels: shuffles interleave channels-first images of at most this many channels.
     origin_lanes: the number of rows for which a vector of i64 holds the window origins.
     max_pixel_lane_columns, min_pixel_lane_width: lanes hold output pixels, not output channels, if there are at most as many
         output channels as the first, and an output line has at least as many pixels as the second.
@@ -180,7 +180,7 @@ class PointwiseDepthwiseTuning:
     min_bands, max_bands: the minimum and maximum number of bands of output rows, which are the units of work.
     min_band_ratio: with more than min_bands bands, the least ratio of the rows of a band to the rows that it shares with the
         band before.
-    min_image_bytes: an intermediate image of at least so many bytes does not stay in the level-2 cache.
+    min_image_bytes: an intermediate image of at least this many bytes does not stay in the level-2 cache.
     max_weight_bytes: the maximum size of the pointwise weights, which are read again for each output row.
     min_channels: with fewer channels of the intermediate image, memory does not limit the depthwise convolution.
     max_dynamic_channels: the maximum number of channels of an intermediate image of dynamic size.
@@ -203,20 +203,20 @@ class PointwiseDepthwiseTuning:
 class WinogradTuning:
     """Winograd convolutions: the cost model, in cycles of a core that does two multiply-adds of 16 lanes, and groups.
 
-    prefetch_tiles: pixels are prefetched for the tile that is so many tiles to the right of the one that is transformed.
+    prefetch_tiles: pixels are prefetched for the tile that is this many tiles to the right of the one that is transformed.
 
     Rounding (choice of the algorithm):
     min_channels: with fewer channels a direct convolution is used, since vectors along the channels would be too short.
-    min_product_rows: a product of fewer rows costs as much as one of so many, since it waits for the weights.
+    min_product_rows: a product of fewer rows costs as much as one of this many, since it waits for the weights.
     transform_cycles: cycles of the input and the output transform together, for a vector of a point.
     weight_bytes_per_cycle: bytes of weights read from memory in a cycle.
     overlap: products and reads overlap: the longer of the two hides this share of the shorter.
     direct_overhead: the cost of a direct convolution, relative to products at the peak.
 
     Shared:
-    max_fused_channels: with at most so many channels, the weights of a panel stay in the cache with everything else.
+    max_fused_channels: with at most this many channels, the weights of a panel stay in the cache with everything else.
     min_groups: the number of units (groups of tiles, or groups by panels of weights) that keeps a few threads busy.
-    max_odd_group_tiles: with at most so many tiles, the number of groups may be odd.
+    max_odd_group_tiles: with at most this many tiles, the number of groups may be odd.
     fused_group_tiles, separate_group_tiles: the maximum number of tiles of a group in one fused step, and of joint groups in
         separate steps.
     max_blas_columns: columns of a product of the weight transform, so few that NumPy's BLAS does not wake its threads.
@@ -253,15 +253,15 @@ class AttentionTuning:
         prefill the scores stay in L1 and L2 with the keys and values.
     fold_chains: accumulators of a prefill maximum or sum over keys, which hide its latency; a power of two.
     split_keys: keys of a decode unit when the keys are split (split-KV).
-    max_decode_queries: decode is faster than prefill for at most so many queries of a head.
+    max_decode_queries: decode is faster than prefill for at most this many queries of a head.
 
     Shared:
     query_block: the maximum number of queries of a head in a prefill unit.
     decode_unit_queries: the maximum number of queries of a decode unit that share a head of keys.
-    min_run_floats: so many contiguous floats are read at full memory bandwidth; a decode unit has enough adjacent heads.
+    min_run_floats: this many contiguous floats are read at full memory bandwidth; a decode unit has enough adjacent heads.
     max_unit_kv_heads: the maximum number of heads of keys in a decode unit.
     state_vectors: vectors of columns of a state of linear attention that are updated at a time: they hide latencies.
-    min_state_tokens: with at least so many tokens, these columns are copied to scratch, where they are adjacent.
+    min_state_tokens: with at least this many tokens, these columns are copied to scratch, where they are adjacent.
     """
 
     tile_rows: Mapping[int, int]

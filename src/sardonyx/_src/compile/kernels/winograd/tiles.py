@@ -26,9 +26,8 @@ WINOGRAD_SIZES = (
     "input_point_stride", "product_point_stride",  # floats from point to point
 )  # fmt: skip
 TILE_PARAMETERS = Parameters("x", "zeros", "transformed_input", *WINOGRAD_SIZES)
-ADDRESS_TABLE_FLOATS = (
-    512  # floats of scratch for the addresses of a tile's pixels; `load_products` checks that they suffice
-)
+# Floats of scratch for the addresses of a tile's pixels; `load_products` checks that they suffice.
+ADDRESS_TABLE_FLOATS = 512
 DISCARD_OFFSET = ADDRESS_TABLE_FLOATS  # offset in scratch of the pixel that receives results past the border
 
 

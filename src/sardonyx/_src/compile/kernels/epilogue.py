@@ -23,11 +23,12 @@ RESULT = Local("x")
 
 @dataclass(frozen=True, slots=True)
 class Epilogue:
-    """An expression of the kernel's result, `Local("x")`, and of further operands, `Local("o0")`, `Local("o1")`, ...
+    """An expression of the kernel's result, `Local("x")`, and of other operands, `Local("o0")`, `Local("o1")`, ...
 
-    operand_layouts: how each operand is broadcast to the result [rows, columns], and its kernel arguments:
-    "scalar", one element (address); "column", [columns], one element for each column (address); "matrix",
-    [rows, columns] (address, row stride).
+    operand_layouts: the shape of each operand, which is broadcast to the result [rows, columns]:
+        "scalar": one element; the kernel's argument is its address.
+        "column": [columns], one element for each column; the argument is its address.
+        "matrix": [rows, columns]; the arguments are its address and its row stride.
     """
 
     expression: Scalar = RESULT
@@ -35,16 +36,16 @@ class Epilogue:
 
     @property
     def key(self) -> str:
-        """The cache key: kernels are specialized on it."""
+        """The part of a kernel's cache key: kernels are specialized on the epilogue."""
         return epilogue_key(self)
 
 
-NO_EPILOGUE = Epilogue()  # stores results as they are
+NO_EPILOGUE = Epilogue()  # stores results unchanged
 
 
 @dataclass(frozen=True, slots=True)
 class EpilogueOperand:
-    """An operand of an epilogue in a kernel: its layout, the address of its first element, and a matrix's row stride."""
+    """An operand of an epilogue in a kernel: its layout, the address of its first element, and the row stride of a matrix."""
 
     layout: OperandLayout
     address: str

@@ -15,7 +15,7 @@ from sardonyx._src.ir.dims import Known, ceil_div, dim_max, dim_min, exact_div
 
 @dataclass(frozen=True, slots=True)
 class AttentionPartition:
-    """How heads and keys are divided into units of work; each field is a parameter of the attention kernels."""
+    """The division of heads and keys into units of work; each field is a parameter of the attention kernels."""
 
     kv_heads: Known
     group_size: Known

@@ -110,7 +110,7 @@ def can_write_over_operands(x: TensorView, y: TensorView) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ConvPartition:
-    """How the rows of a convolution are divided into groups, the units of work, and how their inputs are addressed.
+    """The division of the rows of a convolution into groups, the units of work, and the addressing of their inputs.
 
     arguments: the arguments of the variant's row source, by name.
     band_floats: the floats of scratch for the im2row buffer or for packed rows.

@@ -69,7 +69,7 @@ def pack_conv_weights(
 ) -> ConvWeights:
     """Packs weights [columns, channels / groups, height, width] and bias [columns] of a convolution.
 
-    indirect_only: for kernels that address their input by an indirection buffer in any case.
+    indirect_only: whether the kernel always addresses its input by an indirection buffer, so that other layouts are excluded.
     """
     total, channels, height, width = weights.shape
     shares_vectors = not indirect_only and can_share_vectors(total, channels, groups, target.lanes)

@@ -46,7 +46,7 @@ from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Known, ceil_div, dim_max, dim_min
 
-SPARE_RING_ROWS = 1  # for pixels that are computed ahead to fill a register tile
+SPARE_RING_ROWS = 1  # room for pixels that are computed ahead to fill a register tile
 
 
 def pointwise_depthwise_step(

@@ -1,4 +1,4 @@
-"""Steps of batched products of bfloat16 words: A rounded to bfloat16 once, by a step of its own, and the GEMM.
+"""Steps of batched products of bfloat16 words: a separate step rounds A to bfloat16 once, then the GEMM reads it.
 
 Loop nest of the rounding: units of work (rows) -> vectors of words.
 """

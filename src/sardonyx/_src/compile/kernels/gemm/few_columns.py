@@ -369,7 +369,7 @@ def load_element(b: KernelBuilder, address: str, index: int) -> LLVMValue:
 
 
 def repeat_elements(b: KernelBuilder, elements: list[LLVMValue], index: int) -> LLVMValue:
-    """Vector `index` of a group of rows, each of which is `elements`, one for each column."""
+    """Vector `index` of a group of rows in which every row consists of `elements`, one for each column."""
     vector = LLVMValue(b, VECTOR, "poison")
     for n, element in enumerate(elements):
         vector = b.emit(VECTOR, f"insertelement {vector}, {element}, i64 {n}")

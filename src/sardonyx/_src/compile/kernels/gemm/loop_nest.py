@@ -14,7 +14,7 @@ block is prefetched meanwhile.  Unlike the five loops of BLIS there is no packin
 a unit has one panel.  Source: Goto and van de Geijn (2008); BLIS.
 
 Blocks of k are summed from zero and then added, so that the rounding error of a sum grows with the terms of a block and the number
-of blocks, not with k (Higham, "The Accuracy of Floating Point Summation", 1993).  They depend on k alone: a row has the
+of blocks, not with k (Higham, "The Accuracy of Floating Point Summation", 1993).  Blocks depend only on k: a row has the
 same bits whatever the other rows, the tiles and the threads are.
 """
 

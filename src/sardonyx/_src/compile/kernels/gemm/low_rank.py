@@ -31,7 +31,7 @@ PARAMETERS = Parameters("a2", "b2", *SIZES, "scale2")
 
 @dataclass(frozen=True, slots=True)
 class LowRankUpdate:
-    """a [..., M, R] with unit stride along R, and panels of b [R, N], as wide as those of the product."""
+    """The operands of an update: a [..., M, R] with unit stride along R, and panels of b [R, N] with the width of the product's."""
 
     a: TensorView
     b: Panels

@@ -1,4 +1,4 @@
-"""Products of two computed matrices without packing: products of few rows or few columns, which read both in place.
+"""Products of two computed matrices of few rows or few columns, without packing: the kernels read B in place.
 
 Packing a matrix pays off when many rows are multiplied by it.  `unpacked_product` chooses the kernel by the sizes and by
 which dims are contiguous; a product with one row or one column may also be computed as the exchanged one, y' = b' @ a'.

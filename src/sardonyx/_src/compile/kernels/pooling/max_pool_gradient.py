@@ -175,10 +175,10 @@ def add_window(
         is_greater = (value > best) | (value.ne(value) & best.eq(best))
         b.store(greatest, b.select(is_greater, value, best))
         b.store(winner, b.select(is_greater, splat_number(b, tap, numbers), b.load(winner)))
-    gradient, chosen = load_vector(b, dy, mask), b.load(winner)
+    gradient, best_tap = load_vector(b, dy, mask), b.load(winner)
     with taps.loop() as (tap, pixel):
         address = b.gep(dx, pixel * size["dx_pixel"])
-        share = b.select(chosen.eq(splat_number(b, tap, numbers)), gradient, zeros(b))
+        share = b.select(best_tap.eq(splat_number(b, tap, numbers)), gradient, zeros(b))
         store_vector(b, load_vector(b, address, mask) + share, address, mask)
 
 

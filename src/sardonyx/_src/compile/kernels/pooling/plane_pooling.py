@@ -242,11 +242,13 @@ def loop_outer_taps(
     if not taps:
         yield offset, position
         return
-    this, rest = taps[0], taps[1:]
-    stride = reduce(lambda product, other: product * other.axis.size, rest, last.size)
-    with b.loop(this.first, this.end, name="tap") as tap:
-        index = this.start + tap * this.axis.dilation
-        inner = loop_outer_taps(b, rest, last, offset + index * stride, position + index * this.axis.step)
+    outermost, inner_taps = taps[0], taps[1:]
+    stride = reduce(lambda product, other: product * other.axis.size, inner_taps, last.size)
+    with b.loop(outermost.first, outermost.end, name="tap") as tap:
+        index = outermost.start + tap * outermost.axis.dilation
+        line_offset = offset + index * stride
+        line_position = position + index * outermost.axis.step
+        inner = loop_outer_taps(b, inner_taps, last, line_offset, line_position)
         with inner as line:
             yield line
 

@@ -26,8 +26,8 @@ from sardonyx._src.compile.kernels.sampling.bilinear import (
 from sardonyx._src.compile.program.step import Kernel, Step
 from sardonyx._src.compile.program.tensor import TensorView
 
-# Points of a bin along an axis, if the size of the region determines their number.  With more, the run is repeated on the
-# reference engine, which limits its memory.
+# The maximum number of points of a bin along an axis, if the size of the region determines it.  Regions with more points are
+# left to the reference kernel, which limits their memory.
 MAX_POINTS = 1 << 12
 CORNERS = 4
 PARAMETERS = Parameters(

@@ -77,8 +77,10 @@ def suppression_step(
     *,
     is_centered: bool,
 ) -> Step:
-    """segments: [batch * classes, capacity] int64, the selected boxes of each class; counts: [batch * classes] int64.
+    """The step that selects boxes.
 
+    segments: receives the selected boxes of each class, [batch * classes, capacity] int64.
+    counts: receives the numbers of selected boxes, [batch * classes] int64.
     boxes: [batch, n, 4], scores: [batch, classes, n], float32, dense.  At most `capacity` boxes of a class are selected.
     is_centered: whether a box has its center and its size, not two corners.
     Limits outside of their ranges are reported in `status`, and nothing is selected.
@@ -177,32 +179,34 @@ def suppression_module(name: str, target: Target, *, is_centered: bool) -> str:
     is_valid = (max_boxes >= 0) & (iou_limit >= 0.0) & (iou_limit <= 1.0)
     with b.if_then(is_valid.eq(0)):
         b.lines.append(f" atomicrmw max ptr {status}, i64 1 monotonic, align 8")
-    most = b.select(is_valid, b.select(max_boxes < capacity, max_boxes, capacity), zero)
-    room = b.udiv(capacity + (MAX_LANES - 1), MAX_LANES) * MAX_LANES
+    max_selected = b.select(is_valid, b.select(max_boxes < capacity, max_boxes, capacity), zero)
+    padded_capacity = b.udiv(capacity + (MAX_LANES - 1), MAX_LANES) * MAX_LANES
     edges = b.gep(b.scratch, candidates, "i64")
-    selected = SelectedBoxes(b, tuple(b.gep(edges, room * part) for part in range(EDGES)))
-    heap, left, taken = Heap(b, b.scratch), b.new_slot("left", I64), b.new_slot("taken", I64)
+    selected = SelectedBoxes(b, tuple(b.gep(edges, padded_capacity * part) for part in range(EDGES)))
+    heap, heap_size, num_selected = Heap(b, b.scratch), b.new_slot("left", I64), b.new_slot("taken", I64)
     with b.loop(b.first_unit, b.end_unit, name="unit") as unit:
         item_boxes = b.gep(boxes, b.udiv(unit, classes) * candidates * 4)
-        store_candidates(heap, b.gep(scores, unit * candidates), candidates, score_limit, left)
-        heap.build(b.load(left))
-        b.store(taken, i64(b, 0))
+        store_candidates(heap, b.gep(scores, unit * candidates), candidates, score_limit, heap_size)
+        heap.build(b.load(heap_size))
+        b.store(num_selected, i64(b, 0))
         head, inside, done = (b.new_label(word) for word in ("head", "body", "done"))
         b.enter_block(head)
-        goes_on = (b.load(left) > 0) & (b.load(taken) < most)
-        b.lines.append(f" br {goes_on}, label %{inside}, label %{done}")
+        has_next = (b.load(heap_size) > 0) & (b.load(num_selected) < max_selected)
+        b.lines.append(f" br {has_next}, label %{inside}, label %{done}")
         b.start_block(inside)
-        index = heap.pop(b.load(left)) & 0xFFFFFFFF
-        b.store(left, b.load(left) - 1)
+        index = (
+            heap.pop(b.load(heap_size)) & 0xFFFFFFFF
+        )  # the low half of a key is the number of the candidate
+        b.store(heap_size, b.load(heap_size) - 1)
         box = load_box(b, b.gep(item_boxes, index * 4), is_centered=is_centered)
-        with b.if_then(overlaps_selected(b, box, selected, b.load(taken), iou_limit).eq(0)):
-            count = b.load(taken)
+        with b.if_then(overlaps_selected(b, box, selected, b.load(num_selected), iou_limit).eq(0)):
+            count = b.load(num_selected)
             selected.append(count, box)
             store_at(b, b.gep(segments, unit * capacity, "i64"), count, index)
-            b.store(taken, count + 1)
+            b.store(num_selected, count + 1)
         b.lines.append(f" br label %{head}")
         b.start_block(done)
-        store_at(b, counts, unit, b.load(taken))
+        store_at(b, counts, unit, b.load(num_selected))
     return b.build_module(name)
 
 

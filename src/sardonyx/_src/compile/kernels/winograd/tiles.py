@@ -18,10 +18,10 @@ from sardonyx._src.compile.kernels.gemm.register_tile import RegisterTile
 from sardonyx._src.compile.kernels.winograd.transforms import WinogradTransform
 
 WINOGRAD_SIZES = (
-    "height", "width", "top", "left",  # of the input: pixels and padding
-    "image_stride", "row_stride", "pixel_stride",  # of the input, in floats
-    "rows", "columns", "tiles_down", "tiles_across", "tiles",  # of the output: pixels; tiles of an image and of all
-    "group_tiles", "joint_groups",  # tiles of a group; most groups that are multiplied with a panel together
+    "height", "width", "top", "left",  # pixels and padding of the input
+    "image_stride", "row_stride", "pixel_stride",  # strides of the input, in floats
+    "rows", "columns", "tiles_down", "tiles_across", "tiles",  # output: its pixels, the tiles of an image, all tiles
+    "group_tiles", "joint_groups",  # tiles of a group; maximum number of groups that share the reads of a panel
     "channels", "features", "panels",  # channels of the input and the output
     "input_point_stride", "product_point_stride",  # floats from point to point
 )  # fmt: skip

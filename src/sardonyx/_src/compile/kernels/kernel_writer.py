@@ -181,7 +181,8 @@ def write_kernel(
 ) -> str:
     """The LLVM module of a kernel that the function `write` writes.
 
-    types: element type and rank of each tensor; None for an input that is left out.  attributes: keywords of `write`.
+    types: element type and rank of each tensor; None for an input that is left out.
+    attributes: keywords of `write`.
     """
     builder = KernelBuilder(target, parameters)
     writer = KernelWriter(builder)

@@ -337,7 +337,8 @@ def scale_row(
 def written_values(scan: Scan, factor: LLVMValue | None, before: StateRows) -> list[LLVMValue]:
     """The vector whose product with the key is added to the state.
 
-    These are the values; with a delta rule, the rate times the difference of the values and the state's value for the key.
+    With a delta rule it is the rate times the difference of the values and the state's product with the key; with other
+    rules it is the values.
     """
     b, values = scan.b, scan.load(scan.address["v"])
     if not scan.variant.has_delta:

@@ -1,7 +1,7 @@
 """Arithmetic of online softmax: maxima, exp(score - maximum), and the factor that rescales sums to a new maximum.
 
-Both exponentials have arguments <= 0, which saves the overflow handling of `codegen.math.exponential`.  Online softmax:
-Milakov and Gimelshein, "Online normalizer calculation for softmax".
+The arguments of both exponentials are <= 0, so that the overflow handling of `codegen.math.exponential` is not needed.
+Source: Milakov and Gimelshein, "Online normalizer calculation for softmax".
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def max_skipping_nan(b: KernelBuilder, a: LLVMValue, score: LLVMValue) -> LLVMVa
 
 
 def reduce_max(b: KernelBuilder, value: LLVMValue) -> LLVMValue:
-    """The maximum of all lanes, none of which is NaN, in every lane."""
+    """The maximum of all lanes, in every lane; no lane may be NaN."""
     distance = b.target.lanes // 2
     while distance:
         value = max_skipping_nan(b, value, swap_lanes(b, value, distance))

@@ -1,6 +1,6 @@
 """GEMM of prefill attention: C = factor * C + A * B, where B and C are panels of a few vectors of queries.
 
-Both products of a panel use it, k * q and v' * p: rows of A are keys or columns of v, and columns of C are queries.
+Both products of a panel, k * q and v' * p, use this GEMM: rows of A are keys or columns of v, and columns of C are queries.
 A is not packed: its elements are broadcast one by one, so it may have any strides.  Loop nest: register tiles of
 `tile_rows` rows by the width of the panel; for each k a column of A times a row of B.
 """

@@ -66,7 +66,8 @@ def accumulate_packed(
 ) -> None:
     """Adds the products of quantized rows with packed blocks of a panel to the accumulators.
 
-    rows: the address of the first block of each row.  packed: the address of the first packed block.
+    rows: the address of the first block of each row.
+    packed: the address of the first packed block.
     """
     b, fields = m.b, format_.word_terms // WORD_BYTES
     with b.loop(i64(b, 0), num_blocks, 1, "block") as block:

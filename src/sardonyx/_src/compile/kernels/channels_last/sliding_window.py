@@ -1,6 +1,6 @@
 """Sliding windows over channels-last images: geometry, register tiles, units of work and kernel arguments.
 
-Shared by depthwise convolution and pooling, whose loops are in `sliding_window_loops`.
+Depthwise convolution and pooling share these; their loops are in `sliding_window_loops`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class SlidingWindow:
 
 @dataclass(frozen=True, slots=True)
 class WindowTile:
-    """The register tile of a sliding-window kernel, on which it is specialized: `pixels` output pixels of one row.
+    """The register tile on which a sliding-window kernel is specialized: `pixels` output pixels of one row.
 
     taps, stride, dilation: those of a kernel row if its taps are unrolled; otherwise 0, and the kernel reads its arguments.
     """
@@ -96,7 +96,7 @@ class WindowTile:
 
 
 def choose_window_tile(window: SlidingWindow, width: Known) -> WindowTile:
-    """The tile for output rows of `width` pixels: the one that leaves the fewest pixels unused at the end of a row."""
+    """The tile for output rows of `width` pixels: the tile that leaves the fewest pixels unused at the end of a row."""
     choices, pixels = ChannelsLastTuning.tile_pixels, ChannelsLastTuning.dynamic_tile_pixels
     if isinstance(width, int):
         pixels = min(choices, key=lambda p: (-(-width // p) * p, choices.index(p)))
@@ -111,7 +111,8 @@ def sliding_window_arguments(
 ) -> dict[str, KernelArgument]:
     """The arguments of `WINDOW_PARAMETERS` by name.  x: [N, H, W, C], y: [N, Ho, Wo, C].
 
-    rows: the output rows of all images.  channel_block: the channels of a unit of work.
+    rows: the output rows of all images.
+    channel_block: the channels of a unit of work.
     """
     n, height, width, channels = x.shape
     rows = n * y.shape[1]

@@ -33,9 +33,8 @@ from sardonyx._src.compile.kernels.gemm.accumulators import CACHE_LINE_FLOATS
 from sardonyx._src.compile.kernels.loops.vectors import first_lanes, i64, sdiv
 from sardonyx._src.compile.kernels.tuning.tuning import tuning_for
 
-LoadInput: TypeAlias = Callable[
-    [str, "LLVMValue | None"], LLVMValue
-]  # loads a vector, given an address and a mask
+# Loads a vector, given an address and a mask.
+LoadInput: TypeAlias = Callable[[str, "LLVMValue | None"], LLVMValue]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +160,7 @@ def tap_range(
     taps: LLVMValue,
     dilation: LLVMValue,
 ) -> tuple[LLVMValue, LLVMValue]:
-    """The taps [first, end) whose positions start + tap * dilation are in [low, high)."""
+    """The taps [first, end) for which the position start + tap * dilation is in [low, high)."""
 
     def taps_below(limit: LLVMValue) -> LLVMValue:
         distance = limit - start

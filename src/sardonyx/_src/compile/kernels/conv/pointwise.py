@@ -1,4 +1,4 @@
-"""Pointwise (1x1, stride 1) convolutions: a GEMM whose left operand is the input as a matrix [pixels, channels].
+"""Pointwise (1x1, stride 1) convolutions: a GEMM with the input as left operand, a matrix [pixels, channels].
 
 The address of a row is computed from its number, without an indirection buffer; pixels are `pixel_stride` elements apart.
 """

@@ -76,7 +76,8 @@ def integer_depthwise_step(
 ) -> Step:
     """The convolution of x - zero_point, x [N, H, W, C] int8 or uint8, with weights from `pack_int8_depthwise_weights`.
 
-    zero_point: one element of the type of x; None for 0.  initial: the accumulators' initial values, [C] int32.
+    zero_point: one element of the type of x; None for 0.
+    initial: the accumulators' initial values, [C] int32.
     """
     tile = choose_window_tile(window, y.shape[2])
     constants = {"weights": weights, "bias": initial}

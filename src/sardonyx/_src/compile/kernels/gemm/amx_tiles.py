@@ -134,7 +134,8 @@ def multiply_tiles(
 ) -> None:
     """Stores the initial sums plus A [num_rows, words] @ B at `spill`, [32, width] words.
 
-    instruction: the intrinsic's name, such as `tdpbusd`.  words: a multiple of the tiles' words.
+    instruction: the intrinsic's name, such as `tdpbusd`.
+    words: a multiple of the tiles' words.
     """
     configure_rows(b, tiles, num_rows)
     is_tall = num_rows > TILE_ROWS

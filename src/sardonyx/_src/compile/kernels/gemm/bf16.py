@@ -1,7 +1,8 @@
 """bfloat16 products: factors rounded to bfloat16, in words of two elements along k, and sums in float32.
 
-Words of A and panels of B are multiplied in AMX tiles, or by `vdpbf16ps` on vectors.  Both round products and sums to
-float32, to nearest, and treat subnormal factors and sums as zeros.  A row of words is padded with zeros to whole AMX tiles.
+Words of A and panels of B are multiplied in AMX tiles, or by `vdpbf16ps` on vectors.  Both instructions round products and
+sums to float32, to nearest, and treat subnormal factors and sums as zeros.  A row of words is padded with zeros to whole AMX
+tiles.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ def has_bf16_products(target: Target) -> bool:
 def favors_bf16_products(target: Target) -> bool:
     """Whether products of bfloat16 are faster than those of float32: in AMX tiles, and with the vectors of AMD.
 
-    On Intel's processors `vdpbf16ps` adds twice the products, and yet networks need about twice the time of float32.  It
-    would be used where the system does not grant AMX to a process.
+    On Intel's processors, where a system does not grant AMX to a process, only `vdpbf16ps` is left.  It adds twice the
+    products of a float32 instruction, and yet networks need about twice the time of float32.
     """
     return has_bf16_products(target) and (has_amx_bf16(target) or target.cpu.startswith("znver"))
 

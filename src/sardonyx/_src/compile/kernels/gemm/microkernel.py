@@ -74,7 +74,7 @@ def compute_amx_tile(
 def dispatch_row_count(b: KernelBuilder, rows_left: LLVMValue, row_counts: Sequence[int]) -> Iterator[int]:
     """`for rows in dispatch_row_count(...)`: emits the body for each row count, ascending; the least sufficient one runs.
 
-    It may compute more rows than are left.  These *surplus rows* have meaningless sums, and the body must
+    The body may compute more rows than are left.  These *surplus rows* have meaningless sums, and the body must
 
     - read for them any rows that are readable, such as the last one (`clamp_row`);
     - store only the rows that are left, as `dispatch_tile` does;

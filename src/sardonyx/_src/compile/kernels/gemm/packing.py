@@ -23,7 +23,7 @@ from sardonyx._src.ir.tensors import Array
 def make_lazy_panels(b: Array, tile: RegisterTile, *, keep_half: bool = False) -> LazyConstant:
     """The panels [..., panels, taps, k, width] of B [..., taps, k, n]; columns past the last one are zeros.
 
-    They are float32, or of the half-precision type of B if `keep_half`.
+    The elements are float32, or of the half-precision type of B if `keep_half`.
     """
     *batch, taps, k, n = b.shape
     width, num_panels = tile.width, -(-n // tile.width)

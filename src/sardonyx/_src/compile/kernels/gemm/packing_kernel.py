@@ -71,8 +71,9 @@ def copy_into_panels(panels: Array, b: Array) -> None:
 
 
 def is_compact(b: Array) -> bool:
-    """Whether the array owns at least half of the bytes in its address range.  Others may be columns that are packed later,
-    so that their pages must not be released.
+    """Whether the array owns at least half of the bytes in its address range.
+
+    The other bytes may be columns that are packed later, whose pages should not be released.
     """
     low, high = np.lib.array_utils.byte_bounds(b)
     return high - low <= 2 * b.nbytes

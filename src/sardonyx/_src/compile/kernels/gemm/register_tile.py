@@ -57,8 +57,8 @@ class RegisterTile:
     def computed_rows(self, rows: int) -> int:
         """The cost of a product of `rows` rows, as a number of rows at full speed; blocks are as in `loop_row_blocks`.
 
-        It may exceed `rows`: code exists only for some numbers of rows, and tiles of few accumulators wait for the latency
-        of multiply-adds.
+        The cost may exceed `rows`: code exists only for some numbers of rows, and tiles of few accumulators wait for the
+        latency of multiply-adds.
         """
         blocks = -(-rows // self.rows)
         low = blocks * self.rows - rows

@@ -50,7 +50,7 @@ SIZES = ("columns", "k", "a_item", "a_step", "b_item", "b_row")
 def is_vector_product(
     a: TensorView, b: TensorView, y: TensorView, epilogue: Epilogue, operands: tuple[TensorView, ...]
 ) -> bool:
-    """Whether `vector_matrix_step` supports a product: one row for each matrix, whose rows are contiguous."""
+    """Whether `vector_matrix_step` supports a product: one row of A for each matrix B, and contiguous rows of B."""
     if min(a.rank, b.rank) < 2 or a.shape[-2] != 1 or b.strides[-1] != 1 or b.dtype is not DataType.FLOAT:
         return False
     item = batch_axis(a, b, y)

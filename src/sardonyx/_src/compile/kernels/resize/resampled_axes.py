@@ -18,7 +18,8 @@ def plan_resampling(
 ) -> tuple[ResampleTable, ...] | None:
     """The taps of the axes, if steps resample one axis after the other (`resample_axis`); None otherwise.
 
-    axes: an entry for each axis, None for an axis that is not resampled.  channels: the size of the second axis.
+    axes: an entry for each axis, None for an axis that is not resampled.
+    channels: the size of the second axis.
     """
     is_narrow = isinstance(channels, int) and channels <= ResizeTuning.max_axis_channels
     return plan_axes(axes, mode) if is_narrow or not has_image_kernel(axes, mode) else None

@@ -1,6 +1,6 @@
 """Resize of channels-last images by tap tables: each output pixel is a copy or a weighted sum of input pixels.
 
-Interpolation is separable: the taps of a pixel are the products of those of its row and of its column.  For axes of known
+Interpolation is separable: the taps of a pixel are the products of the taps of its row and of its column.  For axes of known
 size the tables are constants, computed by the functions of the reference implementation; for dynamic sizes `dynamic_taps`
 fills them at run time.  A unit of work is one output row; loop nest: output pixels -> vectors of channels -> taps, unrolled.
 """

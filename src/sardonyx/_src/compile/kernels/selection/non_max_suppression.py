@@ -194,9 +194,8 @@ def suppression_module(name: str, target: Target, *, is_centered: bool) -> str:
         has_next = (b.load(heap_size) > 0) & (b.load(num_selected) < max_selected)
         b.lines.append(f" br {has_next}, label %{inside}, label %{done}")
         b.start_block(inside)
-        index = (
-            heap.pop(b.load(heap_size)) & 0xFFFFFFFF
-        )  # the low half of a key is the number of the candidate
+        # The low half of a key is the number of the candidate.
+        index = heap.pop(b.load(heap_size)) & 0xFFFFFFFF
         b.store(heap_size, b.load(heap_size) - 1)
         box = load_box(b, b.gep(item_boxes, index * 4), is_centered=is_centered)
         with b.if_then(overlaps_selected(b, box, selected, b.load(num_selected), iou_limit).eq(0)):

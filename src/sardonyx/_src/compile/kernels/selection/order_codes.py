@@ -59,7 +59,10 @@ def order_codes_module(name: str, target: Target, dtype: DataType) -> str:
 
 
 def code_of(b: KernelBuilder, value: LLVMValue, dtype: DataType) -> LLVMValue:
-    """The code of an element; value: for floats, its bits, of which those of negative numbers have the opposite order."""
+    """The code of an element; value: the element, or the bits of a float.
+
+    The bits of negative floats have the opposite order as integers, and are inverted.
+    """
     if dtype in FLOAT_BITS:
         infinity = FLOAT_BITS[dtype][1]
         all_but_sign = (1 << (value.type.bits - 1)) - 1

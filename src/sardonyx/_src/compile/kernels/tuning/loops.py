@@ -1,6 +1,6 @@
 """Tuning of all kernels except products of matrices, convolutions and attention; see `tuning.py` for how tables are chosen.
 
-Fields are grouped by whether targets may differ in them.  Those under "Rounding" and "Shared" are equal for all targets.
+Fields are grouped by whether targets may differ in them: fields under "Rounding" and "Shared" are equal for all targets.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Tuning of products of matrices, convolutions and attention; see `tuning.py` for how tables are chosen.
 
-Fields are grouped by whether targets may differ in them.  Those under "Rounding" and "Shared" are equal for all targets.
+Fields are grouped by whether targets may differ in them: fields under "Rounding" and "Shared" are equal for all targets.
 A *term* is an index along the reduction (k), B the right operand, a *panel* a packed group of columns of B.
 """
 
@@ -207,7 +207,7 @@ class WinogradTuning:
 
     Rounding (choice of the algorithm):
     min_channels: with fewer channels a direct convolution is used, since vectors along the channels would be too short.
-    min_product_rows: a product of fewer rows costs as much as one of this many, since it waits for the weights.
+    min_product_rows: a product of fewer rows costs as much as a product of this many rows, since it waits for the weights.
     transform_cycles: cycles of the input and the output transform together, for a vector of a point.
     weight_bytes_per_cycle: bytes of weights read from memory in a cycle.
     overlap: products and reads overlap: the longer of the two hides this share of the shorter.
@@ -261,7 +261,7 @@ class AttentionTuning:
     min_run_floats: this many contiguous floats are read at full memory bandwidth; a decode unit has enough adjacent heads.
     max_unit_kv_heads: the maximum number of heads of keys in a decode unit.
     state_vectors: vectors of columns of a state of linear attention that are updated at a time: they hide latencies.
-    min_state_tokens: with at least this many tokens, these columns are copied to scratch, where they are adjacent.
+    min_state_tokens: with at least this many tokens, these columns are copied to scratch, where their rows are adjacent.
     """
 
     tile_rows: Mapping[int, int]

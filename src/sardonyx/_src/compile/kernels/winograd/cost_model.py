@@ -1,7 +1,7 @@
 """Cost model of 3x3 convolutions: direct or Winograd, and which F(m x m, 3x3), by estimates fitted to measurements.
 
-A cost is in cycles of a core that does two multiply-adds of 16 lanes a cycle.  It counts the products, the input and
-output transforms, and the reading of the weights from memory, which partly overlaps with the products.
+A cost is a number of cycles of a core that does two multiply-adds of 16 lanes a cycle.  It counts the products, the input and
+output transforms, and the reads of the weights from memory, which overlap with the products in part.
 """
 
 from __future__ import annotations

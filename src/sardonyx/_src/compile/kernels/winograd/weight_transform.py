@@ -28,7 +28,9 @@ MAX_LANES = 16  # lanes of the widest target: a multiple of it fills whole vecto
 class WinogradWeights:
     """The transformed and packed constants of a convolution.
 
-    panels: [panels, points, channels, width].  bias: [panels, width].  features: the columns without padding.
+    panels: [panels, points, channels, width].
+    bias: [panels, width].
+    features: the columns without padding.
     """
 
     variant: WinogradVariant

@@ -55,13 +55,15 @@ def compile_model(
 ) -> Executable:
     """Compiles a model, under the assumption that callers override no initializer.
 
-    verify: whether to verify the result of each stage.  tolerant: whether a node that the compiler fails at is left to its
-    reference kernel, and a failing optimisation is left out; `Executable.defects` then lists the failures.  assumptions: what the
-    program may rely on; it checks the ranks, and its additional outputs are the conditions (`Program.assumed_branches`).
+    verify: whether to verify the result of each stage.
+    tolerant: whether a node that the compiler fails at is left to its reference kernel, and a failing
+        optimisation is left out; `Executable.defects` then lists the failures.
+    assumptions: what the program may rely on; it checks the ranks, and its additional outputs are the
+        conditions (`Program.assumed_branches`).
     precision: of the factors of float32 products, if the target has such products.
 
-    Raises CompilationError, naming the node, unless `tolerant`; one that names the stage, for a result that a verifier rejects;
-    and whatever a failure raises that no node is to blame for.
+    Raises CompilationError, naming the node, unless `tolerant`; one that names the stage, for a result that a
+    verifier rejects; and whatever a failure raises that no node is to blame for.
     """
     return compile_stages(
         model, target, verify=verify, tolerant=tolerant, assumptions=assumptions, precision=precision

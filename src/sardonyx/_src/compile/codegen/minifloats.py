@@ -26,8 +26,10 @@ Conversion = Callable[[FunctionBuilder, LLVMValue], LLVMValue]
 class Minifloat:
     """A type with a sign, an exponent and a fraction.
 
-    largest: the code of the largest number.  overflow: the code of what is beyond it and not saturated, without its sign.
-    nan: the code of NaN, or what NaN becomes.  is_unsigned_zero: whether the code of -0 is that of NaN.
+    largest: the code of the largest number.
+    overflow: the code of what is beyond it and not saturated, without its sign.
+    nan: the code of NaN, or what NaN becomes.
+    is_unsigned_zero: whether the code of -0 is that of NaN.
     """
 
     exponent_bits: int

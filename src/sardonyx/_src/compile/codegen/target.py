@@ -10,9 +10,11 @@ from dataclasses import dataclass
 class Target:
     """A processor, by LLVM's triple, CPU name and feature string.
 
-    lanes: 32-bit floats in a vector register.  has_fma: whether the processor has fused multiply-add, and instructions
-    that convert float16; processors with the former have the latter.
-    registers: number of vector registers, which bounds the register tiles of kernels.  compiler: the version of LLVM.
+    lanes: 32-bit floats in a vector register.
+    has_fma: whether the processor has fused multiply-add, and instructions that convert float16; processors
+        with the former have the latter.
+    registers: number of vector registers, which bounds the register tiles of kernels.
+    compiler: the version of LLVM.
     """
 
     triple: str

@@ -1,1 +1,1 @@
-"""Lowering: from regions with layouts to the steps of a program, by one function per kind of region (`registry`)."""
+"""Lowering: one function for each kind of region (`registry`) turns the laid-out region into steps of a program."""

@@ -1,4 +1,4 @@
-"""Lowering: each region with layouts becomes the calls of its kernels."""
+"""Lowering: each laid-out region becomes steps, which call its kernels."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def lower(laid_out: LaidOutGraph, target: Target) -> Program:
 
 
 def find_observations(actions: Iterable[Action]) -> dict[Node, Observation]:
-    """What runs can tell of fallback operations."""
+    """The observations that runs can make at fallback operations."""
     nodes = (action.node for action in actions if isinstance(action, FallbackOp))
     return {node: observation for node in nodes if (observation := observation_of(node)) is not None}
 
@@ -88,7 +88,7 @@ def used_symbols(
 
 
 def is_needed(action: Action, used: set[str]) -> bool:
-    """Whether an action does more than to bind sizes that nothing depends on."""
+    """Whether an action is needed: a binding of sizes is not, if nothing depends on them."""
     return not isinstance(action, BindSizes) or not used.isdisjoint(action.symbols.values())
 
 
@@ -98,9 +98,9 @@ def collect_guards(laid_out: LaidOutGraph) -> dict[Guard, None]:
 
 
 def can_be_encoded(step: Step, item: LayoutItem) -> bool:
-    """Whether all sizes of a step can be expressed and describe memory.
+    """Whether all sizes of a step are short enough expressions, and within the limit of numbers that describe memory.
 
-    The arguments of a SizeWrite are elements, and those of a step that jumps are counts of iterations.
+    That limit does not apply to a SizeWrite, with arguments that are elements, and to jumps, which count iterations.
     """
     sizes = list(sizes_of(step))
     has_sizes_only = not isinstance(item, SizeWrite) and step.jump is None
@@ -108,7 +108,7 @@ def can_be_encoded(step: Step, item: LayoutItem) -> bool:
 
 
 def nodes_to_refuse(item: LayoutItem) -> set[Node]:
-    """The nodes without whose regions an item is not needed."""
+    """The nodes to refuse so that an item is not needed."""
     match item:
         case LaidOutRegion():
             return {item.region.anchor}
@@ -119,10 +119,11 @@ def nodes_to_refuse(item: LayoutItem) -> set[Node]:
 
 
 class Lowering:
-    """What lowerings share: the target, the status block (`executor.status`), and constants.
+    """The context of lowering functions: the target, the status block (`executor.status`), and shared constants.
 
-    oversized: the nodes to refuse so that the sizes of all steps can be expressed.  defects: those to refuse because their
-    lowering failed, with the exception.  local_sizes: the symbols that steps bind so far (`program.local_sizes`).
+    oversized: the nodes to refuse because sizes of their steps are too long expressions or too large.
+    defects: the nodes to refuse because their lowering raised an exception, with it.
+    local_sizes: the symbols that steps bind so far (`program.local_sizes`).
     """
 
     def __init__(self, target: Target, constants: ConstantPool) -> None:
@@ -148,7 +149,7 @@ class Lowering:
     def compile_item(self, item: LayoutItem) -> Iterator[Action]:
         """The actions of an item; their kernels start to compile at once.
 
-        An item that binds sizes without a bound on the memory that they take is refused.
+        An item is refused if it binds local sizes, and the memory that depends on them has no upper bound.
         """
         lowered = [*self.lower_item(item)]
         actions = reserve_memory(lowered)
@@ -183,7 +184,7 @@ class Lowering:
         return self.constants.tensor(elements, key)
 
     def memoize(self, key: object, make: Callable[[], T]) -> T:
-        """The result of the first `make` for this key in the program."""
+        """The result of `make`, which is called for the first request with this key in the program only."""
         return self.constants.memoize(key, make)
 
     def temporary(self, dtype: DataType, shape: Sequence[Known], name: str) -> TensorView:
@@ -192,6 +193,6 @@ class Lowering:
 
 
 def attribute(actions: Iterable[Action], nodes: tuple[str, ...]) -> Iterator[Action]:
-    """The actions with the steps that name no nodes attributed to these."""
+    """The actions; steps that name no nodes are attributed to `nodes`."""
     for action in actions:
         yield action.with_nodes(nodes) if isinstance(action, Step) and not action.nodes else action

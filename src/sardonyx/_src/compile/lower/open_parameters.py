@@ -1,4 +1,7 @@
-"""Parameters that only a run tells: inputs of the model whose elements say what a fallback operation computes."""
+"""Fed parameters: inputs of the model that fallback operations read as parameters, such as axes or sizes.
+
+A program can be specialized for their elements (`program.assumptions`), and then has kernels for these operations.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,9 @@ from sardonyx._src.ops import registry
 
 
 def open_parameters(scope: Scope, fallbacks: Iterable[Node]) -> tuple[str, ...]:
-    """The inputs of the model from which the parameters of these nodes, and of those in their subgraphs, are computed.
+    """The names of the inputs from which parameters of the nodes, and of nodes in their subgraphs, are computed.
 
-    Left out are parameters that are computed from anything but vectors and scalars.
+    Parameters that depend on other values than vectors and scalars are left out.
     """
     inputs: dict[Value, None] = {}
     for fallback in fallbacks:
@@ -29,9 +32,9 @@ def open_parameters(scope: Scope, fallbacks: Iterable[Node]) -> tuple[str, ...]:
 
 
 def sources_of(scope: Scope, value: Value) -> set[Value] | None:
-    """The inputs of the model from which a value is computed; None if others are among its sources.
+    """The inputs of the model from which a value is computed; None if it depends on other sources or on larger inputs.
 
-    The shape of a value needs none of its elements.
+    A node that reads only the shape of a value does not depend on its elements.
     """
     sources: set[Value] = set()
     pending, seen = [value], {value}
@@ -44,9 +47,9 @@ def sources_of(scope: Scope, value: Value) -> set[Value] | None:
                 return None
             sources.add(current)
         elif not reads_shape(current.producer):
-            further = {v for v in current.producer.inputs if v is not None} - seen
-            pending += further
-            seen |= further
+            new_values = {v for v in current.producer.inputs if v is not None} - seen
+            pending += new_values
+            seen |= new_values
     return sources
 
 

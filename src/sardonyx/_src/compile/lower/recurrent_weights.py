@@ -37,9 +37,11 @@ ADD = Apply("add", (Local("i0"), Local("i1")))
 
 @dataclass(frozen=True, slots=True)
 class LayerWeights:
-    """The weights of a layer; operands: the tensors of those that are not constant.
+    """The weights of a layer.
 
-    dtype: of the computation, float32 or float64.  name: of the layer, for temporaries.
+    operands: the tensors of the operands that are not constant.
+    dtype: the type of the computation, float32 or float64.
+    name: the name of the layer, for temporaries.
     """
 
     config: RecurrenceConfig
@@ -59,7 +61,7 @@ class LayerWeights:
     # --- biases ------------------------------------------------------------------------------
 
     def constant_bias(self) -> Array | None:
-        """The sum of both biases without `hidden_bias` [directions, rows], if it is constant; zeros without any."""
+        """The sum of input and recurrent bias [directions, rows], without `hidden_bias`; None if B is computed, zeros without B."""
         if "B" in self.operands:
             return None
         rows, bias = self.config.rows, self.config.constants.get("B")
@@ -72,7 +74,7 @@ class LayerWeights:
         return total
 
     def dynamic_bias(self) -> tuple[TensorView, list[Step]]:
-        """`constant_bias` of a bias that is not constant, and the steps that compute it."""
+        """The same sum as `constant_bias` for a computed B, and the steps that compute it."""
         rows, b = self.config.rows, self.operands["B"]
         total = self.lowering.temporary(self.dtype, (self.directions, rows), f"{self.name}.bias")
         count = rows - self.config.hidden if self.config.cell == "gru" else rows
@@ -84,7 +86,10 @@ class LayerWeights:
         return total, steps
 
     def hidden_bias(self) -> TensorView | None:
-        """The recurrent bias of the hidden gate of a "gru" [directions, hidden]; None for other cells."""
+        """The recurrent bias of the hidden gate of a "gru" [directions, hidden]; None for other cells.
+
+        A "gru" multiplies it by the reset gate, so it cannot be added to the input bias.
+        """
         if self.config.cell != "gru":
             return None
         hidden = self.config.hidden
@@ -95,14 +100,14 @@ class LayerWeights:
         return self.lowering.constant_tensor(zeros if bias is None else bias[:, -hidden:])
 
     def bias(self) -> tuple[TensorView, list[Step]]:
-        """`constant_bias` [directions, rows], constant or not, and the steps that compute it."""
+        """The sum of the biases [directions, rows], constant or computed, and the steps that compute it."""
         constant = self.constant_bias()
         return self.dynamic_bias() if constant is None else (self.lowering.constant_tensor(constant), [])
 
     # --- packed weights ----------------------------------------------------------------------
 
     def packed(self, operand: str, size: int) -> tuple[TensorView, list[Step]]:
-        """W or R, with `size` columns, as kernels read them [directions, elements], and the steps that pack them."""
+        """W or R, with `size` columns, packed as [directions, elements], and the steps that pack it."""
         gates = GATE_COUNTS[self.config.cell]
         phases, hidden = PHASES[self.config.cell], self.config.hidden
         constant, shape = self.config.constants.get(operand), (self.directions, gates, hidden, size)
@@ -117,7 +122,7 @@ class LayerWeights:
     # --- input projections -------------------------------------------------------------------
 
     def project(self, x: TensorView) -> tuple[TensorView, list[Step]]:
-        """The input projections with the biases, for x [outer, inner, input]: [outer, inner, directions, rows]."""
+        """The projections of x [outer, inner, input] plus biases, [outer, inner, directions, rows], and their steps."""
         outer, inner, size = x.shape
         columns, (total, steps) = self.directions * self.config.rows, self.bias()
         bias = total.reshape((columns,))

@@ -15,13 +15,15 @@ if TYPE_CHECKING:
 
 C = TypeVar("C")
 Lower: TypeAlias = "Callable[[LaidOutRegion[C], Lowering], Step | Sequence[Action]]"
-LOWERINGS: dict[str, Lower[Any]] = {}  # each takes regions whose config has the type that its kind implies
+# Each function is called only for regions of its kind, and so with a config of the type that it expects.
+LOWERINGS: dict[str, Lower[Any]] = {}
 
 
 def lowers(kind: str) -> Callable[[Lower[C]], Lower[C]]:
-    """Registers the function that lowers the regions of a kind: it returns their only kernel call, or all of them in order.
+    """Registers the function that lowers the regions of a kind.
 
-    It accepts every region of the kind: what is not supported is refused by the matcher.
+    The function returns the only step of a region, or all of its steps in order.  It must accept every region of the
+    kind: the matcher refuses nodes that are not supported.
     """
 
     def add(lower: Lower[C]) -> Lower[C]:
@@ -39,7 +41,7 @@ def lowering_of(kind: str) -> Lower[Any]:
 
 
 def user_lowerings() -> tuple[object, ...]:
-    """Lowerings that a caller registered or replaced, as parts of a cache key."""
+    """The kinds and functions of lowerings that a caller registered or replaced, as parts of a cache key."""
     ours = f"{OPERATOR_INDEX.package}."
     changed = [
         (kind, lower) for kind, lower in list(LOWERINGS.items()) if not lower.__module__.startswith(ours)

@@ -31,9 +31,11 @@ SLOT_NAME = re.compile(r"%l\d+_(\w+)")
 class LoopOutline:
     """A loop, or the whole function.
 
-    name: of the induction variable; "" for a loop that has none.  first, end: of its range, where they have names or are
-    numbers.  step: None if it is not constant.  instructions: how many loads, stores, calls and floating-point operations of each type its body has, besides
-    those of inner loops.
+    name: of the induction variable; "" for a loop that has none.
+    first, end: of its range, where they have names or are numbers.
+    step: None if it is not constant.
+    instructions: how many loads, stores, calls and floating-point operations of each type its body has,
+        besides those of inner loops.
     """
 
     name: str = ""

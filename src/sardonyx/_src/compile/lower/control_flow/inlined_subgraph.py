@@ -28,9 +28,9 @@ def lay_out_body(
 ) -> LaidOutBody:
     """A body with layouts.
 
-    bound: the tensors of the values that it reads and does not compute, in one or several layouts.  results: the values to
-    return the tensors of, each with its dims, which may differ from its own by unit dims.  destinations: the tensors that
-    results are written to, by the value that each is identical to.
+    bound: the tensors, in one or several layouts, of the values that the body reads, but does not compute.
+    results: the values whose tensors are returned, each with the dims to return, which may differ by unit dims.
+    destinations: the tensors to write results to, by value, where chains of Identity nodes are resolved.
     """
     layouts = LayoutAssignment(graph, constants, destinations or {})
     layouts.tensors.update((value, [*tensors]) for value, tensors in bound.items())
@@ -41,7 +41,7 @@ def lay_out_body(
 
 
 def result_tensor(layouts: LayoutAssignment, value: Value, shape: Shape) -> TensorView:
-    """A result of a body in any layout, by a copy after the body's regions if necessary."""
+    """The tensor of a body's result, in any layout; a copy is appended to the body if its dims differ."""
     layouts.nodes = (value.name,)
     tensor = layouts.read(value, ANY)
     return tensor if tensor.shape == shape else layouts.read(value, DENSE).reshape(shape)
@@ -53,7 +53,7 @@ def lower_body(body: LaidOutBody, lowering: Lowering) -> list[Step]:
 
 
 def as_step(action: Action, lowering: Lowering) -> Step:
-    """The action, which is a step, or binds a size that a step has counted."""
+    """The action as a step: a binding of a size that a step has counted becomes a binding step."""
     if isinstance(action, BindSizes) and action.count is not None and action.limit is not None:
         counts = dict.fromkeys(action.symbols.values(), action.count)
         binds = LocalSizes(counts, dict.fromkeys(counts, action.limit))

@@ -1,4 +1,4 @@
-"""Steps of a loop's body that compute the same in every iteration, such as the packing of weights, and are executed once before it."""
+"""Loop-invariant steps, such as the packing of weights, are executed once before the loop."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ from sardonyx._src.compile.program.tensor import Buffer
 def split_invariant_steps(
     steps: Sequence[Step], varying: Collection[Buffer]
 ) -> tuple[list[Step], list[Step]]:
-    """The steps to execute before the loop, and those of an iteration; `varying` are further buffers that the loop writes.
+    """The steps to execute before the loop, and the steps of an iteration.
 
-    A step is invariant if the loop writes nothing that it reads, binds no size that it depends on, and no other step writes its
-    results.  Bodies with jumps are left as they are, since distances count steps.
+    varying: buffers that the loop writes besides the results of these steps.
+
+    A step is invariant if the loop writes nothing that the step reads, binds no size that it depends on, and no other
+    step writes its results.  A body with jumps is not changed, since removing a step would make distances of jumps
+    wrong.
     """
     if any(step.jump is not None for step in steps):
         return [], [*steps]

@@ -1,8 +1,9 @@
 """Jump steps: conditional jumps between the steps of a program, which implement Loop, Scan and If.
 
-A loop is a loop step that jumps past the body unless there is a first iteration, the body, and a loop step that jumps
-back to the body if there is another one; both run the same kernel.  A branch is a step that jumps to the else branch
-unless the condition holds, and an unconditional jump past the else branch at the end of the then branch.
+A loop consists of a loop step, which jumps past the body unless there is a first iteration; the body; and another
+loop step, which jumps back to the body if there is another iteration.  Both loop steps run the same kernel.  An If
+consists of a branch step, which jumps to the else branch unless the condition holds; the then branch; an
+unconditional jump past the else branch; and the else branch.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ from sardonyx._src.compile.program.step import Jump, Kernel, KernelArgument, Ste
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.ir.dims import Known
 
-# Slots of a loop counter: the current iteration, the number of iterations after it, the entry of this iteration in
-# buffers of scan outputs, and whether these buffers have an entry left after it.
+# Slots of a loop counter: the current iteration, the number of iterations after it, the entry of the current
+# iteration in buffers of scan outputs, and whether these buffers have room for another entry.
 ITERATION, REMAINING, BUFFER_INDEX, HAS_CAPACITY = range(4)
 TripCount = Known | TensorView  # a dim, or a tensor of one int64
 
@@ -71,12 +72,17 @@ def loop_step(
 ) -> Step:
     """The step that starts a loop (distance > 0: past the body), or ends an iteration (distance < 0: back to the body).
 
-    counter: [4], see `ITERATION`.  flag: [1], scratch for the jump.  trip_count: the maximum number of iterations.
-    condition: a bool, whether there is another iteration; without one, the trip count is checked against the limit before
-    the first.  num_nodes: nodes called by an iteration.  limit: what is reported where the limit is exceeded, `LOOP_LIMIT` or
-    `SCAN_LIMIT`.
-    partially_written: tensors that each iteration writes a part of, which are therefore live from the first iteration on.
-    must_iterate: whether zero iterations are a fault.  buffer_capacity: entries of scan-output buffers; 0 for none.
+    counter: [4], see `ITERATION`.
+    flag: [1], scratch for the jump.
+    trip_count: the maximum number of iterations.
+    condition: a bool, whether there is another iteration; None if there is none, so that the trip count can be
+        checked against the limit before the first iteration.
+    num_nodes: the number of nodes in the body, by which an iteration counts.
+    limit: the limit to report if there are too many iterations, `LOOP_LIMIT` or `SCAN_LIMIT`.
+    partially_written: tensors of which each iteration writes a part, so that they are live from the first
+        iteration on.
+    must_iterate: whether zero iterations are a fault.
+    buffer_capacity: entries of scan-output buffers; 0 for none.
     """
     status_block = replace(status, shape=(STATUS_SLOTS,))
     parameters = LOOP if condition is None else CONDITIONAL_LOOP
@@ -99,7 +105,12 @@ def loop_step(
 
 
 def loop_kernel(has_trip_tensor: bool, has_condition: bool, has_capacity: bool) -> Kernel:
-    """The kernel of loop steps: whether the trip count is a tensor, there is a condition, and a buffer capacity."""
+    """The kernel of loop steps.
+
+    has_trip_tensor: whether the trip count is a tensor, and not a number.
+    has_condition: whether there is a condition.
+    has_capacity: whether there are buffers of scan outputs.
+    """
     name_parts = (
         "turn",
         "tensor" if has_trip_tensor else "number",
@@ -111,7 +122,10 @@ def loop_kernel(has_trip_tensor: bool, has_condition: bool, has_capacity: bool) 
 
 
 def loop_module(name: str, target: Target, variant: tuple[bool, bool, bool]) -> str:
-    """Counts an iteration, checks the limits, and sets the flag of the jump; variant: see `loop_kernel`."""
+    """The kernel counts an iteration, checks the limits, and sets the flag of the jump.
+
+    variant: the arguments of `loop_kernel`.
+    """
     has_trip_tensor, has_condition, has_capacity = variant
     b = KernelBuilder(target, CONDITIONAL_LOOP if has_condition else LOOP)
     status, counter, flag = b.pointers("status", "counter", "flag")
@@ -149,7 +163,7 @@ def advance_buffer_index(b: KernelBuilder, counter: str, iteration: LLVMValue) -
 
 
 def check_iterations(b: KernelBuilder, status: str, condition: LLVMValue, count: LLVMValue) -> None:
-    """Records an exceeded limit if there is another iteration, and then at least `count` in all."""
+    """Records an exceeded limit if there is another iteration, so that at least `count` iterations are executed in total."""
     is_exceeded = condition & (count > load_at(b, status, MAX_ITERATIONS))
     record_limit(b, status, is_exceeded, b.integer("limit"), count)
 
@@ -170,7 +184,7 @@ def branch_step(
 
 
 def branch_module(name: str, target: Target) -> str:
-    """Counts the nodes of the branch taken, and sets the flag of the jump."""
+    """The kernel counts the nodes of the branch taken, and sets the flag of the jump."""
     b = KernelBuilder(target, BRANCH)
     status, takes_then = b.pointer("status"), load_bool(b, "condition")
     store_at(b, b.pointer("flag"), 0, takes_then.eq(0).convert("zext", "i64"))

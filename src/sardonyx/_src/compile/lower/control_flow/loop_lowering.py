@@ -1,7 +1,8 @@
 """Lowering of loops: loop-carried states, slices of scan inputs, and scan outputs.
 
-A state has a buffer of its own, which holds it before the first iteration and after the last.  An iteration computes the
-next state in place if no later step reads the current one, and otherwise elsewhere, with a copy at its end.
+A state has its own buffer, which holds it before the first iteration and after the last.  An iteration writes the
+next state directly into that buffer if no later step reads the current state; otherwise it writes another buffer,
+which is copied at its end.
 """
 
 from __future__ import annotations
@@ -72,9 +73,11 @@ class LoopLowering:
             yield step.with_nodes((part.value.name,))
 
     def write_slices(self) -> tuple[list[Step], list[Step]]:
-        """Copies of results into slices of scan outputs, or of the buffers of those that are accumulated.
+        """Steps that copy results of the body into slices of scan outputs, or into buffers of accumulated scan outputs.
 
-        The first are those of states before the iteration, which it may then update in place.
+        Returns the copies to execute before the body, and the copies to execute after it.  A copy of a state is
+        executed before,
+        so that the body may update the state in place.
         """
         early: list[Step] = []
         late: list[Step] = []
@@ -89,7 +92,7 @@ class LoopLowering:
         return early, late
 
     def use_slices_in_place(self, steps: Sequence[Step]) -> list[Step]:
-        """The steps of an iteration without copies of slices, where they can use the scan inputs and outputs themselves."""
+        """The steps of an iteration, without copies of slices that they can read and write in the scan inputs and outputs."""
         inputs = [
             SequenceSlice(
                 self.tensors.slices[part.value],
@@ -113,7 +116,7 @@ class LoopLowering:
     # --- the loop ----------------------------------------------------------------------------
 
     def control(self, steps: Sequence[Step]) -> list[Action]:
-        """The steps of an iteration between two loop steps."""
+        """The complete loop: two loop steps around the steps of an iteration."""
         body: list[Action] = [*steps]
         iterations, condition = self.tensors.counter_tensor(ITERATION, (1,)), self.loop.condition
         if self.tensors.buffers:
@@ -122,7 +125,7 @@ class LoopLowering:
                 CollectScanOutputs(self.tensors.buffers, iterations, is_last=False),
             ]
         first = None if condition.first is None else self.tensors.operands[condition.first]
-        if first is None and condition.is_carried:  # the loop may end before its trip count
+        if first is None and condition.is_carried:  # true: only a later condition ends the loop early
             first = self.tensors.operand(None, (1,))
         last = self.tensors.states[-1] if condition.is_carried else None
         loop = [self.loop_step(first, len(body) + 2), *body, self.loop_step(last, -len(body))]
@@ -160,7 +163,8 @@ class LoopLowering:
     def has_dynamic_slices(self) -> bool:
         """Whether a scan output has dynamic slice dims.
 
-        Zero iterations then bail out to the reference engine, since no iteration has determined these dims.
+        A loop without iterations then bails out to the reference engine, since no iteration has determined
+        these dims.
         """
         dims = (
             dim for part in self.loop.scan_outputs for dim in self.loop.body.scope.known_shape(part.value)

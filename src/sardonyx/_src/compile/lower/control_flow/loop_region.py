@@ -18,9 +18,12 @@ from sardonyx._src.ir.graph import Graph, Node, Value
 
 @dataclass(frozen=True, slots=True)
 class LoopState:
-    """A loop-carried state: `formal` in the body, `result` after an iteration.
+    """A loop-carried state.
 
-    initial: its value before the first iteration; None for true.  output: its value at the end, if that is used.
+    formal: the input of the body that receives the state.
+    result: the value of the body that is the next state.
+    initial: the value before the first iteration; None for a constant true.
+    output: the output of the node that receives the last state; None if it is not used.
     """
 
     formal: Value
@@ -32,7 +35,10 @@ class LoopState:
 
 @dataclass(frozen=True, slots=True)
 class ScanSlice:
-    """A value of the body that is a slice of a scan input or output along an axis; backward: from the last to the first."""
+    """A value of the body that is a slice of a scan input or output along an axis.
+
+    backward: whether the slices are visited from the last to the first.
+    """
 
     value: Value
     sequence: Value
@@ -44,8 +50,9 @@ class ScanSlice:
 class LoopCondition:
     """The conditions of a loop.
 
-    first: of the first iteration; None if it is known to be true.  invariant: the body's condition input, if it is read and
-    always equals `first`.  is_carried: whether the last state is the condition of another iteration.
+    first: the condition of the first iteration; None if it is known to be true.
+    invariant: the body's condition input, if the body reads it and it always equals `first`.
+    is_carried: whether the last of the states is the condition of the next iteration.
     """
 
     first: Value | None = None
@@ -57,9 +64,11 @@ class LoopCondition:
 class InlinedLoop:
     """A loop whose body is inlined into the program between two loop steps.
 
-    invariants: values of the body that do not change, each with the value of the enclosing graph that it equals.
-    accumulated: scan outputs of unknown length.  iteration: the body's iteration number, if it is read.  trip_count: the
-    maximum number of iterations; None if there is none.  limit: `LOOP_LIMIT` or `SCAN_LIMIT`.
+    invariants: values of the body that no iteration changes, each with the equal value of the enclosing graph.
+    accumulated: scan outputs of unknown length, which Python accumulates from buffers.
+    iteration: the body's iteration number, if the body reads it.
+    trip_count: the maximum number of iterations; None if it is unlimited.
+    limit: the limit to report, `LOOP_LIMIT` or `SCAN_LIMIT`.
     """
 
     body: RegionGraph
@@ -75,15 +84,15 @@ class InlinedLoop:
 
     @property
     def outputs(self) -> tuple[ScanSlice, ...]:
-        """The scan outputs, with those that are accumulated."""
+        """All scan outputs, the accumulated ones last."""
         return *self.scan_outputs, *self.accumulated
 
 
 class LoopMatcher:
-    """Collects what a loop carries, reads and writes; raises FallbackRequired for a body that cannot be inlined.
+    """Collects the states, inputs and outputs of a loop; raises FallbackRequired for a body that cannot be inlined.
 
-    The tensors of a node's outputs are those of the states, or slices of them are written by each iteration; outputs of
-    invariant states are aliases.
+    An output of the node is the tensor of a state, or a tensor of which each iteration writes a slice, or, for a
+    state that no iteration changes, an alias of its initial value.
     """
 
     def __init__(self, scope: Scope, graph: Graph) -> None:
@@ -99,7 +108,7 @@ class LoopMatcher:
         self.iteration: Value | None = None
 
     def carry_state(self, formal: Value, initial: Value, result: Value, output: Value | None) -> None:
-        """Adds a state with equal dims and types before and after an iteration, or an invariant one."""
+        """Adds a state, which must keep its dims and type; one that no iteration changes becomes an invariant."""
         require(self.scope.is_native(initial))
         dtype, shape = self.scope.dtype(initial), self.scope.known_shape(initial)
         require(all(has_type(self.body, value, dtype, shape) for value in (formal, result)))
@@ -135,7 +144,7 @@ class LoopMatcher:
         self.accumulated.append(part)
 
     def region(self, node: Node, trip_count: Known | Value | None, limit: int) -> Region[InlinedLoop]:
-        """The region of the loop; a loop that computes nothing is a fallback, which checks its limits."""
+        """The region of the loop.  A loop without results is left to a fallback, which checks its limits."""
         require(bool(self.states or self.scan_outputs or self.accumulated))
         config = InlinedLoop(
             self.body.partition(),

@@ -22,16 +22,23 @@ from sardonyx._src.compile.program.tensor import (
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.graph import Value
 
-SLICE_BUFFER_BYTES = 1 << 18  # of a buffer of scan outputs, unless one slice is larger
+SLICE_BUFFER_BYTES = 1 << 18  # the size of a buffer of scan outputs, unless one slice is larger
 MAX_BUFFERED_ITERATIONS = 1024
-DEFAULT_BUFFERED_ITERATIONS = 16  # where the size of a slice is dynamic
+DEFAULT_BUFFERED_ITERATIONS = 16  # for slices of dynamic sizes
 
 
 class CarriedTensors:
     """The tensors of a loop.
 
-    operands, results: of the values of the enclosing graph that it reads and writes.  states: of each loop-carried state.
-    slices: of scan inputs, by value of the body.  buffers: of accumulated scan outputs, [iterations, ...].
+    operands: the tensors of the values of the enclosing graph that the loop reads.
+    results: the tensors of the values of the enclosing graph that the loop writes.
+    layouts: for each operand, all tensors that hold its value.
+    counter: the loop counter (`jumps.ITERATION`).
+    flag: the flag of the loop steps' jumps.
+    states: the tensor of each loop-carried state.
+    slices: the current slice of each scan input, by value of the body.
+    buffers: the buffer of each accumulated scan output, [iterations, ...].
+    buffer_capacity: the number of iterations for which these buffers have room; 0 without buffers.
     """
 
     def __init__(self, region: LaidOutRegion[InlinedLoop], constants: ConstantPool) -> None:
@@ -53,7 +60,7 @@ class CarriedTensors:
         }
 
     def operand(self, value: Value | None, shape: Shape) -> TensorView:
-        """A value of the enclosing graph, with this rank: conditions may differ by a unit dim; true for None."""
+        """A value of the enclosing graph with these dims; a constant true for None.  A condition may be [1] for (), and vice versa."""
         if value is None:
             return self.constants.tensor(np.ones((), np.bool_), "true").reshape(shape)
         tensor = self.operands[value]
@@ -81,7 +88,7 @@ class CarriedTensors:
         return replace(self.counter, shape=shape, strides=row_major_strides(shape), offset=slot)
 
     def bound_tensors(self) -> dict[Value, Sequence[TensorView]]:
-        """The tensors of the values that the body reads and does not compute."""
+        """The tensors of the values that the body reads, but does not compute."""
         varying = self.slices | {
             s.formal: tensor for s, tensor in zip(self.loop.states, self.states, strict=True)
         }
@@ -103,7 +110,7 @@ class CarriedTensors:
 
 @dataclass(frozen=True, slots=True)
 class LaidOutLoop(LaidOutBody):
-    """The body of a loop, whose results are the next states, and then the slices of scan outputs."""
+    """The laid-out body of a loop; its results are the next states, then the slices of scan outputs."""
 
     tensors: CarriedTensors
 

@@ -1,6 +1,7 @@
 """Slices of scan inputs and outputs that the steps of an iteration read and write in place, instead of copies.
 
-A step at the beginning of an iteration stores the address of the present slice in the argument slots of the steps that use it:
+A step at the beginning of an iteration stores the addresses of the current slices in the argument slots of
+the steps that use them:
 
     x [length, ...], slice buffer s, y [length, ...]      x [length, ...], y [length, ...]
     loop:                                                 loop:
@@ -8,7 +9,8 @@ A step at the beginning of an iteration stores the address of the present slice 
         r = kernel(s)                              ->         y[i] = kernel(x[i])
         y[i] = r
 
-It is for slices as dense as their buffers.  A result that is a state, or that is not computed in the loop, is still copied.
+That is only done for slices with the strides of their buffers.  A result that is a state, or is not computed
+in the loop, is copied.
 """
 
 from __future__ import annotations
@@ -27,14 +29,16 @@ from sardonyx._src.compile.program.step import ArgumentSlot, Kernel, KernelArgum
 from sardonyx._src.compile.program.tensor import Buffer, TensorView, element_bytes
 
 PARAMETERS = Parameters("count", "slices*")
-RECORD = 4  # slots of a slice: the address of the argument slot, the first slice, its index, the bytes between slices
+RECORD = 4  # slots for a slice: address of the argument slot, address of the first slice, index, bytes between slices
 
 
 @dataclass(frozen=True, slots=True)
 class SequenceSlice:
-    """A buffer whose content an iteration copies from or to a slice of a sequence.
+    """A buffer that an iteration copies from or to a slice of a sequence.
 
-    tensor: the slice in the buffer.  sequence: the whole tensor, along `axis`.  index: of the slice, one int64.
+    tensor: the view of the buffer.
+    sequence: the tensor that has the slices, along `axis`.
+    index: the index of the current slice, one int64.
     """
 
     tensor: TensorView
@@ -44,7 +48,7 @@ class SequenceSlice:
 
     @property
     def can_move(self) -> bool:
-        """Whether the slice is in the sequence as it is in the buffer."""
+        """Whether a slice of the sequence has the dims and strides of the buffer, so that it can replace the buffer."""
         strides = drop_axis(self.sequence.strides, self.axis)
         shape = drop_axis(self.sequence.shape, self.axis)
         pairs = zip(self.tensor.shape, self.tensor.strides, strides, strict=True)
@@ -61,7 +65,7 @@ def move_slices(
     outputs: Sequence[SequenceSlice],
     states: Collection[Buffer],
 ) -> list[Step]:
-    """The steps of an iteration without the copies of slices that can be used in place, after a step that moves them."""
+    """The steps of an iteration without copies of slices that can be used in place, after a step that stores their addresses."""
     moving: dict[Buffer, SequenceSlice] = {}
     remaining = [*steps]
     for part in (*inputs, *outputs):
@@ -82,7 +86,7 @@ def move_slices(
 
 
 def copy_of(part: SequenceSlice, steps: Sequence[Step], *, is_input: bool) -> Step | None:
-    """The one step that copies a slice; None if there is none, or if others access the sequence."""
+    """The step that copies a slice; None if there is none, or if several steps write its target."""
     buffer = part.tensor.buffer if is_input else part.sequence.buffer
     writers = [step for step in steps if writes_buffer(step, buffer)]
     if len(writers) != 1:
@@ -93,7 +97,7 @@ def copy_of(part: SequenceSlice, steps: Sequence[Step], *, is_input: bool) -> St
 
 
 def has_local_views(steps: Sequence[Step], buffer: Buffer) -> bool:
-    """Whether an iteration binds the address of a part of a buffer."""
+    """Whether the address of a view of a buffer depends on local sizes, so that another step stores it."""
     local = local_symbols(steps)
     arguments = (arg for step in steps for arg in step.args if isinstance(arg, TensorView))
     return any(arg.buffer is buffer and depends_on(arg.offset, local) for arg in arguments)
@@ -104,7 +108,7 @@ def writes_buffer(step: Step, buffer: Buffer) -> bool:
 
 
 def read_in_place(step: Step, moving: dict[Buffer, SequenceSlice]) -> Step:
-    """A step that uses the first slice of a sequence in the place of each moving buffer, and declares all of them."""
+    """A step with each moving buffer replaced: arguments by the first slice, declared tensors by the complete sequence."""
 
     def first_slice(argument: KernelArgument) -> KernelArgument:
         if not isinstance(argument, TensorView) or argument.buffer not in moving:
@@ -125,7 +129,7 @@ def read_in_place(step: Step, moving: dict[Buffer, SequenceSlice]) -> Step:
 
 
 def moving_step(steps: Sequence[Step], moving: dict[Buffer, SequenceSlice]) -> Step:
-    """The step before others that stores the addresses of slices in their argument slots."""
+    """The step that stores the addresses of the current slices in argument slots of the steps after it."""
     records: list[KernelArgument] = []
     for distance, step in enumerate(steps, 1):
         for i, argument in enumerate(step.args):

@@ -16,7 +16,10 @@ def update_states(
     states: Sequence[TensorView],
     names: Sequence[str],
 ) -> list[Step]:
-    """The steps of an iteration, at the end of which every state has its next value; names: of the results."""
+    """The steps of an iteration, extended so that every state has its next value at the end.
+
+    names: the names of the results, to which copies are attributed.
+    """
     next_states, copies = separate_results(results, states, names)
     iteration = [*steps, *copies]
     for i, state in enumerate(states):
@@ -35,7 +38,7 @@ def update_states(
 def separate_results(
     results: Sequence[TensorView], states: Sequence[TensorView], names: Sequence[str]
 ) -> tuple[list[TensorView], list[Step]]:
-    """The next values of the states, in buffers that are no states', and the copies of those that are in one."""
+    """The next values of the states, none of them in the buffer of a state; values that were in one are copied by steps."""
     separate, copies = [], []
     for result, name in zip(results, names, strict=True):
         target = result
@@ -52,9 +55,9 @@ def is_in_buffer(tensor: TensorView, states: Sequence[TensorView]) -> bool:
 
 
 def update_state_in_place(steps: list[Step], result: TensorView, state: TensorView) -> list[Step] | None:
-    """The steps with the result written directly over the state that it replaces; None if the state is read afterwards.
+    """The steps with the result written directly over its state; None if a later step reads the state.
 
-    state: covers a buffer of its own.
+    state: a tensor that covers its buffer.
     """
     first_write = next((i for i, step in enumerate(steps) if accesses(step.writes, result.buffer)), None)
     if first_write is None or not covers_buffer(result):
@@ -70,7 +73,7 @@ def update_state_in_place(steps: list[Step], result: TensorView, state: TensorVi
 
 
 def covers_buffer(tensor: TensorView) -> bool:
-    """Whether a tensor is dense and is the whole of an arena buffer."""
+    """Whether a tensor is dense and covers all of an arena buffer."""
     is_all = tensor.buffer.size == tensor.num_elements * element_bytes(tensor.dtype) and tensor.offset == 0
     return tensor.buffer.role == "arena" and tensor.is_dense and is_all
 
@@ -87,7 +90,7 @@ def can_update_in_place(step: Step, state: TensorView) -> bool:
 
 
 def memory_layout(tensor: TensorView) -> tuple[object, ...]:
-    """Where the elements of a tensor lie in its buffer, regardless of unit dims."""
+    """A key that is equal for tensors with the same elements in their buffers; unit dims are left out."""
     dims = [(dim, stride) for dim, stride in zip(tensor.shape, tensor.strides, strict=True) if dim != 1]
     return element_bytes(tensor.dtype), tensor.offset, *dims
 

@@ -1,4 +1,4 @@
-"""ArgMax and ArgMin along a non-empty axis, in any layout; falls back to the reference kernel for an axis that may be empty."""
+"""ArgMax and ArgMin in any layout; falls back to the reference kernel for an axis that may be empty."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """Attention in float32: one attention step over heads as strided views [B, H, S, D] of the projections.
 
-Present keys and values are the past ones followed by the new ones, written directly to the outputs.  Causality and window
-sizes become bounds of the keys of each query.  Falls back for `softmax_precision` other than float32, dynamic head sizes,
-and masks that do not broadcast to the scores.
+The past and the new keys and values are written one after the other into the outputs `present_key` and
+`present_value`.  Causality and window sizes become bounds of the keys of each query.  Falls back to the reference
+kernel for a `softmax_precision` other than float32, dynamic head sizes, and masks that do not broadcast to the
+scores.
 """
 
 from __future__ import annotations
@@ -38,15 +39,16 @@ from sardonyx._src.ir.dims import Known, dim_min
 
 Q, K, V, MASK, PAST_K, PAST_V, LENGTHS = range(7)
 INPUT_NAMES = ("q", "k", "v", "mask", "past_k", "past_v", "lengths")
-SCORES_OUTPUT = 3  # index of the output
+SCORES_OUTPUT = 3  # the index of `qk_matmul_output`
 
 
 @dataclass(frozen=True, slots=True)
 class KeyBounds:
     """The keys that queries attend to.
 
-    keys: the number of keys that any query attends to.  causal_offset, window_offset: query s
-    attends to keys from s + window_offset up to, but not including, s + causal_offset; None for no such bound.
+    keys: the number of keys that any query attends to.
+    causal_offset: query s attends to keys before s + causal_offset; None for no such bound.
+    window_offset: query s attends to keys from s + window_offset on; None for no such bound.
     """
 
     keys: Known
@@ -58,10 +60,12 @@ class KeyBounds:
 class Attention:
     """The parameters of an Attention node.
 
-    operands: the names of the operands (`INPUT_NAMES`) that are present, and results: those of "y", "present_k",
-    "present_v" and "scores", in the order of the region's reads and writes.  shapes: the dims [B, H, S, D] of queries,
-    and those of keys and values with the past.  mask_keys: the number of keys that the mask covers.
-    stage: what the scores output receives.
+    operands: the names (`INPUT_NAMES`) of the operands that the region reads, in order.
+    results: the names of the results that the region writes, in order: "y", "present_k", "present_v", "scores".
+    shapes: the dims [B, H, S, D] of the queries, of the keys with the past, and of the values with the past.
+    mask_keys: the number of keys that the mask covers.
+    bounds: the keys that each query attends to.
+    stage: which scores the scores output receives (`qk_matmul_output_mode`).
     """
 
     operands: tuple[str, ...]
@@ -130,7 +134,7 @@ def allowed_dtypes(index: int) -> tuple[DataType, ...]:
 
 
 def matched_heads(op: BoundNode, scope: Scope) -> dict[int, Heads] | None:
-    """Queries, keys, values and the past ones, if passed, by input; None if their dims do not match (guarded)."""
+    """The heads of queries, keys, values, and past keys and values, by input; None if their dims do not match (guarded)."""
     names = {Q: "q_num_heads", K: "kv_num_heads", V: "kv_num_heads", PAST_K: "", PAST_V: ""}
     present = [i for i in names if op.input(i) is not None]
     heads = {
@@ -186,7 +190,7 @@ def attention_scale(op: BoundNode, q: Heads) -> float:
 def match_outputs(
     op: BoundNode, scope: Scope, k: Heads, v: Heads, *, has_past: bool
 ) -> tuple[dict[str, Write], tuple[Alias, ...]]:
-    """The results that the kernels write, by name, and present keys and values that are views of the new ones."""
+    """The results that kernels write, by name; and, without a past, present keys and values as views of the new ones."""
     writes, aliases = {"y": write_heads(scope, op.output)}, []
     for index, name, new in ((1, "present_k", k), (2, "present_v", v)):
         if op.is_output_used(index):
@@ -201,7 +205,7 @@ def match_outputs(
 
 
 def key_bounds(op: BoundNode, past: Known, queries: Known, keys: Known, *, has_lengths: bool) -> KeyBounds:
-    """The bounds by causality and window sizes; relative to the end of each sequence if lengths are passed."""
+    """The bounds by causality and window sizes; relative to the end of each sequence if there are lengths."""
     left, right = (
         min(int(window), MAX_ELEMENTS) if isinstance(window := op.optional(name), int) else -1
         for name in ("left_window_size", "right_window_size")
@@ -258,7 +262,7 @@ def append_past(
     name: str,
     total: Shape,
 ) -> tuple[TensorView, tuple[Step, ...]]:
-    """The past and the new keys or values, in the present output if it is used, and the copies that append them."""
+    """The past followed by the new keys or values, in the present output if it is used, and the steps that copy them there."""
     past, new = operands.get(f"past_{name}"), operands[name]
     if past is None:
         return as_heads(new, total), ()

@@ -1,7 +1,7 @@
 """BitCast: an alias of its input with another element type of the same width.
 
-Integers of fewer than 8 bits and bool are an elementwise kernel, which clears the bits of a byte that are no part of an
-element.
+For results of fewer than 8 bits and bool it is an elementwise kernel, which clears the bits of a byte that do not
+belong to the element.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def match_bit_cast(op: BoundNode, scope: Scope) -> Region[object] | None:
 
 
 def significant_bits(source: DataType, to: DataType) -> Scalar:
-    """The element of a byte, without bits that are no part of it."""
+    """A byte without the bits that do not belong to its element."""
     if to is DataType.BOOL:
         return Local("i0") if source is DataType.BOOL else Cast(DataType.BOOL, Local("i0"))
     return apply("and", Local("i0"), (1 << to.bits) - 1)

@@ -1,4 +1,4 @@
-"""The step of a product with block-quantized weights."""
+"""Lowers a product with block-quantized weights: a step that quantizes rows, if needed, and the product."""
 
 from __future__ import annotations
 

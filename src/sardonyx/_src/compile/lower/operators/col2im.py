@@ -1,4 +1,4 @@
-"""Col2Im of numbers into images of constant sizes, with one or two axes."""
+"""Col2Im of numbers into images of constant sizes, with one or two spatial axes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ from sardonyx._src.compile.program.step import Step
 
 @dataclass(frozen=True, slots=True)
 class FoldedColumns:
-    """blocks: their numbers along both axes."""
+    """The parameters of a Col2Im.
+
+    blocks: the number of blocks along each of two axes.
+    """
 
     window: SlidingWindow
     blocks: tuple[int, int]

@@ -1,6 +1,7 @@
-"""Products of 8-bit matrices with parameters that a run computes: the right operand packed, and terms of zero points.
+"""Lowers products of 8-bit matrices of which a run computes the right operand or zero points (`partition.computed_integer_products`).
 
-Steps before the product compute the sums of columns and rows that zero points need, and terms that its epilogue subtracts.
+Steps before the product pack the right operand, sum columns and rows, and compute the terms of zero points that the
+epilogue subtracts.
 """
 
 from __future__ import annotations
@@ -35,7 +36,12 @@ SUMS = Local("i0")
 
 @dataclass(frozen=True, slots=True)
 class RightOperand:
-    """b in panels; the sums of its columns, [..., 1, N] int32, and initial accumulators, if the panels need them."""
+    """The right operand b.
+
+    panels: b packed.
+    sums: the sums of its columns, [..., 1, N] int32.
+    bias: initial accumulators; None for zeros.
+    """
 
     panels: Panels
     sums: TensorView
@@ -66,7 +72,10 @@ def lower_computed_product(
 
 @dataclass(slots=True)
 class Terms:
-    """The operands of the product's epilogue, and the steps that compute them."""
+    """Builds the operands of the product's epilogue.
+
+    steps: the steps so far that compute them.
+    """
 
     region: LaidOutRegion[ComputedIntegerProduct]
     lowering: Lowering
@@ -91,7 +100,7 @@ class Terms:
         return self.region.operands[1 if self.config.matrix is not None else 2 :]
 
     def right_operand(self) -> RightOperand:
-        """A constant is packed once, any other operand by a step."""
+        """The right operand packed: at compile time if it is constant, otherwise by a step."""
         name, target = self.region.region.anchor.outputs[0].name, self.lowering.target
         if self.config.matrix is not None:
             return self.constant_operand(self.config.matrix)
@@ -108,7 +117,7 @@ class Terms:
         return RightOperand(panels, sums, bias)
 
     def of_left_zero_point(self, column_sums: TensorView) -> list[TensorView]:
-        """za * (sums of columns - K * zb); the zero points of rows are operands of their own."""
+        """The operands of za * (sums of columns - K * zb): one, or zero points of rows and the second factor."""
         if not has_zero(self.config, 0):
             return []
         left, right = self.zero_points()
@@ -124,7 +133,7 @@ class Terms:
         return [self.matrix_operand(self.term(value, operands))]
 
     def of_right_zero_point(self) -> list[TensorView]:
-        """zb * sums of rows; the zero points of columns are operands of their own."""
+        """The operands of zb * sums of rows: one, or zero points of columns and the sums."""
         if not has_zero(self.config, 1):
             return []
         sums = self.lowering.temporary(DataType.INT32, (*self.a.shape[:-1], 1), "row sums")
@@ -138,7 +147,7 @@ class Terms:
         return [self.row_operand(self.term(value, operands))]
 
     def constants(self, start: int) -> list[TensorView]:
-        """The operands after the corrections."""
+        """The constant operands, which come after the corrections."""
         arrays = [operand.elements for operand in self.config.result.operands[start:]]
         return [self.lowering.constant_tensor(elements) for elements in arrays if elements is not None]
 
@@ -153,7 +162,7 @@ class Terms:
         return left, right
 
     def read(self, operands: list[TensorView], zero: TensorView | None, shift: int) -> Scalar:
-        """A zero point plus a shift, as int32; it is added to the operands of an expression."""
+        """A zero point plus a shift as an int32 expression; appends the tensor of the zero point to `operands`."""
         if zero is None:
             return Number(shift)
         operands.append(zero)
@@ -170,13 +179,13 @@ class Terms:
         return Cast(DataType.INT32, Local(f"i{len(operands) - 1}"))
 
     def shifted(self, zero: TensorView, side: int) -> TensorView:
-        """The zero points of rows or columns as the kernel reads the operand, int32."""
+        """The zero points of rows or columns, int32, shifted as the kernel shifts the operand."""
         operands: list[TensorView] = []
         value = self.read(operands, zero, self.config.shifts[side])
         return self.term(value, operands)
 
     def term(self, value: Scalar, operands: list[TensorView]) -> TensorView:
-        """A step that evaluates an expression, and its result, int32."""
+        """The value of an expression, int32, which a new step computes."""
         if value == SUMS:
             return operands[0]
         shape = broadcast_shape(operands)
@@ -187,12 +196,12 @@ class Terms:
     # --- views --------------------------------------------------------------------------------
 
     def row_operand(self, tensor: TensorView) -> TensorView:
-        """A tensor [..., M, 1] as the epilogue reads one element for each row."""
+        """A tensor [..., M, 1] as the view that the epilogue reads an element for each row of."""
         vector = replace(tensor, shape=tensor.shape[:-1], strides=tensor.strides[:-1])
         return expand_row_vector(broadcast_view(vector, self.y.shape[:-1]), self.y)
 
     def matrix_operand(self, tensor: TensorView) -> TensorView:
-        """A tensor [..., 1, N] as the epilogue reads one element for each column."""
+        """A tensor [..., 1, N] as the view that the epilogue reads an element for each column of."""
         return broadcast_view(tensor, self.y.shape)
 
 
@@ -204,7 +213,7 @@ def broadcast_shape(operands: Sequence[TensorView]) -> tuple[Known, ...]:
 
 
 def broadcast_view(tensor: TensorView, shape: tuple[Known, ...]) -> TensorView:
-    """A tensor with the dims of a shape to which it broadcasts; those that it repeats have stride 0."""
+    """A view with the dims of a shape to which the tensor broadcasts; repeated dims have stride 0."""
     lead = len(shape) - tensor.rank
     strides = (0 if dim == 1 else stride for dim, stride in zip(tensor.shape, tensor.strides, strict=True))
     return replace(tensor, shape=shape, strides=(*(0,) * lead, *strides))

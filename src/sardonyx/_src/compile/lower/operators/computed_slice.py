@@ -1,6 +1,6 @@
-"""Slice in a subgraph whose starts and ends are computed: a view, whose offset and length a step binds each time.
+"""Slice in a subgraph with computed starts and ends: a view, with an offset and a length that a step binds (`program.local_sizes`).
 
-Falls back for steps that are not positive constants, and where the axes are not constant.
+Falls back to the reference kernel for steps that are not positive constants, and for axes that are not constant.
 """
 
 from __future__ import annotations
@@ -28,7 +28,11 @@ from sardonyx._src.ir.graph import Value
 
 @dataclass(frozen=True, slots=True)
 class ComputedAxis:
-    """An axis of `whole` elements that is sliced: every `step`-th from `first` on, `size` of them; names of symbols."""
+    """A sliced axis: every `step`-th element from `first` on, `size` elements.
+
+    whole: the size of the axis before slicing.
+    first, size: names of the symbols for these numbers.
+    """
 
     axis: int
     whole: Known
@@ -41,7 +45,7 @@ class ComputedAxis:
 
 
 def match_computed_slice(op: BoundNode, scope: Scope) -> Region[tuple[ComputedAxis, ...]]:
-    """The region of a Slice along axes whose lengths all depend on elements."""
+    """The region of a Slice whose result has a data-dependent length along each sliced axis."""
     x, starts, ends = (require_value(op.input(i)) for i in range(3))
     sizes = scope.data_dependent_axes(op.output)
     require(not scope.binds_in_python and scope.is_native(x) and scope.shape(op.output) is not None)
@@ -60,7 +64,7 @@ def match_computed_slice(op: BoundNode, scope: Scope) -> Region[tuple[ComputedAx
 
 
 def sliced_axes(op: BoundNode, scope: Scope, rank: int) -> tuple[list[int], list[int]]:
-    """The axes and the steps, all of them known."""
+    """The axes and the steps, which must be constant."""
     starts = require_value(scope.shape(op.input(1)))
     require(len(starts) == 1 and isinstance(starts[0], int))
     defaults = [[*range(int(str(starts[0])))], [1] * int(str(starts[0]))]
@@ -75,7 +79,7 @@ def sliced_axes(op: BoundNode, scope: Scope, rank: int) -> tuple[list[int], list
 
 
 def is_position_list(scope: Scope, value: Value, count: int) -> bool:
-    """Whether kernels can read a list of positions with as many elements."""
+    """Whether kernels can read a value as `count` starts or ends."""
     is_integer = scope.dtype_of(value) in (DataType.INT32, DataType.INT64)
     return is_integer and scope.is_native(value) and scope.shape(value) == (count,)
 
@@ -90,7 +94,7 @@ def slice_axes(tensor: TensorView, axes: Sequence[ComputedAxis]) -> TensorView:
 def lower_computed_slice(
     region: LaidOutRegion[tuple[ComputedAxis, ...]], lowering: Lowering
 ) -> Sequence[Step]:
-    """The step that computes the bounds, and the one that binds them; none if an earlier slice has the same."""
+    """The step that computes the bounds, and the binding step; none if an earlier slice has bound the same symbols."""
     axes, (starts, ends) = region.config, region.operands
     sizes = {axis.size for axis in axes}
     if sizes <= lowering.local_sizes:
@@ -105,7 +109,7 @@ def lower_computed_slice(
 
 
 def bound_sizes(axes: Sequence[ComputedAxis], bounds: TensorView) -> LocalSizes:
-    """What is bound: the first index and the number of elements along each axis, all of them inside of the tensor."""
+    """The sizes to bind: the first index and the number of elements along each axis, which must be inside of the tensor."""
     counts: dict[str, TensorView] = {}
     limits: dict[str, Known] = {}
     at_most: list[tuple[Known, Known]] = []

@@ -14,7 +14,7 @@ from sardonyx._src.compile.program.layout import ANY, FOLLOW
 from sardonyx._src.ir.dims import dim_add
 from sardonyx._src.ir.graph import Value
 
-MAX_INPUTS = 1024  # each is a step or more; the reference kernel copies them in one loop
+MAX_INPUTS = 1024  # each input is at least a step; the reference kernel copies all of them in one loop
 
 
 @matches("Concat", 13)

@@ -1,6 +1,6 @@
-"""Constant that is an output of the graph: a copy of the elements; all other constants are initializers.
+"""Constant whose result is an output of the graph: a copy of its elements.  All other constants have become initializers.
 
-Falls back for strings, sparse tensors, and elements of less than a byte.
+Falls back to the reference kernel for strings, sparse tensors, and elements of less than a byte.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NUMBERS = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Literal:
-    """The elements."""
+    """The config of a Constant: its elements."""
 
     elements: Array
 
@@ -47,7 +47,7 @@ def match_constant(op: BoundNode, scope: Scope) -> Region[Literal] | None:
 
 
 def literal(op: BoundNode) -> Array | None:
-    """The elements of a node whose value is a dense tensor, or made of numbers."""
+    """The elements of a Constant; None for a sparse tensor and for strings."""
     elements = op.optional("value")
     if isinstance(elements, np.ndarray):
         return elements

@@ -1,10 +1,10 @@
 """Conv in float32, channels-last: depthwise, Winograd, or GEMM by its shape; channels-first to few channels.
 
-Depthwise convolutions have a kernel of their own, and another one together with the pointwise convolution before them.  A
-3 by 3 convolution with unit strides uses Winograd transforms where the cost model prefers them; every other one is a GEMM
-over packed weights (pointwise, im2row or indirect; see `kernels.conv`).  Weights and a bias that a run computes are packed
-by steps of their own; Winograd transforms are for constant weights.  Quantized convolutions, and pointwise ones before a
-depthwise one, are patterns.  Falls back for weights of dynamic dims.
+Depthwise convolutions have their own kernel.  A 3 by 3 convolution with unit strides and constant weights uses
+Winograd transforms if the cost model prefers them.  Every other convolution is a GEMM over packed weights (pointwise,
+im2row or indirect; see `kernels.conv`).  Steps pack weights that a run computes.  Quantized convolutions, and
+pointwise ones followed by a depthwise one, are matched by patterns (`partition.patterns`), before this matcher.
+Falls back to the reference kernel for weights of dynamic dims.
 """
 
 from __future__ import annotations
@@ -62,7 +62,11 @@ from sardonyx._src.ir.tensors import Array
 
 @dataclass(frozen=True, slots=True)
 class DepthwiseConv:
-    """weights: [M, 1, h, w].  bias: [M], or None."""
+    """The constant weights of a depthwise convolution.
+
+    weights: [M, 1, h, w].
+    bias: [M], or None.
+    """
 
     weights: Array
     bias: Array | None
@@ -71,7 +75,10 @@ class DepthwiseConv:
 
 @dataclass(frozen=True, slots=True)
 class WinogradConv:
-    """A 3 by 3 convolution with unit strides; pads: top and left."""
+    """A 3 by 3 convolution with unit strides.
+
+    pads: the pads at the top and at the left.
+    """
 
     weights: WinogradWeights
     pads: tuple[Known, Known]
@@ -103,7 +110,7 @@ def match_conv(op: BoundNode, scope: Scope) -> Region[object] | None:
 def layout_of_few_channels(conv: FloatConvolution) -> Layout | None:
     """The layout of the image for a kernel of few output channels; None for other convolutions.
 
-    A pointwise one to a single channel is a product by a column, for which any layout will do.
+    A pointwise convolution to a single channel is a product by one column, which reads any layout.
     """
     if (
         conv.is_pointwise
@@ -115,7 +122,10 @@ def layout_of_few_channels(conv: FloatConvolution) -> Layout | None:
 
 
 def has_pixels_in_lanes(conv: FloatConvolution) -> bool:
-    """Whether the kernel for few output channels is faster: with a window that Winograd has not, and lines that fill vectors."""
+    """Whether the kernel for few output channels, with pixels in its lanes, is faster.
+
+    It needs lines that fill vectors, and is not used where Winograd transforms are.
+    """
     columns, width, window = len(conv.weights), conv.shape[-1], conv.geometry
     is_wide = not isinstance(width, int) or width >= ConvTuning.min_pixel_lane_width
     is_narrow = conv.group == 1 and columns <= ConvTuning.max_pixel_lane_columns
@@ -124,7 +134,7 @@ def has_pixels_in_lanes(conv: FloatConvolution) -> bool:
 
 
 def choose_winograd(conv: FloatConvolution) -> TileTransforms | None:
-    """The transforms of a 3 by 3 convolution that the cost model prefers."""
+    """The Winograd transforms that the cost model prefers; None for other algorithms."""
     shape = conv.shape
     if not conv.geometry.is_unit_3x3 or conv.group != 1 or len(shape) != 4:
         return None
@@ -148,7 +158,7 @@ def float_window(conv: FloatConvolution) -> ConvWindow:
 
 
 def match_computed_conv(op: BoundNode, scope: Scope) -> Region[object] | None:
-    """The region of a Conv of which a run computes weights or bias."""
+    """The region of a Conv whose weights or bias a run computes."""
     conv = match_computed_convolution(op, scope)
     if conv is None:
         return None
@@ -165,7 +175,7 @@ def conv_window(conv: ComputedConvolution) -> ConvWindow:
 
 
 def uses_im2row(conv: ComputedConvolution, target: Target) -> bool:
-    """Whether the kernel copies images of any strides into im2row buffers."""
+    """Whether the kernel copies the image into im2row buffers, and so reads any layout."""
     total, channels = conv.dims[:2]
     shares_vectors = can_share_vectors(total, channels, conv.group, target.lanes)
     return not shares_vectors and can_use_im2row(channels, conv_window(conv), conv.group)
@@ -199,7 +209,7 @@ def lower_computed_depthwise_conv(
 @lowers("Conv")
 def lower_conv(region: LaidOutRegion[ConvWeights], lowering: Lowering) -> Step:
     (x,), (y,) = region.operands, region.results
-    if region.config.uses_im2row:  # by strides, without a copy
+    if region.config.uses_im2row:  # any strides: the image is only viewed as channels-last, not copied
         x = x.permute(channels_last_permutation(x.rank))
     operands = tuple(map(as_image, region.epilogue_operands))
     return convolution_step(as_image(x), region.config, as_image(y), region.epilogue, operands)
@@ -221,7 +231,7 @@ def lower_pixel_lanes_conv(region: LaidOutRegion[FloatConvolution], lowering: Lo
 
 
 def as_planes(tensor: TensorView) -> TensorView:
-    """[N, C, H, W] of an image [N, C, W] or [N, C, H, W]."""
+    """An image [N, C, W] or [N, C, H, W] as [N, C, H, W]."""
     if tensor.rank == 4:
         return tensor
     (n, c, w), (image, channel, pixel) = tensor.shape, tensor.strides

@@ -1,7 +1,7 @@
 """ConvInteger with constant weights, and the lowering of all integer convolutions, channels-last.
 
-Falls back for non-constant weights, weights that leave int8 when their zero points are subtracted, and groups whose
-channels are not a multiple of four (except depthwise convolutions).
+Falls back to the reference kernel for computed weights, weights that exceed int8 once their zero points are
+subtracted, and groups whose channels are not a multiple of four, except in depthwise convolutions.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def lower_integer_conv(region: LaidOutRegion[IntegerConvolution], lowering: Lowe
 
 
 def padding_value(region: LaidOutRegion[IntegerConvolution], lowering: Lowering) -> TensorView:
-    """The zero point of x, which is the value of padding."""
+    """The zero point of x, with which the image is padded; 0 if there is none."""
     if region.config.zero is not None:
         return region.operands[1]
     dtype = np.int8 if region.config.is_signed else np.uint8
@@ -82,7 +82,7 @@ def padding_value(region: LaidOutRegion[IntegerConvolution], lowering: Lowering)
 
 @lowers("IntegerDepthwiseConv")
 def lower_integer_depthwise_conv(region: LaidOutRegion[IntegerConvolution], lowering: Lowering) -> Step:
-    """The kernel subtracts the zero point of x as it reads."""
+    """The step of a depthwise convolution, whose kernel subtracts the zero point of x as it reads."""
     config, (x, *zeros), (y,) = region.config, region.operands, region.results
     weights = lowering.constant_tensor(pack_int8_depthwise_weights(config.weights, lowering.target))
     initial = lowering.constant_tensor(config.initial)

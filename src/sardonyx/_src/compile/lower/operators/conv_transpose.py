@@ -1,7 +1,9 @@
 """ConvTranspose: one stride-1 convolution per output phase, channels-last.
 
-Weights and a bias that a run computes are packed by steps of their own.  Falls back to the reference kernel for constant weights that are not finite, weights of
-dynamic dims, more than two spatial dims, pads that depend on dynamic sizes, and strides of more than `MAX_PHASES` output phases.
+The output pixels at one position relative to the strides are a phase; their convolutions interleave.  Steps pack
+weights and a bias that a run computes.  Falls back to the reference kernel for constant weights that are not finite,
+weights of dynamic dims, more than two spatial dims, pads that depend on dynamic sizes, and more than `MAX_PHASES`
+phases.
 """
 
 from __future__ import annotations
@@ -39,13 +41,18 @@ from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.nn.conv_transpose import Spreading
 
 MAX_PHASES = (
-    1024  # each is a step with packed weights; up to strides of 32 in two dims, as upsampling to pixels has
+    1024  # each is a step with packed weights; strides of 32 in two dims, as in upsampling to pixels, fit
 )
 
 
 @dataclass(frozen=True, slots=True)
 class TransposedConv:
-    """dims: of the weights, [C, M / groups, h, w].  weights, bias: the constants; None if a run computes them, or without a bias."""
+    """A transposed convolution.
+
+    dims: the dims of the weights, [C, M / groups, h, w].
+    weights: the constant weights; None if a run computes weights or bias.
+    bias: the constant bias; None if a run computes weights or bias, or there is no bias.
+    """
 
     dims: tuple[int, int, int, int]
     weights: Array | None
@@ -80,14 +87,14 @@ def match_conv_transpose(op: BoundNode, scope: Scope) -> Region[TransposedConv] 
 
 
 def static_dims(scope: Scope, weights: Value) -> tuple[int, ...] | None:
-    """The dims of weights if they are numbers other than 0."""
+    """The dims of weights; None if one is 0 or not a number."""
     shape = scope.known_shape(weights)
     dims = tuple(dim for dim in shape if isinstance(dim, int) and dim > 0)
     return dims if len(dims) == len(shape) else None
 
 
 def conv_window(op: BoundNode, scope: Scope, x: Value, dims: tuple[int, ...]) -> ConvWindow | None:
-    """The window; None if the convolution is not supported or its shapes are inconsistent.  dims: those of the weights."""
+    """The window; None if the convolution is not supported or its shapes are inconsistent.  dims: the dims of the weights."""
     shape, result, group = scope.known_shape(x), scope.shape(op.output), op.attribute("group", int)
     if result is None or len(dims) != len(shape) or group < 1 or dims[0] % group:
         return None

@@ -1,4 +1,4 @@
-"""The steps of the gradient of a convolution by its weights."""
+"""Lowers the gradient of a convolution by its weights (`partition.patterns.conv_weight_gradient`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CumSum and CumProd along a constant axis, in any layout; falls back to the reference kernel for an axis that is not constant."""
+"""CumSum and CumProd along a constant axis, in any layout; falls back to the reference kernel for a computed axis."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""DeformConv of float32 images: columns of interpolated pixels, times the weights.
+"""DeformConv of float32 images: a step interpolates the pixels of all windows as columns, which are multiplied by the weights.
 
-Falls back for more or less than two spatial dims, and channels that are not constant.
+Falls back to the reference kernel unless there are two spatial dims and the number of channels is constant.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sardonyx._src.ir.dims import Known
 
 @dataclass(frozen=True, slots=True)
 class DeformConvolution:
-    """has_bias, has_mask: whether these are read after the image, the weights and the offsets, in this order."""
+    """A deformable convolution that reads the image, the weights, the offsets, then the bias and the mask, if there are any."""
 
     window: DeformableWindow
     has_bias: bool

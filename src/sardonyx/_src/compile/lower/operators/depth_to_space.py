@@ -22,9 +22,11 @@ from sardonyx._src.ir.graph import Value
 
 @dataclass(frozen=True, slots=True)
 class BlockPermutation:
-    """Between [N, C * b * b, H, W] (depth) and [N, C, H * b, W * b] (space), with block size b.
+    """A permutation between [N, C * b * b, H, W] (depth) and [N, C, H * b, W * b] (space), with block size b.
 
-    block_first: whether offsets in the block are the outer part of channels.  reads_depth: the direction.
+    block: the block size b.
+    block_first: whether offsets in the block are the outer part of the channels of depth (mode DCR).
+    reads_depth: whether depth is the input, and space the output.
     """
 
     block: int
@@ -45,7 +47,11 @@ def match_space_to_depth(op: BoundNode, scope: Scope) -> Region[BlockPermutation
 def match_block_permutation(
     op: BoundNode, scope: Scope, depth: Value | None, space: Value | None
 ) -> Region[BlockPermutation] | None:
-    """depth: [N, C * b * b, H, W].  space: [N, C, H * b, W * b].  One is the input, the other the output."""
+    """The region of a node that reads one of two values and writes the other one.
+
+    depth: [N, C * b * b, H, W].
+    space: [N, C, H * b, W * b].
+    """
     x, block, mode = op.input(0), op.attribute("blocksize", int), op.attributes["mode"]
     if depth is None or space is None or x is None or not scope.is_native(x) or mode not in ("DCR", "CRD"):
         return None
@@ -78,7 +84,7 @@ def shapes_match(scope: Scope, depth: Value, space: Value, block: int) -> bool:
 
 
 def split_channels(tensor: TensorView, block: int, *, block_first: bool) -> TensorView:
-    """[N, C * b * b, H, W] as [N, C, H, b, W, b]; block_first: whether offsets in the block are the outer part of channels."""
+    """[N, C * b * b, H, W] as [N, C, H, b, W, b]; block_first: see `BlockPermutation`."""
     channels = tensor.shape[1] // (block * block)
     if block_first:
         return split_dim(tensor, 1, (block, block, channels)).permute((0, 3, 4, 1, 5, 2))

@@ -1,6 +1,7 @@
 """DequantizeLinear: deferred, so that consumers may read the integers instead (see `partition.dequantized_operands`).
 
-If it is read after all, it is computed elementwise, or by a fallback for constants that no kernel reads.
+If a consumer reads the floats, they are computed elementwise, or by the reference kernel for constants that
+no kernel reads.
 """
 
 from __future__ import annotations

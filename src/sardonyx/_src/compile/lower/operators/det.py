@@ -1,4 +1,4 @@
-"""Det of small float32 matrices; falls back for matrices of more than 16 rows, which LAPACK multiplies in blocks."""
+"""Det of float32 matrices of up to 16 rows.  Falls back to the reference kernel for larger ones, which LAPACK computes in blocks."""
 
 from __future__ import annotations
 

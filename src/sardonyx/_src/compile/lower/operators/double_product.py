@@ -1,4 +1,4 @@
-"""Products of float64: of rows and small constant matrices, as models of scikit-learn and DFT have them, and of any matrices."""
+"""Products of float64 matrices: by small constant matrices, as in models of scikit-learn and in DFT, and by any other ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from sardonyx._src.ir.tensors import Array
 
 @dataclass(frozen=True, slots=True)
 class DoubleGemm:
-    """alpha * a @ b + beta * c of float64 matrices that are no small constants.
+    """alpha * a @ b + beta * c of float64 matrices, where b is no small constant.
 
     transposed: whether each factor is read with its dims exchanged.
     """
@@ -67,7 +67,7 @@ def match_small_constant(op: BoundNode, scope: Scope) -> Region[DoubleProduct] |
 
 
 def right_matrix(op: BoundNode, scope: Scope) -> Array | None:
-    """The right operand [K, N]; None unless it is a small constant matrix, and nothing is scaled or transposed."""
+    """The right operand [K, N]; None unless it is a small constant matrix, without scaling, and a is not transposed."""
     b = op.input(1)
     matrix = None if b is None else scope.constant(b)
     if matrix is None or matrix.ndim != 2 or not 0 < matrix.size <= GemmTuning.max_double_elements:
@@ -87,7 +87,7 @@ def bias_row(value: Value | None, scope: Scope, columns: int) -> Array | None:
 
 
 def match_double_gemm(op: BoundNode, scope: Scope) -> Region[DoubleGemm] | None:
-    """Factors of any strides, whose batches broadcast; C broadcasts to the result."""
+    """MatMul or Gemm of operands with any strides; batches broadcast, and C broadcasts to the result."""
     values, result = [value for value in op.node.inputs if value is not None], scope.shape(op.output)
     if result is None or not all(map(scope.is_native, values)):
         return None

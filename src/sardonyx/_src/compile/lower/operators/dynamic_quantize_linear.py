@@ -23,12 +23,12 @@ from sardonyx._src.compile.program.step import Step
 from sardonyx._src.compile.program.tensor import TensorView
 from sardonyx._src.dtypes import DataType
 
-QUANTIZATION_STEPS = 255.0  # between the lowest and the highest uint8
+QUANTIZATION_STEPS = 255.0  # the number of steps from the lowest to the highest uint8
 
 
 @dataclass(frozen=True, slots=True)
 class DynamicQuantization:
-    """outputs: the indices of those that are used: the quantized tensor, the scale, the zero point."""
+    """outputs: the indices of the outputs that are used: 0 the quantized tensor, 1 the scale, 2 the zero point."""
 
     outputs: tuple[int, ...]
 
@@ -63,7 +63,7 @@ def lower_dynamic_quantize_linear(
 
 
 def parameter_steps(source: TensorView, scale: TensorView, zero: TensorView) -> list[Step]:
-    """The range reduction, and the scale and zero point, which are tensors of rank 0; the scale of an empty range is 1."""
+    """The steps that reduce to minimum and maximum, and compute scale and zero point, scalars; an empty range has scale 1."""
     range_tensor, steps = min_max_steps(source)
     low, high = (TensorView(DataType.FLOAT, (), (), range_tensor.buffer, offset) for offset in (0, 1))
     length = apply("sub", Local("i1"), Local("i0"))

@@ -1,6 +1,7 @@
 """Elementwise operators: a node and the elementwise consumers that fuse with it become one kernel.
 
-The kernel is channels-last if one of its operands is.  Falls back to the reference kernel for element types without a native representation.
+The kernel works channels-last if one of its operands is held so.  Falls back to the reference kernel for element
+types that native code has no representation of.
 """
 
 from __future__ import annotations
@@ -34,7 +35,12 @@ FOLLOW_ROWS = replace(FOLLOW, otherwise=ROWS)
 
 @dataclass(frozen=True, slots=True)
 class Elementwise:
-    """An expression of the operands `i0`, `i1`, ... for each result, with the dims of each operand as broadcast to theirs."""
+    """The parameters of an elementwise kernel.
+
+    expressions: for each result, an expression of the operands `i0`, `i1`, ...
+    shape: the dims of all results.
+    operand_shapes: the dims of each operand, padded to the rank of the results.
+    """
 
     expressions: tuple[Scalar, ...]
     shape: Shape
@@ -56,7 +62,7 @@ for name in SCALAR_OPERATORS.keys() - {"Cast", "Identity", "DequantizeLinear"}:
 
 
 def match_single_node(op: BoundNode, scope: Scope) -> Region[Elementwise] | None:
-    """The region of an elementwise node alone."""
+    """The region of a single elementwise node; None for other nodes."""
     group = group_single_node(scope, op.node)
     return None if group is None else elementwise_region(scope, group)
 
@@ -76,7 +82,7 @@ def elementwise_region(scope: Scope, group: FusionGroup) -> Region[Elementwise] 
 
 
 def read_operand(scope: Scope, value: Value, shape: Shape, group: FusionGroup) -> Read:
-    """An operand in the layout of the results if it has their dims (some of which may be 1 at run time)."""
+    """An operand; in the layout of the results if it has their dims, of which some may turn out to be 1 at run time."""
     dims = scope.known_shape(value)
     if shape == group.shape and len(dims) == len(shape):
         layout = FOLLOW if dims == shape and not is_repeated(value) else replace(FOLLOW, otherwise=ANY)
@@ -87,12 +93,12 @@ def read_operand(scope: Scope, value: Value, shape: Shape, group: FusionGroup) -
 
 
 def has_long_rows(dims: Shape) -> bool:
-    """Whether a matrix has rows so long that a kernel may as well read those of a slice, whose stride is longer, as copy them."""
+    """Whether the rows of a matrix are so long that a kernel may read rows of a slice, with a longer stride, without a copy."""
     return len(dims) == 2 and isinstance(dims[1], int) and dims[1] >= ElementwiseTuning.min_row_elements
 
 
 def is_repeated(value: Value) -> bool:
-    """Whether a value is an alias of the elements that an Expand repeats, which the kernel reads as broadcast ones."""
+    """Whether a value is the result of an Expand: an alias with repeated elements, which the kernel reads by broadcasting."""
     return value.producer is not None and (value.producer.domain, value.producer.op_type) == ("", "Expand")
 
 

@@ -1,4 +1,4 @@
-"""EyeLike as a result of the model; `prepare` decomposes others, of which constant ones are folded."""
+"""EyeLike whose result is an output of the model.  `prepare` decomposes all others, and folds constant ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gather along one axis; the kernel checks indices, and an index out of range bails out."""
+"""Gather along one axis; the kernel checks indices, and a run with an index out of range bails out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GatherElements, GatherND, ScatterElements and ScatterND; kernels check indices, and one out of range bails out.
+"""GatherElements, GatherND, ScatterElements and ScatterND; kernels check indices, and a run with one out of range bails out.
 
 Falls back to the reference kernel for dynamic lengths of index tuples, and for reductions that have no kernel.
 """
@@ -88,7 +88,10 @@ def lower_gather_nd(region: LaidOutRegion[int], lowering: Lowering) -> Step:
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """A scatter of data, indices and updates; axis: of ScatterElements, None for ScatterND."""
+    """A scatter of updates into a copy of data.
+
+    axis: the axis of ScatterElements; None for ScatterND.
+    """
 
     axis: int | None
     reduction: str
@@ -110,7 +113,7 @@ def match_scatter_elements(op: BoundNode, scope: Scope) -> Region[Scatter] | Non
 
 
 def scatter_operands(op: BoundNode, scope: Scope) -> tuple[Value, Value, Value] | None:
-    """Data, indices and updates; None unless they are native, and the reduction is none or one that has a kernel."""
+    """Data, indices and updates; None unless they are native, and there is no reduction or one with a kernel."""
     data, indices, updates = op.input(0), op.input(1), op.input(2)
     if data is None or indices is None or updates is None or not are_readable(op, scope, data, indices):
         return None

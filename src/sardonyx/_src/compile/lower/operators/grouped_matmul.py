@@ -1,6 +1,7 @@
-"""GroupedMatMul of float32: rows sorted by group, then a grouped GEMM; an index that is no group bails out.
+"""GroupedMatMul of float32: a step sorts rows by group, then follows a grouped GEMM.  An index that is no group bails out.
 
-`prepare/decompositions/grouped_matmul.py` adds the bias.  Products of float64 fall back: the reference kernel groups rows, too.
+`prepare/decompositions/grouped_matmul.py` adds the bias.  Products of float64 fall back to the reference
+kernel, which groups rows as well.
 """
 
 from __future__ import annotations
@@ -30,7 +31,11 @@ from sardonyx._src.ir.tensors import Array
 
 @dataclass(frozen=True, slots=True)
 class GroupedProduct:
-    """matrices: [G, K, N] if they are constant, with `value` as the key of their panels."""
+    """The right operand of a grouped product.
+
+    matrices: the elements [G, K, N] if they are constant.
+    value: the operand, by which packed panels are shared.
+    """
 
     matrices: Array | None
     value: Value

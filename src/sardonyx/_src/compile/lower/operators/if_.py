@@ -1,6 +1,7 @@
 """If: both branches inlined into the program, selected by a jump step.
 
-Falls back if an output does not have the same dims in both branches, or a node of a branch is not native.
+Falls back to the reference kernel if an output has different dims in the branches, or a node of a branch is
+not native.
 """
 
 from __future__ import annotations
@@ -33,9 +34,10 @@ from sardonyx._src.ir.graph import Graph, Value
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A branch.
+    """A branch of an If.
 
-    results: the values in it that become those of the node.  variables: the captured values that are not constant.
+    results: the values of the branch that become the used outputs of the node.
+    variables: the captured values that are not constant.
     """
 
     body: RegionGraph
@@ -49,7 +51,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Branches:
-    """Two branches of which a condition selects one."""
+    """The branches of an If."""
 
     then_branch: Branch
     else_branch: Branch
@@ -88,7 +90,7 @@ def lay_out_branches(region: LaidOutRegion[Branches], constants: ConstantPool) -
 def lay_out_branch(
     name: str, branch: Branch, region: LaidOutRegion[Branches], constants: ConstantPool
 ) -> LaidOutBody:
-    """A branch that writes its results to those of the region, where it can."""
+    """The layouts of a branch, which writes its results directly to the results of the region, where it can."""
     bound = dict(zip((read.value for read in region.region.reads), region.layouts, strict=True))
     destinations: dict[Value, TensorView] = {}
     for value, target in zip(branch.results, region.results, strict=True):
@@ -117,7 +119,7 @@ def lower_if(region: LaidOutRegion[Branches], lowering: Lowering) -> Sequence[St
 def lower_branch(
     branch: Branch, body: LaidOutBody, region: LaidOutRegion[Branches], lowering: Lowering
 ) -> list[Step]:
-    """The steps of a branch, and copies of those results that it has not written to those of the region."""
+    """The steps of a branch, and copies of the results that it does not write directly to the results of the region."""
     copies = [
         copy_step(tensor, target).with_nodes((value.name,))
         for value, tensor, target in zip(branch.results, body.results, region.results, strict=True)

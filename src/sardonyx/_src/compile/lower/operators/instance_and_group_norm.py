@@ -1,6 +1,6 @@
 """InstanceNormalization and GroupNormalization in float32: channels-last for channels-last images, else plane by plane.
 
-Falls back if scale or bias are not [C], or channels are not divisible by the groups.
+Falls back to the reference kernel if scale or bias are not [C], or the channels are not divisible by the groups.
 """
 
 from __future__ import annotations

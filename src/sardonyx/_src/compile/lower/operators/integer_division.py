@@ -1,6 +1,7 @@
-"""Div, Mod and Pow of integers whose right operand is no constant scalar: elementwise steps, after a check.
+"""Div, Mod and Pow of integers, if the right operand is no constant scalar: elementwise steps after a check.
 
-An integer divided by zero, and zero to a negative power, is an error: the check reports it, and the reference engine repeats the run.
+Division by zero, and zero to a negative power, are errors.  A step checks for them and sets a fault, so that the
+reference engine repeats the run and reports the error.
 """
 
 from __future__ import annotations
@@ -28,7 +29,10 @@ LEFT, RIGHT = Local("i0"), Local("i1")
 
 @dataclass(frozen=True, slots=True)
 class CheckedIntegers:
-    """An elementwise operation of two integers.  is_valid: an expression that must not be zero; None if it cannot be."""
+    """An elementwise operation of two integers.
+
+    is_valid: an expression that must not be zero; None if no check is needed.
+    """
 
     expression: Scalar
     is_valid: Scalar | None
@@ -62,7 +66,7 @@ def checked_operation(op: BoundNode, left: DataType | None, right: DataType | No
 
 
 def integer_power(base: DataType, exponent: DataType) -> CheckedIntegers:
-    """Powers modulo 2^64; negative ones of 1 and -1 have whole inverses, those of other numbers are rounded to 0."""
+    """Powers modulo 2^64.  Negative powers of 1 and -1 are integers; those of other numbers are rounded to 0."""
     x, y = Cast(DataType.INT64, LEFT), Cast(DataType.INT64, RIGHT)
     power = Apply("ipow", (x, y))
     if not exponent.is_signed:

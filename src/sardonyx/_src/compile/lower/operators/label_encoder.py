@@ -1,4 +1,4 @@
-"""LabelEncoder of numbers: a search among the sorted keys.  Falls back for strings, and for types of less than 32 bits."""
+"""LabelEncoder of numbers: a search among sorted keys.  Falls back to the reference kernel for strings, and types below 32 bits."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def match_label_encoder(op: BoundNode, scope: Scope) -> Region[KeyTable] | None:
 
 
 def key_table(attributes: Mapping[str, object], *, is_bitwise: bool) -> KeyTable:
-    """The keys in order, without those that do not count: in version 2, of equal ones all but the first, then all but the last."""
+    """The sorted distinct keys and their values.  Of equal keys, the first counts in version 2, the last in later versions."""
     keys, values = table_of(attributes, "keys"), table_of(attributes, "values")
     codes = keys if keys.dtype.kind == "i" else bits(keys, is_bitwise)
     order = slice(None, None, 1 if is_bitwise else -1)

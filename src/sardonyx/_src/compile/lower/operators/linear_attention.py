@@ -1,6 +1,6 @@
 """LinearAttention in float32: a kernel that keeps the state of a head in place.
 
-`prepare` decomposes that of other types.  Falls back for heads of unknown sizes.
+`prepare` decomposes other element types.  Falls back to the reference kernel for heads of unknown sizes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,13 @@ OPTIONAL = ("past", "decay", "beta")
 
 @dataclass(frozen=True, slots=True)
 class LinearAttention:
-    """given: the optional inputs that the region reads, after q, k and v.  state: the dims of the state."""
+    """The parameters of a linear attention.
+
+    given: the optional inputs (`OPTIONAL`) that the region reads after q, k and v.
+    state: the dims of the state, [batch, heads, key size, value size].
+    heads: the number of key-value heads.
+    group: the query heads for each key-value head.
+    """
 
     given: tuple[str, ...]
     state: Shape
@@ -85,7 +91,7 @@ def head_size(scope: Scope, value: Value, heads: int) -> int | None:
 
 
 def has_factors(scope: Scope, given: dict[str, Value], heads: int, d_k: int) -> bool:
-    """Whether decay and beta have a number of each head, or as many as they may have otherwise."""
+    """Whether decay and beta have an element for each head, or the other width that the operator allows."""
     widths = {"decay": (heads, heads * d_k), "beta": (heads, 1)}
     shapes = [(scope.known_shape(given[name]), sizes) for name, sizes in widths.items() if name in given]
     return all(len(shape) == 3 and shape[2] in sizes for shape, sizes in shapes)

@@ -1,6 +1,7 @@
 """Loop: the body inlined into the program between two loop steps.
 
-Falls back if a loop-carried value changes its dims or type, or a node of the body is not native.
+Falls back to the reference kernel if a loop-carried value changes its dims or type, or a node of the body is
+not native.
 """
 
 from __future__ import annotations
@@ -78,9 +79,10 @@ def match_trip_count(scope: Scope, value: Value | None) -> Known | Value | None:
 
 
 def match_condition(loop: LoopMatcher, value: Value | None) -> LoopCondition:
-    """The conditions of a loop; adds a state for one that the body computes.
+    """The conditions of a loop; adds a state for a condition that the body computes.
 
-    If the node omits its condition, the body's condition output does not end the loop, but the body may still read it.
+    If the node omits its condition, the condition output of the body does not end the loop; the next
+    iteration may still read it.
     """
     formal, result = loop.graph.inputs[1], loop.graph.outputs[0]
     require(value is None or has_one_element(loop.scope, value, DataType.BOOL))

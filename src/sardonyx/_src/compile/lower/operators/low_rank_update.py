@@ -1,4 +1,4 @@
-"""The steps of a product with a low-rank update."""
+"""Lowers a product with a low-rank update (`partition.patterns.low_rank_update`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LpNormalization of float32 rows along the last axis; `prepare` decomposes those along other axes."""
+"""LpNormalization of float32 rows along the last axis; `prepare` decomposes LpNormalization along other axes."""
 
 from __future__ import annotations
 

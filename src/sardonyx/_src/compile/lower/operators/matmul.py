@@ -1,7 +1,8 @@
 """MatMul and Gemm in float32: GEMM over packed panels of the right operand, with a fused epilogue.
 
-Constant right operands are packed at compile time.  Products of float64 are in `double_product`.  Attention and quantized products are patterns.  Falls back for
-other element types and, with more than two dynamic batch dims, for a right operand that broadcasts along them.
+Constant right operands are packed at compile time.  `double_product` has products of float64.  Attention and
+quantized products are matched by patterns (`partition.patterns`), before these matchers.  Falls back to the reference
+kernel for other element types, and for a right operand that broadcasts along more than two dynamic batch dims.
 """
 
 from __future__ import annotations
@@ -48,10 +49,14 @@ from sardonyx._src.ir.tensors import Array
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A product of matrices.  matrix: the right operand if it is constant, with `value` as the key of its panels.
+    """A product of matrices.
 
-    bias: initial accumulators [N].  transposed: whether each operand is read with its dims exchanged.  is_rounded: whether
-    factors are rounded to bfloat16.
+    matrix: the elements of a constant right operand.
+    value: the right operand, by which packed panels are shared.
+
+    bias: initial accumulators [N].
+    transposed: whether each operand is read with its dims exchanged.
+    is_rounded: whether factors are rounded to bfloat16.
     """
 
     matrix: Array | None = None
@@ -108,7 +113,7 @@ def match_gemm(op: BoundNode, scope: Scope) -> Region[Product] | DoubleRegion | 
         return None
     alpha, matrix = op.attribute("alpha", float), scope.constant_source(b)
     if matrix is None:
-        bias = None  # for the epilogue, which scales by alpha before
+        bias = None  # the epilogue adds it, after it has multiplied the product by alpha
     if matrix is not None:
         matrix = matrix.T if op.attribute("transB", int) else matrix
         matrix = matrix if alpha == 1.0 else matrix.astype(np.float32) * np.float32(alpha)
@@ -125,7 +130,7 @@ def match_gemm(op: BoundNode, scope: Scope) -> Region[Product] | DoubleRegion | 
 
 
 def bias_epilogue(op: BoundNode, scope: Scope, bias: Value | None, result: Scalar) -> FusedEpilogue | None:
-    """The epilogue that adds beta * C, if it is not None, and has the consumers; None if no epilogue can read C."""
+    """The epilogue that adds beta * C, if there is a C, and has the fused consumers; None if no epilogue can read C."""
     if bias is None:
         return fuse_epilogue(scope, op.output, start=result, takes_rows=True)
     shape = bias_shape(scope, bias, scope.known_shape(op.output))
@@ -135,12 +140,12 @@ def bias_epilogue(op: BoundNode, scope: Scope, bias: Value | None, result: Scala
     return fuse_epilogue(scope, op.output, start=start, operands=((bias, shape),), takes_rows=True)
 
 
-def bias_shape(scope: Scope, bias: Value, whole: Shape) -> Shape | None:
+def bias_shape(scope: Scope, bias: Value, result_shape: Shape) -> Shape | None:
     """The dims of C as broadcast to the result [M, N], guarded; None if it is not known to broadcast."""
     dims = scope.shape(bias)
-    if dims is None or len(dims) > len(whole):
+    if dims is None or len(dims) > len(result_shape):
         return None
-    pairs = list(zip((*(1 for _ in whole[len(dims) :]), *dims), whole, strict=True))
+    pairs = list(zip((*(1 for _ in result_shape[len(dims) :]), *dims), result_shape, strict=True))
     if not all(dim == 1 or scope.guard_equal(dim, size) for dim, size in pairs):
         return None
     return tuple(1 if dim == 1 else size for dim, size in pairs)
@@ -185,7 +190,7 @@ def lower_product(region: LaidOutRegion[Product], lowering: Lowering) -> Sequenc
 
 
 def epilogue_operands(region: LaidOutRegion[Product]) -> tuple[TensorView, ...]:
-    """The operands of the epilogue, with the shape of the result if they have one element for each row."""
+    """The operands of the epilogue; an operand with one element for each row is expanded to the shape of the result."""
     epilogue, result = region.epilogue, region.results[0]
     return tuple(
         expand_row_vector(operand.reshape(result.shape[:-1]), result)

@@ -1,7 +1,7 @@
 """MatMulInteger by a constant matrix, and the lowering of its products: int32 accumulation.
 
-Contributions of zero points are subtracted by the initial accumulators where they are constant, otherwise in the
-epilogue.  A computed right operand, and zero points of other forms, are left to `computed_integer_product`.
+The contribution of a zero point is subtracted by the initial accumulators if it is constant, and otherwise in the
+epilogue.  `computed_integer_product` has products with a computed right operand, and with other zero points.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def epilogue_operands(
     lowering: Lowering,
     row_sums: TensorView | None = None,
 ) -> tuple[TensorView, ...]:
-    """The operands of the kernel itself, constants, the zero point or sums of rows, and then the fused ones."""
+    """The operands of the kernel itself (constants, the zero point, sums of rows), then the operands of fused consumers."""
     tensors = []
     for operand in region.config.result.operands:
         if operand.elements is not None:
@@ -97,7 +97,7 @@ def epilogue_operands(
 def sum_rows(
     region: LaidOutRegion[IntegerProduct], lowering: Lowering
 ) -> tuple[TensorView | None, Sequence[Step]]:
-    """The sums of the rows of a, if the kernel needs them, broadcast along the columns of the result."""
+    """The sums of the rows of a, broadcast along the columns of the result, and their step; None if the kernel needs none."""
     config, a, (y,) = region.config, region.operands[0], region.results
     if not any(operand.is_row for operand in config.result.operands):
         return None, ()

@@ -1,4 +1,4 @@
-"""The steps of the gradient of MaxPool."""
+"""Lowers the gradient of MaxPool (`partition.patterns.max_pool_gradient`)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""MaxUnpool of any element type; an `output_shape` clips the shape that the attributes imply, or appends zeros.
+"""MaxUnpool of any element type.  An `output_shape` crops the shape that the attributes imply, or appends zeros to it.
 
-Falls back where it is not known how the two compare.
+Falls back to the reference kernel if it is not known which of the two shapes is larger along an axis.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sardonyx._src.ir.dims import Known, known_equal, known_ge
 
 @matches("MaxUnpool", 22)
 def match_max_unpool(op: BoundNode, scope: Scope) -> Region[Shape] | None:
-    """The config is the shape that elements are placed in."""
+    """The region of a node; its config is the shape into which elements are scattered before zeros are appended."""
     x, places, result = op.input(0), op.input(1), scope.shape(op.output)
     if x is None or places is None or result is None or not (scope.is_native(x) and scope.is_native(places)):
         return None
@@ -43,7 +43,7 @@ def match_max_unpool(op: BoundNode, scope: Scope) -> Region[Shape] | None:
 
 
 def clipped_size(scope: Scope, size: Known, implied: Known) -> Known | None:
-    """The lesser one of two sizes; None if it is unknown which one is."""
+    """The smaller one of two sizes; None if it is unknown which one is smaller."""
     if known_ge(implied, size):
         return size
     if known_ge(size, implied):
@@ -52,7 +52,7 @@ def clipped_size(scope: Scope, size: Known, implied: Known) -> Known | None:
 
 
 def unpooled_shape(op: BoundNode, x_shape: tuple[Known, ...]) -> tuple[Known, ...] | None:
-    """The dims that the attributes imply, without pads if there is an output_shape; None if they do not fit."""
+    """The dims that the attributes imply, without pads if there is an output_shape; None for invalid attributes."""
     kernel = op.ints("kernel_shape")
     rank = len(x_shape) - 2
     if kernel is None or len(kernel) != rank:

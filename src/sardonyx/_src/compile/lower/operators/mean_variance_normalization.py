@@ -1,4 +1,4 @@
-"""MeanVarianceNormalization in float32: rows over the normalized axes, which are moved innermost, copied if necessary."""
+"""MeanVarianceNormalization in float32: the normalized axes are viewed as innermost, and copied if they are not dense then."""
 
 from __future__ import annotations
 
@@ -21,7 +21,11 @@ from sardonyx._src.ops.nn.mean_variance_normalization import EPSILON
 
 @dataclass(frozen=True, slots=True)
 class MeanVariance:
-    """order: a permutation of the dims that moves the normalized ones innermost.  axis: the first of these."""
+    """The parameters of a MeanVarianceNormalization.
+
+    order: a permutation of the dims that moves the normalized ones innermost.
+    axis: the first normalized dim after the permutation.
+    """
 
     order: tuple[int, ...]
     axis: int
@@ -46,7 +50,7 @@ def match_mean_variance_normalization(op: BoundNode, scope: Scope) -> Region[Mea
 
 
 def innermost_layout(order: tuple[int, ...], count: int) -> CustomLayout:
-    """Dims permuted to an order whose last `count` dims are dense."""
+    """The layout of a tensor whose last `count` dims in the given order are dense."""
 
     def find(tensor: TensorView) -> TensorView | None:
         permuted = tensor.permute(order)

@@ -1,7 +1,6 @@
-"""NonMaxSuppression: selected boxes of each class, their number, then the result.
+"""NonMaxSuppression: steps select the boxes of each class, count them, and write the result.
 
-Limits may be computed by a run; one outside of its range ends the run with a bailout.  Falls back in subgraphs, where no
-sizes are bound.
+A run may compute the limits; a run with a limit outside of its range bails out.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import dim_min
 from sardonyx._src.ir.graph import Value
 
-MAX_BOXES = 1 << 31  # of a class: indices of boxes are the low half of a key
-LIMITS = (  # element type, and the value of a limit that is omitted, by input
+MAX_BOXES = 1 << 31  # of a class: the index of a box is the low half of a 64-bit sorting key
+LIMITS = (  # for each limit: its element type, and its value if it is omitted
     (DataType.INT64, 0.0),
     (DataType.FLOAT, 0.0),
     (DataType.FLOAT, -float("inf")),
@@ -41,7 +40,12 @@ LIMITS = (  # element type, and the value of a limit that is omitted, by input
 
 @dataclass(frozen=True, slots=True)
 class Suppression:
-    """capacity: the most boxes of a class, MAX_BOXES if a run tells.  limits: which of the three are inputs."""
+    """The parameters of a NonMaxSuppression.
+
+    selected: the result, with its data-dependent length.
+    capacity: the most boxes of a class; MAX_BOXES if a run computes this limit.
+    limits: for each of the three limits, whether it is an input.
+    """
 
     selected: CountedValue
     capacity: int
@@ -75,12 +79,12 @@ def match_non_max_suppression(op: BoundNode, scope: Scope) -> Region[Suppression
 
 
 def is_limit(scope: Scope, value: Value | None, dtype: DataType) -> bool:
-    """Whether a kernel can read a limit, which has one element, or it is omitted."""
+    """Whether a kernel can read a limit, or the limit is omitted."""
     return value is None or (scope.is_native(value) and scope.dtype_of(value) is dtype)
 
 
 def capacity_of(scope: Scope, max_boxes: Value | None) -> int:
-    """The most boxes of a class that any run selects."""
+    """The most boxes of a class that a run can select."""
     constant = scope.constant(max_boxes)
     if max_boxes is None or constant is None:
         return 0 if max_boxes is None else MAX_BOXES

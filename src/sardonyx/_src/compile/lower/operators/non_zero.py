@@ -1,6 +1,6 @@
-"""NonZero of numbers and bools: coordinates in a buffer that all would fit into, then a copy of as many as there are.
+"""NonZero of numbers and bools: coordinates are written into a buffer with room for all elements, then the used part is copied.
 
-Falls back for scalars, half precision and strings.
+Falls back to the reference kernel for scalars, half precision and strings.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from sardonyx._src.compile.program.step import Step
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.dims import known_ge
 
-FLOATS = (DataType.FLOAT, DataType.DOUBLE)  # indices of these types are rounded toward zero
+FLOATS = (DataType.FLOAT, DataType.DOUBLE)  # indices of these types are first rounded toward zero
 
 
 @matches("OneHot", 28)

@@ -1,4 +1,4 @@
-"""Operators of callers with native kernels: functions that write a kernel, or C functions."""
+"""Operators that callers of the package define with a native kernel: a function that writes its LLVM text, or a C function."""
 
 from __future__ import annotations
 
@@ -29,12 +29,15 @@ from sardonyx._src.ops.native_kernel import NativeKernel
 
 C_FUNCTION_KEY = "c_function_"
 C_PARAMETERS = Parameters("function", "slots*")
-ELEMENT_FLOPS = 16  # nominal operations of an element, for the partition among threads
+ELEMENT_FLOPS = 16  # assumed operations for each element, for work partitioning
 
 
 @dataclass(frozen=True, slots=True)
 class OwnKernel:
-    """The kernel of a region, with the attributes of its node.  is_given: for each input, whether it is not left out."""
+    """The kernel of a region, with the attributes of its node.
+
+    is_given: for each input, whether the node passes it.
+    """
 
     kernel: NativeKernel
     attributes: Mapping[str, object]
@@ -43,7 +46,7 @@ class OwnKernel:
 
 @matches("OwnKernel", 1)
 def match_own_kernel(op: BoundNode, scope: Scope) -> Region[OwnKernel] | None:
-    """Nodes whose tensors have known ranks and element types that native code has."""
+    """The region of a node with a native kernel; None if a rank is unknown or an element type has no native representation."""
     kernel = OPERATORS[op.node.domain, op.op_type].natives[op.version]
     inputs = [value for value in op.node.inputs if value is not None]
     outputs = op.node.outputs
@@ -84,7 +87,7 @@ def number_of_units(kernel: NativeKernel, output: TensorView) -> Known:
 def written_step(
     config: OwnKernel, inputs: Sequence[TensorView | None], outputs: Sequence[TensorView], lowering: Lowering
 ) -> tuple[Kernel, tuple[KernelArgument, ...]]:
-    """The kernel that a function writes; its key depends on the text that it writes."""
+    """The kernel that a function writes, and its arguments; the kernel's key is a digest of the text."""
     write = config.kernel.write
     assert write is not None, "a written kernel has a function"
     types = [None if t is None else (t.dtype, t.rank) for t in (*inputs, *outputs)]
@@ -103,7 +106,7 @@ def written_step(
 def c_step(
     config: OwnKernel, inputs: Sequence[TensorView | None], outputs: Sequence[TensorView], lowering: Lowering
 ) -> tuple[Kernel, tuple[KernelArgument, ...]]:
-    """The kernel that passes its arguments on to a C function."""
+    """The kernel that passes its arguments on to a C function, and its arguments."""
     attributes = lowering.constant_tensor(attribute_slots(config.attributes))
     tensors = (*inputs, *outputs)
     addresses: list[KernelArgument] = [0 if tensor is None else tensor for tensor in tensors]
@@ -114,7 +117,7 @@ def c_step(
 
 
 def sizes_of_argument(tensor: TensorView | None) -> Iterator[Known]:
-    """The rank and the dims of an argument; those of a scalar for one that is left out."""
+    """The rank and the dims of an argument; rank 0 for one that is left out."""
     yield 0 if tensor is None else tensor.rank
     yield from () if tensor is None else tensor.shape
 
@@ -127,7 +130,7 @@ def attribute_slots(attributes: Mapping[str, object]) -> Array:
 
 
 def c_function_module(name: str, target: Target, *, inputs: int, outputs: int) -> str:
-    """Calls the function in the first slot with the addresses of the slots that follow."""
+    """The kernel calls the function in the first slot with the addresses of the slots that follow."""
     return f"""
 define void @{name}(ptr %args, i64 %first, i64 %last, ptr %scratch) nounwind {{
 entry:

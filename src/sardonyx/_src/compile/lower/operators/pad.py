@@ -1,4 +1,4 @@
-"""Pad with pads determined by input sizes, in any mode; falls back to the reference kernel for other pads, and a fill value that is not constant."""
+"""Pad with pads that input sizes determine, in any mode; falls back to the reference kernel for other pads and computed fill values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,11 @@ from sardonyx._src.ops.tensor.zeros import zero
 
 @dataclass(frozen=True, slots=True)
 class Pad:
-    """before: the pads before each axis; negative ones crop.  value: one element, for constant mode."""
+    """The parameters of a Pad.
+
+    before: the pads before each axis; negative ones crop.
+    value: the fill value of constant mode, one element.
+    """
 
     before: tuple[Known, ...]
     mode: PadMode

@@ -1,4 +1,4 @@
-"""Pooling that the kernel of float32 images does not support: indices of MaxPool, three dims, other types, open channels."""
+"""Pooling in cases that `pooling` does not support: indices of MaxPool, three spatial dims, other element types, open channels."""
 
 from __future__ import annotations
 
@@ -24,7 +24,11 @@ NORMS = (1.0, 2.0)
 
 @dataclass(frozen=True, slots=True)
 class PlanePool:
-    """outputs: the indices of those that are used: the values, the positions of maxima."""
+    """The parameters of a pooling.
+
+    outputs: the indices of the outputs that are used: 0 the values, 1 the positions of maxima.
+    column_major: whether positions count in column-major order (`storage_order`).
+    """
 
     algorithm: PoolingAlgorithm
     window: PlaneWindow

@@ -30,7 +30,7 @@ from sardonyx._src.compile.program.step import Step
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.graph import Value
 
-MAX_TAPS = 4096  # for each element, the windows being as many as there are
+MAX_TAPS = 4096  # window positions that are visited for each element of the image, on average
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,10 @@ def match_max_pool(op: BoundNode, scope: Scope) -> Region[Pool | PlanePool] | No
 
 
 def match_byte_pool(op: BoundNode, scope: Scope, algorithm: PoolingAlgorithm) -> Region[Pool] | None:
-    """MaxPool of a computed image of bytes: quantized convolutions write and read pixels of whole words."""
+    """MaxPool of an image of bytes that a node computes.
+
+    Quantized convolutions write and read pixels padded to whole words, so the result is padded as well.
+    """
     x = op.input(0)
     if x is None or x.producer is None or not is_image(scope, x, BYTES):
         return None
@@ -88,13 +91,13 @@ def match_pool(op: BoundNode, scope: Scope, algorithm: PoolingAlgorithm) -> Regi
 
 
 def match_window(op: BoundNode, scope: Scope, x: Value) -> SlidingWindow | None:
-    """The window over an image of the kernel; None if it is not supported."""
+    """The window over an image; None if the kernel does not support it."""
     kernel = op.ints("kernel_shape")
     if kernel is None or scope.shape(op.output) is None:
         return None
     _, channels, *sizes = scope.known_shape(x)
     window = window_geometry(op, tuple(sizes), kernel)
-    if window is None or not isinstance(channels, int):  # the kernel partitions its work by channels
+    if window is None or not isinstance(channels, int):  # the number of units of work depends on the channels
         return None
     if not has_few_taps(x, op.output, scope, kernel):
         return None
@@ -102,7 +105,10 @@ def match_window(op: BoundNode, scope: Scope, x: Value) -> SlidingWindow | None:
 
 
 def has_few_taps(x: Value, y: Value, scope: Scope, kernel: Sequence[int]) -> bool:
-    """Whether visiting every tap of every window costs little for each element: the reference kernel needs fewer for long windows."""
+    """Whether visiting every tap of every window costs little for each element.
+
+    For long windows the reference kernel is faster, since it does not visit every tap.
+    """
     sizes = (*scope.known_shape(x)[2:], *scope.known_shape(y)[2:])
     numbers = [size for size in sizes if isinstance(size, int)]
     taps = math.prod(kernel)

@@ -1,7 +1,7 @@
 """QLinearConv and QLinearMatMul with constant weights or scales: int32 accumulation.
 
-The epilogue multiplies by the combined scale and rounds once, in float64, as the reference kernels do.  Falls back for
-non-constant parameters, and for weights whose accumulators may overflow.
+The epilogue multiplies by the combined scale and rounds once, in float64, as the reference kernels do.  `prepare`
+decomposes nodes with other parameters.  Falls back to the reference kernel for sums that may overflow.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.tensors import Array
 
 MIN_FACTOR, MAX_FACTOR = 1e-30, 0.5
-MAX_TERMS = MAX_INT32 // (MAX_BYTE * MAX_BYTE)  # of a sum that is exact in int32
+MAX_TERMS = MAX_INT32 // (MAX_BYTE * MAX_BYTE)  # sums of at most this many products of bytes fit in int32
 
 
 @matches("QLinearConv", 10)
@@ -93,7 +93,7 @@ def match_constant_qlinear_matmul(op: BoundNode, scope: Scope) -> Region[Integer
 
 
 def match_computed_qlinear_matmul(op: BoundNode, scope: Scope) -> Region[ComputedIntegerProduct] | None:
-    """A product with constant scalar scales, whose sums are exact in int32; guarded."""
+    """A product with constant scalar scales and few enough terms for sums to fit in int32; guarded."""
     scales, zero = [scope.constant(op.input(i)) for i in (1, 4, 6)], scope.constant(op.input(7))
     known = [scale.astype(np.float64) for scale in scales if scale is not None and scale.size == 1]
     a = op.input(0)
@@ -127,10 +127,10 @@ def constant_inputs(op: BoundNode, scope: Scope) -> list[Array] | None:
 def requantize(
     op: BoundNode, scope: Scope, sums: KernelExpression, factor: Array, zero: Array
 ) -> KernelExpression:
-    """Sums multiplied by a factor, one or one per column, and rounded to the result's type; NaN becomes the lowest number."""
+    """Sums multiplied by a factor (one, or one for each column), and rounded to the result's type; NaN becomes the lowest number."""
     dtype, (scale, zero_point, rounded) = scope.dtype(op.output), sums.next_operands(3)
     layout: OperandLayout = "column" if factor.ndim else "scalar"
-    exact = apply("mul", Cast(DataType.DOUBLE, sums.value), scale)
+    product = apply("mul", Cast(DataType.DOUBLE, sums.value), scale)
     operands = [
         constant_operand(layout, factor.astype(np.float64)),
         constant_operand("scalar", zero.reshape(())),
@@ -138,12 +138,12 @@ def requantize(
     approximation = None
     if is_usual_factor(factor):
         operands.append(constant_operand(layout, factor.astype(np.float32)))
-        approximation = Approximation(exact, apply("mul", Cast(DataType.FLOAT, sums.value), rounded))
-    value = saturate(exact, Cast(DataType.DOUBLE, zero_point), dtype)
+        approximation = Approximation(product, apply("mul", Cast(DataType.FLOAT, sums.value), rounded))
+    value = saturate(product, Cast(DataType.DOUBLE, zero_point), dtype)
     return replace(sums.extend(value, *operands), approximation=approximation)
 
 
 def is_usual_factor(factor: Array) -> bool:
-    """Whether products of a factor of float64 with sums are below 2^30, and float32 holds them as precisely as it does the factor."""
+    """Whether a float64 factor can be approximated in float32: its products with sums are below 2^30, and not subnormal."""
     magnitude = np.abs(factor)
     return bool(np.all((magnitude > MIN_FACTOR) & (magnitude < MAX_FACTOR)))

@@ -1,7 +1,7 @@
-"""Range: of integers that the sizes of inputs determine, and of any numbers that a run computes.
+"""Range of integers that the sizes of inputs determine, and Range of any numbers that a run computes.
 
-A count that inference does not know is computed by a step, and binds the size of the result.  Falls back where the rank of an operand is unknown, and in
-subgraphs, where no sizes are bound.
+If inference does not know the number of elements, a step counts them, and the count binds the size of the result.
+Falls back to the reference kernel if the rank of an operand is unknown, and for counted results in subgraphs.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from sardonyx._src.ir.dims import Expr, Known
 from sardonyx._src.ir.graph import Value
 
 START, LIMIT, DELTA = Local("i0"), Local("i1"), Local("i2")
-MAX_BOUND = 1 << 62  # of integer bounds: their difference does not overflow
+MAX_BOUND = 1 << 62  # of integer start and limit, so that their difference does not overflow
 MAX_COUNT = 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
 class Progression:
-    """start, start + delta, ..."""
+    """The numbers start, start + delta, and so on."""
 
     start: Known
     delta: int
@@ -47,7 +47,8 @@ class Progression:
 class ComputedProgression:
     """A progression whose start, limit and delta are read.
 
-    dtype: that of the computation.  counted: the result, if its size is that of a run.
+    dtype: the type of the computation.
+    counted: the result, if a run counts its elements.
     """
 
     dtype: DataType
@@ -62,7 +63,7 @@ def match_range(op: BoundNode, scope: Scope) -> Region[Progression] | Region[Com
         return None
     counted = counted_value(scope, op.output)
     if counted is not None and not scope.binds_in_python:
-        return None  # nothing limits the length, for which a subgraph would reserve memory
+        return None  # a subgraph reserves memory for the greatest length, and this length has no limit
     if counted is None and start is not None and isinstance(delta, int) and dtype in ARANGE_ELEMENTS:
         return Region("Range", (op.node,), Progression(start, delta), (), (Write(op.output),))
     return match_computed(op, scope, dtype, counted)
@@ -110,14 +111,14 @@ def lower_computed_range(region: LaidOutRegion[ComputedProgression], lowering: L
             elementwise_step((number,), operands, count),
             bind_count(counted, y.rank, count),
         ]
-    places = lowering.temporary(DataType.INT64, y.shape, f"{region.name}.places")
+    positions = lowering.temporary(DataType.INT64, y.shape, f"{region.name}.places")
     terms = Apply("mul", (Cast(dtype, Local("i3")), Cast(dtype, DELTA)))
     value = Cast(y.dtype, Apply("add", (Cast(dtype, START), terms)))
-    return *actions, arange_step(places, 0, 1), elementwise_step(value, [*operands, places], y)
+    return *actions, arange_step(positions, 0, 1), elementwise_step(value, [*operands, positions], y)
 
 
 def counting(dtype: DataType) -> tuple[Scalar, Scalar]:
-    """The number of elements, and whether it is defined: it is 0 otherwise."""
+    """Expressions for the number of elements, and for whether it is valid; an invalid number is 0."""
     start, limit, delta = (Cast(dtype, operand) for operand in (START, LIMIT, DELTA))
     distance = Apply("sub", (limit, start))
     quotient = Apply("div", (distance, delta))

@@ -1,7 +1,8 @@
 """LSTM, GRU and RNN: one product projects all inputs, then a recurrence step computes both directions.
 
-All attributes and operands are supported in float32 and float64; half precision computes in float32.  Falls back only if the
-hidden size is unknown or 0 at compile time, and for shapes that contradict each other.
+All attributes and operands are supported in float32 and float64; half precision computes in float32.  Falls back to
+the reference kernel only if the hidden size is unknown or 0 at compile time, and for shapes that contradict each
+other.
 """
 
 from __future__ import annotations
@@ -50,8 +51,11 @@ def match_recurrence(op: BoundNode, scope: Scope) -> Region[RecurrenceConfig] | 
 
 
 def projects_inputs(config: RecurrenceConfig, batch: Known, size: Known) -> bool:
-    """Whether the recurrence computes the projections of its inputs, of this size: its weights are in the cache then, and used for
-    several sequences at a time."""
+    """Whether the recurrence kernel projects its inputs itself, instead of a product before it.
+
+    That is faster if all weights fit in the cache and are used for several sequences at a time.
+    size: the size of an input.
+    """
     if config.cell == "gru" or not isinstance(batch, int) or not isinstance(size, int) or size == 0:
         return False
     elements = config.rows * (config.hidden + size)
@@ -66,7 +70,7 @@ def lower_recurrence(region: LaidOutRegion[RecurrenceConfig], lowering: Lowering
 
 
 class LayerLowering:
-    """The lowering of a layer; sequences and states are viewed with directions first, then time, then the batch."""
+    """The lowering of a layer.  Sequences are viewed as [directions, length, batch, ...], states as [directions, batch, ...]."""
 
     def __init__(self, region: LaidOutRegion[RecurrenceConfig], lowering: Lowering) -> None:
         self.config, self.lowering, self.name = region.config, lowering, region.name
@@ -98,7 +102,7 @@ class LayerLowering:
     def with_inputs(
         self, layer: RecurrentOperands, weights: LayerWeights
     ) -> tuple[RecurrentOperands, list[Step]]:
-        """The layer with its projected inputs, and the steps that project them; or with its inputs, for a kernel that does."""
+        """The layer with its projected inputs, and the steps that project them; or with its inputs, if the kernel projects them."""
         x = self.operands["X"]
         size, is_batch_first = x.shape[2], self.config.is_batch_first
         if not projects_inputs(self.config, self.batch, size):
@@ -121,7 +125,7 @@ class LayerLowering:
         return self.temporary(self.directions, self.length, self.batch, self.config.hidden)
 
     def last_state(self, number: int) -> TensorView:
-        """Y_h or Y_c, result number 1 or 2: [directions, batch, hidden]; a temporary if it is not used."""
+        """Y_h or Y_c, output 1 or 2: [directions, batch, hidden]; a temporary if it is not used."""
         if (result := self.results.get(number)) is not None:
             return self.view_state(result)
         return self.temporary(self.directions, self.batch, self.config.hidden)

@@ -1,7 +1,7 @@
 """Reduce operators along constant axes, in any layout, with fused elementwise consumers.
 
-Mean and maximum over all pixels of a channels-last image use the global pooling kernel.  Falls back to the reference kernel for axes that are not
-constant, and for element types without a reducer.
+Mean and maximum over all pixels of a channels-last image use the global pooling kernel.  Falls back to the reference
+kernel for computed axes, and for element types without a reducer.
 """
 
 from __future__ import annotations

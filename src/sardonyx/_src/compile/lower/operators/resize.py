@@ -1,11 +1,14 @@
-"""Resize in float32: by steps along one axis after the other, or of channels-last images by one of three kernels.
+"""Resize in float32: steps along one axis after the other, or one of three kernels for channels-last images.
 
-- Axis by axis: interpolation of few channels, of more than two axes or by many taps, to constant sizes.
-- Nearest by integer factors: pixels are repeated, at any size.
-- Constant sizes: source indices and weights are computed at compile time (static taps), with the reference's own code.
-- Dynamic sizes, nearest or linear: indices and weights are computed by a step of the program (dynamic taps).
-Falls back for dynamic cubic or antialiased resizing, and dynamic sizes by an aspect ratio policy; `prepare` decomposes
-the nearest mode along other axes, and pixels outside of the image.
+A tap is a source pixel of a result pixel, given by its index and weight.
+
+- Axis by axis: interpolation to constant sizes, of few channels, of more than two axes, or by many taps.
+- Integer factors in nearest mode: pixels are repeated, at any size.
+- Constant sizes: taps are computed at compile time (static taps), with the reference kernel's own code.
+- Dynamic sizes in nearest or linear mode: a step computes the taps (dynamic taps).
+
+Falls back to the reference kernel for dynamic cubic or antialiased resizing, and for dynamic sizes by an aspect ratio
+policy.  `prepare` decomposes the nearest mode along other axes, and pixels outside of the image.
 """
 
 from __future__ import annotations
@@ -54,7 +57,7 @@ from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.image.resize.resize import check_modes
 
 MODES = ("mode", "coordinate_transformation_mode", "nearest_mode")
-MAX_UPSAMPLE_FACTOR = 64  # tried as the factor between dynamic sizes
+MAX_UPSAMPLE_FACTOR = 64  # the greatest factor between dynamic sizes that is tried
 REPEATING_RULES = {
     ("asymmetric", "floor"),
     ("half_pixel", "round_prefer_floor"),
@@ -92,7 +95,7 @@ def match_resize(op: BoundNode, scope: Scope) -> Region[object] | None:
 def match_axis_steps(
     op: BoundNode, scope: Scope, x: Value, target: ResizeTarget
 ) -> tuple[ResampleTable, ...] | None:
-    """The taps of each resampled axis, if steps resample one after the other."""
+    """The taps of each resampled axis; None unless steps resample one axis after the other."""
     shape, mode = scope.known_shape(x), op.attribute("mode", str)
     try:
         check_modes(mode, op.attribute(MODES[1], str), op.attribute(MODES[2], str), op.version)
@@ -182,7 +185,10 @@ def lower_static_resize(region: LaidOutRegion[StaticTaps], lowering: Lowering) -
 
 @dataclass(frozen=True, slots=True)
 class DynamicTaps:
-    """Taps that are computed at run time, one or two along each axis; rounding: of the nearest pixel."""
+    """Taps that are computed at run time, one or two along each axis.
+
+    rounding: how the nearest pixel is chosen (`nearest_mode`); "" for interpolation.
+    """
 
     axes: tuple[DynamicAxis, ...]
     coordinates: DynamicCoordinates

@@ -1,4 +1,4 @@
-"""ReverseSequence; the kernel checks the lengths, and one out of range bails out."""
+"""ReverseSequence; the kernel checks the lengths, and a run with one out of range bails out."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def match_reverse_sequence(op: BoundNode, scope: Scope) -> Region[int] | None:
     if not guard_shape(scope, scope.shape(lengths), (shape[axes[0]],)):
         return None
     if not scope.guard_ge(shape[axes[1]], 1):
-        return None  # without steps, the kernel reads no lengths
+        return None  # without time steps, the kernel reads no lengths, and so does not check them
     reads = (Read(data), Read(lengths))
     return Region("ReverseSequence", (op.node,), axes[1], reads, (Write(op.output),))
 

@@ -1,6 +1,6 @@
 """RoiAlign of float32 and float64 images, channels last.
 
-Regions that are not finite, of images that do not exist, or with thousands of points in a bin bail out.
+A run bails out for regions that are not finite, of images that do not exist, or with thousands of points in a bin.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""RotaryEmbedding in float32 over heads as strided views; positions, if passed, index the caches in the kernel.
+"""RotaryEmbedding in float32 over heads as strided views.  If there are positions, the kernel uses them as indices of the caches.
 
 Falls back to the reference kernel for caches whose dims do not match the tokens or positions, and for a dynamic head size.
 """
@@ -24,7 +24,10 @@ from sardonyx._src.ir.graph import Value
 
 @dataclass(frozen=True, slots=True)
 class Rotary:
-    """shape: the dims [B, H, S, D] of the heads.  Reads them, both caches, and positions if they are passed."""
+    """The parameters of a region that reads the heads, both caches, and positions if there are any.
+
+    shape: the dims [B, H, S, D] of the heads.
+    """
 
     shape: Shape
     interleaved: bool

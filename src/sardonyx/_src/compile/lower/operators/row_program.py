@@ -1,4 +1,4 @@
-"""The steps of row programs, as in gradients of norms and Softmax."""
+"""Lowers row programs (docs/glossary.md), such as gradients of norms and Softmax."""
 
 from __future__ import annotations
 

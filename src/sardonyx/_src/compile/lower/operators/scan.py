@@ -1,6 +1,7 @@
-"""Scan: a loop that slices the scan inputs and outputs; its region is of the same kind as that of a Loop.
+"""Scan: a loop over slices of scan inputs and outputs, with the same kind of region as a Loop.
 
-Falls back if a state changes its dims or type, the dims of a slice are unknown, or a node of the body is not native.
+Falls back to the reference kernel if a state changes its dims or type, the dims of a slice are unknown, or a node of
+the body is not native.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def match_scan(op: BoundNode, scope: Scope) -> Region[InlinedLoop]:
 
 
 def match_scan_outputs(op: BoundNode, loop: LoopMatcher, count: int) -> None:
-    """Adds the scan outputs that are used; count: of the states, whose outputs come first."""
+    """Adds the scan outputs that are used.  count: the number of states, whose outputs come first."""
     axes, backward = directions(op, "output", len(op.node.outputs) - count)
     for i, (axis, is_backward) in enumerate(zip(axes, backward, strict=True), count):
         output = used_output(op, i)

@@ -1,7 +1,7 @@
 """Softmax, LogSoftmax, LayerNormalization and RMSNormalization in float32, along dense rows; Softmax of rows in float64.
 
-A Softmax along the last axis also performs the half-precision rounding of its result.  Falls back to the reference kernel for scales that
-broadcast.
+A Softmax along the last axis also rounds its result to half precision, in promoted models.  Falls back to the
+reference kernel for scales that broadcast.
 """
 
 from __future__ import annotations
@@ -65,14 +65,18 @@ def is_float(scope: Scope, value: Value | None) -> bool:
     return value is not None and scope.is_native(value) and scope.dtype_of(value) is DataType.FLOAT
 
 
-STATISTICS = {1: "mean", 2: "inverse"}  # the outputs of LayerNormalization after the first
+STATISTICS = {
+    1: "mean",
+    2: "inverse",
+}  # outputs of LayerNormalization: the mean, and the inverse standard deviation
 
 
 @dataclass(frozen=True, slots=True)
 class LayerNorm:
-    """A normalization of the elements from an axis on; reads the scale and the bias if there are any, then x.
+    """A normalization over the dims from `axis` on; the region reads scale and bias, if there are any, then x.
 
-    statistics: which of mean and inverse deviation it writes, after the result.
+    centered: whether the mean is subtracted (LayerNormalization).
+    statistics: the statistics that are written after the result (`STATISTICS`).
     """
 
     axis: int

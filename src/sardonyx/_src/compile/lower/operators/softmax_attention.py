@@ -1,4 +1,4 @@
-"""The step of attention that was written as MatMul, scale, mask, Softmax and MatMul."""
+"""Lowers attention that a model writes as MatMul, scale, mask, Softmax and MatMul (`partition.patterns.softmax_attention`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TensorScatter: copies the cache, then inserts the update at a start position per batch, checked by the kernel."""
+"""TensorScatter: copies the cache, then inserts the update at a start position for each batch entry, which the kernel checks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ from sardonyx._src.ir.graph import Value
 
 @dataclass(frozen=True, slots=True)
 class CacheUpdate:
-    """An insertion of entries along an axis; circular: whether positions wrap around."""
+    """An insertion of entries along an axis.
+
+    circular: whether positions wrap around.
+    """
 
     axis: int
     circular: bool

@@ -1,6 +1,6 @@
-"""TfIdfVectorizer of integers: a trie of the pool in a hash table.
+"""TfIdfVectorizer of integers: the kernel looks up n-grams in a trie of the pool, which is stored as a hash table.
 
-Falls back for strings, and for n-grams that count once and share a place in the result.
+Falls back to the reference kernel for strings, and in mode IDF for several n-grams with the same index in the result.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from sardonyx._src.compile.program.step import Step
 from sardonyx._src.dtypes import DataType
 from sardonyx._src.ir.tensors import Array
 
-MAX_TOKENS = (1 << 24) - 1  # of a row: float32 counts so far
-MAX_POOL = 1 << 20  # tokens of a pool whose trie is built for the kernel
+MAX_TOKENS = (1 << 24) - 1  # of a row, so that float32 counts are exact
+MAX_POOL = 1 << 20  # the most tokens of a pool for which a trie is built
 
 
 @matches("TfIdfVectorizer", 9)
@@ -47,7 +47,7 @@ def match_tf_idf_vectorizer(op: BoundNode, scope: Scope) -> Region[NgramTrie] | 
 
 
 def build_trie(op: BoundNode, pool: tuple[int, ...], indexes: Array, *, is_binary: bool) -> NgramTrie:
-    """The n-grams of the lengths that count."""
+    """The trie of the n-grams whose lengths are in range."""
     shortest, longest = (op.attribute(f"{bound}_gram_length", int) for bound in ("min", "max"))
     weights = op.attributes.get("weights")
     has_weights = isinstance(weights, tuple) and len(weights) > 0 and op.attribute("mode", str) != "TF"

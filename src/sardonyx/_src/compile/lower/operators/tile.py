@@ -1,4 +1,4 @@
-"""Tile and ConstantOfShape with sizes determined by the inputs, and Dropout in inference mode, which is an alias."""
+"""Tile and ConstantOfShape with sizes that input sizes determine, and Dropout in inference mode, which is an alias of its input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TopK with k determined by input sizes; falls back to the reference kernel for other k."""
+"""TopK with a k that input sizes determine; falls back to the reference kernel for any other k."""
 
 from __future__ import annotations
 
@@ -21,7 +21,12 @@ MAX_TOP_K_ROW = 1 << 31  # elements of a row
 
 @dataclass(frozen=True, slots=True)
 class TopK:
-    """shape, dtype: of the values.  used: whether the values and the indices are read, and so have a result."""
+    """The parameters of a TopK.
+
+    shape: the dims of both outputs.
+    dtype: the element type of the values.
+    used: for values and indices, whether the output is read, so that the region writes it.
+    """
 
     axis: int
     largest: bool

@@ -1,6 +1,6 @@
-"""TreeEnsemble, TreeEnsembleRegressor and TreeEnsembleClassifier with integer labels; ensembles without trees fall back.
+"""TreeEnsemble, TreeEnsembleRegressor and TreeEnsembleClassifier with integer labels.
 
-Invalid attributes fall back, too, so that the reference kernel reports them.
+Falls back to the reference kernel for ensembles without trees, and for invalid attributes, which it reports.
 """
 
 from __future__ import annotations
@@ -32,12 +32,18 @@ from sardonyx._src.ops.ml.tree_ensemble_regressor import base
 from sardonyx._src.ops.ml.tree_votes import AGGREGATE_FUNCTIONS
 
 FEATURE_TYPES = (DataType.FLOAT, DataType.DOUBLE, DataType.INT32, DataType.INT64)
-MAX_TARGETS = 1 << 16  # whose totals are in scratch for each row of a block
+MAX_TARGETS = 1 << 16  # scratch memory has a total of each target for each row of a block
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeConfig:
-    """shape, score_type: of the scores.  used: whether each output is read, and so has a result."""
+    """The parameters of an ensemble.
+
+    tables: the trees as the kernel reads them.
+    shape: the dims of the scores.
+    score_type: the element type of the scores.
+    used: for each output, whether it is read, so that the region writes it.
+    """
 
     ensemble: Ensemble
     tables: TreeTables
@@ -90,7 +96,7 @@ def match_tree_classifier(op: BoundNode, scope: Scope) -> Region[TreeConfig] | N
 
 
 def classifier_ensemble(op: BoundNode, dtype: DataType) -> Ensemble | None:
-    """The trees of a classifier; None for labels that are strings.  Raises EvaluationError for invalid attributes."""
+    """The trees of a classifier; None for string labels.  Raises EvaluationError for invalid attributes."""
     names, post = op.ints("classlabels_int64s"), op.attribute("post_transform", str)
     if not names or op.optional("classlabels_strings"):
         return None
@@ -107,14 +113,14 @@ def classifier_ensemble(op: BoundNode, dtype: DataType) -> Ensemble | None:
 
 
 def binary_result(forest: Forest, voted: int) -> ResultKind:
-    """How the label and the scores follow from the votes for one of two classes."""
+    """The kind of result of a binary classifier whose trees vote for one class only."""
     if (forest.vote_weight < 0).any():
         return "signed_second_class" if voted else "signed_first_class"
     return "second_class" if voted else "first_class"
 
 
 def match_trees(op: BoundNode, scope: Scope, x: Value, ensemble: Ensemble) -> Region[TreeConfig] | None:
-    """The region of an ensemble whose features are within its rows, in every run."""
+    """The region of an ensemble; None unless rows are long enough for all features in every run."""
     if not scope.is_native(x) or not is_supported(ensemble):
         return None
     shape = scope.known_shape(x)

@@ -1,4 +1,4 @@
-"""Trilu with a diagonal determined by input sizes; falls back to the reference kernel for other diagonals."""
+"""Trilu with a diagonal that input sizes determine; falls back to the reference kernel for any other diagonal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Unique of numbers and bools: distinct elements or slices, numbered by a hash table, and sorted if that is asked for.
+"""Unique of numbers and bools: a hash table numbers distinct elements or slices, which are then sorted if `sorted` is 1.
 
 Falls back to the reference kernel for strings.
 """
@@ -32,7 +32,12 @@ VALUES, FIRST, INVERSE, COUNTS = range(4)
 
 @dataclass(frozen=True, slots=True)
 class Unique:
-    """axis: None for elements.  used: the outputs that have results.  counted: the first of them whose length a run tells."""
+    """The parameters of a Unique.
+
+    axis: the axis of the slices; None for distinct elements.
+    used: the indices of the outputs that are read.
+    counted: the first used output with a data-dependent length; None if only the inverse is used.
+    """
 
     axis: int | None
     is_sorted: bool

@@ -1,7 +1,8 @@
 """Views: Reshape, Flatten, Squeeze, Unsqueeze, Identity, Transpose, Split, Expand and Slice without a copy.
 
-Outputs are views of every tensor of the input, where strides can express them.  A Reshape that they cannot, and a Slice
-with a negative step, become copies.  Falls back for bounds that input sizes do not determine.
+An output is a view of each tensor of the input for which strides can express the view.  A Reshape without such a
+tensor, and a Slice with a negative step, become copies.  Falls back to the reference kernel for bounds that input
+sizes do not determine.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ from sardonyx._src.ir.dims import Expr, Known, dim_max, dim_min, dim_product, kn
 from sardonyx._src.ops.inference import Known as Elements
 from sardonyx._src.ops.tensor.elements import is_fully_known
 
-MAX_SLICE_BOUND = 2 * MAX_ELEMENTS  # beyond any index
+MAX_SLICE_BOUND = 2 * MAX_ELEMENTS  # bounds are clamped to this, which is beyond any index
 
 
 @dataclass(frozen=True, slots=True)
 class ViewConfig:
-    """The config of a region whose results are views: it has no kernel."""
+    """The config of a region with views as results only, and without a kernel."""
 
 
 def view_region(op: BoundNode, *aliases: Alias) -> Region[ViewConfig]:
@@ -50,7 +51,7 @@ def view_region(op: BoundNode, *aliases: Alias) -> Region[ViewConfig]:
 @matches("Unsqueeze", 25)
 @matches("Identity", 25)
 def match_reshape(op: BoundNode, scope: Scope) -> Region[ViewConfig] | None:
-    """Operators that keep the order of elements."""
+    """The view of an operator that keeps the order of elements."""
     value, shape = op.input(0), scope.shape(op.output)
     if value is None or shape is None or not scope.is_native(value):
         return None
@@ -64,8 +65,7 @@ def match_reshape(op: BoundNode, scope: Scope) -> Region[ViewConfig] | None:
 
 
 def guard_target_dims(scope: Scope, target_dims: Elements | None, shape: Shape) -> bool:
-    """Whether a run cannot state another shape, and all dims beside a dim of -1 are positive, guarded: it is ambiguous otherwise,
-    which is an error."""
+    """Whether the target of a Reshape is known, and no dim other than a dim of -1 is 0, which would be an error; guarded."""
     if target_dims is None or not is_fully_known(target_dims):
         return False
     for i, dim in enumerate(target_dims):
@@ -107,7 +107,7 @@ def match_split(op: BoundNode, scope: Scope) -> Region[ViewConfig] | None:
 
 @matches("Expand", 13)
 def match_expand(op: BoundNode, scope: Scope) -> Region[ViewConfig] | None:
-    """Views with stride 0 along dims that are broadcast, or in runs where they are."""
+    """A view with stride 0 along broadcast dims; a dim that only some runs broadcast has a stride expression."""
     value, shape = op.input(0), scope.shape(op.output)
     if value is None or shape is None or not scope.is_native(value):
         return None
@@ -122,7 +122,7 @@ def match_expand(op: BoundNode, scope: Scope) -> Region[ViewConfig] | None:
 
 
 def expand_view(tensor: TensorView, shape: Shape) -> TensorView:
-    """A view with leading dims, and dims of 1, expanded; a dim that may be 1 in a run gets a stride that is 0 in that case."""
+    """A view with leading dims, and dims of 1, expanded; a dim that may be 1 at run time gets a stride that is then 0."""
     leading = len(shape) - tensor.rank
     old, strides = (1,) * leading + tensor.shape, (0,) * leading + tensor.strides
     expanded = tuple(
@@ -133,7 +133,7 @@ def expand_view(tensor: TensorView, shape: Shape) -> TensorView:
 
 
 def guard_target(scope: Scope, target_dims: Elements | None, shape: Shape) -> bool:
-    """Whether the requested dims equal those of the result, or are 1, guarded: others may be an error."""
+    """Whether each requested dim equals the dim of the result or is 1, guarded; another dim may be an error."""
     if target_dims is None or len(target_dims) > len(shape):
         return False
     inner = shape[len(shape) - len(target_dims) :]
@@ -148,7 +148,7 @@ def guard_target(scope: Scope, target_dims: Elements | None, shape: Shape) -> bo
 
 @dataclass(frozen=True, slots=True)
 class SlicedAxis:
-    """Elements first, first + step, ... along an axis; size: their number."""
+    """The elements first, first + step, and so on, along an axis; `size` elements."""
 
     axis: int
     first: Known
@@ -201,7 +201,7 @@ def lower_reversed_slice(region: LaidOutRegion[tuple[SlicedAxis, ...]], lowering
 
 
 def slice_start(scope: Scope, start: SupportsIndex | Expr | None, size: Known, step: int) -> Known | None:
-    """The first index of a slice, or -1 of an empty slice with a negative step; None if sizes do not determine it."""
+    """The first index of a slice; -1 for an empty slice with a negative step; None if input sizes do not determine it."""
     if start is None or (isinstance(start, Expr) and not scope.is_size(start)):
         return None
     first: Known = (

@@ -2,13 +2,13 @@
 
 Each stage is a function from one value to the next; every value can be verified (`verify.py`) and printed (`printing`).
 
-1. prepare: a copy of the model, converted to the newest opset, optimized, promoted from half precision.
-2. partition: the graph as regions, each an anchor node with what is fused into its kernel, and guards.
-3. assign_layouts: the tensors that each region reads and writes; copies between layouts.
-4. lower: the kernel calls of each region.  Updates of states are then moved after what they depend on, and the steps of models that ask
-   for it divided into segments, which are computed twice.
-5. plan_memory: live ranges, in-place aliases, and where the buffers of the arena are.
-6. encode_program: i64 slots, size functions and relocations for the executor.
+1. prepare: a copy of the model, converted to the newest opset, optimized, promoted from half precision.  2.
+partition: the graph as regions, each an anchor node with what is fused into its kernel, and guards.  3.
+assign_layouts: the tensors that each region reads and writes; copies between layouts.  4. lower: the steps of each
+region.  Updates of states are then moved right after what they depend on (`early_updates`).  If the metadata of a
+training model ask for it, activations are recomputed (`recomputation`).  5. plan_memory: live ranges, in-place
+aliases, and where the buffers of the arena are.  6. encode_program: i64 slots, size functions and relocations for the
+executor.
 
 Other packages, apart from tests of a stage, call the functions of this module only.
 """
@@ -56,14 +56,14 @@ def compile_model(
     """Compiles a model, under the assumption that callers override no initializer.
 
     verify: whether to verify the result of each stage.
-    tolerant: whether a node that the compiler fails at is left to its reference kernel, and a failing
-        optimisation is left out; `Executable.defects` then lists the failures.
-    assumptions: what the program may rely on; it checks the ranks, and its additional outputs are the
-        conditions (`Program.assumed_branches`).
-    precision: of the factors of float32 products, if the target has such products.
+    tolerant: whether a node at which the compiler fails is left to its reference kernel, and a failing pass is left
+        out; `Executable.defects` then lists the failures.
+    assumptions: the assumptions that the program relies on; it checks ranks, and returns conditions as additional
+        outputs (`Program.assumed_branches`).
+    precision: the element type to which factors of float32 products are rounded, if the target has such products.
 
-    Raises CompilationError, naming the node, unless `tolerant`; one that names the stage, for a result that a
-    verifier rejects; and whatever a failure raises that no node is to blame for.
+    Raises CompilationError, which names the node, unless `tolerant`; and one that names the stage for a result that a
+    verifier rejects.  A failure that concerns no single node raises its own exception.
     """
     return compile_stages(
         model, target, verify=verify, tolerant=tolerant, assumptions=assumptions, precision=precision
@@ -81,9 +81,9 @@ def compile_stages(
 ) -> tuple[LaidOutGraph, Executable]:
     """All stages of a model: the regions with their layouts, and the executable.
 
-    Sizes are expressions of limited length.  Where those of a step exceed it, its region is refused, and so is one that the
-    compiler fails at, if that is tolerated.  The stages are then repeated; each repetition refuses further nodes, so that
-    they end.
+    Sizes are expressions of limited length.  If sizes of a step exceed it, its region is refused; so is a region at
+    which the compiler fails, if that is tolerated.  The stages are then repeated, with the refused nodes as
+    fallbacks.  Each repetition refuses more nodes, so that the repetitions end.
     """
     defects: list[CompilationError] | None = [] if tolerant else None
     prepared = prepare_model(model, is_supported, defects, assumptions=assumptions)
@@ -93,11 +93,11 @@ def compile_stages(
         try:
             laid_out, executable = compile_prepared(prepared, target, refused, verify=verify)
         except RefusedRegions as refusal:
-            further = refusal.nodes - refused
-            if defects is None or not further:
+            newly_refused = refusal.nodes - refused
+            if defects is None or not newly_refused:
                 raise_defect(refusal)
-            assert further, "a refused node must have no region"
-            refused |= further
+            assert newly_refused, "a refused node must have no region"
+            refused |= newly_refused
             if defects is not None:
                 defects += refusal.errors()
             continue

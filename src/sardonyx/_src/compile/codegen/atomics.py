@@ -12,7 +12,7 @@ from sardonyx._src.compile.codegen.blocks import I64, BlockBuilder, StackSlot
 from sardonyx._src.compile.codegen.builder import LLVMType, LLVMValue
 from sardonyx._src.compile.codegen.target import Target
 
-X86_EXCEPTION_FLAGS = 0x3F  # of MXCSR: exception status bits, which are not part of the mode
+X86_EXCEPTION_FLAGS = 0x3F  # bits of MXCSR that record exceptions, and do not belong to the mode
 DEFAULT_FLOAT_MODE = {"x86": 0x1F80, "arm": 0}  # MXCSR or FPCR: round to nearest, subnormals kept, no traps
 INTRINSIC_DECLARATIONS = {
     "x86": (
@@ -131,7 +131,7 @@ class RuntimeFunctionBuilder(BlockBuilder):
 
 
 def architecture_family(target: Target) -> str:
-    """`x86` or `arm`, the key of instructions that differ."""
+    """`x86` or `arm`, the key of instructions that differ between architectures."""
     is_arm = target.triple.startswith(("aarch64", "arm64"))
     assert is_arm or target.triple.startswith(("x86_64", "amd64")), (
         f"target must be x86-64 or AArch64; got {target.triple}"

@@ -63,7 +63,8 @@ class BlockBuilder(FunctionBuilder):
     ) -> Iterator[LLVMValue]:
         """The body of a loop for i = first, first + step, ... while i + step <= end: `with b.loop(zero, n) as i:`.
 
-        After the loop, i is the first number left out: with a step above 1, the caller handles the remainder from there.
+        After the loop, i is the first number that was not visited; with a step above 1, the caller handles
+        the rest from there on.
         """
         slot = self.new_slot(name, I64)
         self.store(slot, first)
@@ -96,7 +97,7 @@ class BlockBuilder(FunctionBuilder):
         return quotient, a - quotient * b
 
     def min(self, a: LLVMValue, b: LLVMValue | int) -> LLVMValue:
-        """The lesser of two integers."""
+        """The smaller of two integers."""
         return self.select(a < b, a, self.as_value(b, a.type))
 
     def select_pointer(self, condition: LLVMValue, then: str, otherwise: str) -> str:
@@ -106,7 +107,7 @@ class BlockBuilder(FunctionBuilder):
         return name
 
     def lane_mask(self, count: LLVMValue, lanes: int) -> LLVMValue:
-        """The mask of the first `count` of `lanes` lanes, all of them if the count is greater: [lanes] i1."""
+        """The mask [lanes] i1 of the first `count` lanes; of all lanes if the count is greater."""
         count = self.select(count < lanes, count, self.constant(lanes, I64)).convert("trunc", "i32")
         numbers = ", ".join(f"i32 {i}" for i in range(lanes))
         return LLVMValue(self, LLVMType("i32", lanes), f"<{numbers}>") < self.splat(count, lanes)
@@ -148,5 +149,5 @@ class BlockBuilder(FunctionBuilder):
 
 
 def alignment(llvm_type: LLVMType) -> int:
-    """The guaranteed alignment in bytes: that of one element, for vectors too."""
+    """The guaranteed alignment in bytes: the alignment of one element, also for vectors."""
     return max(llvm_type.bits // 8, 1)

@@ -1,9 +1,9 @@
 """Builder of one LLVM function as text: types, values with overloaded operators, and straight-line instructions.
 
-The counterpart of llvmlite's `IRBuilder` that writes text.  Each operator on an `LLVMValue` appends one instruction to the
-function of its `FunctionBuilder`; a Python number as the other operand becomes a constant of the value's type, in every
-lane.  Floating-point operations carry no fast-math flags: each rounds once, NaN and infinities are kept, and only `fma`
-contracts.
+It corresponds to llvmlite's `IRBuilder`, but writes text.  Each operator on an `LLVMValue` appends one instruction to
+the function of its `FunctionBuilder`; a Python number as the other operand becomes a constant of the value's type, in
+every lane.  Floating-point operations carry no fast-math flags: each rounds once, NaN and infinities are kept, and
+only `fma` contracts.
 """
 
 from __future__ import annotations

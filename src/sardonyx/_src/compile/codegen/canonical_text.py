@@ -1,6 +1,6 @@
 """Canonical text of an expression DAG, linear in its size: shared subexpressions are printed once.
 
-It is part of the cache keys of kernels: equal text means the same computation.
+Equal text means the same computation, so the text is part of the cache keys of kernels.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def canonical_text(values: Sequence[Scalar]) -> str:
 
 
 def operation_text(value: Scalar, names: dict[int, str]) -> str:
-    """One node, whose operands have names already."""
+    """The text of one node; its operands have names already."""
     match value:
         case Number():
             return repr(value.value) + "n"

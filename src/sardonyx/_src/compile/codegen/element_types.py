@@ -31,8 +31,8 @@ LLVM_ELEMENTS: Mapping[DataType, Element] = {
     DataType.UINT64: "u64",
 }
 
-# Types of a code in a byte, in memory and in registers: floats of at most 8 bits, whose conversions are in `minifloats`,
-# and integers of fewer than 8 bits, of which the low bits count.
+# Coded types, which are bytes in memory and in registers: floats of at most 8 bits, which `minifloats`
+# converts, and integers of fewer than 8 bits, of which only the low bits of the byte count.
 MINIFLOAT_TYPES = frozenset(t for t in DataType if t.is_float and t.bits <= 8)
 SHORT_INTEGERS = frozenset(t for t in DataType if t.is_integer and t.bits < 8)
 CODED_TYPES = MINIFLOAT_TYPES | SHORT_INTEGERS
@@ -51,12 +51,12 @@ def memory_type(dtype: DataType) -> LLVMType:
 
 
 def from_memory(value: LLVMValue, dtype: DataType) -> LLVMValue:
-    """A loaded value as its type in registers."""
+    """A loaded value, converted to its type in registers."""
     return value.ne(0) if dtype is DataType.BOOL else value
 
 
 def to_memory(value: LLVMValue, dtype: DataType) -> LLVMValue:
-    """A value as its type in memory, to be stored."""
+    """A value, converted to its type in memory, to be stored."""
     assert value.type.element == STORED_ELEMENTS[dtype], f"stored value must be {dtype.text}; got {value}"
     return value.convert("zext", "u8") if dtype is DataType.BOOL else value
 
@@ -108,7 +108,7 @@ def resize_integer(value: LLVMValue, element: Element) -> LLVMValue:
 
 
 def truncate_to_integer(builder: FunctionBuilder, value: LLVMValue, target: LLVMType) -> LLVMValue:
-    """Floats rounded toward zero, as int32, or int64 if the target type needs it; out of range: the lowest integer."""
+    """Floats rounded toward zero, as int32, or as int64 if the target type needs it; the lowest integer for floats out of range."""
     if target.element == "u64":
         return truncate_to_uint64(builder, value)
     is_long = target.bits == 64 or target.element == "u32"
@@ -120,7 +120,10 @@ def truncate_to_integer(builder: FunctionBuilder, value: LLVMValue, target: LLVM
 
 
 def truncate_to_uint64(builder: FunctionBuilder, value: LLVMValue) -> LLVMValue:
-    """Floats rounded toward zero as int64, without 2**63 where they are not below it, which then is the highest bit."""
+    """Floats rounded toward zero as the bits of uint64.
+
+    Floats from 2**63 on exceed int64, so 2**63 is subtracted before the conversion, and then the highest bit is set.
+    """
     signed = value.type.with_element("i64")
     is_high = value >= 2.0**63
     rest = builder.select(is_high, value - 2.0**63, value)

@@ -52,8 +52,8 @@ class ExpressionEmitter(BlockBuilder):
     def emit_expression(self, value: Scalar, llvm_type: LLVMType, load_local: LoadLocal) -> LLVMValue:
         """Emits an expression in as many lanes as `llvm_type`; `load_local` loads the named operands, of any element type.
 
-        Numbers take the type of the other operands, or `llvm_type` in an expression of numbers alone.  Shared
-        subexpressions (one object) are emitted once.
+        Numbers take the type of the other operands; an expression of numbers only has `llvm_type`.  A subexpression
+        that is one object is emitted once.
         """
         return ExpressionDag(self, load_local).emit(value, llvm_type)
 
@@ -62,8 +62,8 @@ class ExpressionEmitter(BlockBuilder):
     ) -> list[list[LLVMValue]]:
         """Emits expressions for each of several vectors, one operation for all vectors before the next.
 
-        Interleaving independent vectors hides the latency of their dependency chains.  Result: for each vector, the
-        values.
+        Interleaving independent vectors hides the latency of their dependency chains.  Returns the values for
+        each vector.
         """
         dags = [ExpressionDag(self, load_local) for load_local in loads]
         for value, llvm_type in zip(values, llvm_types, strict=True):
@@ -126,7 +126,7 @@ class ExpressionDag:
         self.emitted: dict[tuple[int, LLVMType | None], LLVMValue] = {}
 
     def emit(self, value: Scalar, llvm_type: LLVMType) -> LLVMValue:
-        """The value of a node; `llvm_type` is that of untyped numbers, and has the number of lanes."""
+        """The value of a node; `llvm_type` is the type of untyped numbers, and gives the number of lanes."""
         key = id(value), llvm_type if is_untyped(value) else None
         if key not in self.emitted:
             self.emitted[key] = self.emit_node(value, llvm_type)
@@ -162,7 +162,7 @@ class ExpressionDag:
                 )
 
     def emit_operands(self, values: Sequence[Scalar], llvm_type: LLVMType) -> list[LLVMValue]:
-        """Operands of one type: that of the first typed one, or `llvm_type` if all are untyped numbers."""
+        """Operands of one type: the type of the first typed operand, or `llvm_type` if all are untyped numbers."""
         typed = {i: self.emit(value, llvm_type) for i, value in enumerate(values) if not is_untyped(value)}
         for operand in typed.values():
             llvm_type = operand.type
@@ -171,7 +171,7 @@ class ExpressionDag:
 
 
 def is_untyped(value: Scalar) -> bool:
-    """Whether an expression consists of numbers alone, and so takes the type of the other operands."""
+    """Whether an expression consists of numbers only, and so takes the type of the other operands."""
     match value:
         case Number():
             return True
@@ -200,7 +200,7 @@ def emit_max(builder: FunctionBuilder, a: LLVMValue, b: LLVMValue) -> LLVMValue:
         return builder.select(a > b, a, b)
     limit, x = (a, b) if a.is_constant else (b, a)
     if limit.is_constant and not is_nan(limit):
-        return builder.select(limit > x, limit, x)  # one instruction; `maximum` takes several
+        return builder.select(limit > x, limit, x)  # one instruction; `maximum` needs several
     return builder.call_intrinsic("maximum", a, b)
 
 

@@ -27,15 +27,17 @@ class Local:
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """An operation on operands of one type; `lt`, `le`, `eq`, `isnan` and `isinf` return bools.
+    """An operation on operands of one type.
 
-    `max` and `min` propagate NaN; comparisons with NaN are false.  Integers wrap; their `div` rounds toward zero, `fmod`
-    has the sign of the dividend, `mod` that of the divisor, and all three return 0 where the divisor is 0; `shl` and `shr`
-    by a count that is negative or not below the number of bits move every bit out.  `and`, `or`,
-    `xor` and `not` are logical on bools, bitwise on integers.  `ipow` is a power of integers, modulo 2 to their number of bits;
-    its exponent is unsigned.  `where(condition, a, b)` selects.  `fma` is a*b + c.
-    `clamp(x, low, high)` returns low where x is NaN.  `decode_...` is the float32 of a minifloat's code, and `encode_...` the
-    code of a number (`minifloats.py`).
+    - `lt`, `le`, `eq`, `isnan` and `isinf` return bools; comparisons with NaN are false.
+    - `max` and `min` propagate NaN; `clamp(x, low, high)` returns low for NaN.
+    - Integers wrap.  Their `div` rounds toward zero, `fmod` has the sign of the dividend, `mod` the sign of the
+      divisor; all three return 0 for a divisor of 0.
+    - `shl` and `shr` move every bit out if the count is negative, or not below the number of bits.
+    - `and`, `or`, `xor` and `not` are logical on bools, bitwise on integers.
+    - `ipow` is a power of integers modulo 2**bits; its exponent is unsigned.
+    - `fma` is a*b + c; `where(condition, a, b)` selects.
+    - `decode_...` is the float32 of a minifloat's code, `encode_...` the code of a number (`minifloats.py`).
     """
 
     op: str
@@ -46,8 +48,8 @@ class Apply:
 class Cast:
     """A conversion to another element type.
 
-    Floats are rounded toward zero to integers, by way of int32 (int64 for uint32 and 64-bit types): a float outside its
-    range becomes its lowest integer, of which the low bits are kept.
+    Floats are rounded toward zero to int32 (int64 for uint32 and 64-bit types), of which the low bits are kept.  A
+    float outside the range of int32 (int64) becomes its lowest integer.
     """
 
     dtype: DataType
@@ -56,7 +58,7 @@ class Cast:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """`then` where a and b compare as `op`, else `otherwise`; comparisons with NaN are false."""
+    """`then` where the comparison `op` of a and b holds, otherwise `otherwise`; comparisons with NaN are false."""
 
     op: Comparison
     a: Scalar

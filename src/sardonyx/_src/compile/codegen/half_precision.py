@@ -1,7 +1,7 @@
 """Half precision: float16 and bfloat16 to float32, and float32 rounded to them (nearest, ties to even, as in NumPy).
 
-Half-precision values are held as their bits (i16).  float16 uses the processor's conversion instructions where it has
-them; bfloat16 never does, because those of x86 flush subnormal numbers to zero.
+Half-precision values are held as their bits (i16).  float16 is converted by the processor's instructions, if it has
+them; bfloat16 never is, because the instructions of x86 flush subnormal numbers to zero.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ FLOAT16_NAN, BFLOAT16_NAN = 0x7E00, 0x7FC0
 EXPONENT_SCALE = 2.0**112  # the exponent biases of float32 and float16 differ by 112
 FLOAT16_OVERFLOW = 0x477FF000  # bits of the least float32 that rounds to infinity in float16
 FLOAT16_SUBNORMAL = 0x38800000  # bits of the least float32 that is normal in float16
-SUBNORMAL_ALIGN = 0.5  # a float32 sum with this has as many fraction bits as a subnormal float16
+SUBNORMAL_ALIGN = 0.5  # adding this leaves as many fraction bits as a subnormal float16 has
 ROUNDING_REBIAS = (112 << 23) - 0xFFF  # the difference of the exponent biases, minus the rounding increment
 
 
@@ -82,7 +82,7 @@ def round_to_bfloat16(builder: FunctionBuilder, value: LLVMValue) -> LLVMValue:
 
 
 def round_to_odd_float(builder: FunctionBuilder, value: LLVMValue) -> LLVMValue:
-    """double as float32, rounded to odd: rounding that to half precision equals rounding the double once."""
+    """double as float32, rounded to odd, so that rounding the result to half precision equals rounding the double once."""
     nearest = value.convert("fptrunc", "float")
     extended = nearest.convert("fpext", "double")
     is_rounded_away = (builder.fabs(extended) > builder.fabs(value)).convert("zext", "i32")

@@ -15,9 +15,10 @@ def emit_div(builder: FunctionBuilder, a: LLVMValue, b: LLVMValue) -> LLVMValue:
 
 
 def emit_quotient(builder: FunctionBuilder, a: LLVMValue, b: LLVMValue) -> LLVMValue:
-    """a / b where that cannot trap.
+    """a / b, for divisions that cannot trap.
 
-    Processors divide vectors of floats, but not of integers: of 32 bits or less, the quotient of float64 is never rounded to another integer.
+    Processors divide vectors of floats, but not of integers.  So integers of at most 32 bits are divided in float64:
+    its rounding never leads to another integer.
     """
     divisor, sign = safe_divisor(builder, b), "u" if a.type.is_unsigned else "s"
     if not has_float_quotient(b):
@@ -27,7 +28,7 @@ def emit_quotient(builder: FunctionBuilder, a: LLVMValue, b: LLVMValue) -> LLVMV
 
 
 def has_float_quotient(b: LLVMValue) -> bool:
-    """Whether a division by b is computed in float64; LLVM replaces one by a constant by a product."""
+    """Whether a division by b is computed in float64; not for a constant b, where LLVM uses a product."""
     return b.type.bits <= 32 and not b.is_constant
 
 
@@ -66,7 +67,7 @@ def safe_divisor(builder: FunctionBuilder, b: LLVMValue) -> LLVMValue:
 
 
 def emit_ipow(builder: FunctionBuilder, a: LLVMValue, b: LLVMValue) -> LLVMValue:
-    """a to the power b, an unsigned number, modulo 2 to the number of bits: squares, for each bit of b that is set multiplied."""
+    """a to the power b modulo 2**bits, for an unsigned b: the product of the repeated squares that the bits of b select."""
     result, square = builder.constant(1, a.type), a
     for bit in range(a.type.bits):
         is_set = (b & (1 << bit if bit < a.type.bits - 1 else -(1 << bit))).ne(0)
@@ -90,7 +91,7 @@ def emit_shr(builder: FunctionBuilder, a: LLVMValue, count: LLVMValue) -> LLVMVa
 
 
 def moves_every_bit(count: LLVMValue) -> LLVMValue:
-    """Whether a count of bits is negative or not below their number."""
+    """Whether a shift count is negative, or not below the number of bits."""
     is_out = count >= count.type.bits
     return is_out if count.type.is_unsigned else is_out | (count < 0)
 

@@ -1,7 +1,7 @@
 """Builder of a kernel: a native function `void name(ptr args, i64 first, i64 last, ptr scratch)`.
 
-args: i64 slots, each an address or a size (`parameters.py`).  A call executes the units of work in [first, last).
-scratch: memory of the calling thread.
+In a call, `args` are i64 slots, each an address or a size (`parameters.py`), and `scratch` is memory of the calling
+thread.  The call executes the units of work in [first, last).
 
 A kernel is a function that receives a builder and reads from top to bottom:
 
@@ -23,8 +23,9 @@ from sardonyx._src.compile.codegen.target import Target
 class KernelBuilder(ExpressionEmitter):
     """Builds a kernel for a target.
 
-    parameters: the names of its argument slots.  aligns_stack: whether the stack slots of spilled vectors are aligned, for which
-    LLVM reserves the frame pointer; others cross cache lines, or not, as the stack of the caller happens to lie.
+    parameters: the names of its argument slots.
+    aligns_stack: whether stack slots of spilled vectors are aligned, for which LLVM reserves the frame pointer.
+        Unaligned slots cross cache lines depending on the stack of the caller.
     """
 
     scratch = "%scratch"
@@ -68,7 +69,7 @@ class KernelBuilder(ExpressionEmitter):
         return self.gep("%args", self.constant(self.parameters.index(name), I64), element)
 
     def build_module(self, name: str) -> str:
-        """The text of the whole module, once all instructions are emitted."""
+        """The text of the complete module, once all instructions are emitted."""
         frame = '"frame-pointer"="all" ' if self.aligns_stack else ""
         head = f"define void @{name}(ptr %args, i64 %first, i64 %last, ptr %scratch) nounwind {frame}{{"
         self.definitions.declare(*self.declarations)

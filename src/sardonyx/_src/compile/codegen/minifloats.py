@@ -1,9 +1,9 @@
 """Minifloats, of at most 8 bits: float32 from their codes, and their codes from float32, by integer instructions.
 
-A code is a byte; of types of fewer bits, its low bits.  Numbers are rounded to nearest, ties to even.
+A code is a byte; types of fewer bits use its low bits.  Numbers are rounded to nearest, ties to even.
 
 Spec: "Float stored in 8 bits", "Float stored in 4 bits" and the tables of Cast-28; the OCP specification of
-microscaling formats for float8e8m0.  What these leave open is as in the reference kernel
+microscaling formats for float8e8m0.  Cases that these leave open are as in the reference kernel
 (`ops.quantization.conversion`).
 """
 
@@ -27,9 +27,9 @@ class Minifloat:
     """A type with a sign, an exponent and a fraction.
 
     largest: the code of the largest number.
-    overflow: the code of what is beyond it and not saturated, without its sign.
-    nan: the code of NaN, or what NaN becomes.
-    is_unsigned_zero: whether the code of -0 is that of NaN.
+    overflow: the code, without its sign, of larger numbers that are not saturated.
+    nan: the code of NaN; for types without NaN, the code that NaN becomes.
+    is_unsigned_zero: whether there is no -0, since its code means NaN.
     """
 
     exponent_bits: int
@@ -47,7 +47,7 @@ class Minifloat:
 
     @property
     def sign_shift(self) -> int:
-        """The distance of the sign from that of a float32."""
+        """The number of bits between the sign and the sign of a float32."""
         return 31 - self.exponent_bits - self.fraction_bits
 
     @property
@@ -104,7 +104,7 @@ def encode(builder: FunctionBuilder, value: LLVMValue, mini: Minifloat, *, satur
     is_odd = (magnitude >> mini.dropped_bits) & 1
     half = (1 << mini.dropped_bits - 1) - 1
     normal = magnitude + (half - mini.rebias) + is_odd >> mini.dropped_bits
-    # A sum with this has as many fraction bits as a subnormal number of the type.
+    # Adding this leaves as many fraction bits as a subnormal number of the type has.
     align = 2.0 ** (1 - mini.bias + mini.dropped_bits)
     aligned = magnitude.bitcast() + align
     subnormal = aligned.bitcast() - builder.constant(align, aligned.type).bitcast()
@@ -123,7 +123,7 @@ def encode(builder: FunctionBuilder, value: LLVMValue, mini: Minifloat, *, satur
 
 E8M0_NAN, E8M0_LARGEST = 0xFF, 0xFE
 LEAST_POWER, LARGEST_POWER = 0x00400000, 0x7F000000  # 2 ** -127 and 2 ** 127 as float32
-# What is added to a float32 before its fraction is dropped, to round by each mode.
+# For each rounding mode, the number that is added to a float32 before its fraction is dropped.
 ROUNDING_INCREMENTS = {"up": 0x7FFFFF, "nearest": 0x400000, "down": 0}
 
 
@@ -139,7 +139,7 @@ def encode_power(builder: FunctionBuilder, value: LLVMValue, *, round_mode: str,
     bits = convert_to_float(builder, value).bitcast()
     increment = ROUNDING_INCREMENTS[round_mode]
     code = bits + increment >> FLOAT32_FRACTION
-    # Below the least normal float32 lies one power, 2 ** -127, whose fraction is one bit shorter.
+    # One power, 2 ** -127, is below the least normal float32; there, one bit less is dropped.
     least = (bits + (increment >> 1) - LEAST_POWER) >> FLOAT32_FRACTION - 1
     code = builder.select(bits < 1 << FLOAT32_FRACTION, least, code)
     below, above = (0, E8M0_LARGEST) if saturate else (E8M0_NAN, E8M0_NAN)

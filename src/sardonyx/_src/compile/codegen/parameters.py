@@ -47,7 +47,7 @@ class Parameters:
         return self._slots[base] + int(position[:-1] or 0)
 
     def pack(self, **arguments: T | Sequence[T]) -> tuple[T, ...]:
-        """The arguments in the order of the slots; a parameter with a star takes a tuple or a list."""
+        """The arguments in the order of the slots; the argument of a parameter with a star is a tuple or a list."""
         assert arguments.keys() == self._slots.keys(), (
             f"arguments must be {', '.join(self.names)}; got {', '.join(arguments)}"
         )

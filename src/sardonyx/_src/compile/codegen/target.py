@@ -11,9 +11,8 @@ class Target:
     """A processor, by LLVM's triple, CPU name and feature string.
 
     lanes: 32-bit floats in a vector register.
-    has_fma: whether the processor has fused multiply-add, and instructions that convert float16; processors
-        with the former have the latter.
-    registers: number of vector registers, which bounds the register tiles of kernels.
+    has_fma: whether the processor has fused multiply-add and instructions that convert float16; both come together.
+    registers: the number of vector registers, which limits the register tiles of kernels.
     compiler: the version of LLVM.
     """
 
@@ -27,6 +26,6 @@ class Target:
 
     @property
     def key(self) -> str:
-        """A digest of all that compiled code depends on besides its source."""
+        """A digest of everything except its source that compiled code depends on."""
         identity = "\n".join((self.compiler, self.triple, self.cpu, self.features))
         return hashlib.sha256(identity.encode()).hexdigest()

@@ -15,7 +15,7 @@ AMX_PREFIX = "amx"
 
 @cache
 def request_amx() -> bool:
-    """Asks the system for the use of AMX tiles by all threads of this process; whether it is granted."""
+    """Asks the system to let all threads of this process use AMX tiles; returns whether it is granted."""
     if sys.platform != "linux" or platform.machine() != "x86_64":
         return False
     syscall = ctypes.CDLL(None, use_errno=True).syscall

@@ -1,6 +1,7 @@
 """Reader of relocatable ELF64 objects, little-endian: sections, symbols and relocations.
 
-Objects come from LLVM or from the object cache, which checks hashes; so a malformed object is a bug, and an assertion.
+Objects come from LLVM, or from the object cache, which checks hashes.  So a malformed object is a bug, and
+fails an assertion.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class ElfSection:
 
 @dataclass(frozen=True, slots=True)
 class ElfSymbol:
-    """A place in a section; section 0 for undefined symbols.  Several objects may have local symbols of one name."""
+    """A named location in a section; section 0 for undefined symbols.  Several objects may have local symbols of one name."""
 
     name: str
     section: int
@@ -46,7 +47,7 @@ class ElfSymbol:
 
 @dataclass(frozen=True, slots=True)
 class ElfRelocation:
-    """A place in a section that depends on the address of a symbol."""
+    """A location in a section that depends on the address of a symbol."""
 
     section: int
     offset: int
@@ -84,7 +85,7 @@ class ElfObject:
 
     @property
     def has_variables(self) -> bool:
-        """Whether it has writable sections."""
+        """Whether the object has writable sections."""
         return any(s.flags & SHF_ALLOC and s.flags & SHF_WRITE and s.size for s in self.sections)
 
     def loaded_sections(self) -> Iterator[tuple[int, ElfSection]]:

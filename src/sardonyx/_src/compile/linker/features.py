@@ -97,7 +97,7 @@ def required_features(target: Target) -> list[str]:
 
 
 def host_features(cpuinfo: Path = CPUINFO) -> frozenset[str]:
-    """The features that this process may use; where the cores of the processor differ, those of all cores."""
+    """The features that this process may use; if cores of the processor differ, the features that all of them have."""
     common: frozenset[str] | None = None
     for line in cpuinfo.read_text("utf-8", "replace").splitlines():
         name, _, flags = line.partition(":")

@@ -26,7 +26,7 @@ OBJECT_ALIGN = 64  # bytes: alignment of each object in the image
 
 @dataclass(slots=True)
 class LinkedImage:
-    """Linked code, and the offsets in it of functions, of slots for C library functions, and of their stubs."""
+    """Linked code, with the offsets of functions, of slots for addresses of C library functions, and of their stubs."""
 
     code: bytearray = field(default_factory=bytearray)
     functions: dict[str, int] = field(default_factory=dict)
@@ -45,7 +45,7 @@ def is_self_contained(object: ElfObject) -> bool:
 
 
 def link_objects(objects: Sequence[bytes], names: Sequence[str]) -> LinkedImage:
-    """The image of some objects, with the functions of these names."""
+    """The image of some objects; `names` are the functions whose offsets it has."""
     image = LinkedImage()
     for data in objects:
         append_object(image, ElfObject(data))
@@ -66,15 +66,15 @@ def append_object(image: LinkedImage, object: ElfObject) -> None:
         if symbol.name and symbol.section in section_offsets and not symbol.is_local:
             image.functions.setdefault(symbol.name, section_offsets[symbol.section] + symbol.value)
     for relocation in object.relocations():
-        place = section_offsets[relocation.section] + relocation.offset
+        location = section_offsets[relocation.section] + relocation.offset
         target = resolve_symbol(image, object, object.symbols[relocation.symbol], section_offsets)
-        apply_relocation(image.code, object.machine, place, relocation, target)
+        apply_relocation(image.code, object.machine, location, relocation, target)
 
 
 def resolve_symbol(
     image: LinkedImage, object: ElfObject, symbol: ElfSymbol, section_offsets: Mapping[int, int]
 ) -> int:
-    """The offset of a symbol in the image; for a C library function, of its stub, which is added at its first use."""
+    """The offset of a symbol in the image; the stub of a C library function is added at its first use."""
     if symbol.section != 0:
         assert symbol.section < SHN_LORESERVE, f"{symbol} must be in a section"
         return section_offsets[symbol.section] + symbol.value
@@ -88,31 +88,37 @@ def resolve_symbol(
 
 
 def apply_relocation(
-    code: bytearray, machine: int, place: int, relocation: ElfRelocation, target: int
+    code: bytearray, machine: int, location: int, relocation: ElfRelocation, target: int
 ) -> None:
-    """Encodes the address of the target at `place`, relative to it, as the type of the relocation says."""
+    """Encodes the distance of the target from `location`, at `location`, by the type of the relocation."""
     if machine == EM_X86_64:
         assert relocation.type in (2, 4), f"{relocation} must be position-independent"
-        struct.pack_into("<i", code, place, target + relocation.addend - place)
+        struct.pack_into("<i", code, location, target + relocation.addend - location)
         return
     assert machine == EM_AARCH64, f"code for machine {machine}"
-    word = struct.unpack_from("<I", code, place)[0]
+    word = struct.unpack_from("<I", code, location)[0]
     struct.pack_into(
-        "<I", code, place, encode_aarch64(word, relocation.type, place, target + relocation.addend)
+        "<I", code, location, encode_aarch64(word, relocation.type, location, target + relocation.addend)
     )
 
 
 # --- AArch64 ---------------------------------------------------------------------------------
 
 R_ADR_PREL_PG_HI21, R_ADD_ABS_LO12_NC = 275, 277  # distance in pages; offset in the page, added
-R_LDST_ABS_LO12_NC = {278: 0, 284: 1, 285: 2, 286: 3, 299: 4}  # offset in the page, of an access to 2^n bytes
+R_LDST_ABS_LO12_NC = {
+    278: 0,
+    284: 1,
+    285: 2,
+    286: 3,
+    299: 4,
+}  # offset in the page, for an access to 2^n bytes
 R_JUMP26_CALL26 = (282, 283)
 
 
-def encode_aarch64(word: int, type: int, place: int, target: int) -> int:
+def encode_aarch64(word: int, type: int, location: int, target: int) -> int:
     """An AArch64 instruction with the immediate of a relocation."""
     if type == R_ADR_PREL_PG_HI21:
-        distance = target // PAGE - place // PAGE
+        distance = target // PAGE - location // PAGE
         return word | (distance & 3) << 29 | (distance >> 2 & 0x7FFFF) << 5
     if type == R_ADD_ABS_LO12_NC:
         return word | (target % PAGE) << 10
@@ -120,21 +126,21 @@ def encode_aarch64(word: int, type: int, place: int, target: int) -> int:
         assert target % (1 << R_LDST_ABS_LO12_NC[type]) == 0, f"{target} must be aligned for its access"
         return word | (target % PAGE >> R_LDST_ABS_LO12_NC[type]) << 10
     assert type in R_JUMP26_CALL26, f"unsupported relocation type {type}"
-    distance = target - place
+    distance = target - location
     assert -(1 << 27) <= distance < 1 << 27, f"a branch of {distance} bytes is out of range"
     return word | distance >> 2 & 0x3FFFFFF
 
 
-def x86_stub(place: int, slot: int) -> bytes:
+def x86_stub(location: int, slot: int) -> bytes:
     """A jump to the address in a slot."""
-    return b"\xff\x25" + struct.pack("<i", slot - place - 6)
+    return b"\xff\x25" + struct.pack("<i", slot - location - 6)
 
 
-def aarch64_stub(place: int, slot: int) -> bytes:
-    """A jump to the address in a slot, through x16, which calls may change."""
+def aarch64_stub(location: int, slot: int) -> bytes:
+    """A jump to the address in a slot, through register x16, which calls may change."""
     page, low = (
-        encode_aarch64(0x90000010, R_ADR_PREL_PG_HI21, place, slot),
-        encode_aarch64(0xF9400210, 286, place + 4, slot),
+        encode_aarch64(0x90000010, R_ADR_PREL_PG_HI21, location, slot),
+        encode_aarch64(0xF9400210, 286, location + 4, slot),
     )
     return struct.pack("<III", page, low, 0xD61F0200)
 

@@ -14,7 +14,9 @@ from sardonyx._src.ir.tensors import Array
 def constant_panels(
     matrix: Array, value: Value | None, lowering: Lowering, rows: Known | None = None
 ) -> Panels:
-    """The panels of a matrix [..., k, columns], the elements of `value`; rows: the rows of the product, on which the choice of the tile depends."""
+    """The panels of a matrix [..., k, columns], the elements of `value`;
+    rows: the rows of the product, on which the choice of the tile depends.
+    """
     tile = choose_panel_tile(matrix.shape[-1], lowering.target, rows)
     pack = partial(pack_constant, matrix, lowering.target, tile=tile)
     return pack() if value is None else lowering.memoize(("panels", value, tile.vectors), pack)

@@ -1,1 +1,1 @@
-"""Printers of the stages of compilation, for `run --show` and profiles; one module a stage."""
+"""Printers of the stages of compilation, for `run --show` and profiles; one module for each stage."""

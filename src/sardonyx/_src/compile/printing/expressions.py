@@ -23,11 +23,11 @@ INFIX_OPERATORS = {
 
 
 def format_expression(*values: Scalar) -> list[str]:
-    """The shared subexpressions `t0 = ...`, `t1 = ...`, in order of evaluation, and then the expressions in one line."""
+    """The shared subexpressions `t0 = ...`, `t1 = ...`, in order of evaluation, then the expressions in one line."""
     nodes = list(reversed(list(topological_order(*values))))
     uses = Counter(id(operand) for node in nodes for operand in operands(node))
     uses.update(map(id, values))
-    texts: dict[int, tuple[str, int]] = {}  # of each node, with its precedence
+    texts: dict[int, tuple[str, int]] = {}  # the text and the precedence of each node, by `id`
     statements: list[str] = []
     for node in nodes:
         text, precedence = format_node(node, texts)

@@ -33,7 +33,7 @@ class ProgramFormatter:
     def format_layout(self, tensor: TensorView, name: str, note: str = "") -> str:
         """A tensor with its strides, if it is not dense, and its offset; and its buffer, if that has another name.
 
-        note: follows the dims.
+        note: text after the dims.
         """
         parts = [f"{name}{self.format_shape(tensor.shape)}{note}"]
         if not tensor.is_dense:

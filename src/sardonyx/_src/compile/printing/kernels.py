@@ -10,7 +10,7 @@ from sardonyx._src.compile.program.program import Program
 
 
 def format_kernels(program: Program) -> Iterator[str]:
-    """A line per distinct kernel: its number of steps, its key, and the parameters that it declares."""
+    """A line for each distinct kernel: its number of steps, its key, and the parameters that it declares."""
     counts = Counter(step.kernel.key for step in program.steps)
     for i, kernel in enumerate(program.kernels):
         count, names = counts[kernel.key], ", ".join(kernel.parameters.names)

@@ -1,4 +1,4 @@
-"""Functions in LLVM text: their basic blocks, and what each instruction does."""
+"""Functions in LLVM text: their basic blocks, and the kind of each instruction."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TYPE = r"(<[^>]*>|[a-z]\w*)"
 MEMORY_ACCESS = re.compile(rf"(load|store) (?:atomic |volatile )?{TYPE}[ ,].*?ptr ([%@][\w.]+)")
 ARITHMETIC = re.compile(rf"(fadd|fsub|fmul|fdiv) {TYPE} ")
 CALL = re.compile(rf"(?:tail )?call {TYPE} @([\w.$]+)\({TYPE}?")
-OVERLOAD_SUFFIX = re.compile(r"(\.(v\d+)?(b?f|i)\d+|\.p0)+$")  # of the name of an intrinsic
+OVERLOAD_SUFFIX = re.compile(r"(\.(v\d+)?(b?f|i)\d+|\.p0)+$")  # the suffix of an intrinsic's name
 OPERANDS = re.compile(r"\w+ i64 ([^,]+), (\S+)$")
 INFIX = {"add": "+", "sub": "-", "mul": "*", "udiv": "/"}
 

@@ -1,8 +1,8 @@
 """Loop outline of a kernel: its loop nest and the instructions of each loop, read from its LLVM text.
 
-The text is that before optimization, where the variables of a kernel are stack slots (`%l3_row`), and each loop has a
-header that loads its induction variable, compares it with the end and branches.  Loops are the natural loops of the
-function: a back edge is an edge of a depth-first search to a block on its path.
+The text is not optimized yet: the variables of a kernel are stack slots (`%l3_row`), and each loop has a header that
+loads its induction variable, compares it with the end and branches.  Loops are the natural loops of the function: a
+back edge is an edge of a depth-first search to a block on its path.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ SLOT_NAME = re.compile(r"%l\d+_(\w+)")
 
 @dataclass(slots=True)
 class LoopOutline:
-    """A loop, or the whole function.
+    """A loop, or the complete function.
 
-    name: of the induction variable; "" for a loop that has none.
-    first, end: of its range, where they have names or are numbers.
-    step: None if it is not constant.
-    instructions: how many loads, stores, calls and floating-point operations of each type its body has,
-        besides those of inner loops.
+    name: the name of the induction variable; "" for a loop that has none.
+    first, end: the bounds of its range, as names or numbers; None for anything else.
+    step: the step of its range; None if it is not constant.
+    instructions: the numbers of loads, stores, calls and floating-point operations of each type in its body,
+        without inner loops.
     """
 
     name: str = ""
@@ -104,7 +104,7 @@ def outline_loop(
 ) -> LoopOutline:
     """A loop by its induction variable: a slot that its header loads, and that its body stores.
 
-    One that is advanced by a constant is preferred.
+    A variable that is advanced by a constant is preferred.
     """
     slots = [slot for line in function.blocks[header] for slot in LOAD.findall(line)]
     steps: dict[str, int | None] = {}
@@ -134,7 +134,7 @@ def slot_name(slot: str) -> str:
 
 
 def initial_value(function: FunctionText, header: str, blocks: set[str], slot: str) -> str | None:
-    """What the block before a loop stores in a slot."""
+    """The value that the block before a loop stores in a slot."""
     before = [block for block in function.predecessors(header) if block not in blocks]
     stores = [store for block in before for line in function.blocks[block] for store in STORE.findall(line)]
     return next((value for value, target in reversed(stores) if target == slot), None)
@@ -148,7 +148,7 @@ def end_of_range(function: FunctionText, header: str) -> str | None:
 
 
 def format_outline(outline: LoopOutline) -> Iterator[str]:
-    """The lines of a nest: instructions outside of loops first, and a line per loop."""
+    """The lines of a loop nest: instructions outside of loops first, then a line for each loop."""
     if outline.instructions:
         yield f"once: {format_instructions(outline.instructions)}"
     for loop in outline.loops:

@@ -36,9 +36,9 @@ def format_nest(step: Step, target: Target) -> Iterator[str]:
 
 
 def step_expressions(actions: Sequence[Action], graph: RegionGraph) -> dict[int, list[str]]:
-    """The statements of the elementwise regions and epilogues, by the number of the step that stores their result.
+    """The statements of elementwise regions and epilogues, by the index of the step that stores their result.
 
-    That is the last one of a region, apart from copies.
+    This is the last step of a region, apart from copies.
     """
     regions = {region.node_names: region for region in nested_regions(graph)}
     last_steps = {

@@ -1,4 +1,4 @@
-"""Printer of regions: what partition fused, the layouts that each region reads and writes, and its guards."""
+"""Printer of regions: the fused nodes, the layouts that each region reads and writes, and its guards."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def format_regions(graph: RegionGraph, formatter: ProgramFormatter) -> Iterator[
 
 
 def ordered_regions(graph: RegionGraph) -> list[Region[object]]:
-    """The regions of a graph, each in the place of the node where it is executed, or computed if it is deferred."""
+    """The regions of a graph, ordered by the node at which each is executed; a deferred region by its own node."""
     order = {node: i for i, node in enumerate(graph.scope.graph.nodes)}
     return sorted(graph.all_regions, key=lambda region: order[region.last or region.anchor])
 

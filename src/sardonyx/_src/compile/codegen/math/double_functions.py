@@ -1,7 +1,7 @@
 """exp, expm1, log, pow, tanh, sigmoid and softplus in double precision, within a few ulp, emitted in place.
 
-Range reduction is that of the functions of float32; the polynomials are Taylor series, of which the first term that is
-left out is below 2^-56 of the result.
+Arguments are reduced as in the float32 functions.  The polynomials are Taylor series; the first omitted term is below
+2^-56 of the result.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ ROUNDER = (
     6755399441055744.0  # 1.5 * 2^52: adding it rounds to an integer, which is then in the low bits of the sum
 )
 BIASED = ROUNDER + 1023  # its low bits are the biased exponent of 1
-OVERFLOW, UNDERFLOW = 710.0, -746.0  # of arguments of exp: the results are infinite, and 0
-HIGHEST, LOWEST = 709.0, -40.0  # of arguments of expm1: the results are finite, and -1
+OVERFLOW, UNDERFLOW = 710.0, -746.0  # arguments for which exp is infinite, and 0
+HIGHEST, LOWEST = 709.0, -40.0  # arguments for which expm1 is still finite, and -1
 EXP_TERMS, ATANH_TERMS = 14, 18
 EXPM1_COEFFICIENTS = tuple(1 / math.factorial(i) for i in range(2, EXP_TERMS))
 ATANH_COEFFICIENTS = tuple(1 / (2 * i + 1) for i in range(1, ATANH_TERMS))

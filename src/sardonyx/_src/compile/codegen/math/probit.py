@@ -7,9 +7,10 @@ import math
 from sardonyx._src.compile.codegen.builder import FunctionBuilder, LLVMValue
 from sardonyx._src.compile.codegen.math.double_precision import log
 
-# Numerators and denominators of rational functions, constants first: of 0.180625 - q*q for |q| <= 0.425, q = p - 1/2, then
-# of sqrt(-ln(min(p, 1 - p))) minus 1.6, and minus 5 above 5.
-CENTRE = (
+# Numerators and denominators of rational functions, constant terms first.  With q = p - 1/2, the first one is
+# a function of 0.180625 - q*q, for |q| <= 0.425.  With r = sqrt(-ln(min(p, 1 - p))), the others are functions
+# of r - 1.6, and of r - 5 for r > 5.
+CENTER = (
     (
         3.3871328727963665,
         133.14166789178438,
@@ -82,8 +83,8 @@ MIDDLE_ORIGIN, TAIL_ORIGIN = 1.6, 5.0
 def probit(b: FunctionBuilder, p: LLVMValue) -> LLVMValue:
     """x with P(normal variable <= x) = p, float64: infinite at 0 and 1, NaN outside."""
     q = p - 0.5
-    centre = CENTRE_SQUARE - q * q
-    central = q * b.horner(centre, CENTRE[0]) / b.horner(centre, CENTRE[1])
+    center = CENTRE_SQUARE - q * q
+    central = q * b.horner(center, CENTER[0]) / b.horner(center, CENTER[1])
     is_inside = (p > 0) & (p < 1)
     side = b.select(q > 0, 1.0 - p, p)
     safe = b.select(is_inside, side, b.constant(0.5, p.type))

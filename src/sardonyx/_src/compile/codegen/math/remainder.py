@@ -1,7 +1,8 @@
-"""Exact fmod and Python modulo of floats: small quotients in one step, others in several.
+"""Exact fmod and Python modulo of floats: small quotients in one step, larger ones in several.
 
-Of float32 in double precision, where the product of 28 bits of a quotient and 24 of the divisor is exact.  Of float64 the divisor is split
-into 26 high bits and the rest, whose products with 24 bits of a quotient are exact.
+float32 is computed in double precision, where the product of 28 bits of a quotient and the 24 bits of the divisor is
+exact.  A float64 divisor is split into 26 high bits and the rest, so that products of each part with 24 bits of a
+quotient are exact.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ import math
 
 from sardonyx._src.compile.codegen.builder import FunctionBuilder, LLVMValue
 
-QUOTIENT_BITS = 28  # of a partial quotient: its product with the 24 bits of b is exact in double
-MAX_QUOTIENT_BITS = 280  # of a quotient of floats
-DOUBLE_QUOTIENT_BITS, MAX_DOUBLE_QUOTIENT_BITS = 24, 2112  # of float64: 2^1024 / 2^-1074, and whole steps
-LOW_BITS = 27  # of a divisor in float64
+QUOTIENT_BITS = 28  # of a step's quotient: its product with the 24 bits of b is exact in double
+MAX_QUOTIENT_BITS = 280  # of any quotient of float32 numbers
+# The bits of a step's quotient of float64, and of any quotient: 2^1024 / 2^-1074, rounded up to complete steps.
+DOUBLE_QUOTIENT_BITS, MAX_DOUBLE_QUOTIENT_BITS = 24, 2112
+LOW_BITS = 27  # the low bits of a float64 divisor
 
 
 def remainder(builder: FunctionBuilder, a: LLVMValue, b: LLVMValue) -> LLVMValue:
@@ -46,7 +48,7 @@ def double_remainder(builder: FunctionBuilder, a: LLVMValue, b: LLVMValue) -> LL
         rest = dividend
         last = MAX_DOUBLE_QUOTIENT_BITS - DOUBLE_QUOTIENT_BITS
         for bits in range(last, -1, -DOUBLE_QUOTIENT_BITS):
-            part = 2.0 ** (bits // 3)  # a third: 2^bits itself has no float64
+            part = 2.0 ** (bits // 3)  # applied three times, since 2^bits may exceed float64
             rest = reduce_double(builder, rest, divisor * part * part * 2.0 ** (bits - 2 * (bits // 3)))
         return rest
 

@@ -1,6 +1,7 @@
 """sin, cos and tan: range reduction to |r| <= pi/4 in double precision, then a polynomial by quadrant.
 
-Below 2^23 the reduction is that of Cody and Waite; from there on that of Payne and Hanek, with a table of 2/pi.
+Arguments below 2^23 are reduced by the method of Cody and Waite, larger ones by that of Payne and Hanek, with
+a table of 2/pi.
 """
 
 from __future__ import annotations

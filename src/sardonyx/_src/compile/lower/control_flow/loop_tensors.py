@@ -60,7 +60,10 @@ class CarriedTensors:
         }
 
     def operand(self, value: Value | None, shape: Shape) -> TensorView:
-        """A value of the enclosing graph with these dims; a constant true for None.  A condition may be [1] for (), and vice versa."""
+        """A value of the enclosing graph with these dims; a constant true for None.
+
+        Conditions of the node and of the body may differ by a unit dim.
+        """
         if value is None:
             return self.constants.tensor(np.ones((), np.bool_), "true").reshape(shape)
         tensor = self.operands[value]

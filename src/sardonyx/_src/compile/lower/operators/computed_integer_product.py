@@ -1,4 +1,4 @@
-"""Lowers products of 8-bit matrices of which a run computes the right operand or zero points (`partition.computed_integer_products`).
+"""Lowers integer products with a computed right operand or computed zero points (`partition.computed_integer_products`).
 
 Steps before the product pack the right operand, sum columns and rows, and compute the terms of zero points that the
 epilogue subtracts.

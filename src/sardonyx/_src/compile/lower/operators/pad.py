@@ -1,4 +1,7 @@
-"""Pad with pads that input sizes determine, in any mode; falls back to the reference kernel for other pads and computed fill values."""
+"""Pad with pads that input sizes determine, in any mode.
+
+Falls back to the reference kernel for other pads, and for computed fill values.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """QLinearConv and QLinearMatMul with constant weights or scales: int32 accumulation.
 
-The epilogue multiplies by the combined scale and rounds once, in float64, as the reference kernels do.  `prepare`
-decomposes nodes with other parameters.  Falls back to the reference kernel for sums that may overflow.
+The epilogue multiplies by the combined scale and rounds once, in float64, as the reference kernels do.  Falls
+back to the reference kernel for computed parameters, unless `prepare` decomposes the node, and for sums that
+may overflow.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Unique of numbers and bools: a hash table numbers distinct elements or slices, which are then sorted if `sorted` is 1.
 
-Falls back to the reference kernel for strings.
+Falls back to the reference kernel for strings, and in subgraphs, where a length needs an upper bound.
 """
 
 from __future__ import annotations

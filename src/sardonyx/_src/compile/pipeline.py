@@ -2,13 +2,13 @@
 
 Each stage is a function from one value to the next; every value can be verified (`verify.py`) and printed (`printing`).
 
-1. prepare: a copy of the model, converted to the newest opset, optimized, promoted from half precision.  2.
-partition: the graph as regions, each an anchor node with what is fused into its kernel, and guards.  3.
-assign_layouts: the tensors that each region reads and writes; copies between layouts.  4. lower: the steps of each
-region.  Updates of states are then moved right after what they depend on (`early_updates`).  If the metadata of a
-training model ask for it, activations are recomputed (`recomputation`).  5. plan_memory: live ranges, in-place
-aliases, and where the buffers of the arena are.  6. encode_program: i64 slots, size functions and relocations for the
-executor.
+1. prepare: a copy of the model, converted to the newest opset, optimized, promoted from half precision.
+2. partition: the graph as regions, each an anchor node with what is fused into its kernel, and guards.
+3. assign_layouts: the tensors that each region reads and writes; copies between layouts.
+4. lower: the steps of each region.  Updates of states are then moved right after what they depend on
+   (`early_updates`).  If the metadata of a training model ask for it, activations are recomputed (`recomputation`).
+5. plan_memory: live ranges, in-place aliases, and where the buffers of the arena are.
+6. encode_program: i64 slots, size functions and relocations for the executor.
 
 Other packages, apart from tests of a stage, call the functions of this module only.
 """

@@ -58,7 +58,7 @@ class FloatConvolution:
 class ComputedConvolution:
     """The operands of a Conv, of which a run may compute the weights and the bias.
 
-    dims: those of the weights, [M, C / group, h, w].
+    dims: the dims of the weights, [M, C / group, h, w].
     shape: the dims of the result.
     """
 

@@ -160,7 +160,7 @@ def optimize_tolerantly(model: Model, defects: list[CompilationError] | None) ->
                 expand_gradients(model), select_passes(shipped_names(), skipped), budget, report
             )
         except (InferenceError, LimitError) as error:
-            log.info("the model is compiled without optimisation: %s", error)
+            log.info("the model is compiled without optimization: %s", error)
             return model
         except DEFECTS as defect:
             if defects is None:

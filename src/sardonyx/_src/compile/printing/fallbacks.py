@@ -29,7 +29,7 @@ def fallback_reason(node: Node, model: Model) -> str:
 
 
 def describe_observation(node: Node) -> str:
-    """What a session does about a node with results whose rank inference does not know."""
+    """Describes how a session handles a node with results whose rank inference does not know; "" for other nodes."""
     observation = observation_of(node)
     if observation is None:
         return ""

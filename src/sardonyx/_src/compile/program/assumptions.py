@@ -91,7 +91,7 @@ Assumptions: TypeAlias = "tuple[frozenset[Assumption], ...]"
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What a run can observe at a node: the branch that it takes, or the ranks of some outputs.
+    """The facts that a run can observe at a node: the branch that it takes, or the ranks of some outputs.
 
     condition: the condition of an If; None for other nodes.
     """
@@ -101,7 +101,7 @@ class Observation:
 
 
 def observation_of(node: Node) -> Observation | None:
-    """What a run could observe at a node that is a fallback operation; None if inference knows all ranks."""
+    """The facts that a run could observe at a node executed by a fallback; None if inference knows all ranks."""
     if THEN_BRANCH in node.attributes and node.inputs and node.inputs[0] is not None:
         return None if all(map(has_static_shape, node.outputs)) else Observation(node.inputs[0], node.outputs)
     unknown = tuple(

@@ -76,14 +76,14 @@ TAIL = (
         2.0442631033899397e-15,
     ),
 )
-CENTRE_WIDTH, CENTRE_SQUARE = 0.425, 0.180625
+CENTER_WIDTH, CENTER_SQUARE = 0.425, 0.180625
 MIDDLE_ORIGIN, TAIL_ORIGIN = 1.6, 5.0
 
 
 def probit(b: FunctionBuilder, p: LLVMValue) -> LLVMValue:
     """x with P(normal variable <= x) = p, float64: infinite at 0 and 1, NaN outside."""
     q = p - 0.5
-    center = CENTRE_SQUARE - q * q
+    center = CENTER_SQUARE - q * q
     central = q * b.horner(center, CENTER[0]) / b.horner(center, CENTER[1])
     is_inside = (p > 0) & (p < 1)
     side = b.select(q > 0, 1.0 - p, p)
@@ -95,6 +95,6 @@ def probit(b: FunctionBuilder, p: LLVMValue) -> LLVMValue:
         for origin, (numerator, denominator) in ((MIDDLE_ORIGIN, MIDDLE), (TAIL_ORIGIN, TAIL))
     )
     outer = b.copysign(b.select(is_middle, middle, tail), q)
-    result = b.select(b.fabs(q) <= CENTRE_WIDTH, central, outer)
+    result = b.select(b.fabs(q) <= CENTER_WIDTH, central, outer)
     at_end = b.select(p.eq(0), -math.inf, b.select(p.eq(1), math.inf, b.constant(math.nan, p.type)))
     return b.select(is_inside, result, at_end)

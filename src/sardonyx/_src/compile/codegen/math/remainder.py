@@ -48,7 +48,7 @@ def double_remainder(builder: FunctionBuilder, a: LLVMValue, b: LLVMValue) -> LL
         rest = dividend
         last = MAX_DOUBLE_QUOTIENT_BITS - DOUBLE_QUOTIENT_BITS
         for bits in range(last, -1, -DOUBLE_QUOTIENT_BITS):
-            part = 2.0 ** (bits // 3)  # applied three times, since 2^bits may exceed float64
+            part = 2.0 ** (bits // 3)  # a third of the exponent, since 2^bits itself may exceed float64
             rest = reduce_double(builder, rest, divisor * part * part * 2.0 ** (bits - 2 * (bits // 3)))
         return rest
 

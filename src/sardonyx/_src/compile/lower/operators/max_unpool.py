@@ -25,10 +25,15 @@ from sardonyx._src.ir.dims import Known, known_equal, known_ge
 @matches("MaxUnpool", 22)
 def match_max_unpool(op: BoundNode, scope: Scope) -> Region[Shape] | None:
     """The region of a node; its config is the shape into which elements are scattered before zeros are appended."""
-    x, places, result = op.input(0), op.input(1), scope.shape(op.output)
-    if x is None or places is None or result is None or not (scope.is_native(x) and scope.is_native(places)):
+    x, indices, result = op.input(0), op.input(1), scope.shape(op.output)
+    if (
+        x is None
+        or indices is None
+        or result is None
+        or not (scope.is_native(x) and scope.is_native(indices))
+    ):
         return None
-    shape, others = scope.known_shape(x), scope.known_shape(places)
+    shape, others = scope.known_shape(x), scope.known_shape(indices)
     expected = unpooled_shape(op, shape)
     if expected is None or len(others) != len(shape) or len(result) != len(shape):
         return None
@@ -39,7 +44,7 @@ def match_max_unpool(op: BoundNode, scope: Scope) -> Region[Shape] | None:
     if None in clipped:
         return None
     filled = tuple(size for size in clipped if size is not None)
-    return Region("MaxUnpool", (op.node,), filled, (Read(x), Read(places)), (Write(op.output),))
+    return Region("MaxUnpool", (op.node,), filled, (Read(x), Read(indices)), (Write(op.output),))
 
 
 def clipped_size(scope: Scope, size: Known, implied: Known) -> Known | None:
@@ -70,9 +75,9 @@ def unpooled_shape(op: BoundNode, x_shape: tuple[Known, ...]) -> tuple[Known, ..
 
 @lowers("MaxUnpool")
 def lower_max_unpool(region: LaidOutRegion[Shape], lowering: Lowering) -> Sequence[Step]:
-    (x, places), (y,), shape = region.operands, region.results, region.config
+    (x, indices), (y,), shape = region.operands, region.results, region.config
     if all(known_equal(a, b) for a, b in zip(shape, y.shape, strict=True)):
-        return (max_unpool_step(x, places, y, lowering.status),)
+        return (max_unpool_step(x, indices, y, lowering.status),)
     placed = lowering.temporary(y.dtype, shape, f"{region.name}.placed")
-    scatter = max_unpool_step(x, places, placed, lowering.status)
+    scatter = max_unpool_step(x, indices, placed, lowering.status)
     return scatter, *pad_steps(placed, y, (0,) * y.rank, "constant", np.zeros((), y.dtype.numpy))

@@ -35,7 +35,7 @@ class SoftmaxAttention:
 
 @fuses("MatMul", 13)
 def match_softmax_attention(op: BoundNode, scope: Scope) -> Region[SoftmaxAttention] | None:
-    """Matches attention at its first MatMul; the region is executed in place of its last one."""
+    """Matches attention at its first MatMul; the region takes the place of its last MatMul."""
     attention = find_attention_from(op.node, scope)
     if attention is None or not is_native_attention(scope, attention):
         return None

@@ -1,6 +1,6 @@
-"""Unique of numbers and bools: a hash table numbers distinct elements or slices, which are then sorted if `sorted` is 1.
+"""Unique of numbers and bools: distinct elements or slices, numbered by a hash table, and sorted if that is asked for.
 
-Falls back to the reference kernel for strings, and in subgraphs, where a length needs an upper bound.
+Falls back for strings, and in subgraphs, where no sizes are bound.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Calls of the methods of gRPC by one process in another one: requests and replies over a `Link`."""
+"""Calls from the process of gRPC to the methods of the service in another process: requests and replies over a `Link`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ class GrpcMethods(Protocol):
     """The methods of the service."""
 
     async def call(self, method: str, data: Bytes, seconds: float | None) -> Bytes:
-        """The bytes of the response to those of a request.  seconds: in which the client expects it; None: any time.
+        """The bytes of the response to a request, given the request's bytes.
+
+        seconds: the time within which the client expects the response; None for no deadline.
 
         Raises RequestFailure, and nothing else.
         """
@@ -37,7 +39,7 @@ class Cancel:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The head of a response.  failure: what the method has raised."""
+    """The head of a response.  failure: the error that the method has raised."""
 
     failure: RequestFailure | None = None
 
@@ -51,7 +53,7 @@ class CallingMethods:
         self._replies: dict[int, asyncio.Future[Bytes]] = {}
 
     async def call(self, method: str, data: Bytes, seconds: float | None) -> Bytes:
-        """As of `GrpcMethods`.  Cancelling the task that awaits it ends the call."""
+        """`GrpcMethods.call` in the other process.  Cancelling the task that awaits it ends the call."""
         number = next(self._numbers)
         reply = self._replies[number] = asyncio.get_running_loop().create_future()
         try:
@@ -65,7 +67,7 @@ class CallingMethods:
             del self._replies[number]
 
     def settle(self, number: int, reply: Reply, data: Bytes) -> None:
-        """Passes a reply to the call that awaits it, unless that has ended."""
+        """Passes a reply to the call that awaits it, unless the call has ended."""
         future = self._replies.get(number)
         if future is None or future.done():
             return
@@ -78,13 +80,13 @@ class CallingMethods:
 class AnsweredCalls:
     """The calls of another process, answered by the methods of this one.  All functions are called on the event loop.
 
-    held: counts the data of a call before they are stored, and until it has ended.
+    held: counts the bytes of a call's data from before they are stored until the call has ended.
     """
 
     def __init__(self, methods: GrpcMethods, held: HeldBytes) -> None:
         self._methods, self._held = methods, held
         self._link: Link | None = None
-        self._sizes: dict[int, int] = {}  # of the data of calls in progress
+        self._sizes: dict[int, int] = {}  # bytes of data of the calls in progress
         self._tasks: dict[int, asyncio.Task[None]] = {}
 
     def answer_on(self, link: Link) -> None:
@@ -92,7 +94,7 @@ class AnsweredCalls:
         self._link = link
 
     def accept(self, number: int, size: int) -> bool:
-        """Counts the data of a call; refuses it if they are too many."""
+        """Counts the bytes of a call's data; if they are too many, refuses the call and returns False."""
         if not size:
             return True
         try:
@@ -119,7 +121,7 @@ class AnsweredCalls:
             self._end(number)
 
     def cancel_all(self) -> None:
-        """Ends all calls, whose process has ended."""
+        """Ends all calls, because the process that made them has ended."""
         for number in {*self._sizes, *self._tasks}:
             self.cancel(number)
 

@@ -1,4 +1,4 @@
-"""The process of gRPC as its service sees it."""
+"""The service's side of the process of gRPC: the process is started, replaced if it ends, and stopped."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from sardonyx._src.serve.protocol.held_bytes import HeldBytes
 from sardonyx._src.serve.settings.service_settings import ServiceSettings
 
 LOG = logging.getLogger("sardonyx.serve")
-RESTART_SECONDS = 0.5  # between the end of a process and the start of the next one
-KILL_SECONDS = 5.0  # after the grace of calls in progress
+RESTART_SECONDS = 0.5  # seconds between the end of a process and the start of the next one
+KILL_SECONDS = 5.0  # seconds after the grace for calls in progress, until the process is killed
 
 
 class GrpcTransport(Protocol):
@@ -71,7 +71,7 @@ class GrpcProcess:
         """As of `GrpcTransport`."""
         address = self._address = ListenAddress(host, port, certificate, key, shares_port)
         port = await self._run_process()
-        self._address = replace(address, port=port)  # also of later processes
+        self._address = replace(address, port=port)  # later processes listen on the same port
         self._keeper = asyncio.create_task(self._keep_running())
         return port
 

@@ -1,6 +1,7 @@
-"""Messages between the process of gRPC and the service, over a pair of sockets: in pieces, so that neither keeps an event loop.
+"""Messages between the process of gRPC and the service, over a pair of sockets.
 
-A message is its head, a pickle, and its data.  Both ends are processes of one service, and no client reaches the sockets.
+A message is a head, which is pickled, and data.  Long data are sent in pieces, so that they do not block an event loop.
+Pickles are safe here: both ends are processes of one service, and no client reaches the sockets.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-PIECE = 128 << 10  # bytes that are sent at once
+PIECE = 128 << 10  # largest number of bytes that are sent at once
 HEADER = struct.Struct("<?QI")  # whether a message begins, its number, and the bytes that follow
 Bytes = bytes | bytearray
 Accept = Callable[[int, int], bool]
@@ -21,7 +22,7 @@ Handle = Callable[[int, object, Bytes], None]
 
 @dataclass(slots=True)
 class ArrivingMessage:
-    """A message, and its data so far.  size: of all its data."""
+    """A message, and its data so far.  size: the number of bytes of all its data."""
 
     head: object
     size: int
@@ -31,14 +32,15 @@ class ArrivingMessage:
 class Link(asyncio.Protocol):
     """One end of the sockets.
 
-    accept: called with the number of a message and the bytes of its data before they are stored; False drops the message.
-    handle: called with the number, the head and the data of each message.  lost: called when the other process has ended.
+    accept: called with the number of a message and the size of its data, before these are stored; False drops the message.
+    handle: called with the number, the head and the data of each message.
+    lost: called when the other process has ended.
     """
 
     def __init__(self, accept: Accept, handle: Handle, lost: Callable[[], None]) -> None:
         self._accept, self._handle, self._lost = accept, handle, lost
         self._arriving: dict[int, ArrivingMessage] = {}
-        self._rest = b""  # of a header, or of a head
+        self._rest = b""  # the begin of a header or of a head that has not arrived completely
         self._number, self._left = (
             0,
             0,
@@ -48,13 +50,13 @@ class Link(asyncio.Protocol):
         self._is_writable.set()
 
     async def connect(self, end: socket.socket) -> None:
-        """Called before anything else.  end: of the pair of sockets."""
+        """Called before anything else.  end: this process's end of the pair of sockets."""
         end.setblocking(False)
         transport, _ = await asyncio.get_running_loop().create_unix_connection(lambda: self, sock=end)
         self._transport = transport
 
     async def send(self, number: int, head: object, data: Bytes = b"") -> None:
-        """Sends a message, in turns with others if it is long."""
+        """Sends a message; the pieces of a long one alternate with other messages."""
         await self._is_writable.wait()
         view = memoryview(data)
         self.post(number, head, view[:PIECE], len(data))
@@ -64,7 +66,7 @@ class Link(asyncio.Protocol):
             self._write(b"".join((HEADER.pack(False, number, len(piece)), piece)))
 
     def post(self, number: int, head: object, first: Bytes | memoryview = b"", size: int = 0) -> None:
-        """Sends a head, and the first of `size` bytes of data, at once."""
+        """Sends a head and the first piece of `size` bytes of data without waiting."""
         content = pickle.dumps((head, size))
         parts: list[Bytes | memoryview] = [HEADER.pack(True, number, len(content)), content]
         if first:

@@ -1,4 +1,8 @@
-"""Messages of calls, received in turns: gRPC's library tells the size of a message only when it is complete."""
+"""Messages of calls, of which only a few are received at a time.
+
+gRPC's library reports the size of a message only when it is complete.  So each message that is being received may have as many
+bytes as the limit on bodies, and the number of such messages bounds the memory.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +13,14 @@ import grpc.aio
 from sardonyx._src.serve.protocol.failures import FailureKind, RequestFailure
 from sardonyx._src.serve.protocol.service_limits import ServiceLimits
 
-SLOW_SECONDS = 1.0  # after which a message that is still being received makes room for others
+SLOW_SECONDS = 1.0  # time after which a message that is still being received may be given up for another one
 
 
 class MessageReader:
-    """Receives the message of each call, few at one time, each of which may have the bytes of a body.
+    """Receives the message of each call, a limited number at one time.
 
-    When all turns are taken, the oldest message that has taken longer than SLOW_SECONDS is given up for the next call.
+    When that number is reached, the oldest message that has been received for longer than SLOW_SECONDS is given up for the next
+    call.
     """
 
     def __init__(self, limits: ServiceLimits) -> None:
@@ -26,7 +31,7 @@ class MessageReader:
         ] = {}  # of messages that are being received, and their begin
 
     async def read(self, context: grpc.aio.ServicerContext) -> bytes:
-        """The message of a call with one.  Raises RequestFailure for none, and for one that arrives too slowly."""
+        """The message of a call.  Raises RequestFailure for a call without one, and for one that arrives too slowly."""
         if self._turns.locked():
             self._hurry()
         try:
@@ -45,7 +50,7 @@ class MessageReader:
         return message
 
     def _hurry(self) -> None:
-        """Sets the deadline of the oldest message that has none yet but that of all."""
+        """Sets an earlier deadline for the oldest message that still has the deadline of all messages."""
         for timer, begin in self._timers.items():
             when, deadline = timer.when(), begin + SLOW_SECONDS
             if when is not None and when > deadline:

@@ -1,7 +1,8 @@
 # ruff: noqa: RUF009 (the calls return `dataclasses.field`)
 """The messages of `inference.GRPCInferenceService`, with the field numbers of the published protocol.
 
-Spec: Open Inference Protocol v2, gRPC; RepositoryIndex, RepositoryModelLoad, RepositoryModelUnload and ModelStreamInfer as Triton has them.
+Spec: Open Inference Protocol v2, gRPC; RepositoryIndex, RepositoryModelLoad, RepositoryModelUnload and ModelStreamInfer as
+defined by Triton.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class ModelMetadataResponse:
 
 @dataclass(slots=True)
 class InferTensorContents:
-    """Elements of a tensor in row-major order, in parts; which field they are in depends on the datatype."""
+    """Elements of a tensor in row-major order, in parts; the datatype of the tensor decides which field has them."""
 
     bool_contents: list[Array] = numbers(1, "bool")
     int_contents: list[Array] = numbers(2, "int32")
@@ -113,7 +114,7 @@ class InferOutputTensor:
 
 @dataclass(slots=True)
 class ModelInferResponse:
-    """The response with raw contents, whatever form the inputs had."""
+    """The response; its tensors always have raw contents, in whatever form the inputs were."""
 
     model_name: str = scalar(1, "string")
     model_version: str = scalar(2, "string")

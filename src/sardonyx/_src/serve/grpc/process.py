@@ -1,6 +1,7 @@
-"""The process of gRPC: connections, TLS and tokens, in a process of its own beside the event loop of the service.
+"""The process of gRPC: connections, TLS and tokens, in another process than the event loop of the service.
 
-gRPC's library copies each message while it keeps the interpreter, 80 ms for one of 60 MB, in which nothing else would be answered.
+gRPC's library holds the interpreter while it copies a message, 80 ms for one of 60 MB.  In one process with the service, no
+other request would be answered in that time.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from sardonyx._src.serve.settings.logs import LogForm, configure_logs
 
 @dataclass(frozen=True, slots=True)
 class GrpcStart:
-    """What a server has of the settings of its service."""
+    """The settings of a service that its gRPC server needs."""
 
     limits: ServiceLimits
     token: str
@@ -45,7 +46,7 @@ class ListenAddress:
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """What the process replies first: its port, or why it cannot listen."""
+    """The first reply of the process: its port, or the reason why it cannot listen."""
 
     port: int = 0
     error: str = ""
@@ -53,7 +54,7 @@ class Listening:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Ends the process, after the calls in progress or `grace` seconds."""
+    """The message that ends the process, once no call is in progress or `grace` seconds have passed."""
 
     grace: float
 
@@ -67,7 +68,7 @@ def open_server(methods: GrpcMethods, start: GrpcStart, held: HeldBytes | None =
 
 
 def main(descriptor: int) -> None:
-    """Runs the process; descriptor: of the socket to the service."""
+    """Runs the process.  descriptor: the file descriptor of the socket to the service."""
 
     async def run() -> None:
         await GrpcFront().run(socket.socket(fileno=descriptor))
@@ -86,7 +87,7 @@ class GrpcFront:
         self._stop: asyncio.Future[Stop] = asyncio.Future()
 
     async def run(self, end: socket.socket) -> None:
-        """Serves until the service says so, or has ended."""
+        """Serves until the service sends `Stop`, or has ended."""
         await self._link.connect(end)
         with suppress(asyncio.CancelledError):  # the service has ended before it sent anything
             await self._serve(*await self._start)

@@ -27,7 +27,7 @@ from sardonyx._src.serve.protocol.service_limits import ServiceLimits
 ACCESS_LOG = logging.getLogger("sardonyx.serve.access")
 STATUS_NAMES = {code.value[0]: code.name for code in grpc.StatusCode}
 SERVICE = "inference.GRPCInferenceService"
-OPEN_METHODS = ("ServerLive", "ServerReady")  # probes have no token
+OPEN_METHODS = ("ServerLive", "ServerReady")  # no token is required, since health probes have none
 STREAM = "ModelStreamInfer"
 METHODS = (
     *OPEN_METHODS,
@@ -52,16 +52,19 @@ STATUS = {
     FailureKind.FORBIDDEN: grpc.StatusCode.PERMISSION_DENIED,
     FailureKind.INTERNAL: grpc.StatusCode.INTERNAL,
 }
-PUSHBACK = "grpc-retry-pushback-ms"  # gRPC's Retry-After, which its clients respect
-MAX_METADATA = 64 << 10
+PUSHBACK = "grpc-retry-pushback-ms"  # metadata that corresponds to the header Retry-After; clients of gRPC respect it
+MAX_METADATA = 64 << 10  # bytes of the metadata of a call
 Handler = Callable[[object, grpc.aio.ServicerContext], Awaitable[None]]
 
 
 class GrpcServer:
     """A server of the Open Inference Protocol over gRPC, on the event loop that starts it.
 
-    held: of all transports.  token: required of every call but probes, as metadata `authorization: Bearer ...`; "": none is required.
-    tracer: traces calls other than probes.  access_log: whether each call is a line of the log.
+    held: counts the bytes of requests of all transports.
+    token: the token that every call except health probes must have, as metadata `authorization: Bearer ...`; "": none is
+        required.
+    tracer: traces calls other than health probes.
+    access_log: whether each call is logged.
     """
 
     def __init__(
@@ -99,7 +102,7 @@ class GrpcServer:
             options=[
                 ("grpc.max_receive_message_length", self._limits.body),
                 ("grpc.max_send_message_length", -1),
-                # Inflated messages would not be counted; as over HTTP, compressed ones are refused.
+                # Compressed messages are refused, as over HTTP: the bytes of the decompressed ones would not be counted.
                 ("grpc.compression_enabled_algorithms_bitset", 1 << grpc.Compression.NoCompression.value),
                 ("grpc.max_metadata_size", MAX_METADATA),
                 ("grpc.so_reuseport", int(shares_port)),
@@ -129,7 +132,8 @@ class GrpcServer:
             await asyncio.to_thread(self._tracer.close)
 
     def _handlers(self) -> dict[str, grpc.RpcMethodHandler]:
-        """The methods, all as streams: their handlers then begin before messages are received, and end when responses are sent."""
+        """The handlers by method.  All are streams, so that a handler begins before the message of the call is received, and
+        ends when the response has been sent."""
         handlers = {name: grpc.stream_stream_rpc_method_handler(self._unary(name)) for name in METHODS}
         return {**handlers, STREAM: grpc.stream_stream_rpc_method_handler(self._stream)}
 
@@ -155,7 +159,7 @@ class GrpcServer:
         return handle
 
     async def _send(self, context: grpc.aio.ServicerContext, data: Bytes) -> None:
-        """Sends a response, whose bytes count until its client has read them."""
+        """Sends a response.  Its bytes count until the client has read them."""
         with self._held.holding(len(data)):
             try:
                 async with asyncio.timeout(self._limits.write_seconds):
@@ -164,7 +168,7 @@ class GrpcServer:
                 raise RequestFailure(FailureKind.SLOW_CLIENT, "the response is read too slowly") from None
 
     async def _stream(self, requests: AsyncIterator[bytes], context: grpc.aio.ServicerContext) -> None:
-        """ModelStreamInfer: a response for each request, in order; failures are messages and do not end the stream."""
+        """ModelStreamInfer: a response for each request, in order.  A failure is a message and does not end the stream."""
         try:
             self._authorize(context)
             self._check_streams()
@@ -180,7 +184,7 @@ class GrpcServer:
             self._streams -= 1
 
     def _check_streams(self) -> None:
-        """Raises RequestFailure if no further stream may begin."""
+        """Raises RequestFailure if there are as many streams as allowed."""
         if self._streams >= self._limits.streams:
             why = f"{self._streams} streams are in progress, as many as there may be"
             raise RequestFailure(FailureKind.BUSY, why, retry_after=RETRY_SECONDS)

@@ -1,6 +1,6 @@
-"""The methods of `inference.GRPCInferenceService`, from the bytes of a request to those of its response.
+"""The methods of `inference.GRPCInferenceService`, from the bytes of a request to the bytes of its response.
 
-They raise RequestFailure, and know nothing of connections, so that they run without grpcio.
+They raise RequestFailure, and do not handle connections, so that they run without grpcio.
 """
 
 from __future__ import annotations
@@ -50,17 +50,21 @@ from sardonyx._src.serve.protocol.requests import InferenceRequest, InferenceRes
 from sardonyx._src.serve.protocol.service_limits import ServiceLimits
 
 M = TypeVar("M")
-SHORT = 64 << 10  # bytes of a message that is decoded or encoded on the event loop
-SHORT_FIELDS = 1000  # of such a message
+SHORT = 64 << 10  # bytes up to which a message is decoded or encoded on the event loop
+SHORT_FIELDS = 1000  # fields up to which a message is decoded on the event loop
 DECODED = "limits.decoded: the tensors of a request that are not raw numbers"
 RESPONSE = "limits.response: a response"
 
 
 class GrpcInferenceService:
-    """Every method takes the bytes of a request, and the seconds in which its client expects the response (None: any time).
+    """The methods of the service.
 
-    version: of the server.  allows_control: whether clients may load and unload models.
-    held: what counts the bytes of requests.  threads: where long messages are decoded and encoded.
+    Each method has the bytes of a request as parameter, and the seconds within which the client expects the response (None for
+    no deadline).
+    version: the version of the server.
+    held: counts the bytes of requests.
+    threads: decode and encode long messages.
+    allows_control: whether clients may load and unload models.
     """
 
     def __init__(
@@ -79,9 +83,10 @@ class GrpcInferenceService:
         self._threads = threads or CodecThreads()
 
     async def call(self, method: str, data: Bytes, seconds: float | None) -> Bytes:
-        """The bytes of the response to those of a request.  method: one of those below, or ModelStreamInfer.
+        """The bytes of the response to a request, given the request's bytes.
 
-        Raises RequestFailure; what is not the client's fault is logged.
+        method: the name of a method of this class that begins with a capital, or ModelStreamInfer.
+        Raises RequestFailure; failures that are not the client's fault are logged.
         """
         try:
             if method == "ModelStreamInfer":
@@ -142,7 +147,7 @@ class GrpcInferenceService:
         return encode(EmptyMessage())
 
     async def infer(self, data: Bytes, seconds: float | None, *, is_streamed: bool = False) -> bytes:
-        """The response to a request of inference.  is_streamed: as a message of a stream."""
+        """The response to an inference request.  is_streamed: whether the response is a message of a stream."""
         with self._held.allowance(self._limits.decoded, DECODED) as decoded:
             message, request = await self._read(data, seconds, decoded)
             model = self._repository.find(message.model_name, message.model_version)
@@ -155,13 +160,13 @@ class GrpcInferenceService:
     async def _read(
         self, data: Bytes, seconds: float | None, decoded: Allowance
     ) -> tuple[ModelInferRequest, InferenceRequest]:
-        """The message in `data`, and its request.  A message for no model, or of wrong tensors, is refused."""
+        """The message in `data`, and its request.  Raises RequestFailure for an unknown model and for wrong tensors."""
         if len(data) > SHORT:
             message = await self._threads.run(parse, ModelInferRequest, data, MAX_FIELDS, decoded)
         else:
             try:
                 message = parse(ModelInferRequest, data, SHORT_FIELDS)
-            except RequestFailure:  # also of more fields, of which there may be more in a thread
+            except RequestFailure:  # perhaps because of too many fields: in a thread, a message may have more
                 message = await self._threads.run(parse, ModelInferRequest, data, MAX_FIELDS, decoded)
         self._repository.find(message.model_name, message.model_version)
         if len(data) > SHORT:
@@ -169,7 +174,7 @@ class GrpcInferenceService:
         return message, inference_request(message, seconds, decoded)
 
     async def _write(self, response: InferenceResponse, is_streamed: bool) -> bytes:
-        """The encoding of a response, whose bytes are counted while it is made."""
+        """The encoded response.  Its bytes are counted during encoding."""
         with self._held.allowance(self._limits.response, RESPONSE) as allowance:
             if (
                 sum(array.nbytes if array.dtype != object else SHORT for array in response.outputs.values())
@@ -189,9 +194,9 @@ class GrpcInferenceService:
 def parse(
     message: type[M], data: Bytes, max_fields: int = SHORT_FIELDS, allowance: Allowance | None = None
 ) -> M:
-    """The message that `data` encodes; RequestFailure for malformed data, and for more fields.
+    """The message that `data` encodes; raises RequestFailure for malformed data, and for more than `max_fields` fields.
 
-    allowance: counts the bytes of decoded numbers; None: they are few.
+    allowance: counts the bytes of decoded numbers; None if they are few.
     """
     try:
         return decode(message, data, max_fields, None if allowance is None else allowance.add)
@@ -202,7 +207,7 @@ def parse(
 def inference_request(
     message: ModelInferRequest, seconds: float | None, allowance: Allowance | None = None
 ) -> InferenceRequest:
-    """The request of a message whose client waits for `seconds`.  Raises RequestFailure."""
+    """The request in a message.  seconds: the time that the client waits; None for no deadline.  Raises RequestFailure."""
     parameters = parse_parameters("the request", message.parameters)
     deadline = deadline_of(parameters)
     if seconds is not None:
@@ -232,7 +237,9 @@ def output_names(outputs: Sequence[InferRequestedOutputTensor]) -> tuple[str, ..
 
 def encode_response(response: InferenceResponse, is_streamed: bool, allowance: Allowance) -> bytes:
     """The message of a response.  allowance: counts its bytes before they are joined."""
-    contents: list[list[bytes]] = []  # bytes, which are joined without keeping the interpreter
+    contents: list[
+        list[bytes]
+    ] = []  # bytes instead of views: they are joined without holding the interpreter
     for array in response.outputs.values():
         if array.dtype.kind not in "OUT":
             allowance.check(array.nbytes)

@@ -37,9 +37,9 @@ CONTENTS = {
 def decode_inputs(
     tensors: Sequence[InferInputTensor], raw: Sequence[memoryview], allowance: Allowance | None = None
 ) -> dict[str, Array]:
-    """The inputs of a request, all with raw contents or none.  Raises RequestFailure.
+    """The inputs of a request, of which either all or none have raw contents.  Raises RequestFailure.
 
-    allowance: counts the bytes of tensors that are no views; None: they are few.
+    allowance: counts the bytes of tensors that are no views of the message; None if they are few.
     """
     if raw and len(raw) != len(tensors):
         why = f"raw_input_contents must have one entry for each of {len(tensors)} inputs; got {len(raw)}"
@@ -91,7 +91,8 @@ def decode_contents(
     count = sum(map(len, parts))
     check_count(name, shape, count)
     if allowance is not None:
-        allowance.add(count * (element_type.numpy.itemsize + 8))  # joined, and converted
+        # The parts are joined, at 8 bytes or fewer for each element, and then converted to the element type.
+        allowance.add(count * (element_type.numpy.itemsize + 8))
     elements = np.concatenate(parts) if parts else np.zeros(0, element_type.numpy)
     array = elements.astype(element_type.numpy)
     if elements.dtype != array.dtype and (misfits := np.flatnonzero(array != elements)).size:

@@ -1,7 +1,8 @@
-"""Decoding of messages of protobuf.
+"""Decoding of protobuf messages.
 
-Bytes fields are not copied: they are views of the message.  Packed numbers of tensors become arrays.  Unknown fields are skipped.
-What a message may cost is bounded: the number of its fields, and the length of packed numbers that are not of tensors.
+Bytes fields are not copied: they are views of the message.  Packed numbers of tensors become arrays.  Unknown fields are
+skipped.  To bound the cost of a message, the number of its fields is limited, and so is the length of packed numbers that do
+not belong to tensors.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ from sardonyx._src.serve.grpc.wire_fields import (
 from sardonyx._src.serve.protocol.codec_threads import yield_interpreter
 
 M = TypeVar("M")
-MAX_FIELDS = 200_000  # of one message, those of messages in it included
-PACKED_SLICE = 1 << 14  # bytes of packed numbers that become an array at once
-YIELD_FIELDS = 256
-MAX_PACKED = 4096  # bytes of packed numbers that become Python numbers
+MAX_FIELDS = 200_000  # fields of one message, including those of inner messages
+PACKED_SLICE = 1 << 14  # bytes of packed numbers that are converted at once
+YIELD_FIELDS = 256  # number of fields after which other threads may run
+MAX_PACKED = 4096  # bytes of packed numbers up to which they become Python numbers
 ARRAY_TYPES: dict[Scalar, str] = {
     "bool": "?",
     "int32": "<i4",
@@ -50,9 +51,10 @@ def decode(
     max_fields: int = MAX_FIELDS,
     count_bytes: Callable[[int], None] | None = None,
 ) -> M:
-    """The message that `data` encodes; raises InputError for malformed data, and for more fields.
+    """The message that `data` encodes; raises InputError for malformed data, and for more than `max_fields` fields.
 
-    count_bytes: called with the bytes of an array before it is made of packed numbers; what it raises ends the decoding.  None: nothing counts.
+    count_bytes: called with the number of bytes of an array before the array is made of packed numbers; an exception that it
+        raises ends the decoding.  None: bytes are not counted.
     """
     try:
         return MessageDecoder(max_fields, count_bytes).decode(message, memoryview(data))
@@ -61,7 +63,7 @@ def decode(
 
 
 class MessageDecoder:
-    """The decoder of one message, which counts its fields, and the bytes of its arrays."""
+    """The decoder of one message; it counts the fields, and the bytes of arrays."""
 
     __slots__ = ("count_bytes", "fields", "max_fields")
 
@@ -97,7 +99,7 @@ class MessageDecoder:
             append_or_set(message, wire, convert(cast(Scalar, wire.kind), wire_type, value))
 
     def array_of(self, kind: Scalar, wire_type: int, value: int | memoryview) -> Array:
-        """The numbers of a packed field, or the one of another field, as an array."""
+        """The numbers of a packed field, or the only number of another field, as an array."""
         if wire_type != LENGTH:
             return np.array([convert(kind, wire_type, value)], ARRAY_TYPES[kind])
         view = as_view(value)
@@ -118,7 +120,7 @@ def append_or_set(message: object, wire: WireField, value: object) -> None:
 
 
 def decode_entry(oneof: OneofTable, view: memoryview) -> tuple[str, object]:
-    """An entry of a map: its key, and the value of the field of the oneof that comes last; "" without a value."""
+    """The key and the value of an entry of a map.  The value is the last field of its oneof; "" without one."""
     key, value = "", cast(object, "")
     for number, wire_type, raw in raw_fields(view):
         if number == 1:
@@ -131,7 +133,8 @@ def decode_entry(oneof: OneofTable, view: memoryview) -> tuple[str, object]:
 
 
 def raw_fields(view: memoryview) -> Iterator[tuple[int, int, int | memoryview]]:
-    """Number, wire type and value of each field: a number, or the bytes of a fixed-size or length-delimited value."""
+    """The number, wire type and value of each field; a value is an integer, or the bytes of a fixed-size or
+    length-delimited value."""
     p, end = 0, len(view)
     while p < end:
         tag = view[p]
@@ -156,7 +159,7 @@ def raw_fields(view: memoryview) -> Iterator[tuple[int, int, int | memoryview]]:
 
 
 def varint(view: memoryview, p: int) -> tuple[int, int]:
-    """The unsigned number that begins at p, and the position after it."""
+    """The unsigned number that is encoded from index p on, and the index after it."""
     byte = view[p]
     if byte < 0x80:
         return byte, p + 1
@@ -220,7 +223,7 @@ def unpack(kind: Scalar, view: memoryview) -> list[int | bool]:
 
 
 def unpack_varints(view: memoryview, dtype: str) -> Array:
-    """Packed numbers as an array, in slices: what is computed of each takes many times its bytes."""
+    """Packed numbers as an array.  They are converted in slices, since intermediate arrays have many times the bytes."""
     data = np.frombuffer(view, np.uint8)
     result = np.empty(np.count_nonzero(data < 0x80), dtype)
     if len(data) and data[-1] >= 0x80:
@@ -239,7 +242,7 @@ def unpack_varints(view: memoryview, dtype: str) -> Array:
 
 
 def join_groups(data: NDArray[np.uint8], ends: NDArray[np.intp]) -> NDArray[np.uint64]:
-    """Numbers of 64 bits from their groups of 7.  ends: the places of their last groups."""
+    """Numbers of 64 bits from their groups of 7 bits.  ends: the index of the last group of each number."""
     starts = np.concatenate(([0], ends[:-1] + 1))
     lengths = ends - starts + 1
     if lengths.max() > 10:

@@ -1,4 +1,4 @@
-"""Encoding of messages of protobuf; fields with the defaults of proto3 are left out."""
+"""Encoding of protobuf messages; fields with the default values of proto3 are omitted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sardonyx._src.serve.grpc.wire_fields import FIXED, FIXED32, FIXED64, OneofT
 
 
 def encode(message: object) -> bytes:
-    """The encoding of a message; fields with the defaults of proto3 are left out."""
+    """The encoding of a message; fields with the default values of proto3 are omitted."""
     return b"".join(encode_parts(message))
 
 
@@ -48,7 +48,7 @@ def encode_message(message: object, write: Write) -> None:
 
 
 def encode_oneof(oneof: OneofTable, value: object) -> bytes:
-    """A message with the one field of the oneof whose type is that of `value`."""
+    """An encoded message with one field: the field of the oneof that has the type of `value`."""
     kinds: dict[type, Scalar] = {bool: "bool", int: "int64", str: "string", float: "double", bytes: "bytes"}
     kind = kinds[type(value)]
     if kind == "int64" and cast(int, value) >= 1 << 63:
@@ -82,7 +82,7 @@ def sized(data: bytes) -> bytes:
 
 
 def encode_varint(value: int) -> bytes:
-    """A number in base 128; a negative one as its 64 bits."""
+    """A number in base 128; a negative number as its 64 bits in two's complement."""
     if 0 <= value < 0x80:
         return bytes((value,))
     value &= 0xFFFF_FFFF_FFFF_FFFF

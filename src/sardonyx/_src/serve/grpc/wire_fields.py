@@ -1,4 +1,4 @@
-"""Fields of messages of protobuf: dataclasses whose fields state their numbers and kinds.
+"""Protobuf messages as dataclasses: functions that declare a field with its protobuf number and kind.
 
 Spec: protobuf encoding (wire types 0, 1, 2 and 5; packed and unpacked repeated numbers; maps are repeated entries).
 """
@@ -26,9 +26,11 @@ REPOSITORY_PARAMETER: OneofTable = {1: "bool", 2: "int64", 3: "string", 4: "byte
 class WireField:
     """A field of a message.
 
-    kind: a scalar or a message class; None for a map from strings to a message that is a oneof.
-    is_array: repeated numbers as a list of arrays, one for each packed field.
-    oneof: the kinds of the fields of a map's values, by number.
+    number: its number in the protocol.
+    kind: a scalar or a message class; None for a map from strings to messages that consist of a oneof.
+    is_array: whether repeated numbers become a list of arrays, one for each packed field.
+    oneof: for a map, the kinds of the fields of its values, by number.
+    name: the name of the dataclass field.
     """
 
     number: int
@@ -62,7 +64,7 @@ def optional(number: int, kind: type) -> Any:
 
 
 def mapping(number: int, oneof: OneofTable = INFER_PARAMETER) -> Any:
-    """A map from strings to values of several types, as Python objects."""
+    """A map from strings to values of several types, which become Python objects."""
     return field(default_factory=dict, metadata={"wire": WireField(number, None, oneof=oneof)})
 
 

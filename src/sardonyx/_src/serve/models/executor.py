@@ -1,6 +1,7 @@
 """The executor of a served model: decides when and in which thread its session runs.
 
-Transports call `try_execute` first, which returns at once, and await `execute` where it declines.
+A request is *quick* if its run is known to be so short that it may block the event loop.  Transports call `try_execute` first,
+which runs quick requests at once and returns None for others.  For these, transports await `execute`.
 """
 
 from __future__ import annotations
@@ -23,17 +24,19 @@ from sardonyx._src.serve.models.sequences import SequenceStore, sequence_id
 from sardonyx._src.serve.models.statistics import ModelStatistics
 from sardonyx._src.serve.protocol.requests import InferenceRequest
 
-QUICK_SECONDS = 0.0005  # a run of this duration may block the event loop: a thread would cost a fifth of it
-SLOW_SECONDS = 0.002
-# Slow runs in a row after which their size is no longer quick.  A single one is most often a thread that lost its processor.
-MAX_SLOW_RUNS = 3
-# A run on the event loop ends after this time and goes to a worker: the reference engine, which repeats a run whose guard fails, may
-# take longer than the run before.  A process that has to wait for a processor may take as long without having worked.
-MAX_LOOP_SECONDS = 0.005
-PAUSE_SECONDS = (
-    5.0  # for which no run is quick then, so that such requests cannot hold up those of other clients
+QUICK_SECONDS = (
+    0.0005  # a run up to this duration is quick: handing it to a thread would add a fifth of that time
 )
-MAX_QUICK_SIZES = 1024  # of a model, after which they are learned again
+SLOW_SECONDS = 0.002  # a run of quick sizes that needs more than this is slow
+# Sizes are no longer quick after this number of slow runs in a row.  A single slow run usually means that the thread lost its
+# processor.
+MAX_SLOW_RUNS = 3
+# A run on the event loop is ended after this time and repeated by a worker.  It may be longer than runs before it if a guard
+# fails, so that the reference engine repeats it.  A process that waits for a processor may need as long without having worked.
+MAX_LOOP_SECONDS = 0.005
+# After such a run, no run is quick for this time, so that requests of this kind cannot hold up other clients.
+PAUSE_SECONDS = 5.0
+MAX_QUICK_SIZES = 1024  # quick sizes of a model; if there are more, all are forgotten and learned again
 LOG = logging.getLogger("sardonyx.serve")
 InputSizes: TypeAlias = "tuple[tuple[str | int, ...], ...]"
 
@@ -41,9 +44,9 @@ InputSizes: TypeAlias = "tuple[tuple[str | int, ...], ...]"
 class Executor:
     """Runs the requests of one model: quick ones on the event loop, others in the threads of its scheduler.
 
-    Durations are known from earlier runs: a request is quick if its inputs have the sizes of a run that was, and if these sizes are all
-    that the work of a run depends on.  While requests wait, all go through the queue.  Quick ones do not wait for runs of workers: each
-    would make the next one wait, until the load ends.
+    Durations are known from earlier runs.  A request is quick if its inputs have the sizes of an earlier quick run, provided
+    that the work of a run depends only on these sizes.  While requests wait in the queue, new ones are added to it.  Quick
+    requests do not wait for runs that workers execute: if they did, each would make the next one wait, until the load ends.
     """
 
     def __init__(
@@ -59,7 +62,9 @@ class Executor:
         if config.sequences is not None:
             self.sequences = SequenceStore(config.sequences, session.inputs, session.outputs)
         self._may_be_quick = has_predictable_runs(session)
-        self._quick: dict[InputSizes, int] = {}  # the sizes of runs that were, and the slow runs since
+        self._quick: dict[
+            InputSizes, int
+        ] = {}  # quick sizes, with the number of slow runs since the last quick one
         self._pause_end = 0.0
 
     @property
@@ -84,11 +89,11 @@ class Executor:
         return self._run_briefly(request)
 
     def pause_quick_runs(self) -> None:
-        """Has all runs be made in workers for some time."""
+        """Sends all runs to workers for PAUSE_SECONDS."""
         self._pause_end = time.monotonic() + PAUSE_SECONDS
 
     async def execute(self, request: InferenceRequest) -> Mapping[str, RunResult]:
-        """The outputs by name; cancelling the task that awaits them takes the request out of the queue, or ends its run.
+        """The outputs by name.  Cancelling the task that awaits them removes the request from the queue, or ends its run.
 
         Raises what `Session.run` raises, LimitError with the limit "timeout" for a request past its deadline, and RequestFailure
         for a full queue.
@@ -98,19 +103,19 @@ class Executor:
         return await self.scheduler.submit(request)
 
     def warm_up(self, feeds: Mapping[str, RunResult]) -> None:
-        """Runs the session until its run for the sizes of these feeds is prepared; called before the model is ready."""
+        """Runs the session with these feeds until the fast path for their sizes exists; called before the model is ready."""
         request = InferenceRequest("", dict(feeds))
-        for _ in range(3):  # the fast path begins with the third
+        for _ in range(3):  # the third run is the first on the fast path
             self._run(request, None)
 
     def close(self) -> None:
-        """Refuses later requests, and ends the threads when the queue is empty."""
+        """Refuses new requests, and ends the threads when the queue is empty."""
         self.scheduler.close()
         if self.sequences is not None:
             self.sequences.close()
 
     def _run_briefly(self, request: InferenceRequest) -> Mapping[str, RunResult] | None:
-        """The outputs of a run on the event loop; None if it takes too long there, and then no run is quick for some time."""
+        """The outputs of a run on the event loop; None if it lasts too long, and then no run is quick for PAUSE_SECONDS."""
         now, work = time.monotonic(), time.thread_time()
         if now < self._pause_end:
             return None
@@ -143,7 +148,7 @@ class Executor:
         return results
 
     def _record(self, sizes: InputSizes, seconds: float) -> None:
-        """Learns from the duration of a run with inputs of these sizes; called in several threads."""
+        """Records the duration of a run with inputs of these sizes; called in several threads."""
         if seconds <= QUICK_SECONDS:
             if len(self._quick) >= MAX_QUICK_SIZES:
                 self._quick.clear()
@@ -156,19 +161,19 @@ class Executor:
 
 
 def input_sizes(inputs: Mapping[str, Array]) -> InputSizes:
-    """The shape of each input, and the magnitude of the text of one of strings."""
+    """The name and shape of each input, and for strings the magnitude of their length."""
     return tuple([(name, *array.shape, *text_magnitude(array)) for name, array in inputs.items()])
 
 
 def text_magnitude(array: Array) -> tuple[str, ...]:
-    """For strings, the number of bits of the count of their characters."""
+    """For an array of strings, the number of bits of its number of characters; nothing for others."""
     if array.dtype != object:
         return ()
     return (str(sum(map(len, array.reshape(-1).tolist())).bit_length()),)
 
 
 def batched_inputs(session: Session, config: ModelConfig) -> frozenset[str] | None:
-    """The inputs that are joined to batches; None for a model whose requests run one by one."""
+    """The inputs of which several requests are joined to a batch; None for a model whose requests run one by one."""
     scheduling = config.scheduling
     if scheduling.batching is False or scheduling.max_batch == 1:
         return None

@@ -1,7 +1,7 @@
-"""Garbage collection of a service: what lives as long as its models is not looked at again and again.
+"""Garbage collection of a service: objects that live as long as its models are exempt from collections.
 
-A full collection keeps the interpreter while it looks at every object, those of all imported modules and open models among them:
-some 70 ms, in which the event loop waits.  Requests with many small objects cause one after the other.
+A full collection visits every object, including those of all imported modules and open models, and holds the interpreter for
+some 70 ms, in which the event loop waits.  Requests with many small objects cause one collection after the other.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ HAS_CHANGED.set()
 
 
 def exempt_objects() -> None:
-    """Collects the garbage, and exempts what remains from later collections; does nothing if that is done and nothing has changed."""
+    """Collects garbage, and exempts the remaining objects from later collections.
+
+    Does nothing if no model was opened or closed since the last call.
+    """
     if HAS_CHANGED.is_set():
         HAS_CHANGED.clear()
         gc.unfreeze()
@@ -23,6 +26,6 @@ def exempt_objects() -> None:
 
 
 def end_exemption() -> None:
-    """Has all objects collected again: models were opened or closed, or the service has ended."""
+    """Ends the exemption of all objects, because models were opened or closed, or the service has ended."""
     gc.unfreeze()
     HAS_CHANGED.set()

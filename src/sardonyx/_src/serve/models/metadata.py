@@ -13,7 +13,7 @@ from sardonyx._src.runtime.session.session_values import SessionValue
 from sardonyx._src.serve.protocol.datatypes import DATATYPES
 from sardonyx._src.suggestions import suggest
 
-# The extensions of the protocol that the service has, by the names of their documents.
+# The extensions of the protocol that the service implements, by the names of their documents.
 EXTENSIONS = (
     "binary_tensor_data",
     "model_repository",
@@ -26,7 +26,12 @@ PLATFORM = "onnx_sardonyx"
 
 @dataclass(frozen=True, slots=True)
 class TensorMetadata:
-    """An input or output.  datatype: as `FP32`.  shape: -1 for a dim that may vary; None for any rank."""
+    """An input or output of a model.
+
+    datatype: the protocol's name of the element type, such as `FP32`.
+    shape: the dims, -1 for a dim that may vary; None for any rank.
+    is_optional: whether a request may omit the input.
+    """
 
     name: str
     datatype: str
@@ -35,7 +40,7 @@ class TensorMetadata:
 
     @property
     def protocol_shape(self) -> list[int]:
-        """The shape as messages have it, where any rank is `[-1]`."""
+        """The shape in messages of the protocol, where `[-1]` means any rank."""
         return [-1] if self.shape is None else list(self.shape)
 
 

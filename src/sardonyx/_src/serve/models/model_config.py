@@ -36,11 +36,11 @@ class ModelConfig:
     """The configuration of a model.
 
     versions: which versions are served: the newest, all, or those listed.
-    engine, threads, limits: of the sessions, as `Session` takes them.
-    warm_up: runs before the model is ready, for each either `sizes` (lengths of dimension variables, for generated
-    inputs) or `inputs` (as in a request); empty: one run with every open size 1.
-    scheduling: queue, workers and batches, as `SchedulerOptions` has them.
-    sequences: state between requests, as `SequenceOptions` has it; None: every request stands for itself.
+    engine, threads, limits: arguments of `Session`.
+    warm_up: runs before the model is ready.  Each entry has either `sizes` (lengths of dimension variables, for generated
+        inputs) or `inputs` (as in a request); empty: one run with 1 for every open size.
+    scheduling: queue, workers and batches.
+    sequences: states between requests; None: no request depends on another.
     """
 
     versions: VersionPolicy = "latest"
@@ -53,7 +53,7 @@ class ModelConfig:
 
 
 def read_config(path: Path, defaults: ModelConfig) -> ModelConfig:
-    """The configuration in a file, with `defaults` for what it leaves out; InputError for anything that is wrong."""
+    """The configuration in a file, with `defaults` for missing fields; raises InputError for anything that is wrong."""
     with path.open("rb") as file:
         data = file.read(MAX_CONFIG_BYTES + 1)
     if len(data) > MAX_CONFIG_BYTES:

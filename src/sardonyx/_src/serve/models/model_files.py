@@ -1,11 +1,11 @@
-"""The files of a model repository: which models and versions a folder has, in the layouts of Triton and KServe.
+"""The files of a model repository: the models and versions in a folder, which has the layout of Triton and KServe.
 
     models/<name>/<version>/model.onnx      versions are numbers >= 1
     models/<name>/model.onnx                version 1
     models/<name>.onnx                      version 1
     models/<name>/config.json               optional (`model_config.py`)
 
-`.sdx` files, programs written by `sardonyx compile`, may stand for `.onnx` files everywhere.
+A `.sdx` file, a program written by `sardonyx compile`, may replace any `.onnx` file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sardonyx._src.io.file_stamps import FileStamp
 
 SUFFIXES = (".onnx", ".sdx")
 CONFIG_NAME = "config.json"
-MAX_STAMPED_FILES = 4096  # of a version's folder: more are not compared
+MAX_STAMPED_FILES = 4096  # files of a version's folder that are compared for changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def scan_repository(folder: Path) -> dict[str, ModelFiles]:
 
 
 def scan_entry(path: Path) -> ModelFiles | None:
-    """The model that a file or folder of the repository is, if any."""
+    """The files of the model at a file or folder of the repository; None if it is no model."""
     if path.is_dir():
         return scan_model(path, path.name)
     if path.suffix in SUFFIXES and path.is_file():
@@ -61,7 +61,7 @@ def scan_entry(path: Path) -> ModelFiles | None:
 
 
 def scan_model(folder: Path, name: str) -> ModelFiles:
-    """The files of a model whose folder is given."""
+    """The files of a model in its folder."""
     config = folder / CONFIG_NAME
     try:
         versions = dict(versions_of(folder))
@@ -85,7 +85,7 @@ def versions_of(folder: Path) -> Iterator[tuple[int, Path]]:
 
 
 def is_version(name: str) -> bool:
-    """Whether a folder's name is the number of a version, in its only spelling."""
+    """Whether a folder's name is the number of a version: decimal, at least 1, without leading zeros."""
     return name.isascii() and name.isdecimal() and not name.startswith("0") and len(name) < 19
 
 
@@ -100,9 +100,9 @@ def model_file(folder: Path) -> Path | None:
 
 
 def stamps_of(path: Path, config: Path | None) -> tuple[FileStamp, ...]:
-    """The stamps of all files that a version consists of: equal ones mean that it need not be loaded again.
+    """The stamps of all files that a version consists of: if they are unchanged, it need not be loaded again.
 
-    A file in a folder of its own is stamped with its neighbours, which may hold its weights.
+    A model file in a folder of its own is stamped together with the other files of the folder, which may hold its weights.
     """
     is_alone = path.stem != "model" and not is_version(path.parent.name)
     files = [path] if is_alone else [p for p in sorted(path.parent.iterdir()) if p.is_file()]

@@ -1,4 +1,4 @@
-"""Opening of served models: a session, warmed up until its first request takes no longer than later ones."""
+"""Opening of served models: a session is warmed up, so that its first request is as fast as later ones."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from sardonyx._src.serve.protocol.inference_messages import parse_inputs
 def open_model(
     name: str, version: str, path: Path, config: ModelConfig, statistics: ModelStatistics | None = None
 ) -> ServedModel:
-    """A model that is ready for requests.  May take minutes; called in a thread.
+    """A model that is ready for requests.  Called in a thread, since opening may last minutes.
 
-    statistics: those of the version so far.
+    statistics: the statistics of the version so far.
     Raises what `Session` raises, and InputError for a model that cannot be served or a warm-up that fails.
     """
     session = Session(path, engine=config.engine, threads=config.threads, limits=config.limits)
     model = ServedModel(name, version, session, config, statistics)
     for entry in config.warm_up or ({"sizes": {}},):
         warm_up(model, entry, is_required=bool(config.warm_up))
-    release_model(session)  # which was read for the proof that rows are independent
+    release_model(session)  # the proof that rows are independent has decoded the model
     end_exemption()
     return model
 
@@ -42,7 +42,7 @@ def open_model(
 def warm_up(model: ServedModel, entry: object, *, is_required: bool) -> None:
     """Runs the model on configured or generated inputs.
 
-    Generated inputs may be invalid to the model, as an index out of range: that fails only if `is_required`.
+    Generated inputs may be invalid for the model, such as an index out of range: this is an error only if `is_required`.
     """
     settings = object_of("an entry of warm_up", entry)
     try:
@@ -69,7 +69,7 @@ def generate_inputs(model: ServedModel, sizes: object) -> dict[str, Array]:
 
 
 def array_of(value: object) -> Array:
-    """A generated input as requests have it."""
+    """A generated input in the form of an input of a request."""
     if isinstance(value, str):
         return np.array(value, object)
     return np.asarray(clamp_integers(value))

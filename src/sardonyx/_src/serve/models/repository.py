@@ -1,4 +1,4 @@
-"""Model repositories: the models of a folder, open, warm and replaceable while they serve."""
+"""Model repositories: the models of a folder, which are opened, warmed up, served, and replaced while they serve."""
 
 from __future__ import annotations
 
@@ -28,8 +28,10 @@ LOG = logging.getLogger("sardonyx.serve")
 class VersionEntry:
     """One version of a model in the index.
 
-    reason: why it is unavailable, or why its last replacement failed.  stamps: of the files that `served` was opened from.
-    statistics: of all requests, those before a replacement included.
+    reason: why the version is unavailable, or why its last replacement failed.
+    served: the open model; None if there is none.
+    stamps: the stamps of the files from which `served` was opened.
+    statistics: the statistics of all requests, including those before a replacement.
     """
 
     state: State = "LOADING"
@@ -41,11 +43,11 @@ class VersionEntry:
 
 @dataclass(slots=True)
 class ModelEntry:
-    """A model in the index.  problem: why it has no versions."""
+    """A model in the index.  problem: the reason why it has no versions."""
 
     versions: dict[str, VersionEntry] = field(default_factory=dict)
     problem: str = ""
-    is_unloaded: bool = False  # by request: polling must not load it again
+    is_unloaded: bool = False  # whether a client has unloaded it: a scan of the folder must not load it again
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +67,11 @@ class ModelRepository:
     """
 
     def __init__(self, scan: Scan, defaults: ModelConfig | None = None) -> None:
-        """scan: lists the files; called in threads.  defaults: the configuration of models that state none."""
+        """scan: lists the files; called in threads.  defaults: the configuration of models without a config.json."""
         self._scan, self._defaults = scan, defaults or ModelConfig()
         self._entries: dict[str, ModelEntry] = {}
         self._routes: dict[tuple[str, str], ServedModel] = {}  # by name and version; "" is the newest one
-        self.changes = 0  # of the table of routes so far
+        self.changes = 0  # number of changes of the table of routes so far
         self._loading = asyncio.Lock()  # one scan or load at a time
         self._is_complete, self._is_closed = False, False
 
@@ -79,7 +81,7 @@ class ModelRepository:
         return cls(lambda: scan_repository(folder), defaults)
 
     def find(self, name: str, version: str = "") -> ServedModel:
-        """The open model that serves a request; the newest version that is ready if none is named.
+        """The open model that serves a request; without a version, the newest one that is ready.
 
         Raises RequestFailure: NOT_FOUND, or UNAVAILABLE for a model in the index that is not ready.
         """
@@ -106,7 +108,7 @@ class ModelRepository:
 
     @property
     def is_ready(self) -> bool:
-        """Whether every model of the first scan has been loaded, and none is unavailable unless by request."""
+        """Whether the first scan is complete, and every model is available except those that clients have unloaded."""
         return (
             self._is_complete
             and not self._is_closed
@@ -123,7 +125,7 @@ class ModelRepository:
         return [version for version, state in entry.versions.items() if state.served is not None]
 
     def index(self, *, ready_only: bool = False) -> Iterator[IndexRow]:
-        """The versions of all models, and the models that have none with an empty version."""
+        """A row for each version of each model; a model without versions has one row with an empty version."""
         for name, entry in self._entries.items():
             if not entry.versions and not ready_only:
                 yield IndexRow(name, "", "UNAVAILABLE", entry.problem or "unloaded")
@@ -138,7 +140,7 @@ class ModelRepository:
                 yield name, version, state
 
     async def load_all(self) -> None:
-        """Loads the models of the folder one after the other; the index has the reasons of those that fail."""
+        """Loads the models of the folder one after the other; for a model that fails, the index states the reason."""
         async with self._loading:
             for files in (await asyncio.to_thread(self._scan)).values():
                 if not self._entries.get(files.name, ModelEntry()).is_unloaded:
@@ -146,7 +148,7 @@ class ModelRepository:
             self._is_complete = True
 
     async def refresh(self) -> None:
-        """Loads what is new or has changed in the folder, and unloads what is no longer in it."""
+        """Loads models that are new or have changed in the folder, and unloads models that are no longer in it."""
         async with self._loading:
             models = await asyncio.to_thread(self._scan)
             for name in self._entries.keys() - models.keys():
@@ -157,9 +159,9 @@ class ModelRepository:
                     await self._load(files)
 
     async def load(self, name: str) -> None:
-        """Loads a model of the folder; versions whose files are unchanged stay as they are.
+        """Loads a model of the folder; versions with unchanged files stay as they are.
 
-        A version that serves is replaced when the new one is warm, and closed when its last request has ended.
+        A version in service is replaced when the new one is warm, and closed when its last request has ended.
         Raises RequestFailure: NOT_FOUND, or UNAVAILABLE with the reason why a version cannot be loaded.
         """
         async with self._loading:
@@ -194,7 +196,7 @@ class ModelRepository:
                 self._drop(name)
 
     async def _load(self, files: ModelFiles) -> None:
-        """Brings the entry of a model in line with its files."""
+        """Updates the entry of a model to its files."""
         entry = self._entries.setdefault(files.name, ModelEntry())
         entry.is_unloaded, entry.problem = False, files.problem
         try:
@@ -215,7 +217,7 @@ class ModelRepository:
         return self._defaults if files.config is None else read_config(files.config, self._defaults)
 
     async def _load_version(self, files: ModelFiles, version: str, path: Path, config: ModelConfig) -> None:
-        """Opens a version unless its files are unchanged, and lets it take the place of the one that serves."""
+        """Opens a version unless its files are unchanged, and replaces the open model that serves the version."""
         state = self._entries[files.name].versions[version]
         try:
             stamps = await asyncio.to_thread(stamps_of, path, files.config)
@@ -223,7 +225,7 @@ class ModelRepository:
                 state.reason = ""
                 return
             served = await asyncio.to_thread(open_model, files.name, version, path, config, state.statistics)
-        except Exception as error:  # whatever a file may cause must not end the service
+        except Exception as error:  # no error that a file causes may end the service
             is_known = isinstance(error, SardonyxError | OSError)
             LOG.error("model %s version %s: %s", files.name, version, error, exc_info=not is_known)
             state.reason = str(error) or type(error).__name__
@@ -237,11 +239,11 @@ class ModelRepository:
             previous.retire()
 
     def _retire_others(self, name: str, selected: Collection[str]) -> None:
-        """Retires the versions that are no longer selected, once those that replace them serve."""
+        """Retires the versions that are no longer selected, once one of the selected versions serves."""
         versions = self._entries[name].versions
         others = [version for version in versions if version not in selected]
         if others and not any(versions[v].served for v in selected):
-            return  # what serves stays until its replacement does
+            return  # old versions serve until a new one does
         states = [versions.pop(version) for version in others]
         self._entries[name].versions = dict(sorted(versions.items(), key=lambda item: int(item[0])))
         self._route(name)
@@ -250,7 +252,7 @@ class ModelRepository:
                 state.served.retire()
 
     def _route(self, name: str) -> None:
-        """Updates the routes to a model; all in one step, as requests see it."""
+        """Updates all routes to a model in one assignment, so that no request sees a part of the change."""
         entry = self._entries[name]
         ready = {v: s.served for v, s in entry.versions.items() if s.served is not None}
         routes = {key: model for key, model in self._routes.items() if key[0] != name}
@@ -261,7 +263,7 @@ class ModelRepository:
         self.changes += 1
 
     def _drop(self, name: str) -> None:
-        """Takes the versions of a model out of service."""
+        """Retires all versions of a model."""
         states, self._entries[name].versions = self._entries[name].versions, {}
         self._route(name)
         for state in states.values():
@@ -270,7 +272,7 @@ class ModelRepository:
 
 
 def select_versions(files: ModelFiles, config: ModelConfig) -> dict[str, Path]:
-    """The versions that the configuration selects, by their numbers as text."""
+    """The files of the versions that the configuration selects, by version number as text."""
     match config.versions:
         case "latest":
             chosen = [max(files.versions)]

@@ -1,9 +1,10 @@
 """Sequences: requests that share a state, as of a recurrent or a decoding model.
 
-A request names its sequence by the parameter `sequence_id`; `sequence_start` begins it with initial states, and `sequence_end` drops
-the states after the request.  Requests of one sequence run one after the other, in the order in which they arrive.
+The parameter `sequence_id` of a request names its sequence; `sequence_start` begins the sequence with initial states, and
+`sequence_end` drops the states after the request.  Requests of one sequence run one after the other, in the order in which they
+arrive.
 
-Spec: sequence extension of the Open Inference Protocol, as Triton has it.
+Spec: sequence extension of the Open Inference Protocol, as defined by Triton.
 """
 
 from __future__ import annotations
@@ -34,12 +35,17 @@ Submit: TypeAlias = "Callable[[InferenceRequest], Awaitable[Mapping[str, RunResu
 
 @dataclass(eq=False, slots=True)
 class Sequence:
-    """States by input, between requests; None until the first one runs."""
+    """A sequence in progress.
+
+    states: the states between requests, by input; None until the first request runs.
+    lock: held by the request that runs.
+    requests: the number of requests that run or wait.
+    """
 
     states: dict[str, Array] | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     last_use: float = field(default_factory=time.monotonic)
-    requests: int = 0  # that run or wait
+    requests: int = 0
 
 
 class SequenceStore:
@@ -51,7 +57,7 @@ class SequenceStore:
         inputs: tuple[SessionValue, ...],
         outputs: tuple[SessionValue, ...],
     ) -> None:
-        """Raises InputError for states that are no inputs and outputs of the model, or tensors of unknown rank."""
+        """Raises InputError for a state that is no input or no output of the model, or a tensor of unknown rank."""
         self.options = options
         self._sequences: dict[SequenceId, Sequence] = {}
         by_name = {value.name: value for value in inputs}
@@ -97,7 +103,7 @@ class SequenceStore:
     async def _run_next(
         self, key: SequenceId, sequence: Sequence, request: InferenceRequest, submit: Submit
     ) -> Mapping[str, RunResult]:
-        if self._sequences.get(key) is not sequence:  # it has ended while the request waited
+        if self._sequences.get(key) is not sequence:  # the sequence has ended while the request waited
             raise not_begun(key)
         assert sequence.states is not None, "the first request of a sequence sets its states"
         results = await submit(dataclasses.replace(request, inputs={**request.inputs, **sequence.states}))
@@ -107,7 +113,7 @@ class SequenceStore:
         return results
 
     def _find(self, key: SequenceId, *, begins: bool) -> Sequence:
-        """The sequence of a request; a new one if it begins."""
+        """The sequence of a request; a new one if the request begins a sequence."""
         self._expire()
         sequence = self._sequences.get(key)
         if sequence is not None:
@@ -121,14 +127,14 @@ class SequenceStore:
         return sequence
 
     def _expire(self) -> None:
-        """Ends sequences that have been idle too long; the least recently used ones come first."""
+        """Ends sequences that have been idle for longer than allowed."""
         limit = time.monotonic() - self.options.idle_seconds
         idle = [key for key, s in self._sequences.items() if s.last_use < limit and not s.requests]
         for key in idle:
             del self._sequences[key]
 
     def _initial_states(self, request: InferenceRequest) -> dict[str, Array]:
-        """Zeros for each state; one with a default in the model is left to it."""
+        """Zeros for each state, except for inputs with a default in the model, which the model then uses."""
         lengths = {**self.options.sizes, **lengths_of(self._others, request.inputs)}
         return {
             name: zeros(type, lengths)
@@ -154,7 +160,7 @@ def sequence_id(request: InferenceRequest) -> SequenceId | None:
 
 
 def initial_type(value: SessionValue) -> TensorType:
-    """The type of a state, whose initial value needs a rank."""
+    """The type of a state; raises InputError without a known rank, which the initial value needs."""
     if isinstance(value.type, TensorType) and value.type.shape is not None and None not in value.type.shape:
         return value.type
     why = f"the state {value.name!r} must be a tensor whose dims are numbers or have names"
@@ -162,7 +168,7 @@ def initial_type(value: SessionValue) -> TensorType:
 
 
 def lengths_of(inputs: list[SessionValue], feeds: Mapping[str, Array]) -> dict[str, int]:
-    """The lengths of dimension variables that are dims of what is fed."""
+    """The lengths of the dimension variables that are dims of fed inputs."""
     result = {}
     for value in inputs:
         if value.name in feeds and isinstance(value.type, TensorType) and value.type.shape is not None:
@@ -173,7 +179,7 @@ def lengths_of(inputs: list[SessionValue], feeds: Mapping[str, Array]) -> dict[s
 
 
 def zeros(type: TensorType, lengths: Mapping[str, int]) -> Array:
-    """Zeros, false or empty strings of a type; dimension variables without a length are 0."""
+    """Zeros, False or empty strings of a type; dimension variables without a length are 0."""
     assert type.shape is not None, "checked when the model was opened"
     shape = [length_of(dim, lengths) for dim in type.shape]
     if type.dtype is DataType.STRING:
@@ -189,7 +195,7 @@ def length_of(dim: Dim, lengths: Mapping[str, int]) -> int:
 
 
 def own_array(value: RunResult) -> Array:
-    """A state by itself: one of a batch would keep the whole batch in memory."""
+    """A state in memory of its own: a view of a batch's result would keep the whole batch in memory."""
     if not isinstance(value, np.ndarray):
         raise InputError(f"a state must be a tensor; got {type(value).__name__}", name="sequences.states")
     return value if value.base is None else value.copy()

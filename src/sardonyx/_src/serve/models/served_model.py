@@ -30,7 +30,7 @@ from sardonyx._src.suggestions import suggest
 class ServedModel:
     """One version of a model, which runs requests until it is retired and its last request has ended.
 
-    A request keeps the ServedModel that it began with, so that a replacement concerns later requests only.
+    A request keeps the ServedModel with which it began, so that a replacement affects only later requests.
     All methods are called on the event loop.
     """
 
@@ -42,10 +42,10 @@ class ServedModel:
         config: ModelConfig,
         statistics: ModelStatistics | None = None,
     ) -> None:
-        """statistics: those of the version so far, if this model replaces another one.
+        """statistics: the statistics of the version so far, if this model replaces another one.
 
-        Raises InputError for a model with inputs or outputs that the protocol cannot express, and for a configuration that does not
-        fit it.
+        Raises InputError for a model with inputs or outputs that the protocol cannot express, and for a configuration that does
+        not fit the model.
         """
         self.name, self.version, self.config, self.session = name, version, config, session
         self.inputs: tuple[TensorMetadata, ...] = input_metadata(session.inputs)
@@ -56,7 +56,7 @@ class ServedModel:
         self._leases, self._is_retired = 0, False
 
     def try_infer(self, request: InferenceRequest) -> InferenceResponse | None:
-        """The response to a request that is known to take microseconds; None for others, which `infer` runs.
+        """The response to a request that is known to be quick; None for others, which `infer` runs.
 
         Raises RequestFailure.
         """
@@ -120,9 +120,9 @@ class ServedModel:
         return request.outputs
 
     def _failure(self, request: InferenceRequest, error: SardonyxError, begin: float) -> RequestFailure:
-        """The failure for an error of a run, counted as one of a request that arrived at `begin`.
+        """The failure for an error of a run; it is counted as the outcome of a request that arrived at `begin`.
 
-        Wrong inputs are named as the protocol names them.
+        A wrong input is described in the terms of the protocol (datatypes, shapes).
         """
         states = self.executor.state_inputs
         inputs = [value for value in self.inputs if value.name in request.inputs or value.name not in states]

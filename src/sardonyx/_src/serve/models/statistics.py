@@ -11,7 +11,7 @@ ROWS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 
 
 class Histogram:
-    """Counts of observations by upper bound; the last count is of those above all bounds."""
+    """Counts of observations by upper bound; the last count is that of observations above all bounds."""
 
     __slots__ = ("bounds", "counts", "total")
 
@@ -29,12 +29,14 @@ class Histogram:
 
 
 class ModelStatistics:
-    """What happened to the requests of one version of a model; updated on the event loop, and kept across replacements."""
+    """Counts and durations of the requests of one version of a model; updated on the event loop, and kept across replacements."""
 
     __slots__ = ("batch_rows", "outcomes", "request_seconds", "run_seconds", "wait_seconds")
 
     def __init__(self) -> None:
-        self.outcomes: defaultdict[str, int] = defaultdict(int)  # by "ok" or the kind of failure
+        self.outcomes: defaultdict[str, int] = defaultdict(
+            int
+        )  # number of requests by "ok" or the kind of failure
         self.request_seconds = Histogram(SECONDS)
         self.wait_seconds = Histogram(SECONDS)
         self.run_seconds = Histogram(SECONDS)
@@ -55,7 +57,7 @@ class ModelStatistics:
         self.batch_rows.observe(rows)
 
     def add(self, other: ModelStatistics) -> None:
-        """Adds what another process has counted."""
+        """Adds the statistics of another process."""
         for outcome, count in other.outcomes.items():
             self.outcomes[outcome] += count
         self.request_seconds.add(other.request_seconds)

@@ -24,18 +24,20 @@ from sardonyx._src.serve.rest.metadata import MetadataEndpoints, RepositoryEndpo
 from sardonyx._src.serve.rest.responses import error_response, failure_response, send_response
 
 ACCESS_LOG = logging.getLogger("sardonyx.serve.access")
-MAX_PATH = 200  # characters of a path that is shown
+MAX_PATH = 200  # characters of a path in logs and messages
 MODEL = "/v2/models/{model}"
 VERSION = MODEL + "/versions/{version}"
-OPEN_PATHS = ("/v2/health/live", "/v2/health/ready")  # probes have no token
+OPEN_PATHS = ("/v2/health/live", "/v2/health/ready")  # no token is required, since health probes have none
 
 
 class RestApplication:
     """The Open Inference Protocol v2 over HTTP, as an ASGI application.
 
-    token: required of every request but health probes, as `Authorization: Bearer ...`; "": none is required.
-    more_routes: endpoints that other parts of the service add, as metrics.
-    held: what counts the bytes of requests.  threads: where long ones are decoded.  direct: what answers requests without the application, which then neither logs nor traces them.
+    token: the token that every request except health probes must have, as `Authorization: Bearer ...`; "": none is required.
+    more_routes: endpoints that other parts of the service add, such as metrics.
+    held: counts the bytes of requests.
+    threads: decode long requests.
+    direct: answers quick requests without the application, so that they are neither logged nor traced.
     """
 
     def __init__(
@@ -84,7 +86,9 @@ class RestApplication:
         try:
             if self._authorization.is_required and scope["path"] not in OPEN_PATHS:
                 self._authorization.check(header_value(scope["headers"], b"authorization"))
-            scope["app"] = self  # wrong methods are then exceptions, which become JSON
+            scope["app"] = (
+                self  # so that Starlette raises HTTPException for a wrong method, which becomes JSON below
+            )
             await self._router(scope, receive, send)
         except RequestFailure as failure:
             log_internal(described(scope), failure)
@@ -99,7 +103,7 @@ class RestApplication:
 
 
 class Endpoint:
-    """An ASGI application from a method, which a Route would otherwise take for a function of a request."""
+    """An ASGI application made of a method.  A Route would call the method itself with a request."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -124,7 +128,7 @@ def shown_path(scope: Scope) -> str:
 
 
 def described(scope: Scope) -> str:
-    """A request in logs."""
+    """The text of a request in logs."""
     return f"{scope['method']} {shown_path(scope)}"
 
 

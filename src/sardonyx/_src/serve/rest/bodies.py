@@ -1,4 +1,4 @@
-"""Request bodies, read within the limits of the service; what is stated to be too large is not read at all."""
+"""Request bodies, read within the limits of the service; a body that its headers state to be too large is not read."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ Headers = Iterable[tuple[bytes, bytes]]
 
 
 class ClientGone(Exception):
-    """The client has closed the connection: there is no one to respond to."""
+    """The client has closed the connection, so that no response can be sent."""
 
 
 class BodyRefused(RequestFailure):
-    """A body that has not been read to its end: the connection can have no further request."""
+    """A body that has not been read to its end, so that the connection cannot be used for another request."""
 
 
 class BodyReader:
     """Reads the bodies of requests, and counts the bytes that they hold.
 
-    The bytes of a body count until `release`, so that decoded tensors, which are views of it, count as well.
-    limit: of one body, in bytes.
+    The bytes of a body count until `release`, which includes the time when decoded tensors are views of the body.
+    limit: the largest number of bytes of one body.
     """
 
     __slots__ = ("_held", "_limit")
@@ -35,9 +35,10 @@ class BodyReader:
     async def read(
         self, headers: Headers, receive: Receive, max_json: int | None = None
     ) -> bytes | bytearray:
-        """The body of a request; the caller releases its bytes.
+        """The body of a request; the caller must release its bytes.
 
-        max_json: the bytes of a body that is JSON alone; None: it may have binary data.  Raises BodyRefused, and ClientGone.
+        max_json: the limit on the bytes of a body that consists only of JSON; None for a body that may have binary data.
+        Raises BodyRefused, and ClientGone.
         """
         limit = self._limit if max_json is None else min(max_json, self._limit)
         try:
@@ -53,7 +54,7 @@ class BodyReader:
         first = self._part(message, 0, limit)
         if not message.get("more_body", False):
             return first
-        body = bytearray(first)  # which grows without a copy of all parts at the end
+        body = bytearray(first)  # grows in place, so that the parts need not be joined by a copy at the end
         try:
             while message.get("more_body", False):
                 message = await receive()
@@ -82,9 +83,9 @@ class BodyReader:
 
 
 def header_value(headers: Headers, name: bytes) -> bytes | None:
-    """The value of a header that may occur once, None without it; RequestFailure if it is repeated.
+    """The value of a header, None without it; raises BodyRefused if the header is repeated.
 
-    Parts of a service, and proxies in front of it, could otherwise each use another one (RFC 9110, 5.3).
+    If it were accepted, the service and a proxy in front of it could use different values (RFC 9110, 5.3).
     """
     values = [value for key, value in headers if key == name]
     if len(values) > 1:

@@ -1,9 +1,9 @@
 """Connections of the HTTP server, with limits on their number, their framing and their time.
 
-A client that sends or reads slowly, or not at all, holds a connection for a limited time; when all connections are in use,
-the one that has waited for a request for longest is closed for a new one.
+A client that sends or reads slowly, or not at all, can hold a connection only for a limited time.  When all connections are in
+use, a new one replaces the connection that has waited longest for a request.
 
-Framing is what a client sends besides bodies: request lines, headers, sizes and extensions of chunks, trailers.
+*Framing* is everything that a client sends except bodies: request lines, headers, sizes and extensions of chunks, trailers.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from sardonyx._src.serve.protocol.service_limits import ServiceLimits
 from sardonyx._src.serve.rest.direct_inference import DirectInference
 
 MAX_PIPELINED = 64  # requests of a connection that wait for the response to an earlier one
-PARSED = 16 << 10  # bytes after which the limit is compared
-BODY_PER_FRAMING = 8  # bytes of a body for each of which, past the limit, there may be one of framing: chunks of 64 bytes, say
+PARSED = 16 << 10  # bytes that are parsed before framing is compared with its limit again
+# Beyond its limit, framing may have one byte for each 8 bytes of the body, which allows chunks of 64 bytes.
+BODY_PER_FRAMING = 8
 TOO_LARGE_HEADER = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
     b"content-type: application/json\r\ncontent-length: 43\r\nconnection: close\r\n\r\n"
@@ -30,16 +31,20 @@ TOO_LARGE_HEADER = (
 
 
 class ConnectionTable:
-    """The connections of a server: those that wait for a request or its headers, in the order in which they began to."""
+    """The connections of a server.
+
+    all: all connections.
+    waiting: the connections that wait for a request or its headers, those that have waited longest first.
+    """
 
     def __init__(self, limits: ServiceLimits, most: int) -> None:
-        """most: connections at one time."""
+        """most: the largest number of connections at one time."""
         self.limits, self.most = limits, most
         self.all: set[LimitedHttpProtocol] = set()
         self.waiting: OrderedDict[LimitedHttpProtocol, None] = OrderedDict()
 
     def add(self, connection: LimitedHttpProtocol) -> bool:
-        """Adds a connection; False if there are too many, none of which waits."""
+        """Adds a connection, if necessary in exchange for a waiting one; False if there are too many and none waits."""
         if len(self.all) >= self.most:
             if not self.waiting:
                 return False
@@ -52,15 +57,15 @@ class ConnectionTable:
         self.waiting.pop(connection, None)
 
     def close_late(self, now: float) -> None:
-        """Closes the connections whose clients have taken too long; called every second or so."""
+        """Closes the connections of clients that exceed a time limit; called about every second."""
         for connection in [c for c in self.all if c.is_late(now, self.limits)]:
             connection.abort()
 
 
 class ServiceConfig(uvicorn.Config):
-    """The configuration of a uvicorn server whose connections are in a table.
+    """The configuration of a uvicorn server, and the table of its connections.
 
-    direct: what answers requests without the application, for `DirectHttpProtocol`.
+    direct: answers requests without the application, for `DirectHttpProtocol`.
     """
 
     def __init__(
@@ -71,10 +76,11 @@ class ServiceConfig(uvicorn.Config):
 
 
 class LimitedHttpProtocol(HttpToolsProtocol):
-    """uvicorn's connection, which also knows what it waits for, and since when.
+    """uvicorn's connection, extended by the event that it waits for, and the time since when it waits.
 
-    phase: what comes next: the headers of a request, its body, the response, or another request ("idle").
-    framing, body_bytes: what has arrived of the request that is being read.
+    phase: the next event: the end of a request's headers ("header"), of its body ("body"), of the response ("response"), or
+        the begin of another request ("idle").
+    framing, body_bytes: the numbers of bytes that have arrived of the request that is being read.
     has_headers: whether its headers are complete, so that later ones are trailers.
     running: the last request that the application has begun.
     """
@@ -97,7 +103,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.config.table.remove(self)
-        if self.running is not None:  # uvicorn tells the last request alone, which may wait for this one
+        if self.running is not None:  # uvicorn notifies only the last request, which may wait for this one
             self.running.disconnected = True
             self.running.message_event.set()
         super().connection_lost(exc)
@@ -119,9 +125,9 @@ class LimitedHttpProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self.phase == "idle":
             self.begin("header")
-        for begin in range(0, len(data), PARSED):  # each of a few bytes may be a callback
+        for begin in range(0, len(data), PARSED):  # in parts, since every few bytes may cause a callback
             part = data if len(data) <= PARSED else data[begin : begin + PARSED]
-            self.framing += len(part)  # from which the parser's callbacks take what is of a body
+            self.framing += len(part)  # `count_body`, called by the parser, subtracts the bytes of bodies
             super().data_received(part)
             if self.framing > self.config.table.limits.header + self.body_bytes // BODY_PER_FRAMING:
                 self.refuse_framing()
@@ -129,20 +135,20 @@ class LimitedHttpProtocol(HttpToolsProtocol):
                 return
 
     def refuse_framing(self) -> None:
-        """Ends a connection whose framing exceeds its limit, with a response unless another one is under way."""
+        """Ends a connection whose framing exceeds its limit, with a response unless another response has been started."""
         if self.transport.is_closing():
             return
         if self.cycle is None or self.cycle.response_complete or self.is_response_open:
             self.transport.write(TOO_LARGE_HEADER)
             self.transport.close()
             if self.cycle is not None:
-                self.cycle.disconnected = True  # it sends nothing any more
+                self.cycle.disconnected = True  # so that the application's response is not sent
         else:
             self.abort()
 
     @property
     def is_response_open(self) -> bool:
-        """Whether the request that is being read is next in order, and nothing of its response has been sent."""
+        """Whether the request that is being read is the next one to be answered, and its response has not been started."""
         return self.phase == "body" and not self.pipeline and not self.cycle.response_started
 
     def on_message_begin(self) -> None:
@@ -196,7 +202,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         super().resume_writing()
 
     def is_late(self, now: float, limits: ServiceLimits) -> bool:
-        """Whether the client has taken longer than it may."""
+        """Whether the client exceeds the time limit of the phase, or of reading a response."""
         if self.stalled_since is not None and now - self.stalled_since > limits.write_seconds:
             return True
         match self.phase:

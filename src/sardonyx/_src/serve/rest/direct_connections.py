@@ -1,4 +1,4 @@
-"""Connections that answer inference requests directly where they can, and hand others over to the ASGI application."""
+"""Connections that answer quick inference requests directly, and pass all others to the ASGI application."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from sardonyx._src.serve.rest.responses import HttpResponse
 
 
 class DirectHttpProtocol(LimitedHttpProtocol):
-    """A connection that starts no task for a request which `DirectInference` accepts.
+    """A connection that starts no task for a request that `DirectInference` accepts.
 
-    direct: such a request, from the end of its headers to that of its body.  Its body may arrive in parts; the time that it may take
-    is that of any other.
+    direct: an accepted request, from the end of its headers to the end of its body.  Its body may arrive in parts, within the
+        time limit of any other body.
     """
 
     direct: DirectRequest | None = None
@@ -64,13 +64,13 @@ class DirectHttpProtocol(LimitedHttpProtocol):
             self.respond(response, is_waiting=is_waiting)
 
     def shutdown(self) -> None:
-        """Lets a request whose body has not arrived complete, as the application's do."""
+        """Passes a request with an incomplete body to the application, whose requests complete during a shutdown."""
         if self.direct is not None:
             self.hand_over(self.direct)
         super().shutdown()
 
     def is_next(self) -> bool:
-        """Whether a request is a POST of HTTP/1.1 on a connection that stays open, with nothing under way before it."""
+        """Whether a request is a POST of HTTP/1.1 on a connection that stays open, and all earlier requests are answered."""
         parser = self.parser
         return (
             (self.cycle is None or self.cycle.response_complete)
@@ -82,7 +82,7 @@ class DirectHttpProtocol(LimitedHttpProtocol):
         )
 
     def await_body(self, request: DirectRequest) -> None:
-        """Waits for the rest of a body, whose bytes count from now on; the application refuses it if they are too many."""
+        """Waits for the rest of a body.  Its bytes count from now on; if they are too many, the application refuses it."""
         try:
             self.inference.held.add(request.length)
         except RequestFailure:
@@ -97,7 +97,7 @@ class DirectHttpProtocol(LimitedHttpProtocol):
         self.direct = None
         super().on_headers_complete()
         for part in request.parts:
-            HttpToolsProtocol.on_body(self, part)  # they have been counted
+            HttpToolsProtocol.on_body(self, part)  # not this class's method: the bytes have been counted
 
     def release(self, request: DirectRequest | None) -> None:
         """Ends the count of a request's bytes, if they are counted."""
@@ -106,7 +106,7 @@ class DirectHttpProtocol(LimitedHttpProtocol):
             request.is_held = False
 
     def respond(self, response: HttpResponse, *, is_waiting: bool) -> None:
-        """Sends a response.  is_waiting: whether the connection still is among those that wait for a request."""
+        """Sends a response.  is_waiting: whether the table still lists the connection among the waiting ones."""
         self.server_state.total_requests += 1
         self.inference.writer.write(self.transport, response, self.server_state.default_headers)
         if is_waiting:

@@ -1,7 +1,8 @@
-"""Direct inference: requests whose runs are known to be quick, answered as soon as their last byte has arrived.
+"""Direct inference: requests whose runs are known to be quick are answered as soon as their last byte has arrived.
 
-The ASGI application has a task, an event and several awaits for each request, which take longer than the run of a small model.
-Connections ask here first (`DirectHttpProtocol`); what is declined goes to the application, which gives the same answers.
+For each request the ASGI application has a task, an event and several awaits, which cost more time than the run of a small
+model.  Connections call `DirectInference` first (`DirectHttpProtocol`).  The application answers all requests that it declines,
+in the same way.
 """
 
 from __future__ import annotations
@@ -25,17 +26,17 @@ from sardonyx._src.serve.rest.responses import (
     inference_response,
 )
 
-MAX_BODY = 1 << 20  # bytes of a body; larger ones take long to parse
-MAX_ROUTES = 1024
-# Headers of requests that the application answers.
+MAX_BODY = 1 << 20  # bytes of a body; larger bodies are slow to parse
+MAX_ROUTES = 1024  # paths whose routes are remembered
+# Requests with one of these headers are left to the application.
 DECLINED = frozenset({b"transfer-encoding", b"content-encoding", b"expect", b"upgrade"})
-REPEATED = b"\0"  # in place of the values of a header that must occur once, and is no value of a header
+REPEATED = b"\0"  # stands for the values of a header that must not be repeated; no header can have this value
 Headers = Sequence[tuple[bytes, bytes]]
 
 
 @dataclass(frozen=True, slots=True)
 class DirectRoute:
-    """What the path of an inference request names, and the model that serves it."""
+    """The model and version that the path of an inference request names, and the open model that serves it."""
 
     name: str
     version: str
@@ -46,7 +47,10 @@ class DirectRoute:
 class DirectRequest:
     """A request that has been accepted.
 
-    length: of the body.  parts: of the body so far.  is_held: whether its bytes are counted among those that the service holds.
+    length: the bytes of the body.
+    has_binary: whether binary data follow the JSON of the body.
+    parts: the parts of the body so far.
+    is_held: whether its bytes are counted among those that the service holds.
     """
 
     route: DirectRoute
@@ -71,12 +75,12 @@ class DirectInference:
         held: HeldBytes,
         authorization: Authorization,
     ) -> None:
-        """held: of all transports."""
+        """held: counts the bytes of requests of all transports."""
         self._repository, self.held, self.writer = repository, held, ResponseWriter()
         self._max_body, self._max_json = min(MAX_BODY, limits.body), limits.json
         self._authorization = authorization
         self._routes: dict[bytes, DirectRoute] = {}
-        self._changes = -1  # of the repository, when routes were made
+        self._changes = -1  # number of changes of the repository when the routes were made
 
     def accept(self, path: bytes, headers: Headers) -> DirectRequest | None:
         """A POST request that is likely to be answered directly; None for one that the application must answer."""
@@ -111,7 +115,7 @@ class DirectInference:
             if response is None:
                 return None
             if not is_short_response(response, form):
-                route.model.executor.pause_quick_runs()  # the application runs it again, and requests like it at once
+                route.model.executor.pause_quick_runs()  # the application repeats this run; later ones go there directly
                 return None
             return inference_response(*format_response(response, form))
         except RequestFailure as failure:
@@ -121,7 +125,7 @@ class DirectInference:
             return failure_response(internal_failure(f"POST {route.name}", error))
 
     def _find_route(self, path: bytes) -> DirectRoute | None:
-        """The route of a path; None if no model that is ready has it."""
+        """The route of a path; None if the path names no model that is ready."""
         if self._changes != self._repository.changes:
             self._routes.clear()
             self._changes = self._repository.changes

@@ -36,7 +36,8 @@ HEADER_LENGTH = b"inference-header-content-length"
 class InferenceEndpoint:
     """POST /v2/models/{model}[/versions/{version}]/infer, as an ASGI application.
 
-    held: what counts the bytes of requests.  threads: where long ones are decoded.
+    held: counts the bytes of requests.
+    threads: decode long requests.
     """
 
     def __init__(
@@ -48,11 +49,13 @@ class InferenceEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope["path_params"]
         name, version = path["model"], path.get("version", "")
-        self._repository.find(name, version)  # a body for no model is not read
+        self._repository.find(name, version)  # first, so that a body for an unknown model is not read
         is_json = header_value(scope["headers"], HEADER_LENGTH) is None
         body = await self._bodies.read(scope["headers"], receive, self._limits.json if is_json else None)
         try:
-            model = self._repository.find(name, version)  # it may have been replaced meanwhile
+            model = self._repository.find(
+                name, version
+            )  # again, since the model may have been replaced meanwhile
             with model.lease(), self._held.allowance(self._limits.decoded, DECODED) as decoded:
                 request, form = await self._parse(scope, body, decoded)
                 response = model.try_infer(request)
@@ -82,9 +85,10 @@ class InferenceEndpoint:
 
 
 def json_length(headers: Iterable[tuple[bytes, bytes]], body: int, limit: int) -> int | None:
-    """The length of the JSON of a request with binary data, None for one of JSON alone; RequestFailure past the limit.
+    """The length of the JSON in a body with binary data; None for a body that consists only of JSON.
 
-    body, limit: the bytes of the body, and those that its JSON may have.
+    body: the bytes of the body.
+    limit: the largest number of bytes of JSON; raises RequestFailure if there are more.
     """
     length, value = None, header_value(headers, HEADER_LENGTH)
     if value is not None:
@@ -101,7 +105,7 @@ def json_length(headers: Iterable[tuple[bytes, bytes]], body: int, limit: int) -
 async def infer_for_client(
     model: ServedModel, request: InferenceRequest, receive: Receive
 ) -> InferenceResponse:
-    """The response to a request, whose run ends when its client closes the connection: ClientGone."""
+    """The response to a request.  If the client closes the connection first, ends the run and raises ClientGone."""
     run = asyncio.ensure_future(model.infer(request))
     departure = asyncio.ensure_future(wait_for_departure(receive))
     try:

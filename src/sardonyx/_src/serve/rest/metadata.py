@@ -17,7 +17,7 @@ from sardonyx._src.serve.rest.responses import send_json
 
 
 class MetadataEndpoints:
-    """What the service and its models are, and whether they are ready.  Every method is an ASGI application."""
+    """Metadata and health of the service and its models.  Every method is an ASGI application."""
 
     def __init__(self, repository: ModelRepository, version: str) -> None:
         self._repository, self._version = repository, version
@@ -61,7 +61,7 @@ class MetadataEndpoints:
 
 
 class RepositoryEndpoints:
-    """The index of the repository, and control of what is loaded.  Every method is an ASGI application."""
+    """The index of the repository, and loading and unloading of models.  Every method is an ASGI application."""
 
     def __init__(self, repository: ModelRepository, bodies: BodyReader, *, allows_control: bool) -> None:
         self._repository, self._bodies, self._allows_control = repository, bodies, allows_control
@@ -91,7 +91,7 @@ class RepositoryEndpoints:
         await send_json(send, {})
 
     async def _read_control(self, scope: Scope, receive: Receive) -> dict[str, Any]:
-        """The parameters of a request for control, which may be forbidden."""
+        """The parameters of a request to load or unload a model; raises RequestFailure if the service forbids such requests."""
         message = await self._read(scope, receive)
         if not self._allows_control:
             why = "this service lets no client load or unload models: start it with a token, or --control on"
@@ -102,7 +102,7 @@ class RepositoryEndpoints:
         return parameters
 
     async def _read(self, scope: Scope, receive: Receive) -> dict[str, Any]:
-        """The JSON object that the body is; an empty body is an empty object."""
+        """The JSON object in the body; an empty body is an empty object."""
         body = await self._bodies.read(scope["headers"], receive)
         self._bodies.release(body)
         return parse_object(body) if body else {}
@@ -124,7 +124,7 @@ def describe_tensor(tensor: TensorMetadata) -> dict[str, object]:
 
 
 def describe_config(model: ServedModel) -> dict[str, object]:
-    """The configuration of a model.  Spec: Triton's model configuration extension, without what only Triton has."""
+    """The configuration of a model.  Spec: Triton's model configuration extension, without fields that only Triton has."""
     return {
         "name": model.name,
         "platform": PLATFORM,

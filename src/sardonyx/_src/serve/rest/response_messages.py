@@ -1,6 +1,7 @@
-"""Inference responses as HTTP bodies: JSON, followed by binary tensor data where these are asked for.
+"""Inference responses as HTTP bodies: JSON, followed by the binary data of tensors for which the client requests it.
 
-A long response is encoded in slices, which are counted before they are kept and are sent one by one.
+A long response is encoded in slices; the bytes of each slice are counted before the next one is made, and slices are sent one
+by one.
 
 Spec: Open Inference Protocol v2, Inference Response JSON Object; Binary Tensor Data Extension.
 """
@@ -22,14 +23,14 @@ from sardonyx._src.serve.protocol.json_text import format_json
 from sardonyx._src.serve.protocol.requests import InferenceResponse
 from sardonyx._src.serve.rest.responses import Part
 
-SLICE = 1 << 13  # elements that are encoded at once
-SHORT = 1 << 20  # bytes of a response that is encoded at once, on the event loop
-JSON_BYTES = 24  # of a number in JSON, at most
-MAX_SHORT_STRINGS = 1024
+SLICE = 1 << 13  # elements of a slice
+SHORT = 1 << 20  # bytes up to which a response is encoded at once, on the event loop
+JSON_BYTES = 24  # upper bound of the characters of a number in JSON
+MAX_SHORT_STRINGS = 1024  # strings of a tensor up to which a response may be short
 
 
 def is_short_response(response: InferenceResponse, form: RequestedForm) -> bool:
-    """Whether a response takes no more than a few milliseconds to encode, and few bytes."""
+    """Whether a response can be encoded in a few milliseconds and has few bytes."""
     size = 0
     for name, tensor in response.outputs.items():
         if tensor.dtype.kind in "OUT":
@@ -42,7 +43,7 @@ def is_short_response(response: InferenceResponse, form: RequestedForm) -> bool:
 
 
 def format_response(response: InferenceResponse, form: RequestedForm) -> tuple[list[Part], list[Part]]:
-    """The JSON of a short response, and the binary data that follow it.
+    """The JSON of a short response, and the binary data that follow the JSON.
 
     Raises RequestFailure for outputs that JSON cannot express.
     """
@@ -56,7 +57,7 @@ def format_response(response: InferenceResponse, form: RequestedForm) -> tuple[l
             output["data"] = json_elements(name, tensor)
         outputs.append(output)
     text = format_json({**describe_response(response), "outputs": outputs})
-    if b"null" in text:  # perhaps what the encoder makes of NaN and infinities
+    if b"null" in text:  # the encoder may have written it for NaN or an infinity
         return format_in_slices(response, form)
     return [text], binary
 
@@ -64,7 +65,7 @@ def format_response(response: InferenceResponse, form: RequestedForm) -> tuple[l
 def format_in_slices(
     response: InferenceResponse, form: RequestedForm, allowance: Allowance | None = None
 ) -> tuple[list[Part], list[Part]]:
-    """The same, of a response of any length.  allowance: counts its bytes; None: they are few."""
+    """`format_response` for a response of any length.  allowance: counts its bytes; None if they are few."""
     if allowance is not None:
         allowance.check(sum(min_size(name, tensor, form) for name, tensor in response.outputs.items()))
     binary: list[Part] = []
@@ -99,17 +100,17 @@ def describe_output(name: str, tensor: Array) -> dict[str, object]:
 
 
 def min_size(name: str, tensor: Array, form: RequestedForm) -> int:
-    """The bytes of an output at least: in JSON, an element is a digit and a comma."""
+    """A lower bound of the bytes of an output: in JSON, an element has at least a digit and a comma."""
     return tensor.nbytes if form.is_binary(name) and tensor.dtype.kind not in "OUT" else 2 * tensor.size
 
 
 def add_binary(parts: list[Part], tensor: Array, allowance: Allowance | None = None) -> int:
-    """Adds the binary data of an output; returns their size."""
+    """Adds the binary data of an output; returns their size in bytes."""
     return add_parts(parts, encode_pieces(tensor), allowance)
 
 
 def add_parts(parts: list[Part], more: Iterator[Part], allowance: Allowance | None) -> int:
-    """Adds parts, each of which is counted before the next one is made; returns their size."""
+    """Adds parts, and counts the bytes of each part before the next one is made; returns their size in bytes."""
     size = 0
     for part in more:
         if allowance is not None:
@@ -133,7 +134,7 @@ def element_texts(name: str, tensor: Array) -> Iterator[bytes]:
 
 
 def insert_tokens(text: bytes, elements: Array) -> bytes:
-    """The text with the tokens of NaN and infinities, for which the encoder writes null."""
+    """The JSON text with the tokens of NaN and infinities instead of the encoder's null."""
     tokens = [non_finite_token(float(value)) for value in elements[~np.isfinite(elements)]]
     pieces = text.split(b"null")
     return b"".join(part for pair in zip(pieces, [*tokens, b""], strict=True) for part in pair)

@@ -31,15 +31,15 @@ STATUS = {
 JSON_TYPE = (b"content-type", b"application/json")
 JSON_HEADERS = (JSON_TYPE,)
 BINARY_TYPE = (b"content-type", b"application/octet-stream")
-MAX_JOINED = 64 << 10  # bytes of a response that are sent as one message
-MAX_ERROR = 8000  # characters of a message, as over gRPC
+MAX_JOINED = 64 << 10  # bytes up to which the body of a response is sent as one message
+MAX_ERROR = 8000  # characters of an error message, as over gRPC
 Header = tuple[bytes, bytes]
 Part = bytes | memoryview
 
 
 @dataclass(slots=True)
 class HttpResponse:
-    """A response.  headers: but for the length.  parts: of the body."""
+    """A response.  headers: all headers except the length.  parts: the parts of the body."""
 
     status: int
     headers: Sequence[Header]
@@ -47,7 +47,7 @@ class HttpResponse:
 
 
 def error_response(status: int, why: str, headers: Sequence[Header] = ()) -> HttpResponse:
-    """A status and its reason."""
+    """A response with an error status, and the reason as JSON."""
     text = (
         why[:MAX_ERROR].encode("utf-8", "replace").decode()
     )  # surrogates of decoded paths, which JSON cannot have
@@ -85,7 +85,7 @@ async def send_response(send: Send, response: HttpResponse) -> None:
     headers = [*response.headers, (b"content-length", b"%d" % size)]
     await send({"type": "http.response.start", "status": response.status, "headers": headers})
     if size > MAX_JOINED:
-        response.parts = ()  # each part is freed when it has been sent: to free all at once takes long
+        response.parts = ()  # so that each part is freed once it is sent: freeing all at once is slow
         parts.reverse()
         while parts:
             await send({"type": "http.response.body", "body": parts.pop(), "more_body": True})
@@ -96,7 +96,7 @@ async def send_response(send: Send, response: HttpResponse) -> None:
 
 
 class ResponseWriter:
-    """Writes responses to connections that stay open, with the head of the most frequent ones at hand."""
+    """Writes responses to connections that stay open.  The head of successful JSON responses, the most frequent, is cached."""
 
     def __init__(self) -> None:
         self._server_headers: Sequence[Header] = ()
@@ -105,7 +105,7 @@ class ResponseWriter:
     def write(
         self, transport: WriteTransport, response: HttpResponse, server_headers: Sequence[Header]
     ) -> None:
-        """server_headers: those of all responses, as the date; a new list when they change."""
+        """server_headers: the headers of all responses, such as the date; another list object whenever they change."""
         if self._server_headers is not server_headers:
             self._server_headers = server_headers
             self._json_head = head_of(200, server_headers, JSON_HEADERS)
@@ -122,6 +122,6 @@ class ResponseWriter:
 
 
 def head_of(status: int, server_headers: Sequence[Header], headers: Sequence[Header]) -> bytes:
-    """The head of a response up to the number of bytes of its body."""
+    """The head of a response up to the value of content-length, which the caller adds."""
     lines = [b"%s: %s\r\n" % header for header in (*server_headers, *headers)]
     return b"".join((STATUS_LINE[status], *lines, b"content-length: "))

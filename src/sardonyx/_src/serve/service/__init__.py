@@ -1,1 +1,1 @@
-"""A service: repository and transports, in one process or in several."""
+"""A service: a model repository and its transports (HTTP, gRPC), in one process or in several."""

@@ -32,19 +32,23 @@ if TYPE_CHECKING:
     from sardonyx._src.serve.grpc.front_process import GrpcTransport
 
 LOG = logging.getLogger("sardonyx.serve")
-RESERVED_FILES = 64  # descriptors that are not connections
-SWEEP_SECONDS = 1.0
-BACKLOG = 2048
-MAPPED_BYTES = 4 << 20  # of a block that is a mapping; to copy one of fewer takes less than 5 ms
+RESERVED_FILES = 64  # file descriptors for other purposes than connections
+SWEEP_SECONDS = 1.0  # interval at which late connections are closed
+BACKLOG = 2048  # connections that the system queues before the service accepts them
+# Size from which a memory block is a mapping of its own, so that it grows without a copy; a smaller block is copied in less
+# than 5 ms.
+MAPPED_BYTES = 4 << 20
 
 
 class Service:
-    """A service of one process, which `run` runs once.  Workers of a service of several override the methods without underscore.
+    """A service of one process, which `run` runs once.
 
-    ports: those on which it listens, by transport.
+    The workers of a service of several processes are subclasses, which override methods without an underscore.
+    ports: the ports on which the service listens, by transport.
+    shares_ports: whether other processes listen on the same ports.
     """
 
-    shares_ports = False  # with other processes
+    shares_ports = False
 
     def __init__(self, settings: ServiceSettings) -> None:
         """Raises InputError and OSError for settings that are wrong."""
@@ -86,7 +90,7 @@ class Service:
         return listener
 
     async def take_snapshots(self) -> Sequence[ProcessSnapshot]:
-        """What the processes of the service have counted."""
+        """The statistics of each process of the service."""
         return [take_snapshot(self.repository)]
 
     async def report_loaded(self) -> None:
@@ -99,7 +103,8 @@ class Service:
         if self.settings.certificate is not None:
             tls["ssl_certfile"] = str(self.settings.certificate)
             tls["ssl_keyfile"] = str(self.settings.key) if self.settings.key else None
-        is_observed = self.settings.access_log or self._tracer is not None  # each request, by the application
+        # Each request is logged or traced by the application, so that none may be answered without it.
+        is_observed = self.settings.access_log or self._tracer is not None
         return ServiceConfig(
             self._table,
             direct=None if is_observed else self.application.direct,
@@ -151,7 +156,7 @@ class Service:
                 )
 
     async def _end_transports(self) -> None:
-        """Waits for the calls of gRPC, and exports the last spans."""
+        """Waits for gRPC calls in progress, and exports the last spans of traces."""
         if self._grpc is not None:
             await (self._grpc_end or self._grpc.stop(0))
         if self._tracer is not None:
@@ -166,14 +171,14 @@ class Service:
         LOG.info("shutting down")
         self.repository.begin_shutdown()
         await asyncio.sleep(self.settings.drain_seconds)
-        if self._grpc is not None:  # beside the requests over HTTP
+        if self._grpc is not None:  # calls complete while uvicorn lets the requests over HTTP complete
             self._grpc_end = asyncio.create_task(self._grpc.stop(self.settings.grace_seconds))
 
     def _background_tasks(self) -> list[Coroutine[None, None, None]]:
         return [self._load(), self._sweep()]
 
     async def _load(self) -> None:
-        """Loads all models, and then what changes in the folder."""
+        """Loads all models, and then, at intervals, the changes of the folder."""
         await self._survive(self.repository.load_all())
         exempt_objects()
         await self.report_loaded()
@@ -198,7 +203,7 @@ class Service:
 
 
 class GracefulServer(uvicorn.Server):
-    """uvicorn's server; a signal lets requests complete, and a second one does not."""
+    """uvicorn's server: after a first signal, requests in progress complete; a second signal ends them."""
 
     def __init__(self, config: ServiceConfig, service: Service) -> None:
         super().__init__(config)
@@ -214,7 +219,10 @@ class GracefulServer(uvicorn.Server):
 
 
 def scan_of(settings: ServiceSettings) -> Scan:
-    """Lists the files of a service: those of a folder of models, of the folder of one, or a file.  Raises InputError."""
+    """A function that lists the files of a service: of a folder of models, of the folder of one model, or one file.
+
+    Raises InputError for a path that is none of these.
+    """
     path, name = settings.repository, settings.name
     if path.is_file() and path.suffix in SUFFIXES:
         files = {name or path.stem: ModelFiles(name or path.stem, {1: path})}
@@ -247,13 +255,16 @@ def open_grpc(service: Service, token: str) -> GrpcTransport:
 
 
 def listen(host: str, port: int, *, shares_port: bool = False) -> socket.socket:
-    """A listening socket; OSError if the address cannot be used.  shares_port: with other sockets of the same user."""
+    """A listening socket; raises OSError if the address cannot be used.
+
+    shares_port: whether other sockets of the same user may listen on the port.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     return socket.create_server((host, port), family=family, backlog=BACKLOG, reuse_port=shares_port)
 
 
 def log_address(scheme: str, listener: socket.socket) -> None:
-    """Logs where a service listens."""
+    """Logs the address on which a service listens."""
     host, port = listener.getsockname()[:2]
     LOG.info("listening on %s", address_text(scheme, host, port))
 
@@ -263,7 +274,7 @@ def address_text(scheme: str, host: str, port: int) -> str:
 
 
 def connection_limit(most: int) -> int:
-    """The number of connections that the process can have, `most` at most; raises its own limit of descriptors for it."""
+    """The number of connections that the process can have, at most `most`; increases its limit of file descriptors for that."""
     if sys.platform == "win32":
         return most
     import resource

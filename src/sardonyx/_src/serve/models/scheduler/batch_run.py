@@ -13,7 +13,7 @@ from sardonyx._src.ops.api import RunResult
 from sardonyx._src.serve.batching.joining import join_feeds, split_results
 from sardonyx._src.serve.models.scheduler.request_queue import QueueEntry, RunningBatch
 
-# Runs the session: feeds, seconds that the run may take, and what cancels it.
+# Runs the session, given the feeds, the seconds that the run may last (None: any time), and the token that cancels it.
 RunFunction: TypeAlias = (
     "Callable[[Mapping[str, Array], float | None, CancellationToken], Mapping[str, RunResult]]"
 )
@@ -23,8 +23,8 @@ Outcome: TypeAlias = "Mapping[str, RunResult] | BaseException"
 def run_batch(run: RunFunction, batch: RunningBatch) -> list[Outcome]:
     """The results, or the error, of each request of a batch.
 
-    If the joined run fails, or an output does not have a row for each row, every request is run by itself, so that none fails because
-    of another.
+    If the joined run fails, or an output does not have one row for each row of the inputs, every request is run separately, so
+    that none fails because of another.
     """
     entries = batch.entries
     if len(entries) > 1:

@@ -14,11 +14,11 @@ from sardonyx._src.ops.api import is_number
 class SchedulerOptions:
     """How the requests of a model are scheduled.
 
-    workers: runs at the same time, each in a thread; all use one compiled program.
-    max_queue: requests that wait; further ones are refused.
-    priority: of requests that state none; smaller numbers run earlier.
+    workers: the number of runs at the same time, each in a thread; all use one compiled program.
+    max_queue: the number of requests that may wait; others are refused.
+    priority: the priority of requests that state none; requests with smaller numbers run earlier.
     batching: whether requests are joined to batches; None: if the rows of the model are proved to be independent.
-    max_batch: rows of a batch.
+    max_batch: the largest number of rows of a batch.
     batch_delay: seconds that the first request of a batch may wait for others while a worker is idle.
     """
 
@@ -43,12 +43,12 @@ class SchedulerOptions:
 
 @dataclass(frozen=True, slots=True)
 class SequenceOptions:
-    """State between the requests of a sequence.
+    """States between the requests of a sequence.
 
-    states: for each state, the input that receives what an output returned in the last request.
-    sizes: lengths of dimension variables of initial states that no other input of the first request has; by default 0.
-    idle_seconds: after which a sequence without requests ends.
-    max_sequences: at the same time; further ones are refused.
+    states: for each state, the input that receives it, and the output of the request before that computes it.
+    sizes: the lengths of dimension variables of initial states that no other input of the first request has; by default 0.
+    idle_seconds: the time after which a sequence without requests ends.
+    max_sequences: the number of sequences at the same time; others are refused.
     """
 
     states: Mapping[str, str] = field(default_factory=dict)

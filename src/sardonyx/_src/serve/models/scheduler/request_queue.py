@@ -17,8 +17,11 @@ from sardonyx._src.serve.protocol.requests import InferenceRequest
 class QueueEntry:
     """A request that waits or runs.
 
-    future: its results.  key, rows: of `batch_key`; a key of None for a request that runs alone.
-    arrival: the time of `time.monotonic`.  token: of its run, once that has begun.
+    future: receives the results.
+    priority: requests with smaller numbers run earlier.
+    arrival: the time of arrival, of `time.monotonic`.
+    key, rows: the result of `batch_key`; None as key for a request that is not joined with others.
+    batch: the batch of the request while it runs; None before and after.
     """
 
     request: InferenceRequest
@@ -31,19 +34,19 @@ class QueueEntry:
 
     @property
     def is_abandoned(self) -> bool:
-        """Whether nothing waits for the results any more."""
+        """Whether no task waits for the results any longer."""
         return self.future.done()
 
 
 @dataclass(eq=False, slots=True)
 class RunningBatch:
-    """Requests that run together, and what ends their run."""
+    """Requests that run together, and the token that ends their run."""
 
     entries: list[QueueEntry]
     token: CancellationToken = field(default_factory=CancellationToken)
 
     def cancel_if_abandoned(self) -> None:
-        """Ends the run if nothing waits for any of its results."""
+        """Ends the run if no task waits for any of its results."""
         if all(entry.is_abandoned for entry in self.entries):
             self.token.cancel()
 
@@ -79,7 +82,7 @@ class RequestQueue:
         return self._levels[min(self._levels)][0]
 
     def batch(self, max_rows: int) -> list[QueueEntry]:
-        """The head and those that fit into a batch with it, in order; they stay in the queue."""
+        """The head of the queue and the entries that fit into a batch with it, in order; all stay in the queue."""
         head = self.head()
         if head.key is None or head.rows >= max_rows:
             return [head]

@@ -1,4 +1,4 @@
-"""The scheduler of a model."""
+"""The scheduler of a model: a queue of requests, batches of them, and worker threads that run the batches."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_RETRY_SECONDS = 60.0
 class Scheduler:
     """Queue and workers of one model.  All methods are called on the event loop.
 
-    batched_inputs: the inputs that all requests of a batch feed; None: no batches.
+    batched_inputs: the inputs that every request of a batch must feed; None: there are no batches.
     """
 
     def __init__(
@@ -43,12 +43,12 @@ class Scheduler:
         self._threads = ThreadPoolExecutor(options.workers, thread_name_prefix="sardonyx-serve")
         self._idle = options.workers
         self._is_closed = False
-        self._timer: asyncio.TimerHandle | None = None  # when a batch has waited long enough
-        self._seconds = 0.0  # moving average of the time of a request
+        self._timer: asyncio.TimerHandle | None = None  # fires when the next batch has waited long enough
+        self._seconds = 0.0  # moving average of the run time of a request
 
     @property
     def queue_length(self) -> int:
-        """The requests that wait."""
+        """The number of requests that wait."""
         return len(self._queue)
 
     @property
@@ -57,7 +57,7 @@ class Scheduler:
         return self._idle == self.options.workers and not self._queue
 
     async def submit(self, request: InferenceRequest) -> Mapping[str, RunResult]:
-        """The outputs of a request by name.  Cancelling the task that awaits them removes it from the queue, or ends its run.
+        """The outputs of a request by name.  Cancelling the task that awaits them removes the request from the queue, or ends its run.
 
         Raises what `Session.run` raises, LimitError ("timeout") once the deadline has passed, and RequestFailure: BUSY for a full
         queue, UNAVAILABLE for a scheduler that is closed.
@@ -80,7 +80,7 @@ class Scheduler:
         self._shut_down_if_idle()
 
     def _admit(self, request: InferenceRequest) -> QueueEntry:
-        """Adds a request to the queue, and starts what can run."""
+        """Adds a request to the queue, and starts the batches that can run."""
         if self._is_closed:
             raise RequestFailure(
                 FailureKind.UNAVAILABLE, "the model is closed: it has been replaced or unloaded"
@@ -102,7 +102,7 @@ class Scheduler:
         return entry
 
     def _retry_seconds(self) -> float:
-        """When the queue will be empty, at the pace of the last requests."""
+        """The seconds until the queue will be empty, at the pace of the last requests."""
         seconds = self._seconds * len(self._queue) / self.options.workers
         return min(max(1.0, math.ceil(seconds)), MAX_RETRY_SECONDS)
 
@@ -163,7 +163,7 @@ class Scheduler:
         running.add_done_callback(partial(self._complete, batch, begin))
 
     def _complete(self, batch: RunningBatch, begin: float, running: asyncio.Future[list[Outcome]]) -> None:
-        """Passes the outcomes of a batch to those that wait, and starts the next one."""
+        """Passes the outcomes of a batch to the tasks that wait for them, and starts the next batch."""
         self._idle += 1
         seconds = time.monotonic() - begin
         self._seconds += (seconds / len(batch.entries) - self._seconds) / 8

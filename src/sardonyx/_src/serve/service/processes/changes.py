@@ -1,4 +1,4 @@
-"""Changes of the models of a service, which all of its processes make in one order."""
+"""Changes of the models of a service: all of its processes apply them in the same order."""
 
 from __future__ import annotations
 
@@ -9,23 +9,27 @@ from sardonyx._src.errors import SardonyxError
 from sardonyx._src.io.file_stamps import RACY_WINDOW
 from sardonyx._src.serve.service.processes.worker_process import WorkerProcess
 
-# A large file that has just been written is not cached, as it may change without a new stamp: every process would compile it.
+# Seconds to wait before a change.  The program of a large file that was just written is not cached, because the file may still
+# change without a new stamp, so that every process would compile it.
 SETTLE_SECONDS = 2 * RACY_WINDOW / 1e9
 
 
 class ModelChanges:
-    """Applies changes to all workers, one after the other.  unloaded: the models that clients have unloaded."""
+    """Applies changes to all workers, one change at a time.  unloaded: the models that clients have unloaded."""
 
     def __init__(self, workers: Mapping[int, WorkerProcess]) -> None:
-        """workers: those that run, by their number; also those that start later, whose first scan has what was loaded before."""
+        """workers: the running workers by number, kept up to date by the caller.
+
+        A worker that starts later needs no earlier changes: its first scan of the folder finds what was loaded before.
+        """
         self._workers = workers
         self.unloaded: set[str] = set()
         self._order = asyncio.Lock()
 
     async def apply(self, index: int, action: str, name: str) -> None:
-        """Returns when all workers have made a change; raises the error of the first one that failed.
+        """Returns when all workers have made a change; raises the first error of a worker.
 
-        The worker `index` begins, so that the others find its compiled program in the cache.
+        The worker with number `index` begins, so that the others find its compiled program in the cache.
         """
         async with self._order:
             if action == "unload":
@@ -43,7 +47,7 @@ class ModelChanges:
 
 
 async def error_of(worker: WorkerProcess, action: str, name: str) -> SardonyxError | OSError | None:
-    """The error of a change in one worker; None for one that ends meanwhile: its successor scans the folder."""
+    """The error of a change in one worker; None also for a worker that ends meanwhile: its successor scans the folder."""
     try:
         await worker.try_ask(action, name)
     except (SardonyxError, OSError) as error:

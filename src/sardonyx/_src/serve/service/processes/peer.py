@@ -1,6 +1,7 @@
 """Requests and replies between the supervisor and a worker, over a pair of sockets.
 
-Messages are pickles with their length before them: both ends are processes of one service, and no client reaches the sockets.
+A message is its length and a pickle.  Pickles are safe here: both ends are processes of one service, and no client reaches the
+sockets.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class PeerGone(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PeerRequest:
-    """A request that the other process handles.  number: by which its reply names it."""
+    """A request that the other process handles.  number: identifies the request in its reply."""
 
     number: int
     action: str
@@ -43,19 +44,23 @@ class PeerReply:
 
 
 class Peer:
-    """The other process.  `handle` is called with the action and the argument of each of its requests, in tasks of their own.
+    """The other process, to which requests are sent and from which they come.
 
-    What a handler raises is raised where the request was made; an error that is not one of requests is logged first.
+    `handle` is called with the action and the argument of each request of the other process, in a task of its own.  An
+    exception of a handler is raised in the process that made the request.  If it is neither SardonyxError nor OSError, it is
+    logged and replaced by a RequestFailure.
     """
 
     def __init__(self, end: socket.socket, handle: Handler) -> None:
-        """end: of the pair of sockets, connected."""
+        """end: this process's end of the pair of sockets."""
         self._end, self._handle = end, handle
         self._numbers = itertools.count()
         self._replies: dict[int, asyncio.Future[object]] = {}
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
-        self._tasks: set[asyncio.Task[None]] = set()  # which would otherwise be collected as garbage
+        self._tasks: set[asyncio.Task[None]] = (
+            set()
+        )  # references, without which tasks are collected as garbage
         self._is_gone = False
 
     async def connect(self) -> None:
@@ -112,7 +117,7 @@ class Peer:
     def _settle(self, message: PeerReply) -> None:
         reply = self._replies.get(message.number)
         if reply is None or reply.done():
-            return  # whoever asked no longer waits
+            return  # the task that made the request no longer waits
         if message.error is None:
             reply.set_result(message.value)
         else:

@@ -1,7 +1,8 @@
 """The supervisor of a service of several processes: it owns the listening sockets, and starts and restarts the workers.
 
-Each worker has a listening socket of its own on the common port, over which Linux spreads connections (SO_REUSEPORT).  The
-supervisor keeps them open, so that connections that arrive while a worker is replaced wait for its successor.
+Each worker has a listening socket of its own on the common port, and Linux distributes connections among these sockets
+(SO_REUSEPORT).  The supervisor keeps the sockets open, so that connections which arrive while a worker is replaced wait for its
+successor.
 """
 
 from __future__ import annotations
@@ -27,10 +28,12 @@ from sardonyx._src.serve.service.service import address_text, listen, log_addres
 from sardonyx._src.serve.settings.service_settings import ServiceSettings
 
 LOG = logging.getLogger("sardonyx.serve")
-STABLE_SECONDS = 10.0  # a worker that has lived for longer is replaced at once
-FIRST_DELAY, MAX_DELAY = 0.5, 30.0
-MAX_KEPT_DELAY = 1.0  # connections should not wait for a worker that starts later
-KILL_SECONDS = 5.0  # after the grace of requests in progress
+STABLE_SECONDS = 10.0  # a worker that has run for longer is replaced at once
+FIRST_DELAY, MAX_DELAY = 0.5, 30.0  # seconds before a worker that ends early is replaced; doubled each time
+MAX_KEPT_DELAY = (
+    1.0  # seconds: before a longer delay the socket is closed, so that connections go to other workers
+)
+KILL_SECONDS = 5.0  # seconds after the grace for requests in progress, until workers are killed
 
 
 class Supervisor:
@@ -70,16 +73,16 @@ class Supervisor:
             raise self._failure
 
     def stop(self) -> None:
-        """Ends the service as a signal does: the workers complete their requests, unless it is the second signal."""
+        """Ends the service as a signal does: workers complete their requests, unless this is the second call."""
         self._end.set()
         for loaded in self._loaded:
             loaded.set()
-        self._close_listeners()  # the workers have descriptors of their own, until they accept no more
+        self._close_listeners()  # the workers have descriptors of their own, with which they accept until they drain
         for worker in self._workers.values():
             worker.send_signal(signal.SIGTERM)
 
     async def _start_workers(self, tasks: asyncio.TaskGroup) -> None:
-        """Starts the workers; the first one alone compiles what is not cached yet."""
+        """Starts the workers.  The others wait for the first one, which compiles all models that are not cached yet."""
         for index, loaded in enumerate(self._loaded):
             tasks.create_task(self._keep_running(index))
             if index == 0:
@@ -93,7 +96,7 @@ class Supervisor:
                 LOG.info("ready")
 
     async def _keep_running(self, index: int) -> None:
-        """Replaces the worker whenever it ends, after longer delays if it ends again and again."""
+        """Replaces a worker whenever it ends; the delay increases if it ends repeatedly."""
         delay = 0.0
         while not self._end.is_set():
             begin = time.monotonic()
@@ -109,10 +112,10 @@ class Supervisor:
                 await asyncio.wait_for(self._end.wait(), delay)
 
     async def _run_worker(self, index: int) -> str:
-        """Runs a worker to its end: how it has ended, or why it has not started."""
+        """Runs a worker to its end; returns how it has ended, or why it has not started."""
         try:
             worker = await self._start(index)
-        except OSError as error:  # of the system, which may have too little memory for a moment
+        except OSError as error:  # the system may lack memory at this moment
             return f"a process cannot start: {error}"
         how = await worker.run()
         del self._workers[index]
@@ -121,7 +124,7 @@ class Supervisor:
         return f"process {worker.pid} has ended ({how})"
 
     async def _start(self, index: int) -> WorkerProcess:
-        """A new worker, which has the changes of models from now on."""
+        """A new worker, which receives changes of models from now on."""
 
         async def handle(action: str, argument: object) -> object:
             return await self._handle(index, action, argument)
@@ -157,7 +160,7 @@ class Supervisor:
         return None
 
     async def _take_snapshots(self) -> list[ProcessSnapshot]:
-        """Those of the workers by their number, and of the ones that have ended."""
+        """The statistics of the workers in the order of their numbers, then those of workers that have ended."""
         workers = [self._workers.get(index) for index in range(self.settings.processes)]
         taken = await asyncio.gather(*(worker.take_snapshot() for worker in workers if worker is not None))
         by_worker = dict(zip(filter(None, workers), taken, strict=True))
@@ -167,7 +170,7 @@ class Supervisor:
         return [*snapshots, ProcessSnapshot(tuple(ended))]
 
     async def _watch(self) -> None:
-        """Has the workers look for changed models every few seconds, one after the other."""
+        """Makes the workers look for changed models at intervals, one after the other."""
         while not self._end.is_set():
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._end.wait(), self.settings.watch_seconds)
@@ -179,7 +182,7 @@ class Supervisor:
                     LOG.error("the repository cannot be read: %s", error)
 
     async def _kill_late_workers(self) -> None:
-        """Ends the workers that do not end by themselves."""
+        """Kills the workers that have not ended after drain, grace and KILL_SECONDS."""
         await self._end.wait()
         late = self.settings.drain_seconds + self.settings.grace_seconds + KILL_SECONDS
         deadline = time.monotonic() + late
@@ -202,7 +205,7 @@ class Supervisor:
 
     @contextmanager
     def _reserve_grpc_port(self) -> Iterator[None]:
-        """Keeps the port on which the workers listen for gRPC; they use the one that is found for port 0.  Raises OSError."""
+        """Reserves the port on which the workers listen for gRPC, and for port 0 chooses one.  Raises OSError."""
         host, port = self.settings.host, self.settings.grpc_port
         if port is None:
             yield
@@ -219,7 +222,7 @@ class Supervisor:
 
 
 def settings_of_worker(settings: ServiceSettings) -> ServiceSettings:
-    """The settings of one of the processes: its share of limits and processors."""
+    """The settings of one of the processes, with its share of limits and processors."""
     count = settings.processes
     limits = replace(
         settings.limits,

@@ -25,10 +25,11 @@ SHUTTING_DOWN = "the service is shutting down"
 
 @dataclass(frozen=True, slots=True)
 class WorkerStart:
-    """What the supervisor sends first.
+    """The first message of the supervisor.
 
-    listener: the descriptor of the listening socket of HTTP.  loads_first: whether the worker accepts connections only when it
-    has loaded the models, as others serve meanwhile.  unloaded: the models that clients have unloaded.
+    listener: the descriptor of the listening socket of HTTP.
+    loads_first: whether the worker loads the models before it accepts connections, because others serve meanwhile.
+    unloaded: the models that clients have unloaded.
     """
 
     settings: ServiceSettings
@@ -38,7 +39,7 @@ class WorkerStart:
 
 
 def main(descriptor: int) -> None:
-    """Runs a worker; descriptor: of the socket to its supervisor."""
+    """Runs a worker.  descriptor: the file descriptor of the socket to its supervisor."""
 
     async def run() -> None:
         await ServingWorker(socket.socket(fileno=descriptor)).run()
@@ -48,7 +49,7 @@ def main(descriptor: int) -> None:
 
 
 class ServingWorker:
-    """The requests of the supervisor, and the service that they are about."""
+    """The service of a worker, and the connection to its supervisor, whose requests it handles."""
 
     def __init__(self, end: socket.socket) -> None:
         self._peer = Peer(end, self._handle)
@@ -70,12 +71,12 @@ class ServingWorker:
             service = WorkerService(start, self._peer)
             self._service.set_result(service)
             await service.run()
-        except (SardonyxError, OSError) as error:  # of the settings
+        except (SardonyxError, OSError) as error:  # the settings are wrong
             with suppress(PeerGone):
                 await self._peer.ask("fail", error)
 
     async def _follow(self) -> None:
-        """Handles requests of the supervisor; its end is that of the worker."""
+        """Handles requests of the supervisor; when the supervisor ends, the worker ends."""
         await self._peer.run()
         self._start.cancel()
         if self._service.done():
@@ -141,9 +142,11 @@ class WorkerService(Service):
 
 
 class WorkerRepository(ModelRepository):
-    """The models of a worker; what clients load and unload, all workers do, and the request ends when all have.
+    """The models of a worker.
 
-    is_service_complete: whether all workers have been ready, which the supervisor says.
+    A request of a client to load or unload a model is passed to the supervisor.  All workers make the change, and the request
+    ends when the last one has made it.
+    is_service_complete: whether all workers have been ready, as the supervisor reports.
     """
 
     def __init__(self, scan: Scan, defaults: ModelConfig, supervisor: Peer, unloaded: frozenset[str]) -> None:

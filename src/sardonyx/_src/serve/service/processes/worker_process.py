@@ -1,4 +1,4 @@
-"""A worker as its supervisor sees it: a process, and requests to it."""
+"""The supervisor's side of a worker: the process, and requests to it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from sardonyx._src.serve.operation.snapshots import ProcessSnapshot
 from sardonyx._src.serve.service.processes.peer import Handler, Peer, PeerGone
 from sardonyx._src.serve.service.processes.worker import WorkerStart, main
 
-SNAPSHOT_SECONDS = 2.0  # a process that takes longer compiles, or has stopped: its last counts stand for it
+SNAPSHOT_SECONDS = (
+    2.0  # a process without a reply by then compiles, or has stopped: its last counts are used instead
+)
 
 
 class WorkerProcess:
@@ -29,7 +31,7 @@ class WorkerProcess:
     ) -> WorkerProcess:
         """Starts a process; `handle` is called with its requests.
 
-        environment: variables besides those of this process.
+        environment: additional environment variables.
         """
         ours, theirs = socket.socketpair()
         with theirs:
@@ -44,7 +46,7 @@ class WorkerProcess:
         return self._process.pid
 
     async def run(self) -> str:
-        """Handles the requests of the process until it ends; how it has ended."""
+        """Handles the requests of the process until it ends; returns how it has ended."""
         await self._peer.run()
         code = await self._process.wait()
         return f"status {code}" if code >= 0 else signal.Signals(-code).name
@@ -61,7 +63,7 @@ class WorkerProcess:
             return None
 
     async def take_snapshot(self) -> ProcessSnapshot | None:
-        """What the process has counted, or had when it last replied in time."""
+        """The statistics of the process; those of its last reply if it does not reply in time."""
         with suppress(TimeoutError):
             snapshot = await asyncio.wait_for(self.try_ask("snapshot"), SNAPSHOT_SECONDS)
             if isinstance(snapshot, ProcessSnapshot):

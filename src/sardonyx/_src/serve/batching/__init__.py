@@ -1,4 +1,5 @@
-"""Dynamic batching: which models compute the rows of a batch independently, and requests joined to one run.
+"""Dynamic batching: requests are joined to one run, if the model computes each row of a batch independently of the others.
 
-`row_independence.py` proves it of a model, by a rule for each operator (`row_rules`); `joining.py` concatenates feeds and splits results.
+`row_independence.py` proves that for a model, with a rule for each operator (`row_rules`).  `joining.py` concatenates feeds and
+splits results.
 """

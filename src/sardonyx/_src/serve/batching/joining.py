@@ -10,13 +10,15 @@ import numpy as np
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.api import RunResult
 
-# What requests that are run together agree in: names, element types and all dims but the first.
+# The properties that all requests of a batch have in common: names, element types and all dims except the first.
 BatchKey: TypeAlias = "tuple[tuple[str, np.dtype[np.generic], tuple[int, ...]], ...]"
 
 
 def batch_key(feeds: Mapping[str, Array], names: frozenset[str]) -> tuple[BatchKey, int] | None:
-    """The key of a request and its number of rows; None for one that must run alone: it feeds other inputs than `names`, or its
-    inputs differ in length."""
+    """The key of a request and its number of rows.
+
+    None for a request that cannot be joined with others: it feeds other inputs than `names`, or its inputs differ in length.
+    """
     if feeds.keys() != names:
         return None
     lengths = {array.shape[0] if array.ndim else -1 for array in feeds.values()}
@@ -31,7 +33,10 @@ def join_feeds(requests: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
 
 
 def split_results(results: Mapping[str, RunResult], rows: Sequence[int]) -> list[dict[str, RunResult]] | None:
-    """The results of each request, views of those of the batch; None if an output does not have a row for each row fed."""
+    """The results of each request, as views of the batch's results; None if an output does not have one row for each fed row.
+
+    rows: the number of rows of each request.
+    """
     total = sum(rows)
     arrays = list(results.values())
     if not all(isinstance(array, np.ndarray) and array.ndim and len(array) == total for array in arrays):

@@ -1,7 +1,9 @@
-"""Proof that a model computes each row of a batch by itself: batching then changes results by rounding at most.
+"""Proof that a model computes each row of a batch independently of the others, so that batching changes results at most by
+rounding.
 
-The batch axis of every value is derived from those of the inputs, in node order, in a copy of the model in the newest operator sets with
-calls inlined.  The proof is conservative: an operator without a rule mixes rows, and so do random numbers and subgraphs.
+The *batch axis* of a value is the axis along which its rows lie.  The batch axis of every value is derived from the batch axes
+of the inputs, node by node, in a copy of the model with the newest operator sets and inlined function calls.  The proof is
+conservative: an operator without a rule is assumed to mix rows, and so are random numbers and subgraphs.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ assert row_rules.__all__, "the rules are registered"
 
 @dataclass(frozen=True, slots=True)
 class RowIndependence:
-    """Whether rows are independent; `why` names what prevents the proof."""
+    """Whether rows are proved to be independent; `why`: the reason if they are not."""
 
     holds: bool
     why: str = ""
@@ -46,8 +48,10 @@ class RowIndependence:
 def batch_symbol(
     model_inputs: Sequence[TensorType | None], outputs: Sequence[TensorType | None]
 ) -> str | None:
-    """The dimension variable that is the first dim of every input and output, and of no other dim of an input; None if
-    there is none."""
+    """The dimension variable that is the first dim of every input and output, and occurs in no other dim of an input.
+
+    None if there is none.
+    """
     shapes = [type.shape if type is not None else None for type in (*model_inputs, *outputs)]
     first = {shape[0] if shape else None for shape in shapes}
     dim = first.pop() if len(first) == 1 and model_inputs and outputs else None
@@ -60,7 +64,7 @@ def batch_symbol(
 
 
 def prove_row_independence(model: Model) -> RowIndependence:
-    """Whether each row of the outputs depends on the same row of the inputs alone."""
+    """Whether each row of the outputs depends only on the same row of the inputs."""
     inputs = [value for value in model.graph.inputs if value.initializer is None]
     types = [tensor_type(value) for value in inputs]
     symbol = batch_symbol(types, [tensor_type(value) for value in model.graph.outputs])
@@ -85,6 +89,8 @@ class RowFlow:
     """The batch axes of the values of a graph.
 
     rows: the name of the dimension variable that is the number of rows.
+    axes: the batch axis of each value so far.
+    first_mixed: the first node that may mix rows.
     """
 
     def __init__(self, model: Model, rows: str, state: InferenceState) -> None:
@@ -143,8 +149,11 @@ class RowFlow:
         return as_sequence(result, count)
 
     def without_rows(self, value: Value, axis: RowAxis) -> RowAxis:
-        """ROW_COUNT becomes CONSTANT where the elements are known not to depend on the number of rows; a batch axis is checked
-        against the inferred shape."""
+        """The dependence of a value, corrected by what inference knows of it.
+
+        ROW_COUNT becomes CONSTANT if the known elements do not depend on the number of rows.  A batch axis becomes MIXED if the
+        inferred shape does not depend on the number of rows along that axis.
+        """
         if axis is ROW_COUNT:
             known = self.state.elements.get(value)
             return (
@@ -158,7 +167,7 @@ class RowFlow:
 
 
 def as_sequence(axes: RowAxis | Sequence[RowAxis], count: int) -> Sequence[RowAxis]:
-    """The batch axes of `count` outputs: one for all, or one for each, where further ones mix rows."""
+    """The batch axes of `count` outputs: the same one for all, or one for each.  Outputs without an axis mix rows."""
     return [*axes, *[MIXED] * count][:count] if isinstance(axes, Sequence) else [axes] * count
 
 

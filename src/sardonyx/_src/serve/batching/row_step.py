@@ -1,7 +1,8 @@
-"""How the rows of a batch flow through one node: the context of the rules in `row_rules`.
+"""The context of the rules in `row_rules`, which say how the rows of a batch pass through one node.
 
-A rule is called for a node with at least one batched input and returns, for each output, the axis along which it is batched, given
-that the rows of the result are those that the node would compute for each row alone.  Nodes in the newest operator sets.
+A rule is called for a node with at least one batched input.  It returns, for each output, the batch axis: the axis along which
+the rows of the output lie.  A rule may return an axis only if each row of the output is what the node would compute for that
+row of the inputs by itself; otherwise it returns MIXED.  Nodes are in the newest operator sets.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from sardonyx._src.ops.inference import Known
 
 
 class Dependence(enum.Enum):
-    """What a value that has no batch axis depends on."""
+    """The dependence on rows of a value without a batch axis."""
 
-    CONSTANT = "constant"  # neither rows nor their number
-    ROW_COUNT = "row count"  # the number of rows, not what they contain
-    MIXED = "mixed"  # perhaps several rows at a time
+    CONSTANT = "constant"  # the value depends neither on rows nor on their number
+    ROW_COUNT = "row count"  # the value depends on the number of rows, but not on their contents
+    MIXED = "mixed"  # an element of the value may depend on several rows
 
 
 RowAxis: TypeAlias = "int | Dependence"
@@ -53,7 +54,9 @@ def row_rule(
 class RowStep:
     """A node, with the batch axes of its inputs.
 
-    rows: the name of the symbol that is the number of rows.  elements: known elements of values.
+    axes: the batch axis of each input, or its dependence on rows.
+    rows: the name of the symbol that is the number of rows.
+    elements: returns the statically known elements of a value; None if they are unknown.
     """
 
     def __init__(
@@ -71,7 +74,7 @@ class RowStep:
         return i < len(self.node.inputs) and self.node.inputs[i] is not None
 
     def axis(self, i: int) -> RowAxis:
-        """The batch axis of input i; one that is left out is constant."""
+        """The batch axis of input i, or its dependence on rows; an omitted input is constant."""
         return self.axes[i] if self.has(i) else CONSTANT
 
     def batched(self, i: int) -> int | None:
@@ -105,7 +108,7 @@ class RowStep:
         return tuple(map(int, value)) if isinstance(value, tuple) else None
 
     def constant_integers(self, i: int) -> tuple[int, ...] | None:
-        """The elements of a constant input of integers, if they are known; () for one that is left out."""
+        """The elements of a constant input of integers; None if they are unknown, () for an omitted input."""
         if not self.has(i):
             return ()
         known = self.elements(self.node.inputs[i])
@@ -120,7 +123,7 @@ class RowStep:
         return isinstance(dim, Expr) and not has_opaque_part(dim) and self.rows not in dim.symbols()
 
     def row_axis_of(self, shape: Sequence[Dim] | None) -> int | None:
-        """The only axis of a shape whose dim depends on the number of rows."""
+        """The axis of a shape whose dim depends on the number of rows; None unless there is exactly one."""
         if shape is None:
             return None
         axes = [i for i, dim in enumerate(shape) if not self.is_free_of_rows(dim)]
@@ -132,8 +135,10 @@ class RowStep:
         return shape is not None and (len(shape) < axis_from_end or shape[-axis_from_end] == 1)
 
     def aligned(self, inputs: Sequence[int]) -> int | None:
-        """How many axes before the end all batched inputs among these have their batch axis, when they are broadcast and the
-        constant ones do not extend along it."""
+        """The common batch axis of inputs that are broadcast together, counted from the end (1: the last axis).
+
+        None if the batch axes differ, if an input is mixed, or if a constant input has more than one element along that axis.
+        """
         positions = set()
         for i in inputs:
             axis, rank = self.axis(i), self.rank(i)

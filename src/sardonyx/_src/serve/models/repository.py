@@ -67,7 +67,7 @@ class ModelRepository:
     """
 
     def __init__(self, scan: Scan, defaults: ModelConfig | None = None) -> None:
-        """scan: lists the files; called in threads.  defaults: the configuration of models without a config.json."""
+        """scan: lists the files; called in threads.  defaults: the configuration of a model, as far as its config.json states none."""
         self._scan, self._defaults = scan, defaults or ModelConfig()
         self._entries: dict[str, ModelEntry] = {}
         self._routes: dict[tuple[str, str], ServedModel] = {}  # by name and version; "" is the newest one

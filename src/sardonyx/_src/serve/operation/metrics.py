@@ -25,7 +25,11 @@ HISTOGRAMS = {
 
 
 class SnapshotCollector(Collector):
-    """The metrics of the processes of a service; those of the system's accounts have the number of their process as label."""
+    """The metrics of the processes of a service.
+
+    Metrics of models are summed over the processes.  If there are several, metrics of memory, processor time and descriptors
+    have the number of the process as a label.
+    """
 
     def __init__(self, processes: Sequence[ProcessSnapshot]) -> None:
         self._processes, self._models = processes, sum_models(processes)
@@ -91,7 +95,7 @@ def histogram_of(statistics: ModelStatistics, attribute: str) -> Histogram:
 
 
 def cumulative_buckets(histogram: Histogram) -> list[tuple[str, float]]:
-    """Upper bounds, and the numbers of observations up to each."""
+    """Each upper bound as text, and the number of observations up to that bound."""
     buckets, count = [], 0
     for bound, observations in zip((*histogram.bounds, math.inf), histogram.counts, strict=True):
         count += observations
@@ -100,7 +104,7 @@ def cumulative_buckets(histogram: Histogram) -> list[tuple[str, float]]:
 
 
 class MetricsEndpoint:
-    """GET /metrics, as an ASGI application.  snapshots: of all processes of the service."""
+    """GET /metrics, as an ASGI application.  snapshots: returns the statistics of all processes of the service."""
 
     def __init__(self, snapshots: Callable[[], Awaitable[Sequence[ProcessSnapshot]]]) -> None:
         self._snapshots = snapshots

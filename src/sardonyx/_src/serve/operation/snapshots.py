@@ -1,4 +1,4 @@
-"""What the processes of a service have counted at one moment, and their sum."""
+"""Snapshots of the statistics of a service's processes, and their sum."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from sardonyx._src.serve.models.statistics import ModelStatistics
 
 @dataclass(frozen=True, slots=True)
 class ModelSnapshot:
-    """One version of a model.
+    """The statistics of one version of a model, of one process or summed over several.
 
-    is_ready: in all processes that were asked.  queue_length, sequences: their sum; sequences is None for a model without states.
+    is_ready: whether the version is ready in all of the processes.
+    queue_length: the number of requests that wait.
+    sequences: the number of sequences in progress; None for a model without states.
     """
 
     name: str
@@ -30,14 +32,14 @@ class ModelSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class ProcessSnapshot:
-    """One process.  usage: its memory, processor time and descriptors, as Prometheus names them."""
+    """The statistics of one process.  usage: its memory, processor time and descriptors as Prometheus metrics."""
 
     models: tuple[ModelSnapshot, ...]
     usage: tuple[Metric, ...] = ()
 
 
 def take_snapshot(repository: ModelRepository) -> ProcessSnapshot:
-    """The counts of this process."""
+    """The statistics of this process at this moment."""
     return ProcessSnapshot(
         tuple(model_snapshots(repository)), tuple(ProcessCollector(registry=None).collect())
     )
@@ -63,7 +65,7 @@ def sum_models(processes: Iterable[ProcessSnapshot]) -> list[ModelSnapshot]:
 
 
 def add_models(a: ModelSnapshot, b: ModelSnapshot) -> ModelSnapshot:
-    """One version of a model in two processes."""
+    """The sum of the statistics of one version of a model in two processes."""
     statistics = deepcopy(a.statistics)
     statistics.add(b.statistics)
     sequences = (
@@ -75,7 +77,7 @@ def add_models(a: ModelSnapshot, b: ModelSnapshot) -> ModelSnapshot:
 
 
 def retire(process: ProcessSnapshot) -> ProcessSnapshot:
-    """What stays of a process that has ended: its counts, so that those of the service never decrease."""
+    """The statistics of a process that has ended.  They remain part of the sums, so that counts of the service never decrease."""
     return ProcessSnapshot(
         tuple(replace(model, is_ready=True, queue_length=0, sequences=None) for model in process.models)
     )

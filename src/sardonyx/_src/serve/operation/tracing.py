@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SpanExporter
     from opentelemetry.trace import Span
 
-MAX_PATH = 200  # characters of a path in a span, many of which wait to be exported
-UNTRACED = ("/v2/health/", "/metrics")  # what is polled would be most of the traces
+MAX_PATH = 200  # characters of a path in a span; limited because many spans wait in memory to be exported
+UNTRACED = ("/v2/health/", "/metrics")  # not traced: they are polled, and would be most of the traces
 
 
 class RequestTracer:
@@ -43,7 +43,7 @@ class RequestTracer:
     def span(
         self, name: str, headers: Mapping[str, str], attributes: Mapping[str, str | int]
     ) -> Iterator[Span]:
-        """A span of a server, below the span that the headers of the request name."""
+        """A server span; its parent is the client's span, which the headers of the request name."""
         from opentelemetry.trace import SpanKind
 
         parent = self._propagator.extract(headers)
@@ -53,12 +53,12 @@ class RequestTracer:
             yield span
 
     def close(self) -> None:
-        """Exports what is left."""
+        """Exports the remaining spans."""
         self._provider.shutdown()
 
 
 def open_tracer(endpoint: str) -> RequestTracer:
-    """A tracer that sends spans by OTLP over HTTP to a collector, as `http://localhost:4318/v1/traces`.
+    """A tracer that sends spans by OTLP over HTTP to a collector, such as `http://localhost:4318/v1/traces`.
 
     Raises MissingPackage without the extra `sardonyx[otel]`.
     """
@@ -71,7 +71,7 @@ def open_tracer(endpoint: str) -> RequestTracer:
 
 
 class TracedApplication:
-    """An ASGI application whose requests are traced, health probes and metrics apart."""
+    """An ASGI application that traces each request except for health probes and metrics."""
 
     def __init__(self, app: ASGIApp, tracer: RequestTracer) -> None:
         self._app, self._tracer = app, tracer

@@ -1,1 +1,1 @@
-"""What all transports exchange with models: requests and responses, tensors of the protocol, failures, and counts of bytes."""
+"""Parts of the Open Inference Protocol that all transports share: requests and responses, tensors, failures, counts of bytes."""

@@ -18,7 +18,7 @@ class Authorization:
         return bool(self._expected)
 
     def admits(self, value: bytes | None) -> bool:
-        """Whether a request may be answered whose header has this value; None: it has no such header."""
+        """Whether a request with this value of the header `authorization` may be answered; None: without the header."""
         return not self._expected or hmac.compare_digest(value or b"", self._expected)
 
     def check(self, value: bytes | None) -> None:

@@ -1,4 +1,4 @@
-"""Tensor data as bytes: little-endian elements in C order, and strings with their lengths.
+"""Tensor data as bytes: little-endian elements in C order; a string has its length before its bytes.
 
 Spec: Open Inference Protocol v2, Binary Tensor Data Extension; the same bytes are `raw_input_contents` over gRPC.
 """
@@ -22,17 +22,17 @@ from sardonyx._src.serve.protocol.held_bytes import Allowance
 from sardonyx._src.serve.protocol.tensor_shapes import check_count
 
 LENGTH = struct.Struct("<I")
-PIECE = 1 << 20
-PIECE_STRINGS = 1 << 10
-STRING_BYTES = 64  # that a string of an array takes besides its text
+PIECE = 1 << 20  # bytes of a piece of numbers
+PIECE_STRINGS = 1 << 10  # strings of a piece
+STRING_BYTES = 64  # bytes of a Python string in an array, without its characters
 
 
 def decode_tensor(
     name: str, datatype: str, shape: tuple[int, ...], data: memoryview, allowance: Allowance | None = None
 ) -> Array:
-    """The tensor of an input, a view of `data` where it is aligned.
+    """The tensor of an input: a view of `data` if they are aligned, else a copy.
 
-    allowance: counts the bytes of tensors that are not; None: of few bytes.
+    allowance: counts the bytes of copies and strings; None if they are few.
     Raises RequestFailure unless the data are exactly the elements of the shape.
     """
     element_type = ELEMENT_TYPES[datatype]
@@ -53,7 +53,7 @@ def decode_tensor(
 
 
 def decode_strings(name: str, shape: tuple[int, ...], data: memoryview, allowance: Allowance | None) -> Array:
-    """BYTES: each element is its length in 4 bytes, and its bytes."""
+    """A tensor of the datatype BYTES: each element consists of its length in 4 bytes, and its bytes."""
     if (expected := math.prod(shape)) * LENGTH.size > len(data):
         raise invalid(name, f"must have {expected} strings for shape {list(shape)}; got {len(data)} bytes")
     if allowance is not None:
@@ -66,7 +66,7 @@ def decode_strings(name: str, shape: tuple[int, ...], data: memoryview, allowanc
 
 
 def iterate_strings(name: str, data: memoryview) -> Iterator[str]:
-    """The strings; bytes that are not UTF-8 become surrogate escapes, as in string tensors everywhere."""
+    """The strings in `data`.  Bytes that are not UTF-8 become surrogate escapes, as in all string tensors of this package."""
     offset = 0
     for number in count():
         if offset == len(data):
@@ -84,7 +84,7 @@ def iterate_strings(name: str, data: memoryview) -> Iterator[str]:
 
 
 def encode_pieces(tensor: Array) -> Iterator[memoryview]:
-    """The bytes of an output, in pieces of about a megabyte; those of numbers are views."""
+    """The bytes of an output in pieces; pieces of numbers have a megabyte and are views."""
     if tensor.dtype.kind in "OUT":
         flat = tensor.reshape(-1)
         for begin in range(0, flat.size, PIECE_STRINGS):

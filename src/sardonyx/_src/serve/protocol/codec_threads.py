@@ -1,7 +1,7 @@
-"""Decoding and encoding that take long, beside the event loop.
+"""Slow decoding and encoding, executed in a thread beside the event loop.
 
-Threads take turns at running Python code, so that codecs
-work in slices of a millisecond or less, and call `yield_interpreter` after each.
+Only one thread at a time runs Python code.  So that the event loop does not wait, codecs work in slices of a millisecond or
+less, and call `yield_interpreter` after each slice.
 """
 
 from __future__ import annotations
@@ -13,21 +13,27 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar, TypeVarTuple
 
-WORK_SECONDS = 0.001  # after which a codec pauses
-PAUSE_SECONDS = 0.0005  # for the event loop, which otherwise would wait for the interpreter's switch interval
+WORK_SECONDS = 0.001  # time after which a codec pauses
+# Duration of a pause, in which the event loop runs.  Without pauses it would wait for the interpreter's switch interval.
+PAUSE_SECONDS = 0.0005
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
-THREAD = threading.local()  # since: the end of the last pause of a codec; other threads do not have it
+THREAD = (
+    threading.local()
+)  # since: end of the last pause, in threads of codecs; other threads do not have the attribute
 
 
 class CodecThreads:
-    """The one thread of a service in which codecs work; it starts with the first use.  More would make the event loop wait for each."""
+    """The thread of a service in which codecs work, started at first use.
+
+    There is only one, since the event loop would have to wait for each of several threads.
+    """
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="sardonyx-codec", initializer=begin_work)
 
     async def run(self, function: Callable[[*Ts], T], *args: *Ts) -> T:
-        """The result of a call in a thread.  A call that has begun goes on if the task that awaits it is cancelled."""
+        """The result of a call in the thread.  A call that has begun continues even if the task that awaits it is cancelled."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, function, *args)
 
     def close(self) -> None:
@@ -39,7 +45,7 @@ def begin_work() -> None:
 
 
 def yield_interpreter() -> None:
-    """Lets the event loop run if the codec of this thread has worked for long; elsewhere, does nothing."""
+    """Pauses if the codec of this thread has worked for WORK_SECONDS; does nothing in other threads."""
     since = getattr(THREAD, "since", None)
     if since is not None and time.perf_counter() - since > WORK_SECONDS:
         time.sleep(PAUSE_SECONDS)

@@ -1,6 +1,6 @@
-"""Datatypes of the Open Inference Protocol and the element types of ONNX that they stand for.
+"""Datatypes of the Open Inference Protocol, and the corresponding element types of ONNX.
 
-Spec: Open Inference Protocol v2, Tensor Data Types; BF16 is of Triton's and KServe's lists.
+Spec: Open Inference Protocol v2, Tensor Data Types; BF16 is in the lists of Triton and KServe.
 """
 
 from __future__ import annotations
@@ -29,5 +29,5 @@ DATATYPES_OF_ARRAYS = {element_type.numpy: name for element_type, name in DATATY
 
 
 def datatype_of(array: Array) -> str:
-    """The datatype of an array whose element type the protocol has."""
+    """The datatype of an array; its element type must be one of `ELEMENT_TYPES`."""
     return DATATYPES_OF_ARRAYS.get(array.dtype) or DATATYPES[DataType.of(array.dtype)]

@@ -15,14 +15,14 @@ class FailureKind(enum.Enum):
 
     NOT_FOUND = "not_found"  # no such model, version or path
     INVALID = "invalid"  # a request that can never succeed
-    TOO_LARGE = "too_large"  # past a limit on sizes, which the operator of the service may raise
+    TOO_LARGE = "too_large"  # beyond a limit on sizes, which the configuration of the service may raise
     BUSY = "busy"  # a full queue: the same request may succeed later
     DEADLINE = "deadline"  # the request's own deadline, or the limit on run time
     SLOW_CLIENT = "slow_client"  # the request itself arrives too slowly
     CANCELLED = "cancelled"  # the client no longer waits
     UNAVAILABLE = "unavailable"  # the model is loading, failed to load, or the service is shutting down
     UNAUTHENTICATED = "unauthenticated"  # a token is required
-    FORBIDDEN = "forbidden"  # switched off by the configuration
+    FORBIDDEN = "forbidden"  # disabled by the configuration
     INTERNAL = "internal"  # not the fault of the client
 
 
@@ -38,7 +38,7 @@ class RequestFailure(SardonyxError):
 
 
 def failure_of(error: SardonyxError) -> RequestFailure:
-    """The failure of a request whose run raised `error`, which becomes its cause; a failure itself as it is."""
+    """The failure of a request whose run raised `error`.  The error becomes its cause; a RequestFailure is returned unchanged."""
     if isinstance(error, RequestFailure):
         return error
     failure = RequestFailure(kind_of(error), str(error))
@@ -47,7 +47,7 @@ def failure_of(error: SardonyxError) -> RequestFailure:
 
 
 def kind_of(error: SardonyxError) -> FailureKind:
-    """The kind of failure that an error of a session's run is to the client."""
+    """The kind of failure that the client gets for an error of a session's run."""
     match error:
         case RequestFailure():
             return error.kind
@@ -63,7 +63,7 @@ def kind_of(error: SardonyxError) -> FailureKind:
 
 
 def internal_failure(what: str, error: Exception) -> RequestFailure:
-    """The failure of a request for an error that is a defect of the service; the log has the error, and its client does not.
+    """The failure of a request for an error that is a defect of the service.  The error is logged, and hidden from the client.
 
     what: the request, for the log.
     """
@@ -72,6 +72,6 @@ def internal_failure(what: str, error: Exception) -> RequestFailure:
 
 
 def log_internal(what: str, failure: RequestFailure) -> None:
-    """Logs a failure that is not the client's.  what: the request."""
+    """Logs a failure that is not the client's fault.  what: the request, for the log."""
     if failure.kind is FailureKind.INTERNAL:
         LOG.error("%s: %s", what, failure.why, exc_info=failure.__cause__)

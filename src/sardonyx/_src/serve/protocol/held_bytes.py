@@ -1,4 +1,4 @@
-"""Bounds on the bytes that one request, and all requests of a service at one time, hold."""
+"""Limits on the memory of one request, and of all requests in progress: codecs count bytes before they store them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from sardonyx._src.serve.protocol.failures import FailureKind, RequestFailure
 
-RETRY_SECONDS = 1.0
+RETRY_SECONDS = 1.0  # seconds after which a refused client may try again
 
 
 class HeldBytes:
@@ -21,7 +21,7 @@ class HeldBytes:
         self._lock = threading.Lock()
 
     def add(self, nbytes: int) -> None:
-        """Raises RequestFailure (BUSY) past the limit, and then adds nothing."""
+        """Adds bytes to the count.  If they would exceed the limit, raises RequestFailure (BUSY) and adds nothing."""
         with self._lock:
             if self.count + nbytes <= self.limit:
                 self.count += nbytes
@@ -35,7 +35,7 @@ class HeldBytes:
 
     @contextmanager
     def holding(self, nbytes: int) -> Iterator[None]:
-        """Counts bytes in a block."""
+        """Counts bytes for the duration of the block."""
         self.add(nbytes)
         try:
             yield
@@ -44,7 +44,10 @@ class HeldBytes:
 
     @contextmanager
     def allowance(self, limit: int, what: str) -> Iterator[Allowance]:
-        """What one request may add in a block, at the end of which its bytes are removed."""
+        """An `Allowance` for the duration of the block; at its end the bytes that the request has added are removed.
+
+        limit, what: as of `Allowance`.
+        """
         allowance = Allowance(self, limit, what)
         try:
             yield allowance
@@ -53,21 +56,21 @@ class HeldBytes:
 
 
 class Allowance:
-    """The bytes that one request makes: of its decoded tensors, or of its response.
+    """A limit on bytes that are made for one request, and their count: of its decoded tensors, or of its response.
 
-    Codecs count in their threads what they are about to store.
+    Codecs, which may run in threads, add bytes before they store them.
     """
 
     __slots__ = ("_held", "_is_open", "_limit", "_lock", "_what", "count")
 
     def __init__(self, held: HeldBytes, limit: int, what: str) -> None:
-        """what: the limit and its subject, for messages, as "limits.response: a response"."""
+        """what: the name of the limit and its subject, for messages, such as "limits.response: a response"."""
         self._held, self._limit, self._what = held, limit, what
         self.count, self._is_open = 0, True
         self._lock = threading.Lock()
 
     def add(self, nbytes: int) -> None:
-        """Raises RequestFailure: TOO_LARGE past the limit of the request, BUSY past that of all."""
+        """Adds bytes.  Raises RequestFailure: TOO_LARGE beyond the limit of the request, BUSY beyond that of all requests."""
         with self._lock:
             if not self._is_open:
                 raise RequestFailure(FailureKind.CANCELLED, "the request has ended")
@@ -76,13 +79,13 @@ class Allowance:
             self.count += nbytes
 
     def check(self, nbytes: int) -> None:
-        """Raises RequestFailure (TOO_LARGE) if `nbytes` more exceed the limit of the request."""
+        """Raises RequestFailure (TOO_LARGE) if `nbytes` more bytes would exceed the limit of the request."""
         if self.count + nbytes > self._limit:
             why = f"{self._what} must take at most {self._limit} bytes; got {self.count + nbytes} or more"
             raise RequestFailure(FailureKind.TOO_LARGE, why)
 
     def close(self) -> None:
-        """Removes the bytes; a codec that still works for the request, which has been cancelled, ends with its next count."""
+        """Removes the bytes.  A codec that still works for a cancelled request fails when it adds bytes the next time."""
         with self._lock:
             self._is_open = False
             self._held.remove(self.count)

@@ -1,4 +1,4 @@
-"""Inference requests as HTTP bodies: JSON, which binary tensor data may follow.
+"""Decoding of inference requests from HTTP bodies: JSON, and after it binary tensor data, if there are any.
 
 Spec: Open Inference Protocol v2, Inference Request JSON Object; Binary Tensor Data Extension.
 """
@@ -22,14 +22,18 @@ from sardonyx._src.serve.protocol.requests import InferenceRequest
 from sardonyx._src.serve.protocol.tensor_shapes import check_shape
 from sardonyx._src.suggestions import did_you_mean
 
-MAX_INPUTS = 10_000
-SHORT = 64 << 10  # bytes of a body that is decoded on the event loop
-SHORT_BINARY = 1 << 20  # of one whose data are binary, and are not copied
+MAX_INPUTS = 10_000  # inputs or outputs of a request
+SHORT = 64 << 10  # bytes up to which a body is decoded on the event loop
+SHORT_BINARY = 1 << 20  # the same for a body with binary data, which are not copied
 
 
 @dataclass(frozen=True, slots=True)
 class RequestedForm:
-    """Which outputs the client wants as binary data: those of `outputs` as it says, others by `default`."""
+    """Which outputs the client requests as binary data.
+
+    outputs: for an output by name, whether it is requested as binary data.
+    default: the same for outputs that `outputs` does not name.
+    """
 
     outputs: Mapping[str, bool]
     default: bool = False
@@ -48,10 +52,10 @@ def parse_request(
     json_length: int | None,
     allowance: Allowance | None = None,
 ) -> tuple[InferenceRequest, RequestedForm]:
-    """The request in a body whose first `json_length` bytes are JSON; None: all of it.
+    """The request in a body, and the requested form of its outputs.  Raises RequestFailure.
 
-    allowance: counts the bytes of tensors, and has a long text decoded in slices; None: for a short body, see `is_short`.
-    Raises RequestFailure.
+    json_length: the number of bytes of JSON at the begin of the body; None: the whole body is JSON.
+    allowance: counts the bytes of tensors; with it, JSON is decoded in slices.  None for a short body (`is_short`).
     """
     view = memoryview(body)
     length = len(body) if json_length is None else json_length
@@ -80,17 +84,19 @@ def parse_request(
 
 
 def is_short(body: bytes | bytearray, json_length: int | None) -> bool:
-    """Whether a body takes no more than a few milliseconds to decode, so that it may be decoded on the event loop."""
+    """Whether a body can be decoded in a few milliseconds, so that it may be decoded on the event loop."""
     if len(body) <= SHORT:
         return True
     if json_length is None or json_length > SHORT or len(body) > SHORT_BINARY:
         return False
     text = body[:json_length]
-    return b"BYTES" not in text and b"\\" not in text  # escapes could spell it otherwise
+    return (
+        b"BYTES" not in text and b"\\" not in text
+    )  # no strings; with escapes, "BYTES" could be spelled otherwise
 
 
 def parse_inputs(value: object, binary: memoryview, allowance: Allowance | None = None) -> dict[str, Array]:
-    """The inputs, of which those with `binary_data_size` have their data in `binary`, in order."""
+    """The inputs by name.  The data of inputs with the parameter `binary_data_size` are in `binary`, in order."""
     if not isinstance(value, list) or not 0 < len(value) <= MAX_INPUTS:
         raise invalid(f"inputs must be a list of 1 to {MAX_INPUTS} tensors; got {shown(value)}")
     inputs: dict[str, Array] = {}
@@ -115,7 +121,7 @@ def parse_inputs(value: object, binary: memoryview, allowance: Allowance | None 
 def parse_input(
     name: str, item: Mapping[str, object], binary: memoryview | None, allowance: Allowance | None
 ) -> Array:
-    """One input, from its JSON object and its binary data, if it has these."""
+    """One input, from its JSON object and its binary data, if it has any."""
     datatype = item.get("datatype")
     if not isinstance(datatype, str) or datatype not in ELEMENT_TYPES:
         cure = did_you_mean(datatype, ELEMENT_TYPES) if isinstance(datatype, str) else ""
@@ -147,7 +153,7 @@ def binary_size(name: str, item: Mapping[str, object]) -> int | None:
 
 
 def parse_outputs(value: object, default: bool) -> tuple[tuple[str, ...] | None, RequestedForm]:
-    """The names of the requested outputs (None: all), and in which form each is."""
+    """The names of the requested outputs (None: all), and the form in which each is requested."""
     if value is None:
         return None, RequestedForm({}, default) if default else ALL_JSON
     if not isinstance(value, list) or len(value) > MAX_INPUTS:

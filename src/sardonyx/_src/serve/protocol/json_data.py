@@ -1,6 +1,6 @@
-"""Tensor data in JSON: lists of numbers, booleans or strings, flat or nested as the shape is.
+"""Tensor data in JSON: lists of numbers, booleans or strings, either flat or nested according to the shape.
 
-Spec: Open Inference Protocol v2, Tensor Data.  NaN and infinities, which JSON lacks, are the tokens of JavaScript.
+Spec: Open Inference Protocol v2, Tensor Data.  JSON has no NaN and infinities: they are the tokens of JavaScript.
 """
 
 from __future__ import annotations
@@ -18,10 +18,13 @@ from sardonyx._src.serve.protocol.datatypes import ELEMENT_TYPES
 from sardonyx._src.serve.protocol.failures import FailureKind, RequestFailure
 from sardonyx._src.serve.protocol.tensor_shapes import check_count
 
-UNREPRESENTABLE = (struct.error, OverflowError, FloatingPointError)  # what conversions raise
-MAX_PACKINGS = 256  # counts of elements for which the conversion is kept
-MAX_TYPE_CHECKS = 64  # elements whose types are looked at one by one: for more, comparing values is faster
-# The code by which `struct` packs the elements of a datatype; those of BF16 are rounded afterwards.
+# Errors of conversions for numbers that an element type cannot represent.
+UNREPRESENTABLE = (struct.error, OverflowError, FloatingPointError)
+MAX_PACKINGS = 256  # pairs of code and count whose packing function is cached
+MAX_TYPE_CHECKS = (
+    64  # number of elements up to which their types are tested one by one; beyond, comparing values is faster
+)
+# The code by which `struct` packs the elements of a datatype.  Elements of BF16 are packed as FP64 and rounded afterwards.
 PACK_CODES = {
     "INT8": "b",
     "INT16": "h",
@@ -40,7 +43,10 @@ PACKED_DTYPES = {d: np.dtype(np.float64) if d == "BF16" else ELEMENT_TYPES[d].nu
 
 
 def parse_data(name: str, datatype: str, shape: tuple[int, ...], data: object) -> Array:
-    """The tensor of an input, which may be read-only; RequestFailure for data of another count, nesting or type of elements."""
+    """The tensor of an input, which may be read-only.
+
+    Raises RequestFailure for data with another number, nesting or type of elements than declared.
+    """
     if type(data) is not list:
         raise invalid(name, f"must be a list; got {shown(data)}")
     elements = flatten(name, shape, data) if data and type(data[0]) is list else data
@@ -49,7 +55,7 @@ def parse_data(name: str, datatype: str, shape: tuple[int, ...], data: object) -
 
 
 def flatten(name: str, shape: tuple[int, ...], data: list[object]) -> list[object]:
-    """The elements of lists that are nested as the shape is."""
+    """The elements of nested lists; raises RequestFailure unless they are nested according to the shape."""
     if shape[:1] != (len(data),):
         raise invalid(name, f"must be flat, or nested as the shape {list(shape)}; got {len(data)} lists")
     level = data
@@ -62,9 +68,9 @@ def flatten(name: str, shape: tuple[int, ...], data: list[object]) -> list[objec
 
 
 def elements_array(name: str, datatype: str, elements: list[object], offset: int = 0) -> Array:
-    """The elements as an array; every one must be representable, floats up to rounding.
+    """The elements as an array.  Each must be representable in the datatype, except that floats are rounded.
 
-    offset: the number of the first element, for messages.
+    offset: the index of the first element in the tensor, for messages.
     """
     if datatype in PACK_CODES:
         try:
@@ -83,7 +89,7 @@ def elements_array(name: str, datatype: str, elements: list[object], offset: int
 
 
 def number_array(name: str, datatype: str, elements: Sequence[object], offset: int = 0) -> Array:
-    """Numbers as an array; RequestFailure for booleans, and UNREPRESENTABLE for what the datatype cannot represent."""
+    """Numbers as an array.  Raises RequestFailure for booleans, and UNREPRESENTABLE for numbers out of range."""
     packed = packing(PACK_CODES[datatype], len(elements))(*elements)
     numbers: Array = np.frombuffer(packed, PACKED_DTYPES[datatype])
     if may_have_booleans(elements, numbers):
@@ -103,12 +109,18 @@ def is_float(datatype: str) -> bool:
 
 @lru_cache(MAX_PACKINGS)
 def packing(code: str, count: int) -> Callable[..., bytes]:
-    """Packs `count` numbers in one call, which refuses strings, None, fractions for integers and what is out of range."""
+    """A function that packs `count` numbers in one call.
+
+    It raises an error for strings, None, fractions where integers are expected, and numbers out of range.
+    """
     return struct.Struct(f"<{count}{code}").pack
 
 
 def may_have_booleans(elements: Sequence[object], numbers: Array) -> bool:
-    """Whether some numbers are booleans, or of many some are 0 or 1, which false and true are packed as."""
+    """Whether some elements may be booleans, which `struct` accepts as 0 and 1.
+
+    For up to MAX_TYPE_CHECKS elements the answer is exact; for more, it is whether any number is 0 or 1.
+    """
     count = len(elements)
     if count <= MAX_TYPE_CHECKS:
         return bool in set(map(type, elements))
@@ -116,7 +128,7 @@ def may_have_booleans(elements: Sequence[object], numbers: Array) -> bool:
 
 
 def misfit(datatype: str, elements: Sequence[object], offset: int) -> str:
-    """The first element that the datatype cannot represent, as a message names it."""
+    """The first element that the datatype cannot represent, as text for a message; found by bisection."""
     while len(elements) > 1:
         first = elements[: len(elements) // 2]
         if is_representable(datatype, first):
@@ -147,7 +159,7 @@ def invalid(name: str, why: str) -> RequestFailure:
 
 
 def json_elements(name: str, tensor: Array) -> Array | list[object]:
-    """The elements of an output in C order, in a form that the encoder takes.
+    """The elements of an output in C order, in a form that the JSON encoder accepts.
 
     Raises RequestFailure for strings that are not UTF-8.
     """

@@ -1,8 +1,9 @@
-"""JSON of requests in slices: lists of `data` are cut into pieces, which are decoded one after the other.
+"""Decoding of long JSON requests in slices: the lists of `data` are cut into pieces, which are decoded one after the other.
 
-A long text would keep the interpreter, and with it the event loop, for as long as its decoder takes; its objects would take many
-times its bytes.  The text without the elements of its lists is short, and is decoded at once; the elements become arrays slice by
-slice.  What is accepted is what the decoder accepts: each slice, with the brackets around it, is JSON.
+Decoding a long text at once would hold the interpreter, and with it the event loop, and the decoded objects would have many
+times the bytes of the text.  The text without the elements of its lists is short and is decoded at once, with a placeholder for
+each list; the elements become arrays slice by slice.  Each slice, with the brackets around it, is decoded as JSON, so that the
+same texts are accepted as in one piece.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from sardonyx._src.serve.protocol.json_text import parse_json, parse_object
 from sardonyx._src.serve.protocol.tensor_shapes import MAX_RANK, check_count
 
 MAX_FIELDS = 256 << 10  # bytes of the JSON of a request without the lists of `data`
-FIRST_SLICE = 1 << 10  # bytes; each slice of a list has twice as many as the one before
-MAX_SLICE = 1 << 14  # but for one with a longer string
+FIRST_SLICE = 1 << 10  # bytes of the first slice of a list; each slice has twice as many as the one before
+MAX_SLICE = 1 << 14  # largest number of bytes of a slice, unless it has a longer string
 KEY = b'"data"'
 LIST_BEGIN = re.compile(rb"[ \t\r\n]*:[ \t\r\n]*(?=\[)")
 SPACE = b" \t\r\n"
@@ -38,7 +39,11 @@ PLACEHOLDER = f"\0{os.urandom(8).hex()}:"  # followed by the number of a list: n
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A part of a list.  begin, end: of its text.  depth, open_depth: the lists that are open before and after it."""
+    """A part of a list.
+
+    begin, end: where its text begins and ends.
+    depth, open_depth: the number of lists that are open before and after it.
+    """
 
     begin: int
     end: int
@@ -55,11 +60,11 @@ class SlicedList:
 
     @property
     def max_elements(self) -> int:
-        """The elements that the list may have: each is a byte, and has a comma or a bracket after it."""
+        """An upper bound of the number of elements: each has at least one byte, and a comma or a bracket after it."""
         return (self.slices[-1].end - self.slices[0].begin) // 2
 
     def values(self) -> Iterator[tuple[Slice, list[object]]]:
-        """The slices, and their values within the lists around them.  Raises RequestFailure for what is not JSON."""
+        """Each slice, and its values inside the lists that are open.  Raises RequestFailure for a slice that is not JSON."""
         for piece in self.slices:
             yield_interpreter()
             text = bytes(self.text[piece.begin : piece.end]).strip(SPACE)
@@ -71,7 +76,7 @@ class SlicedList:
 
 
 def parse_long_object(text: bytes | bytearray, end: int) -> dict[str, object]:
-    """The object of the first `end` bytes of a text, in whose inputs each list of `data` is a SlicedList.
+    """The JSON object in the first `end` bytes of a text; in its inputs, each list of `data` is a SlicedList.
 
     Raises RequestFailure.
     """
@@ -91,11 +96,12 @@ def cut_lists(text: bytes | bytearray, end: int) -> tuple[list[bytes | bytearray
     """The parts of a text, with placeholders for lists of `data`, and these lists by number."""
     parts: list[bytes | bytearray] = []
     lists: dict[int, SlicedList] = {}
-    begin = position = 0  # of the part, and from where a key is looked for
+    begin = position = 0  # where the current part begins, and from where the next key is searched
     left = MAX_FIELDS
     while (key := text.find(KEY, position, min(end, begin + left))) >= 0:
         match = LIST_BEGIN.match(text, key + len(KEY), min(end, begin + left))
-        if match is None or text[key - 1] == BACKSLASH:  # a value, or the end of another string
+        # Without a list after it, "data" is a value; after a backslash it is the end of another string.
+        if match is None or text[key - 1] == BACKSLASH:
             position = key + len(KEY)
             continue
         pieces = SlicedList(text, cut_list(text, match.end(), end))
@@ -111,7 +117,7 @@ def cut_lists(text: bytes | bytearray, end: int) -> tuple[list[bytes | bytearray
 
 
 def cut_list(text: bytes | bytearray, begin: int, end: int) -> list[Slice]:
-    """The slices of the list that begins there.  Raises RequestFailure for a list without an end."""
+    """The slices of the list that begins at `begin`.  Raises RequestFailure for a list without an end."""
     slices: list[Slice] = []
     depth, size = 0, FIRST_SLICE
     while True:
@@ -130,11 +136,12 @@ def cut_list(text: bytes | bytearray, begin: int, end: int) -> list[Slice]:
 
 
 def find_cut(text: bytes, depth: int) -> tuple[int, int] | None:
-    """Where a part of a list, which begins within `depth` lists, may be cut: its end, or its last comma; None: nowhere.
+    """The index at which a part of a list may be cut, and the number of lists that are open there.
 
-    Returns the position, and the lists that are open there; 0 at the end.
+    The index is that of the end of the list, where 0 lists are open, or else of the last comma; None if there is neither.
+    depth: the number of lists that are open at the begin of the part.
     """
-    if BACKSLASH in text:  # of equal length, without the quotes that end no string
+    if BACKSLASH in text:  # replaced by text of equal length without quotes that do not end a string
         text = text.replace(b"\\\\", b"__").replace(b'\\"', b"__")
     data = np.frombuffer(text, np.uint8)
     if QUOTE in text:
@@ -156,9 +163,9 @@ def find_cut(text: bytes, depth: int) -> tuple[int, int] | None:
 def parse_sliced(
     name: str, datatype: str, shape: tuple[int, ...], data: SlicedList, allowance: Allowance
 ) -> Array:
-    """The tensor of an input, as `parse_data` makes it of a list.
+    """The tensor of an input; the same as `parse_data` returns for the whole list.
 
-    allowance: counts the bytes of the tensor, and those of its strings, before they are kept.
+    allowance: counts the bytes of the tensor and of its strings.
     """
     count = math.prod(shape)
     if count > data.max_elements:
@@ -186,12 +193,12 @@ def parse_sliced(
 
 
 class OpenRows:
-    """Compares nested lists that come in slices with a shape."""
+    """Compares the lengths of nested lists, which arrive in slices, with a shape."""
 
     def __init__(self, name: str, shape: tuple[int, ...]) -> None:
-        """shape: of nested lists; (): the list is flat, and of any length."""
+        """shape: the shape of the nested lists; () for a flat list of any length."""
         self._name, self._shape = name, shape
-        self._lengths = [0] * len(shape)  # of the lists that are open
+        self._lengths = [0] * len(shape)  # for each axis, the length so far of the list that is open
 
     def flatten(self, piece: Slice, value: list[object]) -> list[object]:
         """The elements of the next slice.  Raises RequestFailure for lists of other lengths."""
@@ -201,7 +208,8 @@ class OpenRows:
                 raise self._mismatch(axis)
             rows: list[list[object]] = level  # type: ignore[assignment]
             lengths = list(map(len, rows))
-            if axis < piece.depth:  # the first row goes on, and perhaps with a row of its own that does
+            # The first row continues the open one.  If its own first row continues, too, that one was counted before.
+            if axis < piece.depth:
                 lengths[0] += self._lengths[axis] - (axis + 1 < piece.depth)
             if axis < piece.open_depth:
                 self._lengths[axis] = lengths.pop()

@@ -1,4 +1,7 @@
-"""JSON text of requests and responses, by orjson; NaN and infinities are read by the standard library, which has tokens for them."""
+"""JSON of requests and responses, by orjson.
+
+Texts with NaN or infinities are decoded by the standard library, which accepts tokens for them.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ NON_FINITE = (b"NaN", b"Infinity")
 
 
 def parse_object(data: bytes | bytearray | memoryview) -> dict[str, object]:
-    """The object that a JSON text is; RequestFailure for anything else."""
+    """The object in a JSON text; raises RequestFailure for any other text."""
     value = parse_json(data)
     if type(value) is not dict:
         raise RequestFailure(
@@ -22,7 +25,7 @@ def parse_object(data: bytes | bytearray | memoryview) -> dict[str, object]:
 
 
 def parse_json(data: bytes | bytearray | memoryview) -> object:
-    """The value of a JSON text, which may have NaN and infinities; RequestFailure for anything else."""
+    """The value of a JSON text, which may have NaN and infinities; raises RequestFailure for any other text."""
     try:
         return orjson.loads(data)
     except ValueError as error:
@@ -30,7 +33,10 @@ def parse_json(data: bytes | bytearray | memoryview) -> object:
 
 
 def parse_non_finite(data: bytes, error: ValueError) -> object:
-    """The value of a text that is JSON but for NaN and infinities; RequestFailure, with the error, for others."""
+    """The value of a text that is JSON except for NaN and infinities; raises RequestFailure for any other text.
+
+    error: the error of orjson, for the message.
+    """
     if any(token in data for token in NON_FINITE):
         try:
             return json.loads(data)

@@ -1,4 +1,4 @@
-"""Outputs of sessions as tensors: what the Open Inference Protocol can express of them."""
+"""Conversion of a session's outputs to tensors, since the Open Inference Protocol has no maps and sequences."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from sardonyx._src.ops.api import RunResult
 
 
 def tensor_of(name: str, value: RunResult) -> Array:
-    """The tensor of an output: an array as it is, and the maps of a ZipMap as rows of a matrix.
+    """The tensor of an output: an array unchanged, and the maps of a ZipMap as rows of a matrix.
 
-    The columns are the keys in ascending order.  Raises OutputError for a value that is no tensor.
+    The columns are the keys in ascending order.  Raises OutputError for any other value.
     """
     if isinstance(value, np.ndarray):
         return value

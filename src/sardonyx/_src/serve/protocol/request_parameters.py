@@ -1,4 +1,4 @@
-"""Parameters of requests, which all transports check alike."""
+"""Parameters of requests: their checks, which are the same for all transports."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from sardonyx._src.serve.protocol.failures import FailureKind, RequestFailure
 from sardonyx._src.serve.protocol.requests import Parameter
 
 MICROSECONDS = 1e-6
-UNSUPPORTED = ("classification", "shared_memory_region")  # parameters of extensions that we lack
+UNSUPPORTED = ("classification", "shared_memory_region")  # parameters of extensions that are not implemented
 
 
 def parse_parameters(what: str, value: object) -> dict[str, Parameter]:
-    """Parameters by name; RequestFailure for those that are no scalars, or of extensions that are not supported."""
+    """Parameters by name; raises RequestFailure for values that are no scalars, and for extensions that are not supported."""
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -30,7 +30,7 @@ def parse_parameters(what: str, value: object) -> dict[str, Parameter]:
 
 
 def deadline_of(parameters: Mapping[str, Parameter]) -> float | None:
-    """The deadline by the parameter `timeout`, in microseconds from now; 0 is none, as in Triton."""
+    """The deadline (`time.monotonic`) that the parameter `timeout` sets, in microseconds from now; as in Triton, 0 sets none."""
     timeout = integer_of(parameters, "timeout")
     return time.monotonic() + timeout * MICROSECONDS if timeout else None
 

@@ -1,4 +1,4 @@
-"""Requests and responses of inference, as all transports exchange them with models."""
+"""Inference requests and responses in the form that all transports exchange with models."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Parameter: TypeAlias = "bool | int | float | str"
 
 @dataclass(slots=True)
 class InferenceRequest:
-    """One request of inference.
+    """One inference request.
 
     inputs: tensors by name, in the element types of the model; BYTES are object arrays of `str`.
     version: the number of the version as text; "" selects the newest that is ready.
     outputs: the requested outputs in order; None: all.
-    priority: 0 is the model's default; of the others, a smaller number runs earlier.
+    priority: 0 for the model's default; requests with smaller numbers run earlier.
     deadline: the time of `time.monotonic` after which the response is of no use; None: no deadline.
     """
 

@@ -7,17 +7,20 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ServiceLimits:
-    """What clients may use.  Sizes are in bytes, times in seconds.
+    """Upper limits on what clients may use.  Sizes are in bytes, times in seconds.
 
-    body: of one request.  json: the part of a request that is JSON.
-    decoded: of the tensors of one request that are not views of its body: those of JSON, strings, numbers of gRPC in fields.
-    response: of one request, in JSON and binary data.
-    held: of the bodies, decoded tensors and responses of all requests that are in progress.
-    streams: of gRPC at one time, each of which may be receiving a message.
-    connections: at one time; the one that has been idle for longest is closed for a new one.
-    header_seconds: from the connection, or the first byte of a request, to the end of its headers.
-    header: of the request line, the headers, sizes of chunks and trailers.  body_seconds: from there to the end of the body.
-    idle_seconds: between requests of a connection.  write_seconds: that a response may wait for its client to read.
+    body: size of the body of a request.
+    json: size of the JSON in a request.
+    decoded: size of the tensors of a request that are no views of its body: from JSON, strings, numbers in fields of gRPC.
+    response: size of the response to a request, JSON and binary data.
+    held: size of the bodies, decoded tensors and responses of all requests in progress.
+    streams: number of gRPC streams at one time, each of which may be receiving a message.
+    connections: number of connections at one time; a new one replaces the one that has been idle longest.
+    header: size of the request line, the headers, sizes of chunks and trailers.
+    header_seconds: time from the connection, or the first byte of a request, to the end of the headers.
+    body_seconds: time from the end of the headers to the end of the body.
+    idle_seconds: time between two requests of a connection.
+    write_seconds: time that a response may wait for its client to read.
     """
 
     body: int = 64 << 20

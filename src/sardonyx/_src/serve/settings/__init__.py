@@ -1,1 +1,1 @@
-"""Settings of a service, and where they come from."""
+"""Settings of a service, its configuration file, and its logs."""

@@ -44,7 +44,7 @@ def read_configuration(path: Path) -> dict[str, object]:
 
 
 def parse_settings(values: Mapping[str, object]) -> ServiceSettings:
-    """The settings with these values; InputError for names and values that are wrong."""
+    """The settings with these values; raises InputError for wrong names and values."""
     names = [f.name for f in fields(ServiceSettings)]
     for name in values:
         if name not in names:
@@ -110,7 +110,7 @@ def parse_seconds(name: str, value: object, *, zero: bool = False) -> float:
 
 
 def parse_size(name: str, value: object) -> int:
-    """A number >= 1, or a text of one with K, M, G or T for powers of 1024."""
+    """A size: a number >= 1, or a string of a number with K, M, G or T for powers of 1024."""
     text = str(value) if isinstance(value, str) or type(value) is int else ""
     shift = SIZE_UNITS.get(text[-1:].upper(), 0)
     digits = text[:-1] if shift else text
@@ -120,7 +120,7 @@ def parse_size(name: str, value: object) -> int:
 
 
 def require(name: str, is_valid: bool, value: object, expected: str) -> Any:
-    """The value; InputError unless it is valid."""
+    """The value; raises InputError unless it is valid."""
     if not is_valid:
         raise InputError(f"{name} must be {expected}; got {shown(value)}", name=name)
     return value

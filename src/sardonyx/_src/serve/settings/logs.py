@@ -41,7 +41,7 @@ class TextFormatter(logging.Formatter):
 
 
 def configure_logs(form: LogForm, stream: TextIO | None = None) -> None:
-    """Directs the logs of the service, of its HTTP server and of Python's warnings to a stream, stderr if None."""
+    """Directs the logs of the service and its HTTP server, and Python's warnings, to a stream; None: to standard error."""
     handler: logging.Handler = logging.NullHandler()
     if form != "off":
         handler = logging.StreamHandler(stream or sys.stderr)

@@ -1,4 +1,4 @@
-"""Settings of a service: what the options of `sardonyx serve` and the keys of its configuration file set."""
+"""Settings of a service, which the options of `sardonyx serve` and the keys of its configuration file set."""
 
 from __future__ import annotations
 
@@ -16,15 +16,25 @@ from sardonyx._src.serve.settings.logs import LogForm
 class ServiceSettings:
     """The settings of a service.
 
-    repository: the folder of models.  name: if it is the folder of one model, the name of that.
-    grpc_port: of the gRPC transport; None: there is none.
-    processes: that accept requests; each has an event loop, queues and threads of its own, and all map one copy of the weights.
-    metrics: whether GET /metrics is answered.  traces: the address of a collector of OpenTelemetry (OTLP over HTTP); "": no traces.
-    token_file: its first line is required as bearer token.  certificate, key: PEM files, for TLS.
-    drain_seconds: how long a service that ends still accepts requests, so that load balancers notice that it is not ready.
-    grace_seconds: how long it then waits for requests in progress.
-    watch_seconds: between scans of the folder for changes; None: models change by request only.
-    control: whether clients may load and unload models; None: where only this machine or holders of the token can ask.
+    repository: the folder of models, the folder of one model, or a model file.
+    name: the name of the model, if `repository` is the folder or file of one model.
+    host, port: the address on which the service accepts HTTP.
+    grpc_port: the port of gRPC; None: there is no gRPC.
+    processes: the number of processes that accept requests.  Each has an event loop, queues and threads of its own, and all
+        map one copy of the weights.
+    metrics: whether GET /metrics is answered.
+    traces: the address of an OpenTelemetry collector (OTLP over HTTP); "": no traces.
+    token_file: a file whose first line is the bearer token that requests must have.
+    certificate, key: PEM files, for TLS.
+    log: the form of the logs.
+    access_log: whether each request is logged.
+    drain_seconds: the time during which a service that ends still accepts requests, so that load balancers notice that it is
+        not ready.
+    grace_seconds: the time that it then waits for requests in progress.
+    watch_seconds: the interval between scans of the folder for changes; None: models change only by request.
+    control: whether clients may load and unload models; None: only if `host` is this machine or a token is required.
+    limits: limits on what clients may use.
+    models: the configuration of a model, as far as its config.json states none.
     """
 
     repository: Path

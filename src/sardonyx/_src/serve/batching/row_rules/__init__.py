@@ -1,4 +1,7 @@
-"""Rules of row independence by family of operators; operators without a rule, and not elementwise, mix rows."""
+"""Rules of row independence, a module for each family of operators.
+
+An operator without a rule is assumed to mix rows, unless it is elementwise or a reduction (`row_independence.py`).
+"""
 
 from sardonyx._src.serve.batching.row_rules import along_axes, classical, layers, movement, products
 

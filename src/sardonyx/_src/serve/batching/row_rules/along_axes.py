@@ -1,4 +1,7 @@
-"""Operators along some axes, which may not be the batch axis: softmax, normalization, arg-reductions, sorting, sums."""
+"""Operators that combine elements along some axes: softmax, normalization, arg-reductions, sorting, sums.
+
+They keep rows independent if the batch axis is none of these axes.
+"""
 
 from __future__ import annotations
 

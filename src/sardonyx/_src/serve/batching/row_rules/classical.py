@@ -1,4 +1,4 @@
-"""Operators of ai.onnx.ml, whose samples are the rows of a matrix."""
+"""Operators of classical machine learning (ai.onnx.ml), for which the rows of a matrix are samples."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def matrix_rows(step: RowStep) -> RowAxis:
 
 @row_rule("Scaler", "Imputer", domain=ML)
 def columns(step: RowStep) -> RowAxis:
-    """Numbers for each entry of the last axis."""
+    """These operators have separate parameters for each entry of the last axis, which must not be the batch axis."""
     batch, rank = step.batched(0), step.rank(0)
     return MIXED if batch is None or rank is None or batch == rank - 1 else batch
 
 
 @row_rule("LabelEncoder", "CategoryMapper", "OneHotEncoder", domain=ML)
 def element_lookup(step: RowStep) -> RowAxis:
-    """Each element by itself; classes, if any, are a new last axis."""
+    """Each element is mapped by itself; OneHotEncoder adds the classes as a new last axis."""
     return step.axis(0)
 
 

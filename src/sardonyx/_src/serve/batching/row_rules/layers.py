@@ -1,4 +1,4 @@
-"""Layers of neural networks, whose samples are the entries of their first axis: convolution, pooling, attention, recurrence."""
+"""Layers of neural networks, for which the entries of the first axis are samples: convolution, pooling, attention, recurrence."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sardonyx._src.serve.batching.row_step import MIXED, RowAxis, RowStep, norma
     *"InstanceNormalization GroupNormalization LRN DepthToSpace SpaceToDepth".split(),
 )
 def samples(step: RowStep) -> RowAxis:
-    """Each entry of the first axis by itself, with constant operands."""
+    """Each entry of the first axis is computed by itself, if all other operands are constant."""
     return 0 if step.batched(0) == 0 and step.are_others_constant(0) else MIXED
 
 
@@ -34,7 +34,7 @@ def dropout(step: RowStep) -> RowAxis:
 
 @row_rule("QuantizeLinear", "DequantizeLinear")
 def quantization(step: RowStep) -> RowAxis:
-    """With one constant scale, or one for each entry of another axis."""
+    """Rows are independent with one constant scale, or with one for each entry of another axis than the batch axis."""
     batch, rank, scales = step.batched(0), step.rank(0), step.shape(1)
     if batch is None or rank is None or scales is None or not step.is_constant(1, 2):
         return MIXED
@@ -46,7 +46,7 @@ def quantization(step: RowStep) -> RowAxis:
 
 @row_rule("Attention")
 def attention(step: RowStep) -> RowAxis:
-    """Queries, keys, values, caches and lengths by sample; the mask by sample, or one for all."""
+    """Queries, keys, values, caches and lengths must be batched along axis 0; the mask, too, unless all samples share it."""
     if not all(step.batched(i) == 0 for i in (0, 1, 2)):
         return MIXED
     if not all(step.batched(i) == 0 for i in (4, 5, 6) if step.has(i)):
@@ -67,7 +67,7 @@ def rotary_embedding(step: RowStep) -> RowAxis:
 
 @row_rule("LSTM", "GRU", "RNN")
 def recurrent_layer(step: RowStep) -> Sequence[RowAxis]:
-    """Samples are axis 1 of X and the initial states, 0 of the lengths, or 0 of all for layout 1."""
+    """Samples lie along axis 1 of X and the initial states, and axis 0 of the lengths; with layout 1, along axis 0 of all."""
     samples_axis = 0 if step.integer("layout", 0) else 1
     weights = (1, 2, 3, *((7,) if step.node.op_type == "LSTM" else ()))
     states = tuple(i for i in (5, 6) if step.has(i))

@@ -1,4 +1,4 @@
-"""Data movement: how the batch axis moves with the elements."""
+"""Operators that move or copy elements: the batch axis of the result follows from the movement."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def transpose(step: RowStep) -> RowAxis:
 
 @row_rule("Reshape", "Flatten", "Squeeze", "Unsqueeze")
 def reshape(step: RowStep) -> RowAxis:
-    """The axis that depends on the number of rows, if the axes before it have as many elements as before."""
+    """The axis that depends on the number of rows, if the product of the dims before it is the same as in the input."""
     batch, before, after = step.batched(0), step.shape(0), step.output_shape()
     axis = step.row_axis_of(after)
     if batch is None or before is None or after is None or axis is None or step.row_axis_of(before) != batch:
@@ -85,7 +85,7 @@ def tile(step: RowStep) -> RowAxis:
 
 @row_rule("Expand")
 def expand(step: RowStep) -> RowAxis:
-    """Rows that are repeated along other axes."""
+    """Rows may be repeated along other axes than the batch axis."""
     batch, before, after = step.batched(0), step.shape(0), step.output_shape()
     if batch is None or before is None or after is None or step.axis(1) not in (CONSTANT, ROW_COUNT):
         return MIXED
@@ -105,7 +105,7 @@ def constant_of_shape(step: RowStep) -> RowAxis:
 
 @row_rule("Expand", table=FILL_RULES)
 def expand_constant(step: RowStep) -> RowAxis:
-    """A constant that is repeated for each row."""
+    """A constant that is repeated along an axis with the number of rows has equal rows."""
     after = step.output_shape()
     axis = step.row_axis_of(after)
     if axis is None or after is None or not step.is_constant(0):
@@ -115,7 +115,7 @@ def expand_constant(step: RowStep) -> RowAxis:
 
 @row_rule("Gather")
 def gather(step: RowStep) -> RowAxis:
-    """Rows of indices into a constant, as of an embedding, or constant indices along another axis."""
+    """Either each row has indices into constant data, as in an embedding; or constant indices select along another axis."""
     rank, indices = step.rank(0), step.rank(1)
     if rank is None or indices is None:
         return MIXED
@@ -138,7 +138,7 @@ def gather_elements(step: RowStep) -> RowAxis:
 
 @row_rule("GatherND")
 def gather_nd(step: RowStep) -> RowAxis:
-    """Indices of each row into the same row."""
+    """The indices of each row must select from the same row of the data (`batch_dims`)."""
     is_by_row = step.integer("batch_dims", 0) > 0 and step.axis(0) == step.axis(1) == 0
     return 0 if is_by_row else MIXED
 

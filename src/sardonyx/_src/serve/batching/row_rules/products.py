@@ -1,4 +1,4 @@
-"""Matrix products: rows of the left or columns of the right operand, or a batch dim of both."""
+"""Matrix products.  The batch axis may be the rows of the left operand, the columns of the right one, or a batch dim of both."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def gemm(step: RowStep) -> RowAxis:
 
 @row_rule("Einsum")
 def einsum(step: RowStep) -> RowAxis:
-    """A letter that all operands with rows share and the result keeps; an operand without rows must not have it."""
+    """The batch axis must have one letter, which all batched operands and the result have, and constant operands do not."""
     equation = str(step.attributes.get("equation", "")).replace(" ", "")
     inputs, arrow, output = equation.partition("->")
     terms = inputs.split(",")

@@ -29,7 +29,7 @@ from sardonyx._src.runtime.declarations.inner_declarations import (
 
 
 def analyze_declarations(model: Model) -> StaticDeclarations:
-    """Compares the declarations of inner values with the types that inference derives from those of the inputs only."""
+    """Compares the declarations of inner values with the types that inference derives from the types of the inputs."""
     declarations = find_declarations(model)
     if not declarations:
         return StaticDeclarations()

@@ -27,9 +27,8 @@ from sardonyx._src.runtime.declarations.declared_sizes import (
     sizes_of,
 )
 
-SHAPED = frozenset(
-    {np.ndarray, PersistentSequence}
-)  # classes of values whose `shape` is compared with that declared
+# Classes with an attribute `shape`, which is compared with the declared dims.
+SHAPED = frozenset({np.ndarray, PersistentSequence})
 InnerDeclarations = Mapping[Value, "InnerDeclaration"]
 
 

@@ -11,9 +11,8 @@ from sardonyx._src.errors import ShapeWarning
 
 ShapePolicy = Literal["inputs", "strict", "warn", "off"]
 SHAPE_POLICIES: tuple[ShapePolicy, ...] = ("inputs", "strict", "warn", "off")
-Subject = Literal[
-    "input", "element", "result"
-]  # element: of a fed sequence; result: an output or an inner value
+# The kind of a checked value.  element: an element of a fed sequence; result: an output or an inner value.
+Subject = Literal["input", "element", "result"]
 Kind = Literal["rank", "size", "variable"]  # size: a number; variable: a name or an expression
 Response = Literal["error", "warning", "none"]
 # A session's limit on runs that the reference engine executes only to observe the sizes of values in branches and loops:

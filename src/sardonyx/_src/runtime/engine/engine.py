@@ -57,7 +57,7 @@ class Programs(Protocol):
     def try_run(
         self, feeds: object, control: RunControl | None = None, out: OutputArrays | None = None
     ) -> dict[str, RuntimeValue] | None:
-        """The outputs, on the fast path; None for feeds unlike those of the validated runs before."""
+        """The outputs, on the fast path; None for feeds that differ in type or shape from the feeds of validated runs."""
 
     def record_validated(self, feeds: Mapping[str, RuntimeValue]) -> None:
         """Records that a run with feeds of these sizes, and its outputs, matched the model's declarations."""

@@ -88,7 +88,7 @@ class CompiledSubgraph:
         return [values[name] for name in self.outlined.results]
 
     def run_slow(self, feeds: dict[str, RuntimeValue], run: RunState) -> dict[str, RuntimeValue] | None:
-        """The outputs of a call with sizes or strides that may differ from those of the last call; None as `run`."""
+        """The outputs of a call that is not on the fast path, since its sizes or strides may be new; None as `run`."""
         strided = {n: x for n, x in feeds.items() if isinstance(x, np.ndarray) and not x.flags.c_contiguous}
         if strided:
             feeds.update((name, np.ascontiguousarray(array)) for name, array in strided.items())

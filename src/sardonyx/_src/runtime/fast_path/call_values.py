@@ -51,7 +51,7 @@ def as_strings(value: object) -> Array | None:
 
 
 def take_result(values: Mapping[Value, RuntimeValue], value: Value, shape: ValueShape) -> RuntimeValue:
-    """A result of the program, writeable; raises ChangedResult if its shape differs from that of the earlier run."""
+    """A result of the program, writeable; raises ChangedResult if its shape is another than in the earlier run."""
     result = values[value]
     if type(result) is np.ndarray:
         if result.shape != shape:

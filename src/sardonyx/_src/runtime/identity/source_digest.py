@@ -12,12 +12,8 @@ from collections.abc import Iterator
 import sardonyx._src.compile as compile_package
 from sardonyx._src.compile.llvm.host_target import PathStamp, path_stamp
 
-PROGRAM_PACKAGES = (
-    "compile",
-    "convert",
-    "infer",
-    "rewrite",
-)  # packages whose sources determine compiled programs
+# The packages with the sources that determine compiled programs.
+PROGRAM_PACKAGES = ("compile", "convert", "infer", "rewrite")
 
 
 def package_stamps() -> list[PathStamp]:

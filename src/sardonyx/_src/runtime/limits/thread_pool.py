@@ -4,7 +4,7 @@ Workers are POSIX threads that run native code only (`compile.executor.tape`): t
 interpreter shuts down, they are stopped and joined, so that no code is unloaded while they execute it.  They block all
 signals except faults, since Python handles signals in its own threads.
 
-A forked child starts without workers, and with a new state, since a run may have been using that of its parent.
+A forked child starts without workers, and with a new state, since a run of its parent may have used the old one.
 Without POSIX threads (Windows) a pool has one thread, its caller.
 """
 

@@ -57,7 +57,7 @@ class FastEntry:
         return function
 
 
-ENTRIES: list[FastEntry] = []  # of this process: one, once it is needed
+ENTRIES: list[FastEntry] = []  # the only fast entry of this process, once it is needed
 
 
 def get_fast_entry() -> FastEntry | None:
@@ -70,7 +70,7 @@ def get_fast_entry() -> FastEntry | None:
 
 
 def adopt_entry(library: FunctionTable) -> None:
-    """Makes the `enter` of a library, compiled for `FIELDS`, that of this process, unless the process has one."""
+    """Uses the `enter` of a library, compiled for `FIELDS`, as the fast entry of this process, unless there is one."""
     if not ENTRIES and is_layout_known():
         ENTRIES.append(FastEntry(library))
 

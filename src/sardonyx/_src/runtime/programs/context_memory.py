@@ -198,9 +198,8 @@ class ContextMemory:
     def make_view(self, tensor: TensorView, *, writeable: bool) -> Array:
         itemsize, shape = tensor.dtype.numpy.itemsize, self.shape(tensor)
         if 0 in shape:
-            return np.empty(
-                shape, tensor.dtype.numpy
-            )  # not a view: its offset may be past the end of the memory
+            # Not a view: its offset may be past the end of the memory.
+            return np.empty(shape, tensor.dtype.numpy)
         strides = tuple(self.evaluate(stride) * itemsize for stride in tensor.strides)
         memory, offset = self.memory_of(tensor.buffer)
         offset += self.evaluate(tensor.offset) * itemsize

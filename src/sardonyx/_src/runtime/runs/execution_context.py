@@ -187,9 +187,8 @@ class ExecutionContext:
             index, length = native.symbol_indices[name], lengths[axis]
             if self.memory.lengths[index] != length:
                 if native.stages[name] < stage:
-                    raise Bailout(
-                        FALLBACK_SHAPE
-                    )  # inference took two sizes as equal, and another result had this one
+                    # Inference took two sizes as equal, and another result had this one.
+                    raise Bailout(FALLBACK_SHAPE)
                 self.memory.lengths[index] = length
                 is_known = False
         if not is_known:
@@ -318,9 +317,8 @@ class ExecutionContext:
         """Copies the result of a fallback op into the tensor that kernels read."""
         value, shape = action.value, self.memory.shape(action.tensor)
         if is_empty_of_other_shape(frame[value], shape):
-            raise Bailout(
-                FALLBACK_SHAPE
-            )  # the result of a loop without iterations has dims that inference cannot know
+            # The result of a loop without iterations has dims that inference cannot know.
+            raise Bailout(FALLBACK_SHAPE)
         array = check_result(frame[value], shape, action.tensor.dtype.numpy, value.producer)
         self.memory.view(action.tensor, writeable=True)[...] = array
 
@@ -330,9 +328,8 @@ class ExecutionContext:
         """Makes a feed available to kernels, or to fallback ops if no kernel reads it."""
         tensor = self.native.program.inputs.get(value)
         if tensor is not None and isinstance(fed, np.ndarray):
-            is_usable = (
-                fed.flags.c_contiguous and fed.flags.aligned
-            )  # tested first because `np.require` is slower
+            # Tested first because `np.require` is slower.
+            is_usable = fed.flags.c_contiguous and fed.flags.aligned
             array = fed if is_usable else np.require(fed, requirements=("C", "ALIGNED"))
             self.memory.patch_pointer(tensor.buffer, array)
         else:

@@ -126,7 +126,7 @@ class NativeProgram(LoadedProgram):
     def try_run(
         self, feeds: object, control: RunControl | None = None, out: OutputArrays | None = None
     ) -> dict[str, RuntimeValue] | None:
-        """The outputs, on the fast path; None for feeds that differ in type or shape from those of earlier validated runs.
+        """The outputs, on the fast path; None for feeds that differ in type or shape from the feeds of validated runs.
 
         control: whether the run must end; None: only if the session cancels it from now on.
         out: arrays that receive outputs.
@@ -174,7 +174,7 @@ class NativeProgram(LoadedProgram):
     ) -> dict[str, RuntimeValue] | None:
         """`try_run` for a program with fallback operations."""
         calls = fast_path.calls
-        assert calls is not None, "kernel steps run alone"
+        assert calls is not None, "the program has no fallback operations"
         strings = calls.bind_feeds(feeds)
         if strings is None:
             return None

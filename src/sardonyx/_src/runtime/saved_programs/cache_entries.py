@@ -51,14 +51,12 @@ NAME_FORMAT = (
 # Entries up to this size are read, in about 1 ms; larger ones are mapped, and each run begins with two system calls to verify
 # that the file is unchanged.
 READ_UP_TO_BYTES = 4 << 20
-MAX_TOTAL_BYTES = (
-    4 << 30
-)  # limit on all entries together, unless a share of the free space of the disk is more
-FREE_SPACE_SHARE = 4  # that share is a quarter
+# Limit on all entries together, unless a share of the free space of the disk is more.
+MAX_TOTAL_BYTES = 4 << 30
+FREE_SPACE_SHARE = 4  # divisor of the free space: the share is a quarter
 ENTRY_SHARE = 2  # one entry may use half of the bytes that all together may use
-MAX_FALLBACK_BYTES = (
-    64 << 20
-)  # limit on weights that fallback ops read: they are decoded and hashed at every start
+# Limit on weights that fallback ops read, because they are decoded and hashed at every start.
+MAX_FALLBACK_BYTES = 64 << 20
 NAME_DIGITS = 16  # hexadecimal digits of the second and third part of a name
 log = logging.getLogger(__name__)
 

@@ -25,18 +25,14 @@ from sardonyx._src.io.mapped_files import map_file
 from sardonyx._src.io.regular_files import open_regular
 from sardonyx._src.io.saving.staging import StagedFile, Staging
 
-ConstantBytes: TypeAlias = tuple[
-    int, Iterable[bytes | memoryview]
-]  # number of bytes of a constant, and the bytes in parts
+# The number of bytes of a constant, and the bytes in parts.
+ConstantBytes: TypeAlias = tuple[int, Iterable[bytes | memoryview]]
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
-DocumentAndSections: TypeAlias = tuple[
-    Mapping[str, Json], Mapping[str, bytes]
-]  # the document and the sections
+DocumentAndSections: TypeAlias = tuple[Mapping[str, Json], Mapping[str, bytes]]
 SDX_MAGIC = b"\x89SDX\r\n\x1a\n"
 FORMAT_VERSION = 9
-SDX_HEADER = struct.Struct(
-    "<8sIIQQ32s"
-)  # magic, version, bytes of the header, offset and bytes of the document, its hash
+# Magic number, version, bytes of the header, offset of the document, its bytes, its hash.
+SDX_HEADER = struct.Struct("<8sIIQQ32s")
 ALIGNMENT, PAGE_BYTES = 64, 4096
 MAX_DOCUMENT_BYTES = 1 << 30
 CONSTANTS = "constants"

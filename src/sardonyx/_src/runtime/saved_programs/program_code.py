@@ -15,10 +15,8 @@ from sardonyx._src.compile.program.executable import Executable
 from sardonyx._src.compile.program.step import Kernel
 from sardonyx._src.runtime.saved_programs.container import Json, expect_list
 
-RUNNER = (
-    "run",
-    "work",
-)  # functions of the run loop: for the caller of a run, and for the workers of the thread pool
+# Functions of the run loop: for the caller of a run, and for the workers of the thread pool.
+RUNNER = ("run", "work")
 
 
 class ProgramCode:

@@ -126,7 +126,7 @@ def open_container(
 
 
 def require_entry(path: Path, container: Container) -> None:
-    """Raises DecodeError unless a cache entry has the name that it states: a renamed entry is that of another model."""
+    """Raises DecodeError unless a cache entry has the name that it states: a renamed entry belongs to another model."""
     entry = container.document.get("entry")
     if entry != path.stem:
         raise DecodeError(f"it is the entry {entry!r}", offset=0, source=str(path))

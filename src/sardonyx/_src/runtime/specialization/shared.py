@@ -44,7 +44,7 @@ class ProgramStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CompiledSource:
-    """A specialised program that this process compiled and does not store."""
+    """A specialized program that this process compiled and does not store."""
 
     executable: Executable
 

@@ -119,8 +119,8 @@ def find_in_preparation(
 ) -> Fault | None:
     """The first value that the prepared model computes otherwise than the original, if an output is different, too; else None.
 
-    A difference of an inner value is no fault by itself: passes may give it another meaning, as that of a product when a
-    scale moves into its weights.
+    A difference of an inner value is no fault by itself: passes may give a value another meaning.  For example, a product
+    changes if a scale is moved into its weights.
     known: the values of the native engine.  Other values of the prepared model are computed from these.
     """
     checked = {name: x for name, x in known.items() if name not in original.values}

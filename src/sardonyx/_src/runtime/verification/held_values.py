@@ -91,8 +91,8 @@ class HeldValues:
 
 
 def in_order_of_value(tensor: TensorView, layout: Layout) -> TensorView | None:
-    """The view of a tensor that kernels have in a layout, with its dims in the order of the value; None if its dims differ
-    from those of the value."""
+    """The view of a tensor that kernels have in a layout, with its dims in the order of the value; None if the view has other
+    dims than the value."""
     order = axis_order(layout, tensor.rank)
     if isinstance(layout, CustomLayout) and order != axis_order(layout.otherwise, tensor.rank):
         return None  # whether a region uses the layout or its alternative depends on the value

@@ -28,7 +28,7 @@ from sardonyx._src.rewrite.proof.compare import relative_tolerance
 from sardonyx._src.runtime.verification.values import ValueComparison, compare_value, is_float
 
 VARIATIONS = 8  # inputs are varied by this fraction of their tolerance, to see whether that explains an error
-MIN_ELEMENTS_PER_FLIP = 64  # of as many integers or truth values, one may be rounded to the adjacent number
+MIN_ELEMENTS_PER_FLIP = 64  # one of every 64 integers or truth values may be rounded to the adjacent number
 
 
 @dataclass(frozen=True, slots=True)

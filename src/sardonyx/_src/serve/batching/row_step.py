@@ -31,10 +31,9 @@ RowAxis: TypeAlias = "int | Dependence"
 RowRule: TypeAlias = "Callable[[RowStep], RowAxis | Sequence[RowAxis]]"
 R = TypeVar("R", bound=RowRule)
 MIXED, CONSTANT, ROW_COUNT = Dependence.MIXED, Dependence.CONSTANT, Dependence.ROW_COUNT
-RULES: dict[tuple[str, str], RowRule] = {}
-FILL_RULES: dict[
-    tuple[str, str], RowRule
-] = {}  # of nodes without a batched input, which may return equal rows
+RULES: dict[tuple[str, str], RowRule] = {}  # rules by domain and name of the operator
+# Rules for nodes without a batched input: their outputs may have equal rows, as many as the batch.
+FILL_RULES: dict[tuple[str, str], RowRule] = {}
 
 
 def row_rule(

@@ -41,10 +41,8 @@ class Link(asyncio.Protocol):
         self._accept, self._handle, self._lost = accept, handle, lost
         self._arriving: dict[int, ArrivingMessage] = {}
         self._rest = b""  # the begin of a header or of a head that has not arrived completely
-        self._number, self._left = (
-            0,
-            0,
-        )  # of the data that arrive: their message, and the bytes until the next header
+        # The message to which arriving data belong, and the bytes until the next header.
+        self._number, self._left = 0, 0
         self._transport: asyncio.Transport | None = None
         self._is_writable = asyncio.Event()
         self._is_writable.set()

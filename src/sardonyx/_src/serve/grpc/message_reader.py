@@ -26,9 +26,8 @@ class MessageReader:
     def __init__(self, limits: ServiceLimits) -> None:
         self._seconds = limits.body_seconds
         self._turns = asyncio.Semaphore(max(1, limits.held // limits.body))
-        self._timers: dict[
-            asyncio.Timeout, float
-        ] = {}  # of messages that are being received, and their begin
+        # For each message that is being received, its deadline and the time at which it began.
+        self._timers: dict[asyncio.Timeout, float] = {}
 
     async def read(self, context: grpc.aio.ServicerContext) -> bytes:
         """The message of a call.  Raises RequestFailure for a call without one, and for one that arrives too slowly."""

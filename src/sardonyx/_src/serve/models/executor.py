@@ -24,9 +24,8 @@ from sardonyx._src.serve.models.sequences import SequenceStore, sequence_id
 from sardonyx._src.serve.models.statistics import ModelStatistics
 from sardonyx._src.serve.protocol.requests import InferenceRequest
 
-QUICK_SECONDS = (
-    0.0005  # a run up to this duration is quick: handing it to a thread would add a fifth of that time
-)
+# A run up to this duration is quick: handing it to a thread would add a fifth of that time.
+QUICK_SECONDS = 0.0005
 SLOW_SECONDS = 0.002  # a run of quick sizes that needs more than this is slow
 # Sizes are no longer quick after this number of slow runs in a row.  A single slow run usually means that the thread lost its
 # processor.
@@ -34,7 +33,7 @@ MAX_SLOW_RUNS = 3
 # A run on the event loop is ended after this time and repeated by a worker.  It may be longer than runs before it if a guard
 # fails, so that the reference engine repeats it.  A process that waits for a processor may need as long without having worked.
 MAX_LOOP_SECONDS = 0.005
-# After such a run, no run is quick for this time, so that requests of this kind cannot hold up other clients.
+# After a run that has worked for half of that, no run is quick for this time, so that requests of this kind cannot hold up other clients.
 PAUSE_SECONDS = 5.0
 MAX_QUICK_SIZES = 1024  # quick sizes of a model; if there are more, all are forgotten and learned again
 LOG = logging.getLogger("sardonyx.serve")

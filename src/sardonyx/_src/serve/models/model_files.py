@@ -33,7 +33,7 @@ class ModelFiles:
 
 
 def scan_repository(folder: Path) -> dict[str, ModelFiles]:
-    """The models of a repository by name; hidden files and those of other kinds are ignored.
+    """The models of a repository by name; hidden files and other kinds of files are ignored.
 
     Raises OSError for a folder that cannot be read.
     """

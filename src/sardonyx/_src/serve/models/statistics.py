@@ -11,7 +11,7 @@ ROWS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 
 
 class Histogram:
-    """Counts of observations by upper bound; the last count is that of observations above all bounds."""
+    """Counts of observations by upper bound; the last count is the number of observations above all bounds."""
 
     __slots__ = ("bounds", "counts", "total")
 
@@ -34,9 +34,8 @@ class ModelStatistics:
     __slots__ = ("batch_rows", "outcomes", "request_seconds", "run_seconds", "wait_seconds")
 
     def __init__(self) -> None:
-        self.outcomes: defaultdict[str, int] = defaultdict(
-            int
-        )  # number of requests by "ok" or the kind of failure
+        # Number of requests by "ok" or the kind of failure.
+        self.outcomes: defaultdict[str, int] = defaultdict(int)
         self.request_seconds = Histogram(SECONDS)
         self.wait_seconds = Histogram(SECONDS)
         self.run_seconds = Histogram(SECONDS)

@@ -18,9 +18,8 @@ WORK_SECONDS = 0.001  # time after which a codec pauses
 PAUSE_SECONDS = 0.0005
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
-THREAD = (
-    threading.local()
-)  # since: end of the last pause, in threads of codecs; other threads do not have the attribute
+# Its attribute `since` is the end of the last pause of a codec's thread; other threads do not have the attribute.
+THREAD = threading.local()
 
 
 class CodecThreads:

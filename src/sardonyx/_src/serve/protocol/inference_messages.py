@@ -90,9 +90,8 @@ def is_short(body: bytes | bytearray, json_length: int | None) -> bool:
     if json_length is None or json_length > SHORT or len(body) > SHORT_BINARY:
         return False
     text = body[:json_length]
-    return (
-        b"BYTES" not in text and b"\\" not in text
-    )  # no strings; with escapes, "BYTES" could be spelled otherwise
+    # No strings; with escapes, "BYTES" could be spelled otherwise.
+    return b"BYTES" not in text and b"\\" not in text
 
 
 def parse_inputs(value: object, binary: memoryview, allowance: Allowance | None = None) -> dict[str, Array]:
@@ -132,7 +131,7 @@ def parse_input(
         return decode_tensor(name, datatype, shape, binary, allowance)
     data = item.get("data")
     if isinstance(data, SlicedList):
-        assert allowance is not None, "long texts are decoded with an allowance"
+        assert allowance is not None, "long JSON is decoded with an allowance"
         return parse_sliced(name, datatype, shape, data, allowance)
     return parse_data(name, datatype, shape, data)
 

@@ -138,7 +138,7 @@ def cut_list(text: bytes | bytearray, begin: int, end: int) -> list[Slice]:
 def find_cut(text: bytes, depth: int) -> tuple[int, int] | None:
     """The index at which a part of a list may be cut, and the number of lists that are open there.
 
-    The index is that of the end of the list, where 0 lists are open, or else of the last comma; None if there is neither.
+    A part is cut at the end of the list, where 0 lists are open, or else at the last comma; None if it has neither.
     depth: the number of lists that are open at the begin of the part.
     """
     if BACKSLASH in text:  # replaced by text of equal length without quotes that do not end a string

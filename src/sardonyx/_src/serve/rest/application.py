@@ -80,7 +80,7 @@ class RestApplication:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            raise RuntimeError(f"the application serves HTTP alone; got {scope['type']}")
+            raise RuntimeError(f"the application serves only HTTP; got {scope['type']}")
         if self._access_log:
             send = log_response(scope, send)
         try:

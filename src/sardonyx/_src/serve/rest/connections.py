@@ -178,12 +178,10 @@ class LimitedHttpProtocol(HttpToolsProtocol):
             super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        self.framing = (
-            0  # what has arrived of the next request with this one is not counted: it is part of one read
-        )
-        self.begin(
-            "idle" if self.cycle.response_complete else "response"
-        )  # a refusal does not wait for the body
+        # Bytes of the next request that arrived together with this one are not counted: they are at most one read.
+        self.framing = 0
+        # The response may be complete already: a refusal does not wait for the body.
+        self.begin("idle" if self.cycle.response_complete else "response")
         super().on_message_complete()
 
     def on_response_complete(self) -> None:

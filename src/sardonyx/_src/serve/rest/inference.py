@@ -53,9 +53,8 @@ class InferenceEndpoint:
         is_json = header_value(scope["headers"], HEADER_LENGTH) is None
         body = await self._bodies.read(scope["headers"], receive, self._limits.json if is_json else None)
         try:
-            model = self._repository.find(
-                name, version
-            )  # again, since the model may have been replaced meanwhile
+            # Again, since the model may have been replaced meanwhile.
+            model = self._repository.find(name, version)
             with model.lease(), self._held.allowance(self._limits.decoded, DECODED) as decoded:
                 request, form = await self._parse(scope, body, decoded)
                 response = model.try_infer(request)

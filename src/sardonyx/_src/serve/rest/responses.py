@@ -48,9 +48,8 @@ class HttpResponse:
 
 def error_response(status: int, why: str, headers: Sequence[Header] = ()) -> HttpResponse:
     """A response with an error status, and the reason as JSON."""
-    text = (
-        why[:MAX_ERROR].encode("utf-8", "replace").decode()
-    )  # surrogates of decoded paths, which JSON cannot have
+    # Replaces surrogates, which decoded paths may have and JSON may not.
+    text = why[:MAX_ERROR].encode("utf-8", "replace").decode()
     return HttpResponse(status, (JSON_TYPE, *headers), (format_json({"error": text}),))
 
 
@@ -89,9 +88,8 @@ async def send_response(send: Send, response: HttpResponse) -> None:
         parts.reverse()
         while parts:
             await send({"type": "http.response.body", "body": parts.pop(), "more_body": True})
-            await asyncio.sleep(
-                0
-            )  # the system may take many megabytes before the server waits for the client
+            # Lets other tasks run: the system may buffer many megabytes before the server has to wait for the client.
+            await asyncio.sleep(0)
     await send({"type": "http.response.body", "body": b"".join(parts)})
 
 

@@ -58,9 +58,8 @@ class Peer:
         self._replies: dict[int, asyncio.Future[object]] = {}
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
-        self._tasks: set[asyncio.Task[None]] = (
-            set()
-        )  # references, without which tasks are collected as garbage
+        # References, without which tasks are collected as garbage.
+        self._tasks: set[asyncio.Task[None]] = set()
         self._is_gone = False
 
     async def connect(self) -> None:

@@ -30,9 +30,8 @@ from sardonyx._src.serve.settings.service_settings import ServiceSettings
 LOG = logging.getLogger("sardonyx.serve")
 STABLE_SECONDS = 10.0  # a worker that has run for longer is replaced at once
 FIRST_DELAY, MAX_DELAY = 0.5, 30.0  # seconds before a worker that ends early is replaced; doubled each time
-MAX_KEPT_DELAY = (
-    1.0  # seconds: before a longer delay the socket is closed, so that connections go to other workers
-)
+# Before a delay of more seconds, the worker's socket is closed, so that connections go to other workers.
+MAX_KEPT_DELAY = 1.0
 KILL_SECONDS = 5.0  # seconds after the grace for requests in progress, until workers are killed
 
 

@@ -24,11 +24,11 @@ SIZES = [(4, 8), (8, 4), (5, 13), (13, 5), (6, 6), (3, 1), (1, 4), (7, 21)]
 
 
 def axis(size: int, out: int) -> ResampledAxis:
-    return ResampledAxis(size, out, Fraction(out, max(size, 1)), single=False)
+    return ResampledAxis(size, out, Fraction(out, max(size, 1)), is_float32=False)
 
 
 def identity(size: int) -> ResampledAxis:
-    return ResampledAxis(size, size, Fraction(1), single=False)
+    return ResampledAxis(size, size, Fraction(1), is_float32=False)
 
 
 def tables(resample_mode: ResampleMode, height: ResampledAxis, width: ResampledAxis) -> list[TensorView]:
@@ -108,7 +108,7 @@ def test_no_tables_for_many_taps_and_positions_outside() -> None:
     antialiased = ResampleMode("linear", COORDINATES["half_pixel"], antialias=True)
     assert constant_tables(antialiased, axis(40, 2), axis(4, 4)) is None, "40 taps must be refused"
     cropped = ResampleMode("nearest", COORDINATES["tf_crop_and_resize"])
-    outside = ResampledAxis(40, 40, Fraction(1), single=False, start=-1, stop=2)
+    outside = ResampledAxis(40, 40, Fraction(1), is_float32=False, start=-1, stop=2)
     assert constant_tables(cropped, outside, axis(4, 4)) is None
     assert constant_tables(cropped, axis(40, 40), axis(4, 4)) is not None
 

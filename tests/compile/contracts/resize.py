@@ -106,8 +106,8 @@ def resize_by_computed_taps(
     """Lines resized by tables that steps compute, and columns of one pixel."""
     x, factor = trial.normal(1, size, 1, 3), float(np.float32(out / size)) if has_scale else None
     scale = Fraction(out, size) if factor is None else Fraction(factor)
-    axes = [ResampledAxis(n, n, Fraction(1), single=False) for n in x.shape]
-    axes[1] = ResampledAxis(size, out, scale, single=has_scale)
+    axes = [ResampledAxis(n, n, Fraction(1), is_float32=False) for n in x.shape]
+    axes[1] = ResampledAxis(size, out, scale, is_float32=has_scale)
     mode = ResampleMode(
         "nearest" if nearest_mode else "linear", COORDINATES[coordinates], nearest_mode or "floor"
     )

@@ -1000,7 +1000,7 @@ class OperatorMethods:
         outputs: str | Sequence[str] | None = None,
         name: str = "",
     ) -> Operand:
-        """GatherElements-13: one entry of an axis for each index, at the position of the index in the other axes.
+        """GatherElements-13: for each index, the element of data at that index along one axis, and at its position in the others.
         T: uint8, uint16, uint32, uint64, int8, int16, int32, int64, bfloat16, float16, float, double, string, bool, complex64, complex128
         Tind: int32, int64
         https://onnx.ai/onnx/operators/onnx__GatherElements.html"""
@@ -1844,7 +1844,7 @@ class OperatorMethods:
         outputs: str | Sequence[str] | None = None,
         name: str = "",
     ) -> Operand:
-        """OneHot-28: for each index a line of off values with the on value at that index.
+        """OneHot-28: for each index, a line of `off` values with an `on` value at that index.
         T1: uint8, uint16, uint32, uint64, int8, int16, int32, int64, float16, float, double
         T2: uint8, uint16, uint32, uint64, int8, int16, int32, int64, float16, float, double
         T3: uint8, uint16, uint32, uint64, int8, int16, int32, int64, bfloat16, float16, float, double, string, bool, complex64, complex128

@@ -32,7 +32,7 @@ from sardonyx._src.ops.control.joins import drop_shape
 from sardonyx._src.ops.function_bodies import body_of
 from sardonyx._src.ops.inference import DimPair, Iteration, Known
 from sardonyx._src.ops.registry import find
-from sardonyx._src.ops.tensor.elements import COUNTED_TYPES
+from sardonyx._src.ops.tensor.elements import SIZE_TYPES
 
 Walk: TypeAlias = "Generator[Walk, None, None]"
 # A walk that returns the types of a node's outputs.
@@ -312,7 +312,7 @@ class InferenceScope:
         For types in `COUNTED_TYPES`, something is always known: the number of elements.
         """
         type_ = value.type
-        if not isinstance(type_, TensorType) or type_.dtype in COUNTED_TYPES:
+        if not isinstance(type_, TensorType) or type_.dtype in SIZE_TYPES:
             return False
         return self.state.elements.peek(value) is None
 

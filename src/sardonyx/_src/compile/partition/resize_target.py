@@ -53,7 +53,7 @@ class UnsupportedResize(Exception):
 
 def image_axes(axes: Sequence[ResampledAxis | None]) -> list[ResampledAxis]:
     """Height and width; raises UnsupportedResize if the batch or the channels are resized, too."""
-    if len(axes) not in (3, 4) or not all(axis is None or axis.is_whole for axis in axes[:2]):
+    if len(axes) not in (3, 4) or not all(axis is None or axis.is_identity for axis in axes[:2]):
         raise UnsupportedResize
     if None in axes[2:]:
         raise UnsupportedResize

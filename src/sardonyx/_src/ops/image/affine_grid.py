@@ -51,9 +51,9 @@ def infer(inference: Inference) -> Result:
 @op.eval(20)
 @compute_in_float32
 def eval_20(theta: Array, size: Array, *, context: RunContext, align_corners: int) -> Array:
-    """theta: [N, 2, 3] or [N, 3, 4], size: [N, C, H, W] or [N, C, D, H, W] as elements, result: [N, *spatial, axes].
+    """theta: [N, 2, 3] or [N, 3, 4]; size: a vector of the numbers N, C, H, W or N, C, D, H, W; result: [N, *spatial, axes].
 
-    Coordinates are in [-1, 1], the last spatial axis first.
+    The coordinates of a point are in [-1, 1]; the one along the last spatial axis comes first.
     """
     sizes = tuple(int(n) for n in size.reshape(-1))
     axes = len(sizes) - 2
@@ -63,15 +63,18 @@ def eval_20(theta: Array, size: Array, *, context: RunContext, align_corners: in
             f"theta must be [N, 2, 3] for size [N, C, H, W], or [N, 3, 4] for [N, C, D, H, W]; got {actual}"
         )
     check_result_bytes(context, (sizes[0], *sizes[2:], axes), theta.dtype, "AffineGrid result")
-    steps = [centres(n, bool(align_corners), theta) for n in sizes[2:]]
-    points = np.stack(np.meshgrid(*steps, indexing="ij")[::-1], -1)
+    coordinates = [regular_points(n, bool(align_corners), theta) for n in sizes[2:]]
+    points = np.stack(np.meshgrid(*coordinates, indexing="ij")[::-1], -1)
     linear, shift = theta[..., :axes], theta[..., axes]
     mapped = points.reshape(-1, axes) @ linear.swapaxes(1, 2) + shift[:, None]
     return mapped.reshape(sizes[0], *sizes[2:], axes)
 
 
-def centres(count: int, align_corners: bool, like: Array) -> Array:
-    """`count` points in [-1, 1]: evenly spaced with both ends, or the centres of equal cells; 0 for a single one."""
+def regular_points(count: int, align_corners: bool, like: Array) -> Array:
+    """`count` points in [-1, 1], in the type of `like`; a single point is 0.
+
+    With `align_corners` they are evenly spaced from -1 to 1, else the centers of equal cells.
+    """
     if align_corners:
         points = np.linspace(-1, 1, count) if count > 1 else np.zeros(count)
     else:
@@ -81,7 +84,7 @@ def centres(count: int, align_corners: bool, like: Array) -> Array:
 
 @op.body(20, opset=13)
 def body(inference: Inference) -> str:
-    """Points in homogeneous coordinates, the last axis first, multiplied by the transposed theta."""
+    """A MatMul of the points, in homogeneous coordinates with the last axis first, and the transposed theta."""
     dtype = element_type(inference)
     names = axis_names(inference)
     count = len(names)
@@ -118,7 +121,10 @@ def axis_names(inference: Inference) -> str:
 
 
 def axis_text(inference: Inference, i: int, names: str, dtype: DataType) -> str:
-    """The coordinate of each point along spatial axis i, as an array of all points: (2 k + 1 - n) / n, or over n - 1."""
+    """The nodes of the coordinate of all points along spatial axis i: (2 k + 1 - n) / n for point k of n.
+
+    With `align_corners` the divisor is n - 1.
+    """
     letter = names[i]
     others = [axis for axis in range(len(names) + 1) if axis != i]
     parts = "Sub({0}_count, one)" if inference.integer("align_corners") else "Identity({0}_count)"

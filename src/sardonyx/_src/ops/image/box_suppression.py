@@ -1,8 +1,9 @@
-"""Greedy suppression of overlapping boxes: the selection of one box at a time, with vectorised work per pair of boxes.
+"""Greedy suppression of overlapping boxes: boxes are selected one at a time, but pairs of boxes compared by arrays.
 
-Candidates are visited by descending score.  Where few pairs overlap along an axis, those are found by sorting the boxes
-along it (a sweep), and compared once.  Otherwise a block of candidates is compared with all boxes selected so far, and its
-survivors with one another.
+Candidates are visited by descending score.  A selected box excludes later ones that overlap it too much.  There are two
+algorithms.  A sweep sorts the boxes along an axis, finds the pairs that overlap along it, and compares these pairs once;
+it is used where few pairs overlap so.  Otherwise, a block of candidates is compared with all boxes selected so far, and
+those of the block that remain with one another.
 """
 
 from __future__ import annotations
@@ -13,12 +14,18 @@ import numpy as np
 
 from sardonyx._src.ir.tensors import Array
 
-FIRST_BLOCK, BLOCK = 64, 256  # candidates compared at a time, twice as many each time
-LEAST_BLOCK, SPARE_SHARE = 16, 4  # a block has a quarter more candidates than boxes are missing
-SELECTED_BLOCK = 128  # selected boxes that a block is compared with at a time: pairs stay in the cache
-SWEEP_SHARE = 16  # a sweep compares at most a 16th of all pairs
-MIN_SWEEP_BOXES = 1 << 10
-PAIRS = 1 << 16  # compared at a time by a sweep
+FIRST_BLOCK, BLOCK = (
+    64,
+    256,
+)  # candidates in the first and in the largest block; each block is twice the one before
+# A block has at most a quarter (1 / SPARE_SHARE) more candidates than there are boxes left to select, or LEAST_BLOCK.
+LEAST_BLOCK, SPARE_SHARE = 16, 4
+SELECTED_BLOCK = (
+    128  # selected boxes that a block is compared with at a time, so that arrays of pairs stay in the cache
+)
+SWEEP_SHARE = 16  # a sweep that would compare more than a 16th of all pairs is not done
+MIN_SWEEP_BOXES = 1 << 10  # the smallest number of boxes for a sweep
+PAIRS = 1 << 16  # pairs that a sweep compares at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +57,10 @@ class Boxes:
 
 
 def suppress_overlaps(boxes: Boxes, order: Array, max_boxes: int, iou_limit: np.float32) -> Array:
-    """The boxes selected from `order`, the candidates by descending score: their numbers.
+    """The numbers of the selected boxes.
 
-    A box is dropped if its intersection over union with a selected one exceeds `iou_limit`, which is not negative.
+    order: the numbers of the candidates, by descending score.
+    iou_limit: not negative; a box whose intersection over union with a selected box exceeds it is dropped.
     """
     is_sweep = len(order) >= MIN_SWEEP_BOXES and max_boxes >= len(order) // 4
     excluding = find_excluding_pairs(boxes[order], iou_limit) if is_sweep else None
@@ -65,7 +73,10 @@ def suppress_overlaps(boxes: Boxes, order: Array, max_boxes: int, iou_limit: np.
 
 
 def find_excluding_pairs(boxes: Boxes, iou_limit: np.float32) -> tuple[Array, Array] | None:
-    """The pairs of boxes that exclude one another, as two arrays of numbers; None if a sweep would compare too many."""
+    """The pairs of boxes that exclude one another, as two arrays of box numbers.
+
+    None if a sweep would compare more than 1 / SWEEP_SHARE of all pairs.
+    """
     count = len(boxes.area)
     spans = [
         count_overlaps(low, high) for low, high in ((boxes.y_low, boxes.y_high), (boxes.x_low, boxes.x_high))
@@ -74,7 +85,7 @@ def find_excluding_pairs(boxes: Boxes, iou_limit: np.float32) -> tuple[Array, Ar
     lengths = ends - np.arange(count) - 1
     if SWEEP_SHARE * int(lengths.sum()) > count * count:
         return None
-    by_place, first, pairs = boxes[order], 0, []
+    ordered, first, pairs = boxes[order], 0, []
     totals = np.cumsum(lengths)
     while first < count:
         last = max(int(np.searchsorted(totals, (totals[first - 1] if first else 0) + PAIRS)), first + 1)
@@ -82,7 +93,7 @@ def find_excluding_pairs(boxes: Boxes, iou_limit: np.float32) -> tuple[Array, Ar
         i = np.repeat(np.arange(first, min(last, count)), repeats)
         starts = np.repeat(np.cumsum(repeats) - repeats, repeats)
         j = i + 1 + np.arange(len(i)) - starts
-        exceeding = np.flatnonzero(intersection_over_union(by_place[i], by_place[j]) > iou_limit)
+        exceeding = np.flatnonzero(intersection_over_union(ordered[i], ordered[j]) > iou_limit)
         pairs.append((i[exceeding], j[exceeding]))
         first = last
     left, right = (order[np.concatenate(part)] for part in zip(*pairs, strict=True))
@@ -90,22 +101,25 @@ def find_excluding_pairs(boxes: Boxes, iou_limit: np.float32) -> tuple[Array, Ar
 
 
 def count_overlaps(low: Array, high: Array) -> tuple[Array, Array]:
-    """The boxes sorted by their low edges, and for each the place after the last one that begins before it ends."""
+    """The numbers of the boxes sorted by their low edges; and for each position in this order an end.
+
+    The boxes between a position and its end begin before the box at the position ends, so they overlap it.
+    """
     order = np.argsort(low, kind="stable")
     ends = np.searchsorted(low[order], high[order], "left")
     return order, np.maximum(ends, np.arange(1, len(low) + 1))
 
 
 def select_by_pairs(count: int, left: Array, right: Array) -> Array:
-    """The boxes that no selected one before them excludes, in order."""
+    """The numbers of the boxes that no selected box before them excludes, in order; left, right: excluding pairs."""
     earlier, later = np.minimum(left, right), np.maximum(left, right)
     by_earlier = np.argsort(earlier, kind="stable")
-    neighbours = later[by_earlier]
+    excluded = later[by_earlier]  # the boxes that each box excludes, one box after the other
     bounds = np.searchsorted(earlier[by_earlier], np.arange(count + 1))
     alive = np.ones(count, bool)
     for i in np.flatnonzero(bounds[1:] > bounds[:-1]).tolist():
         if alive[i]:
-            alive[neighbours[bounds[i] : bounds[i + 1]]] = False
+            alive[excluded[bounds[i] : bounds[i + 1]]] = False
     return np.flatnonzero(alive)
 
 
@@ -113,13 +127,13 @@ def select_by_pairs(count: int, left: Array, right: Array) -> Array:
 
 
 def select_by_blocks(boxes: Boxes, order: Array, max_boxes: int, iou_limit: np.float32) -> Array:
-    """The first `max_boxes` boxes of `order`, or a few more, that no selected one before them excludes."""
+    """The first `max_boxes` boxes of `order`, or a few more, that no selected box before them excludes."""
     selected, first, size = np.empty(0, np.int64), 0, FIRST_BLOCK
     while first < len(order) and len(selected) < max_boxes:
         missing = max_boxes - len(selected)
         size = min(
             size, max(missing + missing // SPARE_SHARE, LEAST_BLOCK)
-        )  # later boxes are not compared in vain
+        )  # boxes after the last selected one are compared in vain
         block = order[first : first + size]
         first, size = first + size, min(2 * size, BLOCK)
         for start in range(0, len(selected), SELECTED_BLOCK):
@@ -134,7 +148,7 @@ def select_by_blocks(boxes: Boxes, order: Array, max_boxes: int, iou_limit: np.f
 
 
 def select_one_by_one(excludes: Array) -> Array:
-    """The boxes of a block that no selected one before them excludes; excludes: [n, n] bool."""
+    """The boxes of a block that no selected box before them excludes; excludes: [n, n] bool."""
     alive = np.ones(len(excludes), bool)
     later = np.triu(excludes, 1)
     for i in np.flatnonzero(later.any(1)).tolist():
@@ -149,7 +163,7 @@ def exceeds(first: Boxes, second: Boxes, iou_limit: np.float32) -> Array:
 
 
 def intersection_over_union(first: Boxes, second: Boxes) -> Array:
-    """The quotient for boxes whose arrays broadcast; NaN for two boxes without area."""
+    """The area of the intersection over that of the union, for boxes whose arrays broadcast; NaN for two areas of 0."""
     shared = overlap(first.y_low, first.y_high, second.y_low, second.y_high)
     shared *= overlap(first.x_low, first.x_high, second.x_low, second.x_high)
     union = second.area + first.area

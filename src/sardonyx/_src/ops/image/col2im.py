@@ -105,7 +105,10 @@ def eval_18(
 
 
 def fold_strings(columns: Array, windows: WindowGeometry) -> Array:
-    """col2im of strings; raises EvaluationError when two map to the same element."""
+    """The image of blocks of strings; raises EvaluationError when two strings map to the same element.
+
+    The folding is done with the numbers of the strings; 0 stands for an element without a string, "".
+    """
     numbers = np.arange(1, columns.size + 1).reshape(columns.shape)
     counts = crop_padding(fold_windows(np.ones_like(numbers), windows), windows)
     if counts.size and counts.max() > 1:

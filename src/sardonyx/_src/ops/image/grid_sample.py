@@ -1,8 +1,8 @@
 """GridSample: an image sampled at the points of a grid, interpolated between pixels.
 
-Spec: ai.onnx GridSample-16, -20, -22.  Version 16 takes images of two axes and names the modes bilinear, nearest and
-bicubic; from 20 on any number of axes, and linear, nearest and cubic.  22 adds bfloat16.  Nearest mode breaks
-ties towards the even pixel.  Cubic interpolation has the coefficient -0.75.
+Spec: ai.onnx GridSample-16, -20, -22.  Version 16 samples images of two axes, and its modes are bilinear, nearest and
+bicubic; from 20 on images may have any number of axes, and the modes are linear, nearest and cubic.  22 adds bfloat16.
+Nearest mode breaks ties toward the even pixel.  Cubic interpolation has the coefficient -0.75.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ op.convert((20, 22), (22, 20))(lambda adapter: adapter.same())
 def eval_22(
     x: Array, grid: Array, *, context: RunContext, mode: str, padding_mode: str, align_corners: int
 ) -> Array:
-    """x: [N, C, *spatial], grid: [N, *out, axes], coordinates from the last axis to the first, result: [N, C, *out].
+    """x: [N, C, *spatial]; grid: [N, *out, axes], the coordinate along the last spatial axis first; result: [N, C, *out].
 
     Integers and bool are interpolated in float64 and truncated; strings support only nearest mode.
     """
@@ -118,9 +118,11 @@ def eval_22(
 def interpolate(x: Array, positions: list[Array], mode: str, padding_mode: str, align_corners: bool) -> Array:
     """x [N, C, *spatial] at positions [N, P] along each axis -> [N, C, P]."""
     sizes = x.shape[2:]
-    if padding_mode != "reflection":  # all points far outside are equivalent, and infinity would give NaN
+    # Without reflection, points whose taps are all outside are equivalent.  The farthest tap is 2 pixels from its point.
+    # Clipping keeps infinite positions from giving NaN.
+    if padding_mode != "reflection":
         positions = [np.clip(a, -4, n + 3) for a, n in zip(positions, sizes, strict=True)]
-    if mode != "cubic":  # cubic pads each tap instead of the point
+    if mode != "cubic":  # in cubic mode, padding is applied to each tap instead of the point
         positions = [
             apply_padding_mode(a, n, padding_mode, align_corners)
             for a, n in zip(positions, sizes, strict=True)
@@ -142,14 +144,17 @@ def interpolate(x: Array, positions: list[Array], mode: str, padding_mode: str, 
 
 
 def pixel(coordinate: Array, size: int, align_corners: bool) -> Array:
-    """A coordinate in [-1, 1] as a pixel position: ±1 are the outer pixel centres, or the outer pixel edges."""
+    """A coordinate in [-1, 1] as a pixel position.
+
+    With `align_corners`, -1 and 1 are the centers of the outer pixels, else their outer edges.
+    """
     if align_corners:
         return (coordinate + 1) / 2 * (size - 1)
     return ((coordinate + 1) * size - 1) / 2
 
 
 def apply_padding_mode(positions: Array, size: int, padding_mode: str, align_corners: bool) -> Array:
-    """Positions clamped to the border of the image or reflected there; unchanged for zeros."""
+    """Positions clamped to the border of the image, or reflected at it; unchanged for padding mode zeros."""
     if padding_mode == "zeros":
         return positions
     if padding_mode == "reflection":
@@ -166,6 +171,6 @@ def cubic_taps(positions: Array, size: int, padding_mode: str, align_corners: bo
     share = positions - first
     taps: list[Tap] = []
     for step in (-1, 0, 1, 2):
-        place = apply_padding_mode(first + step, size, padding_mode, align_corners)
-        taps.append(Tap(index_or_outside(np.rint(place), size), cubic_weight(np.abs(share - step), -0.75)))
+        position = apply_padding_mode(first + step, size, padding_mode, align_corners)
+        taps.append(Tap(index_or_outside(np.rint(position), size), cubic_weight(np.abs(share - step), -0.75)))
     return taps

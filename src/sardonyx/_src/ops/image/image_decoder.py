@@ -1,6 +1,7 @@
 """ImageDecoder: the pixels of an encoded image.
 
-Spec: ai.onnx ImageDecoder-20.  Pillow decodes; its JPEG decoder, libjpeg-turbo, smooths chroma as the text asks for.
+Spec: ai.onnx ImageDecoder-20.  Pillow decodes the image; its JPEG decoder, libjpeg-turbo, upsamples chroma smoothly, as
+the text requires.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ IMAGE_FORMATS = ("BMP", "JPEG", "JPEG2000", "TIFF", "PNG", "WEBP", "PPM")
 CHANNELS = {"RGB": 3, "BGR": 3, "Grayscale": 1}
 
 op = Operator("ImageDecoder", tolerance="rounding", enum_attributes={"pixel_format": enum_values(*CHANNELS)})
-DECODING_ERRORS = (
+DECODING_ERRORS = (  # what Pillow raises for broken data
     OSError,
     SyntaxError,
     ValueError,

@@ -1,9 +1,9 @@
 """MaxRoiPool: the maxima of regions of an image, each divided into bins of whole pixels.
 
-Spec: ai.onnx MaxRoiPool-1, -22; 22 adds bfloat16.  What the text leaves open follows Fast R-CNN (arXiv 1504.08083):
-coordinates times spatial_scale are rounded, ties away from zero; a region includes both corners and is at least one
-pixel wide; a bin extends from the floor of its start to the ceiling of its end, clipped to the image; an empty bin
-gives 0.
+Spec: ai.onnx MaxRoiPool-1, -22; 22 adds bfloat16.  The text leaves details open, which follow Fast R-CNN (arXiv
+1504.08083) here: coordinates times spatial_scale are rounded, ties away from zero; a region includes both corners and
+is at least one pixel wide; a bin extends from the floor of its start to the ceiling of its end, clipped to the image;
+an empty bin gives 0.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Bins:
 
     @classmethod
     def of(cls, first: Array, last: Array, count: int, size: int) -> Bins:
-        """`count` bins of each region of pixels `first` to `last`, clipped to an image of `size`."""
+        """`count` bins of each region, which has the pixels `first` to `last`, clipped to an image of `size` pixels."""
         width = np.maximum(last - first + 1, 1)[:, None]
         step = np.arange(count)
         start = first[:, None] + step * width // count

@@ -46,8 +46,10 @@ def evaluate(
     *,
     center_point_box: int,
 ) -> Array:
-    """boxes: [batch, n, 4] float32, as two corners y, x, y, x, or as x, y of the centre, width, height;
-    scores: [batch, class, n] float32; result: [selected, 3] int64 of batch, class and box."""
+    """boxes: [batch, n, 4] float32; scores: [batch, class, n] float32; result: [selected, 3] int64, batch, class and box.
+
+    A box is given by two corners (y, x, y, x), or with `center_point_box` by x, y of its center, width and height.
+    """
     if boxes.ndim != 3 or boxes.shape[2] != 4 or scores.ndim != 3:
         raise EvaluationError(
             "boxes and scores must be [batch, n, 4] and [batch, class, n]; "
@@ -74,7 +76,7 @@ def evaluate(
 
 
 def read_scalar(x: Array | None, name: str, default: float) -> float:
-    """The element of a scalar input."""
+    """The element of a scalar input; raises EvaluationError for another size, or for a negative number of boxes."""
     if x is None:
         return default
     if x.size != 1:
@@ -85,10 +87,10 @@ def read_scalar(x: Array | None, name: str, default: float) -> float:
     return value
 
 
-def corners(boxes: Array, centred: bool) -> Array:
+def corners(boxes: Array, has_centers: bool) -> Array:
     """Boxes [batch, n, 4] as their low and their high corners: [batch, n, 2, 2]."""
     pairs = boxes.reshape(*boxes.shape[:2], 2, 2)
-    if centred:
+    if has_centers:
         middle, half = pairs[:, :, 0], pairs[:, :, 1] / 2
         pairs = np.stack([middle - half, middle + half], 2)
     return np.sort(pairs, 2)

@@ -1,9 +1,10 @@
 """RoiAlign: regions of an image sampled on a grid between pixels, then pooled into a fixed number of bins.
 
 Spec: ai.onnx RoiAlign-10, -16, -22.  Version 10 uses unshifted coordinates, which 16 calls output_half_pixel, and
-widens regions to at least one pixel; half_pixel, the default from 16 on, shifts them by half a pixel.  22 adds
-bfloat16.  Points up to one pixel outside the image read its border, those beyond read 0.  Mode max takes the maximum
-of the weighted pixels, not of their sums, as the official test case does.
+widens regions to at least one pixel; half_pixel, the default from 16 on, shifts coordinates by half a pixel.  22 adds
+bfloat16.  Points up to one pixel outside the image read its border; points farther away read 0.  At each point, four
+pixels are weighted.  Mode avg takes the mean of the points' sums; mode max takes the maximum of the weighted pixels, not
+of their sums, as the official test case requires.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ op = Operator(
 )
 
 SAMPLE_BLOCK_ELEMENTS = 1 << 22  # elements sampled at a time
-POINT_ARRAYS = (
-    128  # of the points along an axis that are alive at once, with a margin: time grows with them, too
-)
+# The number of arrays with an element for each point of an axis that are assumed to be alive at once when their bytes are
+# checked against the limit of the run.  It is generous, since the time grows with the number of points, too.
+POINT_ARRAYS = 128
 
 
 @op.infer(10, 16, 22)
@@ -81,11 +82,11 @@ def to_10(adapter: Adapter) -> AdaptedNode:
 
 @dataclass(frozen=True, slots=True)
 class RoiAxis:
-    """The regions along one axis: start, bin width, and number of sampling points per bin."""
+    """The regions along one axis."""
 
-    start: Array  # [R] float
-    bin: Array  # [R] float
-    count: Array  # [R] int64
+    start: Array  # [R] float, the start of each region
+    bin: Array  # [R] float, the width of its bins
+    count: Array  # [R] int64, the number of sampling points in a bin
 
     def points(self, regions: Array, bins: int) -> Array:
         """The sampling positions of regions with equal counts: [regions, bins * count]."""
@@ -143,7 +144,10 @@ def pool_regions(
     mode: str,
     context: RunContext,
 ) -> Array | float:
-    """The bins of regions of x [1, C, H, W] with equal counts: [regions, C, output height, output width]."""
+    """The bins of regions of x [1, C, H, W]: [regions, C, output height, output width].
+
+    All regions have equal numbers of points.  Where an axis has more points than pixels, the work is done per pixel.
+    """
     _, channels, height, width = shape
     down, across = int(rows.count[regions[0]]), int(columns.count[regions[0]])
     if min(down, across) == 0:
@@ -167,8 +171,8 @@ def pool_regions(
 def average_pixels(x: Array, down: Array, across: Array, shape: Sequence[int]) -> Array:
     """The means over bins of finite x [1, C, H, W] at the grid points of rows [R, Y] and columns [R, X].
 
-    A mean is a weighted sum of pixels, whose weights are products of those of rows and columns: the work does not grow with
-    the number of points in a pixel.
+    A mean is a weighted sum of pixels.  The weight of a pixel is the product of the weights of its row and its column, so
+    two matrix products compute all means, and the work does not grow with the number of points in a pixel.
     """
     _, _, height, width = shape
     vertical = pixel_weights(down, height, x.shape[2]).astype(x.dtype)
@@ -179,22 +183,25 @@ def average_pixels(x: Array, down: Array, across: Array, shape: Sequence[int]) -
 def greatest_pixels(x: Array, down: Array, across: Array, shape: Sequence[int]) -> Array:
     """The greatest weighted pixels over bins of finite x [1, C, H, W] at the grid points of rows [R, Y] and columns [R, X].
 
-    A pixel's weight is the product of those of its row and column, which are not negative: the greatest product has the
-    greatest weights for a positive pixel, and the least for a negative one.  Points outside of the image are 0.
+    The weight of a pixel is the product of the weights of its row and its column, which are not negative.  So a positive
+    pixel is greatest where both weights are greatest, a negative one where both are least.  Points outside the image
+    count as 0.
     """
     _, _, height, width = shape
-    most_down, least_down, beside_down = extreme_weights(down, height, x.shape[2])
-    most_across, least_across, beside_across = extreme_weights(across, width, x.shape[3])
+    most_down, least_down, outside_down = extreme_weights(down, height, x.shape[2])
+    most_across, least_across, outside_across = extreme_weights(across, width, x.shape[3])
     rows = weigh_pixels(x[:, :, :, None, :], most_across[:, None, None], least_across[:, None, None])
     columns = rows.swapaxes(2, 3)[:, :, None]  # [R, C, 1, bins across, H]
     top = weigh_pixels(columns, most_down[:, None, :, None], least_down[:, None, :, None])
-    is_beside = beside_down[:, None, :, None] | beside_across[:, None, None, :]
-    return np.where(is_beside, np.maximum(top, 0), top).astype(x.dtype)
+    is_outside = outside_down[:, None, :, None] | outside_across[:, None, None, :]
+    return np.where(is_outside, np.maximum(top, 0), top).astype(x.dtype)
 
 
 def weigh_pixels(x: Array, most: Array, least: Array) -> Array:
-    """The greatest product of numbers with weights between `least` and `most`, along the last axis; 0 for no weights at all,
-    which are infinite."""
+    """The greatest product of an element and a weight between `least` and `most`, along the last axis.
+
+    An infinite `least` marks an element that no point reads; the result is 0 if no element is read.
+    """
     is_read = np.isfinite(least)
     products = np.where(is_read, x * np.where(is_read, np.where(x >= 0, most, least), 0), -np.inf)
     top = products.max(-1)
@@ -202,8 +209,11 @@ def weigh_pixels(x: Array, most: Array, least: Array) -> Array:
 
 
 def extreme_weights(points: Array, bins: int, size: int) -> tuple[Array, Array, Array]:
-    """The greatest and the least weight of each pixel of an axis at the points [R, bins * count] of each bin that read it:
-    [R, bins, size], minus infinity and infinity where none does; and whether a point is outside of the image: [R, bins]."""
+    """The greatest and the least weight of each pixel of an axis at the points of each bin that read it: [R, bins, size].
+
+    They are -inf and inf for a pixel that no point reads.  The third result tells whether a point of the bin is outside
+    the image: [R, bins].  points: [R, bins * count].
+    """
     regions, count = len(points), points.shape[1] // bins
     first = np.arange(regions * bins).reshape(regions, bins, 1) * size
     most, least = (np.full(regions * bins * size, end) for end in (-np.inf, np.inf))
@@ -213,8 +223,8 @@ def extreme_weights(points: Array, bins: int, size: int) -> tuple[Array, Array, 
         weights = tap.weight.reshape(index.shape)[reads_pixel]
         np.maximum.at(most, (first + index)[reads_pixel], weights)
         np.minimum.at(least, (first + index)[reads_pixel], weights)
-    is_beside: Array = np.asarray(~reads_pixel.all(2))  # of both taps alike
-    return most.reshape(regions, bins, size), least.reshape(regions, bins, size), is_beside
+    is_outside: Array = np.asarray(~reads_pixel.all(2))  # the same for both taps of a point
+    return most.reshape(regions, bins, size), least.reshape(regions, bins, size), is_outside
 
 
 def pixel_weights(points: Array, bins: int, size: int) -> Array:
@@ -242,7 +252,7 @@ def check_inputs(x: Array, rois: Array, batch_indices: Array) -> None:
 
 
 def roi_axis(start: Array, stop: Array, bins: int, sampling_ratio: int, half_pixel: bool) -> RoiAxis:
-    """The regions from `start` to `stop`, in pixels of x."""
+    """The regions from `start` to `stop`, in pixels of x; sampling_ratio 0 means one point for each pixel of a bin."""
     width = stop - start
     if half_pixel:
         start = start - start.dtype.type(0.5)
@@ -260,7 +270,7 @@ def roi_axis(start: Array, stop: Array, bins: int, sampling_ratio: int, half_pix
 def group_equal_grids(
     images: Array, rows: RoiAxis, columns: RoiAxis, bins: int
 ) -> Iterator[tuple[int, Array]]:
-    """Batches of regions of one image with equal point counts, each at most `SAMPLE_BLOCK_ELEMENTS`."""
+    """Batches of regions of one image with equal point counts; each has at most `SAMPLE_BLOCK_ELEMENTS` samples."""
     if not len(images):
         return
     keys = np.stack([images, rows.count, columns.count])
@@ -292,7 +302,7 @@ def repeat_for_points(values: Array, shape: tuple[int, int, int], i: int) -> Arr
 
 
 def border_taps(positions: Array, size: int) -> list[Tap]:
-    """The two pixels around each position, clamped to the border within one pixel outside; none beyond."""
+    """The two pixels around each position; up to one pixel outside the image those of the border, farther away none."""
     outside = (positions < -1) | (positions > size)
     taps = linear_taps(np.clip(positions, 0, size - 1), size)
     return [Tap(np.where(outside, -1, tap.index), tap.weight) for tap in taps]

@@ -16,14 +16,14 @@ from sardonyx._src.ops.support.arithmetic import round_to_type
 
 @dataclass(frozen=True, slots=True)
 class Tap:
-    """One of the pixels that contribute to each point, along one axis."""
+    """For each point, the position of one pixel along one axis, and the factor by which it contributes to the point."""
 
     index: Array  # [B, P] int64; -1 for a pixel outside the image, which is zero
     weight: Array  # [B, P]
 
 
 def linear_taps(positions: Array, size: int) -> tuple[Tap, Tap]:
-    """The two pixels around each position [B, P], with pixel i at i; pixels outside are zero."""
+    """The two pixels around each position [B, P], where pixel i is at position i; pixels outside count as zeros."""
     first = np.floor(positions)
     fraction = positions - first
     return Tap(index_or_outside(first, size), 1 - fraction), Tap(index_or_outside(first + 1, size), fraction)

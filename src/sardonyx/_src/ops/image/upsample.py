@@ -1,8 +1,7 @@
 """Upsample: enlarges an array with asymmetric coordinates (first elements aligned); replaced by Resize.
 
-Spec: ai.onnx Upsample-1, -7, -9, -10.  Version 1 scales the height and the width of images and calls its modes nearest
-and bilinear; 7 scales every axis, and its modes are nearest and linear; 9 takes the scales as an input; 10 is
-deprecated.
+Spec: ai.onnx Upsample-1, -7, -9, -10.  Version 1 scales the height and the width of images, and its modes are nearest
+and bilinear; 7 scales every axis, and its modes are nearest and linear; in 9 the scales are an input; 10 is deprecated.
 """
 
 from __future__ import annotations
@@ -78,7 +77,7 @@ def eval_1(x: Array, *, context: RunContext, mode: str, height_scale: float, wid
 
 
 @op.convert((1, 7))
-def to_7(adapter: Adapter) -> AdaptedNode:
+def convert_1_to_7(adapter: Adapter) -> AdaptedNode:
     scales = [1.0, 1.0, *(adapter.inference.attributes[name] for name in ("height_scale", "width_scale"))]
     mode = (
         "linear"
@@ -108,16 +107,19 @@ def to_9(adapter: Adapter) -> AdaptedNode:
 
 
 @op.convert((9, 7))
-def to_7_again(adapter: Adapter) -> AdaptedNode:
+def convert_9_to_7(adapter: Adapter) -> AdaptedNode:
     return adapter.same([adapter.input(0)], scales=adapter.as_attribute(1, "scales", AttributeType.FLOATS))
 
 
 @op.convert((9, 10))
-def to_its_successor(adapter: Adapter) -> AdaptedNode:
-    """Resize reduces, too: scales that only a run decides become 0, which it refuses, where they are less than 1."""
+def replace_by_resize(adapter: Adapter) -> AdaptedNode:
+    """Upsample rejects scales below 1, but Resize accepts them.
+
+    Scales that are not known before a run are replaced by 0 where they are below 1, so that Resize rejects them as well.
+    """
     if adapter.inference.constant(1) is not None:
         return adapter.same(op_type="Resize")
-    unit, zero = (adapter.constant(number, DataType.FLOAT) for number in (1.0, 0.0))
+    lowest, zero = (adapter.constant(number, DataType.FLOAT) for number in (1.0, 0.0))
     scales = adapter.input(1)
-    enlarging = adapter.Where(adapter.Less(scales, unit), zero, scales)
-    return adapter.same([adapter.input(0), enlarging], op_type="Resize")
+    valid_scales = adapter.Where(adapter.Less(scales, lowest), zero, scales)
+    return adapter.same([adapter.input(0), valid_scales], op_type="Resize")

@@ -1,4 +1,4 @@
-"""The activations that operators of com.microsoft apply to their results, as text of bodies."""
+"""The activations that operators of com.microsoft apply to their results, in the text of function bodies."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sardonyx._src.dtypes import DataType
 from sardonyx._src.ops.inference import Inference
 from sardonyx._src.ops.support.body_text import scalar
 
-# By name, the attributes that the parameters of an activation become, with their defaults.
+# For each activation, an operator of ai.onnx, the attributes that its parameters become, in order, with their defaults.
 PARAMETERS: dict[str, dict[str, float]] = {
     "Relu": {},
     "Sigmoid": {},
@@ -26,7 +26,7 @@ PARAMETERS: dict[str, dict[str, float]] = {
 def activation_text(
     inference: Inference, activation: str, parameters: Sequence[float], x: str, y: str, dtype: DataType
 ) -> str:
-    """The nodes that apply an activation to `x`; parameters: those given, in order."""
+    """The nodes of y = activation of x; parameters: the first ones of the activation, the others have defaults."""
     if not activation:
         return f"{y} = Identity({x})"
     if activation == "Clip":

@@ -28,7 +28,10 @@ word_conv = Operator(
 
 @cdist.body(1, opset=13)
 def cdist_body(inference: Inference) -> str:
-    """a: [m, n]; b: [k, n]; result: [m, k]; from norms and products, where rounding may give less than 0."""
+    """a: [m, n]; b: [k, n]; result: [m, k].
+
+    The square distances are computed from norms and products; Max removes negative ones, which rounding may give.
+    """
     metric = string_attribute(inference, "metric")
     if metric not in ("sqeuclidean", "euclidean"):
         inference.fail(f"a body is known for the metrics euclidean and sqeuclidean only; got {metric!r}")
@@ -54,6 +57,7 @@ def cdist_body(inference: Inference) -> str:
 
 @conv_transpose.body(1, opset=11)
 def conv_transpose_body(inference: Inference) -> str:
+    """A ConvTranspose without pads, whose result is then cropped by the pads."""
     if string_attribute(inference, "auto_pad") != "NOTSET":
         inference.fail("a body is known without auto_pad only")
     names = ("dilations", "group", "kernel_shape", "output_padding", "strides")
@@ -81,6 +85,7 @@ def conv_transpose_body(inference: Inference) -> str:
 
 @unfold.body(1, opset=13)
 def unfold_body(inference: Inference) -> str:
+    """x: [..., n, ...]; result: [..., windows, ..., size]."""
     rank = rank_of(inference)
     axis = inference.axis(inference.integer("dim"), rank)
     size, step = inference.integer("size"), inference.integer("step")
@@ -107,7 +112,10 @@ def unfold_body(inference: Inference) -> str:
 
 @no_repeats.body(1, opset=18)
 def no_repeats_body(inference: Inference) -> str:
-    """ids: [batch, length]; scores: [batch, words].  A word is blocked if it follows the last words somewhere."""
+    """ids: [batch, length]; scores: [batch, words].
+
+    A word gets the score -inf if it follows an earlier occurrence of the last ngram_size - 1 words.
+    """
     size = inference.integer("ngram_size")
     if size < 2:
         inference.fail(f"a body is known for n-grams of 2 or more only; got {size}")
@@ -190,7 +198,7 @@ def crop_body(inference: Inference) -> str:
 
 
 def positions_text(i: int, axis: str, dtype: DataType) -> str:
-    """The nodes of `{axis}_places`, [r, size]: positions of the crops' pixels along an axis, in 0 to 1."""
+    """The nodes of `{axis}_places`, [r, size]: the positions of the crops' pixels along an axis, from 0 to 1."""
     return f"""
       {axis}_index = {scalar(i, DataType.INT64)}
       {axis}_size = Gather(wide_size, {axis}_index)
@@ -209,7 +217,10 @@ def positions_text(i: int, axis: str, dtype: DataType) -> str:
 
 @word_conv.body(1, opset=15)
 def word_conv_body(inference: Inference) -> str:
-    """words: [words, characters], padded by 0; w: [filters, 1, window, size]; table: [characters, size]; result: [words, filters]."""
+    """words: [words, characters], padded with 0; w: [filters, 1, window, size]; table: [characters, size].
+
+    result: [words, filters], the maximum over the windows of each word, of which there is at least one.
+    """
     kernel = inference.shape(1)
     if kernel is None or not isinstance(kernel[2], int):
         inference.fail("the window of the weights must be known")

@@ -1,4 +1,4 @@
-"""Attention and QAttention of com.microsoft, which project their input first.
+"""Attention and QAttention of com.microsoft, which first project their input to queries, keys and values.
 
 Spec: com.microsoft Attention-1 QAttention-1, as onnxruntime computes them.
 """
@@ -51,6 +51,7 @@ def quantized_body(inference: Inference) -> str:
 
 
 def refuse(inference: Inference, *, past_length: int) -> None:
+    """Raises InferenceError for what the body does not compute; past_length: the position of that input."""
     if inference.has(past_length) or inference.integer("past_present_share_buffer", 0):
         inference.fail("a body is known without shared buffers only")
     if inference.integer("do_rotary", 0):
@@ -67,9 +68,12 @@ def body_text(
     bias: int,
     dtype: DataType,
 ) -> str:
-    """projection: the nodes of `projected`.  mask, past, bias: the positions of those inputs.  dtype: of the result.
+    """The body of an operator with the inputs `names`.
 
-    past and present are [2, batch, heads, length, size], keys before values.
+    projection: the nodes of `projected`, queries, keys and values in one tensor.
+    mask, past, bias: the positions of these inputs.
+    dtype: the element type of the result.
+    The past and the present are [2, batch, heads, length, size], keys before values.
     """
     has_past = inference.has(past)
     biases, x = [], inference.shape(0)
@@ -108,7 +112,7 @@ def body_text(
 
 
 def heads_text(inference: Inference) -> str:
-    """The nodes of `queries`, `keys` and `values` from `projected`, [batch, length, their widths]."""
+    """The nodes of `queries`, `keys` and `values` from `projected`, [batch, length, sum of their widths]."""
     sizes = inference.integers("qkv_hidden_sizes") if "qkv_hidden_sizes" in inference.attributes else None
     if sizes:
         split = f"widths = {vector(sizes)}  parts_q, parts_k, parts_v = Split <axis = -1> (projected, widths)"

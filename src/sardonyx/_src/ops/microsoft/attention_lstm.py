@@ -1,4 +1,7 @@
-"""AttnLSTM of com.microsoft: an LSTM that reads, beside its input, what it attends to in a memory (Bahdanau attention).
+"""AttnLSTM of com.microsoft: an LSTM with attention to a memory (Bahdanau attention).
+
+In each step the LSTM reads its input and the attention state: the sum of the memory's values, weighted by scores of their
+keys and the LSTM's output of the step before.
 
 Spec: com.microsoft AttnLSTM-1, as onnxruntime computes it.
 """
@@ -41,9 +44,14 @@ def infer(inference: Inference) -> Result:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What one direction attends to.  keys: [batch, steps, size]; values: [batch, steps, depth], 0 after the lengths.
+    """The memory of one direction, and the weights of the attention to it.
 
-    query_weights: [hidden, size]; vector: [size]; layer: [hidden + depth, attention], or None.
+    keys: [batch, steps, size].
+    values: [batch, steps, depth], 0 after the length of a memory.
+    is_present: [batch, steps] bool, False after the length of a memory.
+    query_weights: [hidden, size], by which the output of the LSTM becomes a query.
+    vector: [size], by which the sum of a key and the query becomes a score.
+    layer: [hidden + depth, attention], which maps output and weighted sum to the attention state; None for the sum itself.
     """
 
     keys: Array
@@ -55,11 +63,11 @@ class Memory:
 
     @property
     def size(self) -> int:
-        """Of the attention state."""
+        """The size of the attention state."""
         return self.values.shape[2] if self.layer is None else self.layer.shape[1]
 
     def attend(self, state: Array) -> Array:
-        """state: [batch, hidden]; result: [batch, size]."""
+        """The attention state, [batch, size], for the output of the LSTM, [batch, hidden]."""
         query = state @ self.query_weights
         scores = np.tanh(self.keys + query[:, None]) @ self.vector
         scores = np.where(self.is_present, scores, -np.inf)
@@ -71,7 +79,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class AttendingCell:
-    """An LSTM cell whose last state is that of the attention; weights: [4 * hidden, attention]."""
+    """An LSTM cell with the attention state as its third state; weights: those of this state, [4 * hidden, attention]."""
 
     cell: LstmCell
     memory: Memory
@@ -109,9 +117,12 @@ def evaluate(
     input_forget: int,
     context: RunContext,
 ) -> Results:
-    """Y, Y_h, Y_c.  X: [length, batch, input]; W: [directions, 4 * hidden, input + attention]; R: [directions, 4 * hidden,
-    hidden]; QW: [directions, hidden, size]; MW: [directions, depth, size]; V: [directions, size]; M: [batch, steps, depth];
-    AW: [directions, hidden + depth, attention].  The inputs of the activation h are not clipped.
+    """Y, Y_h, Y_c.
+
+    X: [length, batch, input]; W: [directions, 4 * hidden, input + attention]; R: [directions, 4 * hidden, hidden].
+    M: [batch, steps, depth], the memory; MW: [directions, depth, size], which maps it to keys.
+    QW: [directions, hidden, size]; V: [directions, size]; AW: [directions, hidden + depth, attention].
+    The inputs of the activation h are not clipped.
     """
     if QW is None or MW is None or V is None or M is None:
         raise EvaluationError("QW, MW, V and M must be given")
@@ -147,7 +158,7 @@ def evaluate(
 
 
 def make_memory(M: Array, lengths: Array | None, QW: Array, MW: Array, V: Array, AW: Array | None) -> Memory:
-    """The memory of one direction, of which the steps after its length are absent."""
+    """The memory of one direction; steps after the length of a memory are absent."""
     present = np.arange(M.shape[1]) < validate_lengths(lengths, M.shape[1], M.shape[0])[:, None]
     values = np.where(present[:, :, None], M, 0).astype(M.dtype)
     return Memory(values @ MW, values, present, QW, V, AW)

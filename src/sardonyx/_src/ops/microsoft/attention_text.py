@@ -1,6 +1,7 @@
 """Building blocks for the bodies of the attention operators of com.microsoft.
 
-Queries, keys and values are [batch, heads, length, size]; masks become biases of the scores.
+The functions return nodes of a body in the textual syntax of ONNX.  Queries, keys and values are [batch, heads, length,
+size]; masks become biases that are added to the scores.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ MASKED_SCORE = (
 
 
 def split_text(name: str, heads: int, result: str) -> str:
-    """The nodes of `result`, [batch, heads, length, size]: `name`, [batch, length, heads * size]."""
+    """The nodes of `result`: the tensor `name`, [batch, length, heads * size], as [batch, heads, length, size]."""
     return f"""
       {name}_split_shape = {vector([0, 0, heads, -1])}
       {name}_split = Reshape({name}, {name}_split_shape)
@@ -27,7 +28,7 @@ def split_text(name: str, heads: int, result: str) -> str:
 
 
 def merge_text(name: str, result: str) -> str:
-    """The nodes of `result`, [batch, length, heads * size]: `name`, [batch, heads, length, size]."""
+    """The nodes of `result`: the tensor `name`, [batch, heads, length, size], as [batch, length, heads * size]."""
     return f"""
       {name}_turned = Transpose <perm = [0, 2, 1, 3]> ({name})
       {name}_merged_shape = {vector([0, 0, -1])}
@@ -35,7 +36,7 @@ def merge_text(name: str, result: str) -> str:
 
 
 def key_count_text(keys: str, past: str) -> str:
-    """The nodes of `key_count`, [1]: the number of keys with those of the past; past: "" without one."""
+    """The nodes of `key_count`, [1]: the number of all keys; past: the name of the past keys, "" if there are none."""
     if not past:
         return f"key_count = Shape <start = 2, end = 3> ({keys})"
     return f"""
@@ -45,11 +46,13 @@ def key_count_text(keys: str, past: str) -> str:
 
 
 def padding_text(inference: Inference, i: int, name: str, batch: Dim, *, past: str, dtype: DataType) -> str:
-    """The nodes of `padding`, the bias of masked keys: [batch or 1, 1, queries or 1, keys], from the mask in input i.
+    """The nodes of `padding`, the bias of masked keys, [batch or 1, 1, queries or 1, keys], from the mask in input i.
 
-    A mask of rank 2 or 3 has 0 for masked keys; one of rank 1 has the number of keys of each batch entry, and after those,
-    if it is twice as long, the first key of each.  One of rank 4 is [batch, 1, most keys, most keys] with 0 for masked keys.
-    Uses `key_count` and `queries`.
+    The rank of the mask decides its meaning:
+    1: the number of keys of each batch entry; if it has 2 * batch elements, then also the first key of each entry.
+    2 or 3: [batch, keys] or [batch, queries, keys], 0 for masked keys.
+    4: [batch, 1, most keys, most keys], 0 for masked keys; the rows of the present queries are used.
+    The nodes read `key_count` and `queries`.
     """
     rank = rank_of(inference, i)
     value = number_attribute(inference, "mask_filter_value", MASKED_SCORE)
@@ -66,6 +69,7 @@ def padding_text(inference: Inference, i: int, name: str, batch: Dim, *, past: s
 
 
 def key_mask_text(name: str, rank: int) -> str:
+    """The nodes of `is_visible` for a mask of rank 2 or 3."""
     return f"""
       has_word = Cast <to = {int(DataType.BOOL)}> ({name})
       inner = {vector([1, 2] if rank == 2 else [1])}
@@ -73,6 +77,7 @@ def key_mask_text(name: str, rank: int) -> str:
 
 
 def square_mask_text(name: str, past: str) -> str:
+    """The nodes of `is_visible` for a mask of rank 4."""
     before = f"before = Shape <start = 2, end = 3> ({past})" if past else f"before = {vector([0])}"
     return f"""
       {before}
@@ -87,6 +92,7 @@ def square_mask_text(name: str, past: str) -> str:
 
 
 def length_mask_text(inference: Inference, i: int, name: str, batch: Dim) -> str:
+    """The nodes of `is_visible` for a mask of rank 1."""
     shape = inference.shape(i)
     assert shape is not None, "the mask has a known rank"
     nodes = f"""
@@ -110,7 +116,7 @@ def length_mask_text(inference: Inference, i: int, name: str, batch: Dim) -> str
 
 
 def sum_text(names: Sequence[str], result: str) -> str:
-    """The nodes of the sum of tensors."""
+    """The nodes of `result`, the sum of the tensors `names`."""
     nodes = [f"sum_0 = Identity({names[0]})"]
     nodes += [f"sum_{i} = Add(sum_{i - 1}, {name})" for i, name in enumerate(names) if i]
     return "  ".join([*nodes, f"{result} = Identity(sum_{len(names) - 1})"])
@@ -119,7 +125,11 @@ def sum_text(names: Sequence[str], result: str) -> str:
 def attention_text(
     inference: Inference, operands: Sequence[str], results: Sequence[str], attributes: str = ""
 ) -> str:
-    """The call of ai.onnx Attention; operands: queries, keys, values, bias, past keys and values, "" for omitted ones."""
+    """The call of Attention of ai.onnx.
+
+    operands: the names of queries, keys, values, bias, past keys and past values, "" for an omitted one.
+    attributes: attributes besides the scale.
+    """
     scale = number_attribute(inference, "scale", 0.0)
     options = ", ".join(filter(None, (f"scale = {scale!r}" if scale else "", attributes)))
     given = ", ".join(operands).rstrip(", ")
@@ -127,5 +137,5 @@ def attention_text(
 
 
 def part_text(name: str, result: str, start: str, end: str) -> str:
-    """The nodes of a slice of the last axis between two vectors of one element."""
+    """The nodes of `result`: `name` from `start` to `end` along the last axis; both are vectors of one element."""
     return f"{result}_axis = {vector([-1])}  {result} = Slice({name}, {start}, {end}, {result}_axis)"

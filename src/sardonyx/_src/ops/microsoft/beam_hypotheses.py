@@ -1,4 +1,8 @@
-"""Beams and the finished sequences of a beam search, as onnxruntime and transformers keep them."""
+"""The beams of a beam search, and its finished sequences, as onnxruntime and transformers keep them.
+
+A beam is an open sequence, which continues with a token in each step.  The "sum" of a sequence is the sum of the
+logarithms of its tokens' probabilities.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +12,20 @@ import numpy as np
 
 from sardonyx._src.ir.tensors import Array
 
-UNSTARTED = -1e9  # score of the beams that begin as copies of the first one
+UNSTARTED = (
+    -1e9
+)  # the sum of beams that begin as copies of the first one: they are not chosen in the first step
 
 
 @dataclass(slots=True)
 class Hypotheses:
-    """The best finished sequences of one prompt: at most `size`, each with its score, the worst one last."""
+    """The best finished sequences of one prompt.
+
+    size: the largest number of sequences.
+    length_penalty: the power of the length by which a sum is divided to give the score.
+    ends_early: whether the search ends once there are `size` sequences, even if open ones could become better.
+    items: the sequences with their scores, the best one first.
+    """
 
     size: int
     length_penalty: float
@@ -21,7 +33,7 @@ class Hypotheses:
     items: list[tuple[float, Array]] = field(default_factory=list)
 
     def add(self, sequence: Array, total: float) -> None:
-        """Adds a sequence, given the sum of its logarithms, unless there are enough better ones."""
+        """Adds a sequence with its sum, unless there are `size` better ones."""
         score = np.float32(total) / np.float32(len(sequence)) ** np.float32(self.length_penalty)
         if len(self.items) < self.size or score > self.items[-1][0]:
             self.items.append((float(score), sequence))
@@ -29,7 +41,7 @@ class Hypotheses:
             del self.items[self.size :]
 
     def are_final(self, best: float, length: int) -> bool:
-        """Whether no open sequence can become better; best: the largest sum of theirs."""
+        """Whether no open sequence can become better than these; best: the largest sum of an open one."""
         if len(self.items) < self.size:
             return False
         limit = np.float32(best) / np.float32(length) ** np.float32(self.length_penalty)
@@ -40,8 +52,11 @@ class Hypotheses:
 class Beams:
     """The open sequences of all prompts.
 
-    scores: [batch * beams], the sum of logarithms of each.  finished: the sequences that have ended, by prompt.  is_done: by
-    prompt.
+    beams: the number of open sequences of each prompt.
+    end_token, pad_token: the token that ends a sequence, and the token that follows it.
+    scores: [batch * beams], the sum of each open sequence.
+    finished: for each prompt, the sequences that have ended.
+    is_done: [batch] bool, whether the search for a prompt has ended.
     """
 
     beams: int
@@ -68,9 +83,9 @@ class Beams:
         return cls(beams, end_token, pad_token, scores.reshape(-1), finished, np.zeros(batch, bool))
 
     def choose(self, totals: Array, sequences: Array) -> tuple[Array, Array]:
-        """The next token of every beam, and which of the sequences so far it continues; both [batch * beams].
+        """The next token of every beam, and the row of the sequence that it continues: [batch * beams] each.
 
-        totals: [batch * beams, vocabulary], the sums of logarithms for every next token.
+        totals: [batch * beams, vocabulary], the sum of each sequence with each next token.
         """
         vocabulary = totals.shape[1]
         by_prompt = totals.reshape(len(self.is_done), self.beams * vocabulary)
@@ -106,9 +121,9 @@ class Beams:
 
 
 def greatest(scores: Array, count: int) -> Array:
-    """The indices of the `count` greatest scores, the greatest first, and of equal ones the first; NaNs are last.
+    """The indices of the `count` greatest scores, the greatest first; of equal scores the first; NaN last.
 
-    A vocabulary is long, so that it is not sorted as a whole.
+    Only candidates are sorted, since a vocabulary is long.
     """
     negative = -scores
     if count < len(scores):

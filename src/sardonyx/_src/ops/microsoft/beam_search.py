@@ -1,7 +1,7 @@
 """BeamSearch and WhisperBeamSearch of com.microsoft: the best sequences that decoder subgraphs generate.
 
-Spec: com.microsoft BeamSearch-1 WhisperBeamSearch-1, as onnxruntime computes them.  Products of queries and keys of
-cross attention (`cross_qk`) and probabilities of silence are refused.
+Spec: com.microsoft BeamSearch-1 WhisperBeamSearch-1, as onnxruntime computes them.  The outputs for the products of
+queries and keys of cross attention (`cross_qk`) and for the probabilities of silence are not supported.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from sardonyx._src.ops.microsoft.token_scores import ScoreRules, TimestampTokens
 
 beam_search = Operator("BeamSearch", DOMAIN, tolerance="rounding", about="the best sequences of a decoder")
 whisper = Operator("WhisperBeamSearch", DOMAIN, tolerance="rounding", about="the best transcripts of Whisper")
-GPT, ENCODER_DECODER = range(2)  # model_type
-WITH_TIMESTAMPS = 1  # logits_processor
+GPT, ENCODER_DECODER = range(2)  # values of model_type
+WITH_TIMESTAMPS = 1  # value of logits_processor
 MAX_BEAMS = 128
 
 
-def known(inference: Inference, index: int) -> Dim:
-    """The number that an input is, as a dim."""
+def number_dim(inference: Inference, index: int) -> Dim:
+    """The element of an input as a dim; a new dim if it is not known."""
     value = inference.constant(index)
     return int(value.item()) if value is not None and value.size == 1 else inference.new_dim()
 
@@ -42,12 +42,12 @@ def known(inference: Inference, index: int) -> Dim:
 def infer(inference: Inference) -> Result:
     shape, dtype = inference.shape(0), DataType.FLOAT
     batch = shape[0] if shape else inference.new_dim()
-    returned = known(inference, 4)
+    returned = number_dim(inference, 4)
     any_dim = inference.new_dim
     results = [
-        TensorType(DataType.INT32, (batch, returned, known(inference, 1))),
+        TensorType(DataType.INT32, (batch, returned, number_dim(inference, 1))),
         TensorType(dtype, (batch, returned)),
-        TensorType(dtype, (any_dim(), batch, known(inference, 3), any_dim())),
+        TensorType(dtype, (any_dim(), batch, number_dim(inference, 3), any_dim())),
         TensorType(dtype),
         TensorType(dtype, (batch,)),
     ]
@@ -56,7 +56,15 @@ def infer(inference: Inference) -> Result:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """Parameters of a search.  returned: sequences by prompt, at most the number of beams.  vocabulary: 0 for the decoder's."""
+    """The parameters of a search.
+
+    length: the length of the results.
+    beams: the number of beams of each prompt.
+    returned: the number of results for each prompt, at most `beams`.
+    length_penalty, ends_early: as in `Hypotheses`.
+    pad_token: the token after the end of a sequence.
+    vocabulary: the number of tokens that may be chosen; 0 for all of the decoder's.
+    """
 
     length: int
     beams: int
@@ -115,8 +123,10 @@ def beam_kernel(
     vocab_size: int,
     context: RunContext,
 ) -> tuple[Array, ...]:
-    """input_ids: [batch, length].  Results: sequences [batch, returned, max_length] int32, padded after the end token;
-    their scores; and sums of logarithms for every step, [steps, batch, beams, vocabulary].
+    """The sequences, their scores, and the sums of all steps.
+
+    input_ids: [batch, length]; sequences: [batch, returned, max_length] int32, padded after the end token; scores: [batch,
+    returned]; sums: [steps, batch, beams, vocabulary], of each beam with each next token.
     """
     if model_type not in (GPT, ENCODER_DECODER) or number(logits_processor, 0):
         raise EvaluationError(f"model_type must be 0 (GPT) or 1 (an encoder and a decoder); got {model_type}")
@@ -178,7 +188,7 @@ def whisper_kernel(
     translate_token_id: int = -1,
     context: RunContext,
 ) -> tuple[Array, ...]:
-    """input_ids: [batch, features, frames]; decoder_input_ids: [batch, length].  Results as of BeamSearch."""
+    """input_ids: [batch, features, frames]; decoder_input_ids: [batch, length].  The results are those of BeamSearch."""
     if decoder_output_cross_qk or any(context.requested_outputs[3:]):
         raise EvaluationError(
             "WhisperBeamSearch computes neither cross_qk nor non_speech_probs; leave them out"
@@ -232,7 +242,7 @@ def prompt_mask(prompt: Array, mask: Array | None, pad_token: int) -> Array:
 def search_beams(
     decoder: TokenDecoder, rules: ScoreRules, search: Search, context: RunContext
 ) -> tuple[Array, ...]:
-    """Sequences, their scores, and the scores of all steps if they are requested."""
+    """The sequences, their scores, and the sums of all steps, which are empty unless requested."""
     sequences, first = decoder.sequences, decoder.sequences.shape[1]
     batch = len(sequences) // search.beams
     check_result_bytes(context, (batch, search.returned, search.length), np.int32, "sequences")
@@ -274,13 +284,13 @@ def best_sequences(beams: Beams, search: Search) -> tuple[Array, Array]:
         np.zeros(shape, np.float32),
     )
     for prompt, hypotheses in enumerate(beams.finished):
-        for place, (score, sequence) in enumerate(hypotheses.items[: search.returned]):
-            sequences[prompt, place, : len(sequence)], scores[prompt, place] = sequence, score
+        for rank, (score, sequence) in enumerate(hypotheses.items[: search.returned]):
+            sequences[prompt, rank, : len(sequence)], scores[prompt, rank] = sequence, score
     return sequences, scores
 
 
 def stack_steps(steps: list[Array], search: Search, batch: int, vocabulary: int, first: int) -> Array:
-    """Scores of all steps that `max_length` permits; 0 for those that were not made."""
+    """The sums of all steps that `max_length` permits; 0 for steps after the end of the search."""
     result = np.zeros((search.length - first, batch, search.beams, vocabulary), np.float32)
     for step, scores in enumerate(steps):
         result[step] = scores.reshape(result.shape[1:])
@@ -288,6 +298,6 @@ def stack_steps(steps: list[Array], search: Search, batch: int, vocabulary: int,
 
 
 def log_softmax(logits: Array) -> Array:
-    """Logarithms of probabilities: [rows, vocabulary] float32."""
+    """The logarithms of the tokens' probabilities: [rows, vocabulary] float32."""
     shifted = logits - logits.max(axis=1, keepdims=True)
     return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))

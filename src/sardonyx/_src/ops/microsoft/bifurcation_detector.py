@@ -1,4 +1,4 @@
-"""BifurcationDetector of com.microsoft, for decoding that copies the source as long as predictions agree with it.
+"""BifurcationDetector of com.microsoft: accepts the tokens of a source as predictions, as far as a model agrees with them.
 
 Spec: com.microsoft BifurcationDetector-1, as onnxruntime computes it.
 """
@@ -37,36 +37,40 @@ def evaluate(
     min_ngram_size: int,
     max_ngram_size: int,
 ) -> tuple[Array, Array]:
-    """src_tokens, cur_tokens, pred_tokens: [s], [c], [s + 1 - place]; results: tokens, and the place after their last
-    n-gram in the source, -1 unless it occurs there once.
+    """The current tokens with the accepted predictions; and the position in the source after their last n-gram.
+
+    src_tokens: [s], the source; cur_tokens: [c]; prev_suffix_match_idx: one element, the position in the source where the
+    predictions begin; pred_tokens: [s + 1 - position].
+    The second result is -1 unless the last n-gram occurs once in the source.
     """
     tokens = cur_tokens
     if pred_tokens is not None:
-        place = int(prev_suffix_match_idx.reshape(()))
-        if not 0 <= place <= len(src_tokens) or len(pred_tokens) != len(src_tokens) + 1 - place:
+        start = int(prev_suffix_match_idx.reshape(()))
+        if not 0 <= start <= len(src_tokens) or len(pred_tokens) != len(src_tokens) + 1 - start:
             raise EvaluationError(
-                f"pred_tokens must have {len(src_tokens) + 1 - place} tokens; got {len(pred_tokens)}"
+                f"pred_tokens must have {len(src_tokens) + 1 - start} tokens; got {len(pred_tokens)}"
             )
-        differs = np.flatnonzero(pred_tokens[:-1] != src_tokens[place:])
-        count = int(differs[0]) if len(differs) else len(src_tokens) - place
+        differs = np.flatnonzero(pred_tokens[:-1] != src_tokens[start:])
+        count = int(differs[0]) if len(differs) else len(src_tokens) - start
         tokens = np.concatenate((cur_tokens, pred_tokens[: count + 1]))
     match = find_suffix(src_tokens, tokens, min_ngram_size, max_ngram_size)
     return tokens, np.full(prev_suffix_match_idx.shape, match, np.int64)
 
 
 def find_suffix(source: Array, tokens: Array, least: int, most: int) -> int:
-    """The place in the source after the one occurrence of the last n tokens, for the first n from `least` to `most` for
-    which there is one; -1 if there is no such n.
+    """The position in the source after the only occurrence of the last n tokens.
+
+    n is the smallest number from `least` to `most` for which there is one occurrence; the result is -1 if there is none.
     """
     match = NO_MATCH
     for size in range(least, most + 1):
         if size > len(tokens):
             break
         starts = range(len(source) - size + 1)
-        places = [i for i in starts if np.array_equal(source[i : i + size], tokens[-size:])]
-        if not places:
+        occurrences = [i for i in starts if np.array_equal(source[i : i + size], tokens[-size:])]
+        if not occurrences:
             break
-        if len(places) == 1:
-            match = places[0] + size
+        if len(occurrences) == 1:
+            match = occurrences[0] + size
             break
     return match

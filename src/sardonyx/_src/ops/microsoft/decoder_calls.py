@@ -1,4 +1,7 @@
-"""Calls of decoder subgraphs that generate a token for each sequence: GPT, and encoders with decoders (T5, Whisper).
+"""Calls of decoder subgraphs, which compute the scores (logits) of the next token of each sequence.
+
+There are two kinds: GPT decoders, and pairs of an encoder and a decoder (T5, Whisper).  A "past" holds the keys or values
+of earlier tokens in one attention layer; the decoder returns it, extended, as a "present".
 
 Spec: com.microsoft BeamSearch-1 GreedySearch-1 Sampling-1 WhisperBeamSearch-1, whose subgraphs onnxruntime describes.
 """
@@ -16,12 +19,12 @@ from sardonyx._src.ir.graph import Graph, Value
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import TensorType
 
-Call = Callable[[Graph, Sequence[Array]], list[Array]]
-MAX_LENGTH = 4096  # of sequences, as in onnxruntime
+Call = Callable[[Graph, Sequence[Array]], list[Array]]  # runs a subgraph
+MAX_LENGTH = 4096  # the limit of max_length, as in onnxruntime
 
 
 class TokenDecoder(Protocol):
-    """sequences: [batch * beams, length], those that generation begins with."""
+    """A decoder with its pasts; sequences: [batch * beams, length], the tokens with which generation begins."""
 
     sequences: Array
 
@@ -32,16 +35,18 @@ class TokenDecoder(Protocol):
     def go_on(self, tokens: Array, sequences: Array, rows: Array) -> Array:
         """The logits of the next token.
 
-        tokens: [batch * beams], the last ones of `sequences`.  rows: which of the sequences so far each one continues.
+        sequences: [batch * beams, length], all tokens so far.
+        tokens: [batch * beams], the last token of each sequence.
+        rows: for each sequence, the row that it had in the call before.
         """
         ...
 
 
 class GptDecoder:
-    """Calls (input_ids, position_ids, attention_mask, past_i...) -> (logits, present_i...).
+    """Calls of a GPT decoder: (input_ids, position_ids, attention_mask, past_i...) -> (logits, present_i...).
 
-    A past is [2, batch * beams, heads, length, head size].  With one input more, `past_sequence_length`, the pasts are buffers
-    for `max_length` tokens.
+    A past is [2, batch * beams, heads, length, head size].  If the decoder has one more input, `past_sequence_length`, the
+    pasts are buffers for `max_length` tokens.
     """
 
     def __init__(
@@ -55,10 +60,12 @@ class GptDecoder:
         beams: int,
         max_length: int,
     ) -> None:
-        """first: the subgraph of the first call, if it is another one.  prompt, mask: [batch, length]."""
+        """first: the subgraph of the first call; None if it is the decoder, too.  prompt, mask: [batch, length]."""
         self.call, self.decoder, self.first = call, decoder, first or decoder
         is_token = prompt != pad_token
-        positions = np.where(is_token, is_token.cumsum(axis=1) - 1, 0)  # whatever the mask is
+        positions = np.where(
+            is_token, is_token.cumsum(axis=1) - 1, 0
+        )  # padding is not counted, even if the mask is 1
         lengths = is_token.sum(axis=1, keepdims=True)
         self.sequences, self.mask, self.prompt_positions, self.positions = (
             np.repeat(x.astype(np.int32), beams, axis=0)
@@ -93,21 +100,23 @@ class GptDecoder:
 
 
 class EncoderDecoder:
-    """Calls of an encoder, once for each prompt, and of a decoder, whose pasts are its own and then those of the encoder.
+    """Calls of an encoder, once for each prompt, and of a decoder for each token; inputs in brackets are optional.
 
-    The encoder: (encoder_input_ids, [encoder_attention_mask], [decoder_input_ids]) -> ([logits, encoder_hidden_states],
-    past_i...), with logits if it is given the tokens of the decoder.  The decoder: (input_ids, [encoder_attention_mask],
-    [encoder_hidden_states], past_i...) -> (logits, present_i...).  A past is [batch * beams, heads, length, head size].
+    Encoder: (encoder_input_ids, [encoder_attention_mask], [decoder_input_ids]) -> ([logits, encoder_hidden_states],
+    past_i...).  If it receives the first tokens of the decoder, it also runs the decoder, and returns logits.
+    Decoder: (input_ids, [encoder_attention_mask], [encoder_hidden_states], past_i...) -> (logits, present_i...).
+    The pasts of the decoder's own attention come first, then those of the attention to the encoder.  A past is
+    [batch * beams, heads, length, head size].
     """
 
     def __init__(
         self, call: Call, encoder: Graph, decoder: Graph, inputs: Sequence[Array], start: Array, beams: int
     ) -> None:
-        """inputs: of the encoder: the prompt and perhaps its mask.  start: [batch, length], tokens of the decoder."""
+        """inputs: the prompt and, if there is one, its mask.  start: [batch, length], the first tokens of the decoder."""
         self.call, self.encoder, self.decoder = call, encoder, decoder
         self.inputs, self.start, self.beams = [*inputs], start.astype(np.int32), beams
         self.sequences = np.repeat(self.start, beams, axis=0)
-        self.leading: list[Array] = []  # inputs of the decoder between tokens and pasts
+        self.leading: list[Array] = []  # the inputs of the decoder between the tokens and the pasts
         self.pasts: list[Array] = []
 
     def begin(self) -> Array:
@@ -129,7 +138,7 @@ class EncoderDecoder:
     def go_on(self, tokens: Array, sequences: Array, rows: Array) -> Array:
         count = (
             len(self.decoder.outputs) - 1
-        )  # the decoder's own pasts; those of the encoder are of one prompt
+        )  # the decoder's own pasts; those of the encoder are the same for all beams of a prompt
         self.pasts[:count] = select_rows(self.pasts[:count], rows, axis=0)
         declared = self.decoder.inputs[0].type
         takes_one = isinstance(declared, TensorType) and declared.shape is not None and declared.shape[1] == 1
@@ -141,18 +150,19 @@ class EncoderDecoder:
         return last_logits(logits, len(tokens))
 
     def expand(self, array: Array) -> Array:
+        """[batch, ...] as [batch * beams, ...]."""
         return np.repeat(array, self.beams, axis=0)
 
 
 def select_rows(pasts: Sequence[Array], rows: Array, axis: int) -> list[Array]:
-    """The pasts of these sequences, without copies if they are all of them in order."""
+    """The pasts of the sequences in `rows`, without copies if these are all rows in order."""
     if np.array_equal(rows, np.arange(len(rows))):
         return [*pasts]
     return [past.take(rows, axis=axis) for past in pasts]
 
 
 def empty_past(value: Value, rows: int, length: int) -> Array:
-    """The past of a decoder before its first call; the types of its inputs state heads and head sizes."""
+    """The past of a decoder before its first call; the declared type of the input gives heads and head size."""
     declared = value.type
     if isinstance(declared, TensorType) and declared.shape is not None and len(declared.shape) in (4, 5):
         *lead, _, heads, _, size = declared.shape

@@ -41,7 +41,7 @@ def matmul_activation_body(inference: Inference) -> str:
 
 
 def product_text(inference: Inference, result: str) -> str:
-    """The nodes of the scaled product of the transposed operands."""
+    """The nodes of `result`: alpha times the product of the operands, each transposed if its attribute is set."""
     operands = "".join(operand_text(inference, i, name) for i, name in enumerate("ab"))
     alpha = float_attribute(inference, "alpha")
     if alpha == 1:
@@ -53,7 +53,10 @@ def product_text(inference: Inference, result: str) -> str:
 
 
 def operand_text(inference: Inference, i: int, name: str) -> str:
-    """The nodes of an operand, transposed if the attributes say so; a vector never is."""
+    """The nodes of `left_{name}`: an operand, transposed if the attributes require it and it is no vector.
+
+    transBatch moves the first axis, a batch, before the last one.
+    """
     side = name.upper()
     is_transposed = bool(inference.integer(f"trans{side}"))
     moves_batch = bool(inference.integer(f"transBatch{side}", 0))
@@ -67,7 +70,10 @@ def operand_text(inference: Inference, i: int, name: str) -> str:
 
 
 def scalar_activation_text(inference: Inference, x: str) -> str:
-    """The activation with its parameters in the attributes activation_alpha, activation_beta and activation_gamma."""
+    """The nodes of `y`, the activation of x.
+
+    Its parameters are the attributes activation_alpha, activation_beta and activation_gamma.
+    """
     name = string_attribute(inference, "activation")
     given = (inference.attributes.get(f"activation_{word}") for word in ("alpha", "beta", "gamma"))
     parameters = [value for value in given if isinstance(value, float)]

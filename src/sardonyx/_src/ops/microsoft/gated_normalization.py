@@ -1,4 +1,4 @@
-"""Gated and grouped normalisations of com.microsoft, computed in float and rounded once.
+"""Gated and grouped normalizations of com.microsoft, computed in float and rounded once.
 
 Spec: com.microsoft BranchwiseRMSNorm-1 GatedAdd-1 GatedRMSNorm-1 ScaledSiLU-1, as onnxruntime computes them.
 """

@@ -1,4 +1,4 @@
-"""Gelu and its relatives in com.microsoft.
+"""The Gelu operators of com.microsoft: exact, approximate, and with a bias.
 
 Spec: com.microsoft BiasGelu-1 FastGelu-1 Gelu-1 QuickGelu-1, as onnxruntime computes them.
 """

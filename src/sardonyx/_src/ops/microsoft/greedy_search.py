@@ -1,7 +1,7 @@
 """GreedySearch and Sampling of com.microsoft: sequences that a GPT decoder continues token by token.
 
-Spec: com.microsoft GreedySearch-1 Sampling-1, as onnxruntime computes them.  Sampling draws from the probabilities by
-NumPy's generator, so that its sequences are others than onnxruntime's for the same seed.
+Spec: com.microsoft GreedySearch-1 Sampling-1, as onnxruntime computes them.  Sampling draws tokens with NumPy's random
+generator, so its sequences differ from those of onnxruntime for the same seed.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from sardonyx._src.ops.microsoft.token_scores import ScoreRules, number
 
 greedy_search = Operator("GreedySearch", DOMAIN, about="sequences continued by the likeliest token")
 sampling = Operator("Sampling", DOMAIN, tolerance="random", about="sequences continued by tokens drawn")
-GPT = 0  # model_type
-Choose = Callable[[Array], Array]  # scores [batch, vocabulary] to tokens [batch]
+GPT = 0  # value of model_type
+Choose = Callable[[Array], Array]  # from scores, [batch, vocabulary], to tokens, [batch]
 
 
 def sequence_dims(inference: Inference) -> tuple[Dim, Dim]:
@@ -110,8 +110,10 @@ def sampling_kernel(
     custom: int,
     context: RunContext,
 ) -> tuple[Array, Array]:
-    """input_ids: [batch, length]; results: [batch, max_length] int32, and the last scores that tokens were drawn from,
-    [batch, vocabulary]: those outside of the likeliest tokens, whose probabilities amount to `top_p`, are `filter_value`.
+    """The sequences, [batch, max_length] int32, and the scores from which the last tokens were drawn, [batch, vocabulary].
+
+    input_ids: [batch, length].  Tokens are drawn from the likeliest ones, whose probabilities amount to `top_p`; the scores
+    of the others are `filter_value`.
     """
     presence = None if presence_mask is None else presence_mask.astype(np.float32) * presence_penalty
     rules = ScoreRules.of(
@@ -150,7 +152,7 @@ def generate(
     context: RunContext,
     choose: Choose,
 ) -> Array:
-    """The sequences, continued until all have ended or have the length; [batch, length]."""
+    """The sequences, [batch, length], continued until all have ended or have this length."""
     sequences = decoder.sequences
     check_result_bytes(context, (len(sequences), length), np.int32, "sequences")
     has_ended, scores = np.zeros(len(sequences), bool), decoder.begin()
@@ -173,10 +175,11 @@ def generate(
 
 
 def filter_unlikely(scores: Array, top_p: float, fill: float, least: int, *, is_ascending: bool) -> Array:
-    """The scores of the likeliest tokens, and `fill` for the others.
+    """The scores, in which those of unlikely tokens are replaced by `fill`.
 
-    is_ascending: the least likely tokens whose probabilities amount to 1 - top_p are dropped, all but `least` of them at
-    most; else a token is dropped if those before it amount to more than top_p.
+    is_ascending: whether tokens are visited from the least likely one on, and dropped as long as their probabilities amount
+    to at most 1 - top_p, but at least `least` tokens are kept; else they are visited from the likeliest one on, and dropped
+    once the tokens before them amount to more than top_p.
     """
     order = np.argsort(scores if is_ascending else -scores, axis=1, kind="stable")
     ordered = np.take_along_axis(scores, order, axis=1)
@@ -195,19 +198,20 @@ def filter_unlikely(scores: Array, top_p: float, fill: float, least: int, *, is_
 
 
 def draw_tokens(scores: Array, state: np.random.RandomState) -> Array:
-    """A token of each row, with the probabilities of its scores."""
-    shares = np.exp((scores - scores.max(axis=1, keepdims=True)).astype(np.float64)).cumsum(axis=1)
-    drawn = state.random_sample(len(scores)) * shares[:, -1]
-    return np.array([np.searchsorted(row, x, side="right") for row, x in zip(shares, drawn, strict=True)])
+    """A token drawn for each row, with the probabilities that its scores give."""
+    sums = np.exp((scores - scores.max(axis=1, keepdims=True)).astype(np.float64)).cumsum(axis=1)
+    drawn = state.random_sample(len(scores)) * sums[:, -1]
+    # The first token whose sum exceeds the drawn number: with side="right", never one of probability 0.
+    return np.array([np.searchsorted(row, x, side="right") for row, x in zip(sums, drawn, strict=True)])
 
 
 # --- inputs and attributes -------------------------------------------------------------------
 
 
 def require_length(max_length: Array, prompt: Array, start: int | None = None) -> int:
-    """The maximum length; raises EvaluationError unless it is beyond that of the first tokens.
+    """The maximum length; raises EvaluationError unless it exceeds the number of first tokens.
 
-    start: the number of first tokens, if they are not the prompt.
+    start: the number of tokens with which generation begins; None if these are the prompt.
     """
     if prompt.ndim < 2:
         raise EvaluationError(f"the prompt must have rank 2 ([batch, length]); got rank {prompt.ndim}")
@@ -225,7 +229,7 @@ def require_gpt(model_type: int) -> None:
 
 
 def subgraph_call(context: RunContext) -> Call:
-    """Calls of subgraphs whose results are tensors; each subgraph is bound once."""
+    """A function that runs subgraphs whose results are tensors; each subgraph is bound to the run once."""
     bound: dict[Graph, GraphCall] = {}
 
     def call(graph: Graph, inputs: Sequence[Array]) -> list[Array]:

@@ -1,7 +1,8 @@
 """GroupQueryAttention of com.microsoft: attention of grouped heads over a cache of keys and values.
 
-Spec: com.microsoft GroupQueryAttention-1, as onnxruntime computes it.  The cache of each batch entry has its own length,
-`seqlens_k` + 1 tokens with the new ones.  A cache that is longer than all tokens is a buffer, and so is then the present one.
+Spec: com.microsoft GroupQueryAttention-1, as onnxruntime computes it.  The cache of each batch entry has its own number of
+tokens, which is `seqlens_k` + 1 with the new tokens.  A past cache may be a buffer with room for more tokens; the present
+cache then has the same size.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ def body(inference: Inference) -> str:
 
 
 def refuse(inference: Inference) -> None:
+    """Raises InferenceError for what the body does not compute."""
     for name in ("k_scale", "v_scale", "q_norm", "k_norm"):
         if inference.has(INPUTS.index(name)):
             inference.fail(f"a body is known without {name} only")
@@ -100,7 +102,10 @@ PLACES_TEXT = f"""
 
 
 def rotary_text(inference: Inference, *, cos: int, has_positions: bool = False) -> str:
-    """The nodes of `queries` and `new_keys`; cos: the input of cosines; has_positions: whether position_ids are given."""
+    """The nodes of `queries` and `new_keys`.
+
+    cos: the position of the input of cosines; has_positions: whether position_ids are given.
+    """
     if not inference.integer("do_rotary", 0):
         return "queries = Identity(unrotated_queries)  new_keys = Identity(unrotated_keys)"
     shape = inference.shape(cos)
@@ -119,7 +124,7 @@ def rotary_text(inference: Inference, *, cos: int, has_positions: bool = False) 
 
 
 def cache_text(inference: Inference, name: str, new: str) -> str:
-    """The nodes of `present_{name}`: the cache, padded to the number of all tokens, with the new ones."""
+    """The nodes of `present_{name}`: the past cache, padded to the number of all tokens, with the new keys or values."""
     if not inference.has(INPUTS.index("past_key")):
         return f"present_{name} = Identity({new})"
     return f"""
@@ -159,7 +164,7 @@ def mask_text(inference: Inference) -> str:
 
 
 def bias_text(inference: Inference) -> str:
-    """The nodes of `score_bias`; an attention bias has columns for all tokens, of which a buffer may have more."""
+    """The nodes of `score_bias`; an attention bias has a column for each token, and is padded to the size of a buffer."""
     if not inference.has(BIAS):
         return "score_bias = Where(is_seen, zero, lowest)"
     return f"""
@@ -174,18 +179,19 @@ def bias_text(inference: Inference) -> str:
 
 
 def has_own_softmax(inference: Inference) -> bool:
-    """Whether the softmax has a summand besides those of the keys, or an output besides the result."""
+    """Whether the body computes the softmax itself, as Attention of ai.onnx has neither sinks nor the output `qk`."""
     return inference.has(SINK) or inference.integer("smooth_softmax") > 0 or inference.outputs > 3
 
 
 def builtin_text(inference: Inference) -> str:
+    """The nodes of `result` by Attention of ai.onnx."""
     operands = ["queries", "present_key", "present_value", "score_bias"]
     cap = number_attribute(inference, "softcap", 0.0)
     return attention_text(inference, operands, ["result"], f"softcap = {cap!r}" if cap else "")
 
 
 def scores_text(inference: Inference) -> str:
-    """The nodes of `result` and `qk`, with the softmax spelled out."""
+    """The nodes of `result` and `qk`, without Attention of ai.onnx."""
     dtype = element_type(inference)
     scale = number_attribute(inference, "scale", 0.0)
     factor = (
@@ -216,7 +222,10 @@ def scores_text(inference: Inference) -> str:
 
 
 def shares_text(inference: Inference) -> str:
-    """The nodes of `shares`; a sink is a score without a value for each head."""
+    """The nodes of `shares`, the softmax of the scores.
+
+    A sink is an additional score of each head that belongs to no key; smooth_softmax has a sink of 0.
+    """
     if not inference.has(SINK) and inference.integer("smooth_softmax") <= 0:
         return "shares = Softmax <axis = -1> (biased)"
     sinks = "sinks = Identity(zero)"
@@ -234,7 +243,7 @@ def shares_text(inference: Inference) -> str:
 
 
 def qk_text(inference: Inference) -> str:
-    """The nodes of `qk`, the shares or the scores of the keys, 0 for keys that are not seen."""
+    """The nodes of `qk`: the scores of the keys before or after the softmax, 0 for keys that are not seen."""
     if inference.outputs <= 3:
         return ""
     mode = inference.integer("qk_output")

@@ -22,10 +22,10 @@ post_mix = Operator(
     about="streams mixed by a matrix, plus a gated addend",
 )
 engram = Operator(
-    "EngramGate", DOMAIN, tolerance="rounding", about="a value gated by normalised keys and queries"
+    "EngramGate", DOMAIN, tolerance="rounding", about="a value gated by normalized keys and queries"
 )
 FLOAT = int(DataType.FLOAT)
-LEAST_DOT = 1e-6  # of the square root in the gate
+LEAST_DOT = 1e-6  # the lower bound of the number under the square root in the gate
 
 
 @pre_mix.body(1, opset=18)
@@ -45,7 +45,10 @@ def pre_mix_body(inference: Inference) -> str:
 
 @post_mix.body(1, opset=18)
 def post_mix_body(inference: Inference) -> str:
-    """block: [..., size]; mix: [..., branches, branches], from the second last axis to the last; result: as the streams."""
+    """result, as the streams: the streams mixed over their branches, plus gates * block.
+
+    block: [..., size]; mix: [..., branches, branches]; entry [i, j] is the weight of stream i in the mixed stream j.
+    """
     mixed = "mixed = Identity(grouped)"
     if inference.has(3):
         last = rank_of(inference, 3)
@@ -82,7 +85,10 @@ def streams_text(inference: Inference) -> str:
 
 
 def gates_text(inference: Inference, i: int) -> str:
-    """The nodes of `gate_rows`, [..., branches, size or 1], from the gates in input i, whose rank says what they are."""
+    """The nodes of `gate_rows`, [..., branches, size or 1], from the gates in input i.
+
+    The gates are of this form already, or [..., branches], or [..., branches * size] as the streams.
+    """
     count, rank, gate_rank = inference.integer("num_branches", 0), rank_of(inference), rank_of(inference, i)
     grouped_rank = rank + 1 if count else rank
     wide = f"wide_gates = Cast <to = {FLOAT}> (gates)"
@@ -98,7 +104,10 @@ def gates_text(inference: Inference, i: int) -> str:
 
 @engram.body(1, opset=23)
 def engram_body(inference: Inference) -> str:
-    """key, query: [batch, length, branches, size]; value: [batch, length, size]; scales: [branches, size]."""
+    """y: value * sigmoid(sign(d) * sqrt(|d|)), where d is the dot product of normalized key and query / sqrt(size).
+
+    key, query: [batch, length, branches, size]; value: [batch, length, size]; scales: [branches, size].
+    """
     own = int(element_type(inference))
     normal_value = ""
     if inference.outputs > 1:
@@ -139,7 +148,7 @@ def engram_body(inference: Inference) -> str:
 
 
 def norm_text(x: str, scale: str, result: str) -> str:
-    """The nodes of x / sqrt(mean of squares + epsilon) * scale over the last axis, where every branch has its scale."""
+    """The nodes of `result`: x / sqrt(mean of squares along the last axis + epsilon) * scale, with a scale per branch."""
     return f"""
       {result}_square = Mul({x}, {x})
       {result}_axis = {vector([-1])}

@@ -24,7 +24,7 @@ sparse_matmul = Operator(
     "SparseToDenseMatMul", DOMAIN, tolerance="rounding", about="MatMul of a sparse and a dense matrix"
 )
 inverse.infer(1)(same_type)
-BLOCK = 4  # bytes
+BLOCK = 4  # bytes that MurmurHash3 hashes at a time
 
 
 @inverse.eval(1)
@@ -60,7 +60,7 @@ def warping_kernel(costs: Array) -> Array:
 
 
 def warping_path(moves: Array) -> Array:
-    """The path back from the last element; moves: 0 for a diagonal step, 1 for one of rows, 2 for one of columns."""
+    """The path, traced back from the last element; moves: 0 for a diagonal step, 1 for a step in rows, 2 in columns."""
     i, j = moves.shape[0] - 1, moves.shape[1] - 1
     path: list[tuple[int, int]] = []
     while i > 0 or j > 0:
@@ -78,12 +78,12 @@ def murmur_infer(inference: Inference) -> Result:
 
 @murmur_hash.eval(1)
 def murmur_kernel(x: Array, *, positive: int, seed: int) -> Array:
-    """x: numbers or strings; result: the hash of the bytes of each, of the same shape."""
+    """x: numbers or strings; result: the hash of the bytes of each element, in the shape of x."""
     dtype = np.uint32 if positive else np.int32
-    texts = [
+    encoded = [
         v.encode("utf-8", "surrogateescape") if isinstance(v, str) else v.tobytes() for v in x.reshape(-1)
     ]
-    hashes = [murmur_hash_32(text, seed & 0xFFFFFFFF) for text in texts]
+    hashes = [murmur_hash_32(data, seed & 0xFFFFFFFF) for data in encoded]
     return np.array(hashes, np.uint32).astype(dtype).reshape(x.shape)
 
 
@@ -122,7 +122,7 @@ def sparse_infer(inference: Inference) -> Result:
 
 @sparse_matmul.eval(1)
 def sparse_kernel(a: SparseTensor | Array, b: Array, *, alpha: float, transA: int, transB: int) -> Array:
-    """a: sparse [m, k]; b: [k, n]; result: alpha * a @ b, the operands transposed on request."""
+    """a: sparse [m, k]; b: [k, n]; result: alpha * a @ b, where transA and transB transpose the operands."""
     left = a.numpy() if isinstance(a, SparseTensor) else a
     product = np.matmul(left.T if transA else left, b.swapaxes(-1, -2) if transB else b)
     return (product * alpha).astype(b.dtype)

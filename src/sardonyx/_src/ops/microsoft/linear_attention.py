@@ -1,4 +1,4 @@
-"""Linear attention and its convolution in com.microsoft, in the forms that ai.onnx has, too.
+"""LinearAttention, its gate and CausalConvWithState of com.microsoft, as far as operators of ai.onnx compute them.
 
 Spec: com.microsoft CausalConvWithState-1 LinearAttention-1 LinearAttentionGate-1, as onnxruntime computes them.
 """
@@ -12,7 +12,10 @@ from sardonyx._src.ops.microsoft.text import DOMAIN, results_text
 from sardonyx._src.ops.support.body_text import element_type
 
 attention = Operator(
-    "LinearAttention", DOMAIN, tolerance="rounding", about="LinearAttention, on request with earlier states"
+    "LinearAttention",
+    DOMAIN,
+    tolerance="rounding",
+    about="LinearAttention, optionally with the states of earlier tokens",
 )
 gate = Operator(
     "LinearAttentionGate", DOMAIN, tolerance="rounding", about="decay and update rate of LinearAttention"

@@ -1,4 +1,4 @@
-"""MaxpoolWithMask of com.microsoft: the largest elements of windows, of which each row ends before a masked element.
+"""MaxpoolWithMask of com.microsoft: the largest elements of windows; each row of a window ends before a masked element.
 
 Spec: com.microsoft MaxpoolWithMask-1, as onnxruntime computes it.
 """
@@ -16,7 +16,7 @@ from sardonyx._src.ops.microsoft.text import DOMAIN
 from sardonyx._src.ops.nn.pooling import pooling_rounding, pooling_shape, pooling_windows
 from sardonyx._src.ops.nn.windows import iterate_taps, pad_input
 
-op = Operator("MaxpoolWithMask", DOMAIN, about="MaxPool of the elements in front of masked ones")
+op = Operator("MaxpoolWithMask", DOMAIN, about="MaxPool of the elements before masked ones")
 LOWEST = np.finfo(np.float32).min
 
 
@@ -37,10 +37,10 @@ def evaluate(
     strides: tuple[int, ...] | None = None,
     pads: tuple[int, ...] | None = None,
 ) -> Array:
-    """x: [N, C, *spatial] float32; mask: as x, where N and C may be fewer and repeat; result: [N, C, *out].
+    """x: [N, C, *spatial] float32; mask: as x, but repeated if it has fewer channels in all; result: [N, C, *out].
 
-    A row of a window, along the last axis, ends before its first element with mask 0.  The first element of a channel with
-    more than one spatial axis counts whatever its mask is.  A window without elements gives the least number.
+    A row of a window, along the last axis, ends before its first element with mask 0.  If there are several spatial axes,
+    the first element of a channel counts even if its mask is 0.  A window without elements gives the lowest number.
     """
     windows = pooling_windows(
         x,
@@ -59,14 +59,14 @@ def evaluate(
         iterate_taps(visible, windows),
         strict=True,
     )
-    for (place, value), (_, is_visible) in taps:
-        is_open = np.where(place[-1] == 0, is_visible, is_open & is_visible)
+    for (tap, value), (_, is_visible) in taps:
+        is_open = np.where(tap[-1] == 0, is_visible, is_open & is_visible)  # tap[-1] is 0 where a row begins
         top = np.where(is_open & (value > top), value, top)
     return top
 
 
 def visible_elements(mask: Array, shape: tuple[int, ...]) -> Array:
-    """Whether an element of x counts, in the shape of x; raises EvaluationError for a mask that x does not repeat."""
+    """The mask as bool, repeated to the shape of x; raises EvaluationError for a mask that cannot be repeated so."""
     spatial = shape[2:]
     if mask.shape[2:] != spatial or mask.size == 0 or np.prod(shape) % mask.size:
         raise EvaluationError(f"the mask must have the spatial sizes {list(spatial)}; got {list(mask.shape)}")

@@ -1,7 +1,9 @@
-"""MoE and QMoE of com.microsoft: the sum of what the best experts for each token compute, weighted by a router.
+"""MoE and QMoE of com.microsoft: mixtures of experts.
 
-Spec: com.microsoft MoE-1 QMoE-1, as onnxruntime computes them.  The bodies run every expert on every token, and give those
-that the router does not choose the weight 0.
+A router chooses the k best experts for each token; the result is the sum of their results, weighted by the router.
+
+Spec: com.microsoft MoE-1 QMoE-1, as onnxruntime computes them.  The bodies run every expert on every token; an expert that
+the router does not choose has the weight 0.
 """
 
 from __future__ import annotations
@@ -72,7 +74,7 @@ def weights_text(inference: Inference, layer: int) -> str:
 
 
 def zeros_text(inference: Inference, layer: int, i: int, bits: int, shape: list[int]) -> str:
-    """The nodes of the zero points of a layer; a packed row is padded to whole bytes."""
+    """The nodes of `zeros_{layer}`, the zero points of a layer; a packed row is padded to whole bytes."""
     if not inference.has(i):
         middle = scalar(1 << (bits - 1), DataType.UINT8)
         return f"middle_{layer} = {middle}  zeros_{layer} = Expand(middle_{layer}, scale_shape_{layer})"
@@ -89,6 +91,7 @@ def zeros_text(inference: Inference, layer: int, i: int, bits: int, shape: list[
 
 
 def body_text(inference: Inference, names: tuple[str, ...], *, has_third: bool, nodes: str) -> str:
+    """The body; names: its inputs; has_third: whether there is a third layer; nodes: those of the weights `w1` to `w3`."""
     if inference.integer("use_sparse_mixer"):
         inference.fail("a body is known without use_sparse_mixer only")
     positions = {name: i for i, name in enumerate(names)}
@@ -122,7 +125,10 @@ def body_text(inference: Inference, names: tuple[str, ...], *, has_third: bool, 
 
 
 def router_text(inference: Inference, weights: str) -> str:
-    """The nodes of `gates`, [tokens, experts]: the weights of the chosen experts, 0 for others."""
+    """The nodes of `gates`, [tokens, experts]: the weights of the chosen experts, 0 for the others.
+
+    weights: the name of an input with the weights of the experts; "" if the router's probabilities are the weights.
+    """
     dtype = element_type(inference)
     chosen = "chosen = Identity(best)"
     if weights:
@@ -158,7 +164,7 @@ def layer_text(layer: int, x: str, *, has_bias: bool) -> str:
 
 
 def activation_text(inference: Inference, *, has_third: bool) -> str:
-    """The nodes of `hidden` from the results of the first layer, and of the third one beside it."""
+    """The nodes of `hidden`: the activation of the first layer's results, times those of the third layer if there is one."""
     kind = string_attribute(inference, "activation_type")
     if kind == "swiglu":
         return swiglu_text(inference, has_third=has_third)
@@ -174,6 +180,11 @@ def activation_text(inference: Inference, *, has_third: bool) -> str:
 
 
 def swiglu_text(inference: Inference, *, has_third: bool) -> str:
+    """The nodes of `hidden`: gate * sigmoid(alpha * gate) * (line + beta).
+
+    Gates and lines are the results of the first and the third layer, or, without a third layer, the halves (swiglu_fusion 2)
+    or every other column of the first layer's results.
+    """
     dtype, fusion = element_type(inference), inference.integer("swiglu_fusion")
     if has_third:
         halves = "gates_in = Identity(result_1)  lines = Identity(result_3)"

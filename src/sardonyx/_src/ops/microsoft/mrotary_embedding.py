@@ -23,7 +23,7 @@ STREAMS = 3  # time, height, width
 def body(inference: Inference) -> str:
     """x: [batch, length, heads * size] or [batch, heads, length, size]; positions: [3, batch, length].
 
-    `streams` says for each column of the caches which of the positions selects its row.
+    Each column of the caches belongs to one of the three positions, which selects the row of the column.
     """
     if inference.integer("is_packed_batching", 0):
         inference.fail("a body is known without packed batching only")

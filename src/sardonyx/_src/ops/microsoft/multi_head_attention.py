@@ -1,4 +1,4 @@
-"""MultiHeadAttention and DecoderMaskedMultiHeadAttention of com.microsoft, with projections given.
+"""MultiHeadAttention and DecoderMaskedMultiHeadAttention of com.microsoft: attention of projected queries and keys.
 
 Spec: com.microsoft DecoderMaskedMultiHeadAttention-1 MultiHeadAttention-1, as onnxruntime computes them.
 """
@@ -59,7 +59,7 @@ DECODER_INPUTS = (
 
 
 STATES = ("present_key", "present_value")
-# The buffers with the new entries, and `keys` and `values`: their used parts.
+# The nodes of `present_key` and `present_value`, buffers with the new entries, and of `keys` and `values`, their used parts.
 BUFFER_TEXT = f"""
       one_size = {vector([-1])}
       wide_length = Cast <to = {int(DataType.INT64)}> (past_length)
@@ -87,6 +87,10 @@ def decoder_body(inference: Inference) -> str:
 
 
 def body_text(inference: Inference, names: tuple[str, ...], *, is_causal: bool) -> str:
+    """The body of an operator with the inputs `names`.
+
+    With a past_length, the past keys and values are buffers into which the new ones are written.
+    """
     positions = {name: i for i, name in enumerate(names)}
     if inference.has(positions["cache_indirection"]):
         inference.fail("a body is known without cache_indirection only")
@@ -124,7 +128,10 @@ def body_text(inference: Inference, names: tuple[str, ...], *, is_causal: bool) 
 
 
 def operands_text(inference: Inference, positions: Mapping[str, int], results: str) -> str:
-    """The nodes of `queries` and of the two results: queries, keys and values as [batch, heads, length, size]."""
+    """The nodes of queries, keys and values, [batch, heads, length, size], from unpacked or packed inputs.
+
+    results: the names of keys and values, separated by a space; the queries are named `queries`.
+    """
     keys, values = results.split()
     heads = inference.integer("num_heads")
     has_bias = inference.has(positions["bias"])
@@ -145,7 +152,7 @@ def operands_text(inference: Inference, positions: Mapping[str, int], results: s
 
 
 def biased_text(name: str, part: int, *, has_bias: bool) -> str:
-    """The nodes of `{name}_biased`: the projection plus its part of the bias: that of queries, keys or values."""
+    """The nodes of `{name}_biased`: the projection plus its part of the bias; part: 0 for queries, 1 for keys, 2 for values."""
     if not has_bias:
         return f"{name}_biased = Identity({name})"
     width = "query_width = Shape <start = -1> (query)" if part == 0 else ""
@@ -165,7 +172,10 @@ def biased_text(name: str, part: int, *, has_bias: bool) -> str:
 
 
 def packed_text(inference: Inference, name: str, results: list[str], *, has_bias: bool) -> str:
-    """The nodes of queries, keys and values packed as [batch, length, heads, 3, size], or as [batch, length, 3 * hidden]."""
+    """The nodes of `results` (queries, keys and values) from one input.
+
+    It is [batch, length, heads, 3, size] or [batch, length, 3 * hidden].
+    """
     heads = inference.integer("num_heads")
     nodes = []
     if rank_of(inference) == 3:
@@ -174,7 +184,7 @@ def packed_text(inference: Inference, name: str, results: list[str], *, has_bias
         nodes += [split_text(f"parts_{i}", heads, result) for i, result in enumerate(results)]
         return " ".join(nodes)
     source = name
-    if has_bias:  # [3 * hidden] as [heads, 3, size]
+    if has_bias:  # the bias, [3 * hidden], becomes [heads, 3, size]
         nodes.append(f"""
       bias_shape = {vector([3, heads, -1])}
       bias_heads = Reshape(bias, bias_shape)
@@ -192,7 +202,7 @@ def packed_text(inference: Inference, name: str, results: list[str], *, has_bias
 
 
 def packed_pair_text(keys: str, values: str) -> str:
-    """The nodes of keys and values packed as [batch, length, heads, 2, size]; the bias is that of the queries."""
+    """The nodes of keys and values from the input `key`, [batch, length, heads, 2, size]; no bias is added to them."""
     nodes = [f"part_axis = {vector([3])}  part_1, part_2 = Split <axis = 3, num_outputs = 2> (key)"]
     for i, result in ((1, keys), (2, values)):
         nodes.append(

@@ -1,7 +1,10 @@
-"""Hashes of n-grams of com.microsoft: for every token and n, the tokens up to it, multiplied and combined by xor.
+"""Hashes of n-grams of com.microsoft.
 
-Spec: com.microsoft NGramHashMapping-1 VarlenNGramHashMapping-1, as onnxruntime computes them.  Tokens before the first one
-are those of an earlier call, or a padding.  Arithmetic wraps in the type of the tokens.
+For every token and every n from 2 on, the n-gram that ends at the token is hashed: its tokens are multiplied by constants
+and combined by xor.  Each of several "heads" then takes the hash modulo its own vocabulary size.
+
+Spec: com.microsoft NGramHashMapping-1 VarlenNGramHashMapping-1, as onnxruntime computes them.  The tokens before the first
+one (the context) are those of an earlier call, or padding.  Arithmetic wraps around in the type of the tokens.
 """
 
 from __future__ import annotations
@@ -29,10 +32,15 @@ packed_mapping = Operator(
 
 @dataclass(frozen=True, slots=True)
 class Hashing:
-    """What one call hashes with.
+    """The parameters of one call.
 
-    multipliers: [n-gram size or more]; vocab_sizes, offsets: [heads of all sizes]; padding: the token before the first.
-    end: the token that ends a text, at which the context starts anew, or None.
+    size: the largest n.
+    heads: the number of heads for each n.
+    multipliers: [size or more], the factors of the tokens, from the last token of an n-gram back.
+    vocab_sizes: [(size - 1) * heads], the moduli.
+    offsets: [(size - 1) * heads], added to the hashes; None for none.
+    padding: the token in the place of missing ones.
+    end: the token that ends a text; n-grams that reach back over it have padding instead.  None for no such token.
     """
 
     size: int
@@ -44,7 +52,11 @@ class Hashing:
     end: int | None
 
     def hash_row(self, tokens: Array, segments: Array | None) -> Array:
-        """tokens: [size - 1 + length], with their context; segments: as tokens; result: [length, heads of all sizes]."""
+        """The hashes of a sequence: [length, (size - 1) * heads].
+
+        tokens: [size - 1 + length], with their context; segments: for each token the number of its segment, or None.  An
+        n-gram that reaches back into another segment has padding instead.
+        """
         context = self.size - 1
         length, dtype = len(tokens) - context, tokens.dtype
         is_cut = np.zeros(length, bool)
@@ -76,7 +88,7 @@ def make_hashing(
     pad_id: int,
     reset_on_eos: int,
 ) -> Hashing:
-    """Raises EvaluationError for sizes that do not fit, and for vocabularies without a word."""
+    """The parameters; raises EvaluationError for inconsistent sizes and for a vocabulary size below 1."""
     heads = (max_ngram_size - 1) * n_head_per_ngram
     if max_ngram_size < 2 or n_head_per_ngram < 1 or len(multipliers) < max_ngram_size:
         raise EvaluationError(
@@ -103,7 +115,7 @@ def infer(inference: Inference) -> Result:
 
 @packed_mapping.infer(1)
 def infer_packed(inference: Inference) -> Result:
-    """As `infer`, with the number of sequences from their bounds; further outputs are states."""
+    """As `infer`; the number of sequences is given by their bounds, and there are more outputs for the next call."""
     bounds = inference.shape(3)
     batch = None if bounds is None or not isinstance(bounds[0], int) else bounds[0] - 1
     context = inference.integer("max_ngram_size") - 1
@@ -148,9 +160,10 @@ def evaluate(
     pad_id: int,
     reset_on_eos: int,
 ) -> tuple[Array, Array]:
-    """input_ids: [batch, length]; past_ids: [batch, n - 1]; results: [batch, length, heads of all n], [batch, n - 1].
+    """The hashes, [batch, length, (n - 1) * heads], and the last tokens as context of the next call, [batch, n - 1].
 
-    Segments begin within the call only: the tokens before it count to the segment of the first one.
+    input_ids: [batch, length]; past_ids: [batch, n - 1]; n is max_ngram_size.
+    The context belongs to the segment of the first token.
     """
     hashing = make_hashing(
         multipliers,
@@ -175,7 +188,7 @@ def evaluate(
 
 
 def with_context(hashing: Hashing, past_ids: Array | None, ids: Array) -> Array:
-    """ids: [batch, length]; result: [batch, n - 1 + length], with the tokens before the first."""
+    """ids, [batch, length], with their context: [batch, n - 1 + length]."""
     shape = (len(ids), hashing.size - 1)
     past = np.full(shape, hashing.padding, ids.dtype) if past_ids is None else past_ids
     if past.shape != shape:
@@ -202,8 +215,10 @@ def evaluate_packed(
     reset_on_eos: int,
     state_update_capacity: int,
 ) -> tuple[Array, Array, Array, Array]:
-    """input_ids: [tokens]; cumulative_sequence_length: [batch + 1]; results: [tokens, heads of all n], [batch, n - 1] twice,
-    [batch, capacity, n - 1].
+    """The hashes, [tokens, (n - 1) * heads]; the last tokens and their segments, as context of the next call, [batch, n - 1]
+    each; and the contexts after each of the first `capture_count` tokens, [batch, state_update_capacity, n - 1].
+
+    input_ids: [tokens], the sequences one after the other; cumulative_sequence_length: [batch + 1], their bounds.
     """
     hashing = make_hashing(
         multipliers,

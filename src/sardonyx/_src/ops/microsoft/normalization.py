@@ -1,4 +1,4 @@
-"""Layer normalisations of com.microsoft, and SimplifiedLayerNormalization, which onnxruntime's optimiser puts into ai.onnx.
+"""Layer normalizations of com.microsoft, and SimplifiedLayerNormalization, which onnxruntime's optimizer puts into ai.onnx.
 
 Spec: com.microsoft EmbedLayerNormalization-1 QEmbedLayerNormalization-1 SkipLayerNormalization-1
 SkipSimplifiedLayerNormalization-1, and SimplifiedLayerNormalization-1, as onnxruntime computes them.
@@ -49,7 +49,7 @@ def simplified_body(inference: Inference) -> str:
 
 
 def inverse_deviation_text(x: str, result: str, axes: str) -> str:
-    """The nodes of the reciprocal of the root mean square, in float."""
+    """The nodes of `result`, the reciprocal of the root mean square, in float."""
     return f"""
       wide = Cast <to = {int(DataType.FLOAT)}> ({x})
       square = Mul(wide, wide)
@@ -83,7 +83,7 @@ def skip_simplified_body(inference: Inference) -> str:
 
 
 def sum_text(inference: Inference, bias: int) -> str:
-    """The nodes of `sum`; bias: the position of the optional bias."""
+    """The nodes of `sum`: x + skip + bias; bias: the position of the optional bias."""
     if not inference.has(bias):
         return "sum = Add(x, skip)"
     return "skipped = Add(x, skip)  sum = Add(skipped, bias)"
@@ -114,8 +114,8 @@ def quantized_embed_body(inference: Inference) -> str:
     for i, table in enumerate(TABLES):
         if inference.has(2 + i):
             parts = []
-            for kind, place in (("scale", 8 + i), ("zero", 13 + i)):
-                text, name = scalar_text(inference, place, f"{table}_{kind}")
+            for kind, position in (("scale", 8 + i), ("zero", 13 + i)):
+                text, name = scalar_text(inference, position, f"{table}_{kind}")
                 nodes.append(text)
                 parts.append(name)
             nodes.append(f"{table} = DequantizeLinear({table}_q, {', '.join(parts)})")
@@ -134,6 +134,7 @@ def quantized_embed_body(inference: Inference) -> str:
 
 
 def positions_text(inference: Inference) -> str:
+    """The nodes of `positions`, the embeddings of the words' positions: position_ids, or 0, 1, 2, ..."""
     if inference.op_type == "EmbedLayerNormalization" and inference.has(8):
         return "positions = Gather(position_embedding, position_ids)"
     return f"""
@@ -143,7 +144,7 @@ def positions_text(inference: Inference) -> str:
 
 
 def mask_index_text(inference: Inference) -> str:
-    """The nodes of `mask_index`: the number of words that the mask lets through, or 0 without one."""
+    """The nodes of `mask_index`: for each batch entry the number of words with mask 1; 0 if there is no mask."""
     if not inference.has(7):
         return """
       batch = Shape <end = 1> (ids)

@@ -1,8 +1,8 @@
 """MatMulFpQ4 of com.microsoft: MatMul by weights of 4 bits in blocks, each of which begins with its scale.
 
-Spec: com.microsoft MatMulFpQ4-1, as onnxruntime computes it.  A column of the weights is a row of blocks of 32; the
-bytes of a block are a float32 scale, for type 1 a zero point, and 16 bytes, which hold the first sixteen elements in their
-low halves and the others in their high halves.
+Spec: com.microsoft MatMulFpQ4-1, as onnxruntime computes it.  A column of the weights is stored as a row of blocks of 32
+elements.  The bytes of a block are a float32 scale; with quantization type 1 a zero point; and 16 bytes with the first
+sixteen elements in their low halves and the others in their high halves.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ op = Operator(
     tolerance="rounding",
     about="MatMul by weights of 4 bits in blocks with their scales",
 )
-WITHOUT_ZERO_POINT, WITH_ZERO_POINT = 0, 1  # quantisation types
-SCALE_BYTES, PACKED_BYTES = 4, 16  # of a block of 32 elements
+WITHOUT_ZERO_POINT, WITH_ZERO_POINT = 0, 1  # values of blk_quant_type
+SCALE_BYTES, PACKED_BYTES = 4, 16  # bytes of the scale and of the elements in a block of 32 elements
 
 
 @op.body(1, opset=26)

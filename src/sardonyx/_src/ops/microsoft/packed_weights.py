@@ -23,12 +23,12 @@ gather = Operator(
 FP4_MAGNITUDES = (0.0, 0.005208333, 0.6666667, 1.0, 0.33333334, 0.5, 0.16666667, 0.25)
 NF4_BELOW_ZERO = (-1.0, -0.6961928, -0.52507305, -0.3949175, -0.28444138, -0.18477343, -0.091050036)
 NF4_FROM_ZERO = (0.0, 0.0795803, 0.1609302, 0.2461123, 0.33791524, 0.44070983, 0.562617, 0.72295684, 1.0)
-# The values of the codes of 4-bit floats, by quant_type.
+# For each quant_type (FP4, NF4), the values of the 16 codes.
 CODEBOOKS = ((*FP4_MAGNITUDES, *(-x for x in FP4_MAGNITUDES)), (*NF4_BELOW_ZERO, *NF4_FROM_ZERO))
 
 
 def unpack_text(name: str, result: str, bits: int, shape: list[int]) -> str:
-    """The nodes of `result`, uint8 of a shape: the codes in the bytes of `name`, from the low bits of each byte on."""
+    """The nodes of `result`, uint8 of this shape: the codes in the bytes of `name`; the low bits of a byte come first."""
     if bits == 8:
         return f"{result}_shape = {vector(shape)}  {result} = Reshape({name}, {result}_shape)"
     count = 8 // bits
@@ -46,7 +46,7 @@ def unpack_text(name: str, result: str, bits: int, shape: list[int]) -> str:
 
 
 def cut_text(name: str, result: str, axis: int, size: int) -> str:
-    """The nodes of the first `size` entries along an axis."""
+    """The nodes of `result`: the first `size` entries of `name` along an axis."""
     return f"""
       {result}_start = {vector([0])}
       {result}_end = {vector([size])}
@@ -106,19 +106,22 @@ def columns_text(inference: Inference, rows: int, blocks: int) -> str:
 
 
 def accuracy_text(inference: Inference) -> str:
-    """The accuracy level as metadata: a permission to compute less accurately, which standard operators have no attribute for."""
+    """The accuracy level, as metadata of the node.
+
+    It permits to compute less accurately; operators of ai.onnx have no attribute for that.
+    """
     level = inference.integer("accuracy_level", 0)
     return f'@{{metadata_props: ["{DOMAIN}.accuracy_level": "{level}"]}}' if level else ""
 
 
 def repeat_text(name: str, result: str, size: int, width: int) -> str:
-    """The nodes of `result`, [N, width]: each entry of [N, blocks] `size` times."""
-    places = [column // size for column in range(width)]
-    return f"  {result}_places = {vector(places)}  {result} = Gather <axis = 1> ({name}, {result}_places)"
+    """The nodes of `result`, [N, width]: each entry of `name`, [N, blocks], is repeated `size` times."""
+    blocks = [column // size for column in range(width)]
+    return f"  {result}_places = {vector(blocks)}  {result} = Gather <axis = 1> ({name}, {result}_places)"
 
 
 def zeros_text(inference: Inference, rows: int, blocks: int, bits: int) -> str:
-    """The nodes of `block_zeros`, [N, blocks]; packed ones have full bytes for each row."""
+    """The nodes of `block_zeros`, [N, blocks]; if they are packed, each row is padded to whole bytes."""
     shape = [rows, blocks]
     if not inference.has(3):
         return f"""
@@ -138,7 +141,10 @@ def zeros_text(inference: Inference, rows: int, blocks: int, bits: int) -> str:
 
 @bnb4.body(1, opset=18)
 def bnb4_body(inference: Inference) -> str:
-    """a: [..., K], or [..., N] if transB is 0; codes: N * K of 4 bits, high bits first; absmax: one scale for each block."""
+    """a: [..., K], or [..., N] if transB is 0; b: N * K codes of 4 bits; absmax: a scale for each block of codes.
+
+    Unlike elsewhere in this file, the high bits of a byte come first.
+    """
     rows, inner = inference.integer("N"), inference.integer("K")
     size, kind = inference.integer("block_size"), inference.integer("quant_type")
     if kind not in (0, 1):
@@ -178,7 +184,7 @@ def bnb4_body(inference: Inference) -> str:
 
 @gather.body(1, opset=21)
 def gather_body(inference: Inference) -> str:
-    """data: [...], packed along the last axis if of bytes; scales: one for each block along the quantized axis."""
+    """data: codes, in bytes packed along the last axis; scales: one for each block along the quantized axis."""
     dtype, rank = element_type(inference), rank_of(inference)
     gathered = inference.axis(inference.integer("gather_axis"), rank)
     quantized = inference.axis(inference.integer("quantize_axis"), rank)
@@ -196,7 +202,7 @@ def gather_body(inference: Inference) -> str:
 
 
 def codes_text(inference: Inference, dtype: DataType, rank: int, axis: int) -> str:
-    """The nodes of `codes` and `taken_zeros`: the gathered entries, with a byte or an int8 for each."""
+    """The nodes of `codes` and `taken_zeros`: the gathered codes and their zero points, as uint8 or int8."""
     if dtype is not DataType.UINT8:
         wide = DataType.INT8 if dtype is DataType.INT4 else DataType.UINT8
         nodes = f"wide = Cast <to = {int(wide)}> (data)  codes = Gather <axis = {axis}> (wide, indices)"
@@ -218,6 +224,7 @@ def codes_text(inference: Inference, dtype: DataType, rank: int, axis: int) -> s
 
 
 def default_zeros_text(value: int, dtype: DataType, axis: int) -> str:
+    """The nodes of `taken_zeros`, if the zero points are omitted."""
     return f"""
       zero = {scalar(value, dtype)}
       scale_rows = Gather <axis = {axis}> (scales, indices)

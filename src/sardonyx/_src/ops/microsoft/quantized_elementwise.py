@@ -21,7 +21,7 @@ sigmoid = Operator("QLinearSigmoid", DOMAIN, tolerance="rounding", about="Sigmoi
 softmax = Operator("QLinearSoftmax", DOMAIN, tolerance="rounding", about="Softmax of a quantized tensor")
 where = Operator("QLinearWhere", DOMAIN, tolerance="rounding", about="Where of quantized tensors")
 concat = Operator("QLinearConcat", DOMAIN, tolerance="rounding", about="Concat of quantized tensors")
-FIRST_SOFTMAX_OF_ONE_AXIS = 13  # operator set
+FIRST_SOFTMAX_OF_ONE_AXIS = 13  # the operator set from which on Softmax normalizes along a single axis
 
 
 @add.body(1, opset=13)
@@ -48,7 +48,7 @@ def sigmoid_body(inference: Inference) -> str:
 
 @softmax.body(1, opset=13)
 def softmax_body(inference: Inference) -> str:
-    """Of operator sets before 13, the data are flattened to a matrix at the axis."""
+    """The attribute `opset` selects the meaning of Softmax: before 13, the data are flattened to a matrix at the axis."""
     if inference.integer("opset") >= FIRST_SOFTMAX_OF_ONE_AXIS:
         return unary_text(inference, "Softmax <axis = @axis> (wide)")
     first = inference.axis(inference.integer("axis"), rank_of(inference))

@@ -1,7 +1,7 @@
 """DynamicQuantizeLSTM of com.microsoft: an LSTM with 8-bit weights, whose inputs and states are quantized for each product.
 
-Spec: com.microsoft DynamicQuantizeLSTM-1, as onnxruntime computes it: one scale for all inputs of a direction up to the longest
-length, and one for the states of each step.
+Spec: com.microsoft DynamicQuantizeLSTM-1, as onnxruntime computes it: with one scale for all inputs of a direction, up to
+the longest length, and one scale for the states of each step.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ op = Operator(
     about="LSTM with 8-bit weights and quantized products",
 )
 QUANTIZATION_INPUTS = ("w_scale", "w_zero", "r_scale", "r_zero")
-LENGTHS, FIRST_SCALE = 4, 8  # inputs
+LENGTHS, FIRST_SCALE = 4, 8  # positions of inputs: sequence_lens, and the first of QUANTIZATION_INPUTS
 
 
 @dataclass(frozen=True, slots=True)
 class QuantizedWeights(WeightsText):
-    """W and R are [directions, rows, columns] of 8 bits; scales and zero points [directions] or [directions, columns].
+    """Products by weights of 8 bits.
 
-    has_lengths: whether the sequences have lengths, which are in `lengths` then.
+    W and R are [directions, rows, columns]; scales and zero points are [directions] or [directions, columns].
+    has_lengths: whether the sequences have lengths, which the text names `lengths`.
     """
 
     has_lengths: bool = False
@@ -53,7 +54,7 @@ class QuantizedWeights(WeightsText):
 
     def state_product(self, d: int, state: str, result: str) -> str:
         used = f"h_used{d} = Identity({state})"
-        if self.has_lengths:  # the states of sequences that have ended before are zeros here
+        if self.has_lengths:  # for the scale, the states of sequences that have ended count as zeros
             used = f"""
       is_used{d} = LessOrEqual(t_in{d}, lengths) used_axes{d} = {vector([1])}
       is_used_row{d} = Unsqueeze(is_used{d}, used_axes{d}) no_state{d} = Sub({state}, {state})

@@ -41,7 +41,7 @@ def quantize_body(inference: Inference) -> str:
 
 
 def linear_text(inference: Inference, op_type: str) -> str:
-    """Without an axis, the scale and the zero point have one element."""
+    """The body, a call of the operator of ai.onnx; without the attribute `axis`, scale and zero point become scalars."""
     if "axis" in inference.attributes:
         zero = ", zero" if inference.has(2) else ""
         return f"(x, scale, zero) => (y) {{ y = {op_type} <axis = @axis> (x, scale{zero}) }}"
@@ -52,7 +52,7 @@ def linear_text(inference: Inference, op_type: str) -> str:
 
 
 def one_element_text(inference: Inference, i: int, name: str) -> tuple[str, str]:
-    """As `scalar_text` for an input of one element; a vector of more stays."""
+    """As `scalar_text` for an input of one element; any other input stays as it is."""
     shape = inference.shape(i)
     return scalar_text(inference, i, name) if shape in ((), (1,)) else ("", name)
 
@@ -60,7 +60,7 @@ def one_element_text(inference: Inference, i: int, name: str) -> tuple[str, str]
 def integer_product_text(inference: Inference, a: str, b: str, a_zero: int, b_zero: int) -> str:
     """The nodes of `product`, the float product of quantized matrices without their scales.
 
-    a_zero, b_zero: the positions of the zero points `a_zero` and `b_zero`; -1 for one that a node computes.
+    a_zero, b_zero: the positions of the inputs `a_zero` and `b_zero`, the zero points; -1 if a node of the body computes it.
     """
     zeros, nodes = [], []
     for name, i in (("a_zero", a_zero), ("b_zero", b_zero)):
@@ -98,7 +98,7 @@ def matmul_to_float_body(inference: Inference) -> str:
 
 
 def biased_text(inference: Inference, bias: int) -> str:
-    """The nodes that scale `product` and add the optional bias, the input of that position."""
+    """The nodes of `y`: `product` times `scale`, plus the optional bias; bias: the position of this input."""
     if not inference.has(bias):
         return "y = Mul(product, scale)"
     return "scaled = Mul(product, scale)  y = Add(scaled, bias)"
@@ -116,7 +116,7 @@ def matmul_16_body(inference: Inference) -> str:
 
 @gemm.body(1, opset=13)
 def gemm_body(inference: Inference) -> str:
-    """The addend is an integer with the scale of the product; the result is float unless it has a scale."""
+    """The addend c is an integer with the scale of the product; the result is float unless y_scale is given."""
     names = names_of("a a_scale a_zero b b_scale b_zero c y_scale y_zero")
     operands = "  ".join(
         f"left_{x} = Transpose <perm = [1, 0]> ({x})"

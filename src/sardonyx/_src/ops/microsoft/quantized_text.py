@@ -1,4 +1,4 @@
-"""Building blocks for the text of bodies with per-tensor quantisation: DequantizeLinear before, QuantizeLinear after."""
+"""Building blocks for the text of bodies with per-tensor quantization: DequantizeLinear before, QuantizeLinear after."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from sardonyx._src.ops.support.body_text import element_type, rank_of, scalar, v
 
 
 def names_of(inputs: str) -> list[str]:
-    """The formal inputs of a body, from their names separated by spaces."""
+    """The names of the inputs of a body, given as one string with spaces between them."""
     return inputs.split()
 
 
 def scalar_text(inference: Inference, i: int, name: str) -> tuple[str, str]:
-    """The nodes that make a scalar of an input of one element, and the name of the result."""
+    """The nodes that reshape an input of one element to a scalar, and the name of the scalar."""
     if rank_of(inference, i) == 0:
         return "", name
     return f"{name}_shape = {vector([])}  {name}_scalar = Reshape({name}, {name}_shape)", f"{name}_scalar"
 
 
 def dequantize_text(inference: Inference, names: list[str], i: int, result: str) -> str:
-    """The nodes that dequantize input i, of which the scale and the optional zero point are the following inputs."""
+    """The nodes of `result`: input i dequantized; its scale and its optional zero point are the next two inputs."""
     scale_nodes, scale = scalar_text(inference, i + 1, names[i + 1])
     if not inference.has(i + 2):
         return f"{scale_nodes} {result} = DequantizeLinear({names[i]}, {scale})"
@@ -37,7 +37,10 @@ def quantize_text(
     *,
     dtype: DataType | None = None,
 ) -> str:
-    """The nodes that quantize a value by a scale and an optional zero point, which is the input after the scale."""
+    """The nodes of `result`: a value quantized by the scale in input `scale_index` and the zero point in the next input.
+
+    dtype: the element type of the result if the zero point is omitted; by default that of input 0.
+    """
     scale_nodes, scale = scalar_text(inference, scale_index, names[scale_index])
     if inference.has(scale_index + 1):
         zero_nodes, zero = scalar_text(inference, scale_index + 1, names[scale_index + 1])

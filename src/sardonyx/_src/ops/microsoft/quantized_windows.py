@@ -22,7 +22,7 @@ reduce_mean = Operator(
     "QLinearReduceMean", DOMAIN, tolerance="rounding", about="ReduceMean of a quantized tensor"
 )
 conv = Operator(
-    "QLinearConv", DOMAIN, tolerance="rounding", about="QLinearConv, on request with channels last"
+    "QLinearConv", DOMAIN, tolerance="rounding", about="QLinearConv, optionally with channels last"
 )
 nhwc_max_pool = Operator("NhwcMaxPool", DOMAIN, about="MaxPool of an image with channels last")
 WINDOW = "auto_pad = @auto_pad, kernel_shape = @kernel_shape, pads = @pads, strides = @strides"
@@ -45,7 +45,7 @@ def reduce_mean_body(inference: Inference) -> str:
 
 
 def pooling_text(inference: Inference, call: str) -> str:
-    """The body of an operator that applies an operator to the dequantized input, with the channels in its axis 1."""
+    """The body that applies `call` to the dequantized input with channels first, and quantizes the result."""
     names = names_of("x x_scale x_zero y_scale y_zero")
     before, after = channel_orders(inference)
     return f"""({", ".join(names)}) => (y) {{
@@ -58,7 +58,7 @@ def pooling_text(inference: Inference, call: str) -> str:
 
 
 def channel_orders(inference: Inference) -> tuple[list[int], list[int]]:
-    """The permutations from the layout of the data to channels first, and back; empty if it has channels first."""
+    """The permutations from channels last to channels first, and back; empty if the data have channels first."""
     if not inference.integer("channels_last", 0):
         return [], []
     rank = rank_of(inference)

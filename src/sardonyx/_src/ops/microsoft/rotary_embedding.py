@@ -38,7 +38,10 @@ def body(inference: Inference) -> str:
 
 
 def heads_of(inference: Inference, rank: int) -> int:
-    """The number of heads where the attribute omits it: the whole row is twice the width of a cache, for each head."""
+    """The number of heads, if the attribute is omitted: each head is twice as wide as a row of the caches.
+
+    0 for an input of rank 4, which has an axis of heads.
+    """
     if rank == 4:
         return 0
     x, cache = inference.shape(0), inference.shape(2)
@@ -49,6 +52,7 @@ def heads_of(inference: Inference, rank: int) -> int:
 
 
 def positions_text(inference: Inference, rank: int) -> str:
+    """The nodes of `all_positions`, [batch, length]; one position is that of the first token of each batch entry."""
     if rank_of(inference, 1) == 2:
         return "all_positions = Identity(positions)"
     axis = rank - 2

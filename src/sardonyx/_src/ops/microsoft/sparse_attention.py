@@ -1,7 +1,7 @@
-"""SparseAttention of com.microsoft: causal attention over a cache, of blocks of keys that a mask selects for each head.
+"""SparseAttention of com.microsoft: causal attention over a cache, to the blocks of keys that a mask selects.
 
-Spec: com.microsoft SparseAttention-1, as onnxruntime computes it.  The mask is a sparse matrix of blocks for each of a few
-layouts, which the heads use in turn.
+Spec: com.microsoft SparseAttention-1, as onnxruntime computes it.  The mask is a sparse matrix of blocks in CSR format (row
+starts and column numbers).  There are several such matrices ("layouts"); head h uses number h modulo their count.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ op = Operator(
     "SparseAttention", DOMAIN, tolerance="rounding", about="attention over a cache with a mask of blocks"
 )
 INPUTS = "query, key, value, past_key, past_value, row_starts, columns, total, key_totals, cos, sin"
-COS = 9  # the input of cosines
+COS = 9  # the position of the input of cosines
 
 
 @op.body(1, opset=24)
 def body(inference: Inference) -> str:
-    """query: [batch, new, heads * size], or with keys and values; caches: [batch, kv heads, room, size]."""
+    """query: [batch, new, heads * size], or wider if it contains keys and values; caches: [batch, kv heads, room, size]."""
     return f"""({INPUTS}) => (y, present_key, present_value) {{
       {heads_text(inference)}
       one_key = {scalar(1, DataType.INT32)}

@@ -13,10 +13,10 @@ from sardonyx._src.ops.microsoft.text import DOMAIN, string_attribute
 from sardonyx._src.ops.support.body_text import element_type, rank_of, scalar, vector
 
 expand_dims = Operator("ExpandDims", DOMAIN, about="Unsqueeze of one axis")
-gather_nd = Operator("GatherND", DOMAIN, about="GatherND with indices of int32, too")
+gather_nd = Operator("GatherND", DOMAIN, about="GatherND with indices of int32 or int64")
 grid_sample = Operator("GridSample", DOMAIN, tolerance="rounding", about="GridSample of images")
 irfft = Operator("Irfft", DOMAIN, tolerance="rounding", about="the inverse of Rfft")
-pad = Operator("Pad", DOMAIN, about="Pad with sizes as a row")
+pad = Operator("Pad", DOMAIN, about="Pad, whose pads may be a matrix of one row")
 range_ = Operator("Range", DOMAIN, about="Range with a step of 1 by default")
 rfft = Operator("Rfft", DOMAIN, tolerance="rounding", about="the Fourier transform of real rows")
 sample = Operator("SampleOp", DOMAIN, about="Identity")
@@ -97,9 +97,10 @@ def pad_body(inference: Inference) -> str:
 
 
 def refuse_options(inference: Inference) -> None:
+    """Raises InferenceError for attributes that the bodies of Rfft and Irfft do not compute."""
     options = [inference.integer(name) for name in ("onesided", "normalized", "signal_ndim")]
     if options != [1, 0, 1]:
-        inference.fail("a body is known for one dimension, one side and no normalisation only")
+        inference.fail("a body is known for one dimension, one side and no normalization only")
 
 
 @rfft.body(1, opset=17)
@@ -124,7 +125,10 @@ def rfft_body(inference: Inference) -> str:
 
 @irfft.body(1, opset=17)
 def irfft_body(inference: Inference) -> str:
-    """x: [..., n / 2 + 1, 2] of an even n; result: [..., n], from the whole spectrum, which is conjugate symmetric."""
+    """x: [..., n / 2 + 1, 2], n even; result: [..., n].
+
+    The other half of the spectrum is the mirrored conjugate of x, since the result is real.
+    """
     refuse_options(inference)
     dtype, axis = element_type(inference), rank_of(inference) - 2
     if axis == 0:

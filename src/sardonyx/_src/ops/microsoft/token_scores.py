@@ -1,4 +1,4 @@
-"""Scores of the next token that GreedySearch, Sampling and BeamSearch of com.microsoft change before they choose one."""
+"""Rules that change the scores of the next token, before GreedySearch, Sampling or BeamSearch of com.microsoft choose one."""
 
 from __future__ import annotations
 
@@ -9,14 +9,19 @@ import numpy as np
 from sardonyx._src.errors import EvaluationError
 from sardonyx._src.ir.tensors import Array
 
-LOWEST = float(np.finfo(np.float32).min)  # of a token that must not come next
-LATEST_FIRST_TIMESTAMP = 50  # after the first one
+LOWEST = float(np.finfo(np.float32).min)  # the score of a token that must not come next
+LATEST_FIRST_TIMESTAMP = (
+    50  # the first timestamp of a sequence is at most this many tokens after the lowest one
+)
 
 
 @dataclass(frozen=True, slots=True)
 class TimestampTokens:
-    """The tokens of Whisper that the rules of timestamps name.  first: all tokens from this one on are timestamps.
-    never: tokens that never come.  only_first: tokens that come before timestamps alone.
+    """The tokens of Whisper that matter for timestamps.
+
+    first: the lowest timestamp; all tokens from this one on are timestamps, in ascending order of time.
+    never: tokens that must not be generated.
+    only_first: tokens that must not be generated after the first timestamp.
     """
 
     first: int
@@ -26,13 +31,17 @@ class TimestampTokens:
 
 @dataclass(frozen=True, slots=True)
 class ScoreRules:
-    """What changes scores, in the order of the fields.
+    """The rules of a search, which are applied in the order of the fields.
 
-    repetition_penalty: negative scores of tokens that the sequence has are multiplied by it, others divided.  ngram_size: no
-    n-gram of this size occurs twice; 0 for no rule.  vocab_mask: [vocabulary], 0 for tokens that never come.
-    prefix_vocab_mask: [batch, vocabulary], 0 for tokens that do not come first.  min_length: of sequences before the end
-    token.  temperature: scores are divided by it.  presence: [batch, vocabulary], subtracted from scores.
-    timestamps: come in pairs and in ascending order.
+    end_token: the token that ends a sequence.
+    repetition_penalty: negative scores of tokens in the sequence are multiplied by it, other scores of them divided.
+    ngram_size: no n-gram of this size occurs twice in a sequence; 0 for no such rule.
+    vocab_mask: [vocabulary], 0 for tokens that must not be generated.
+    prefix_vocab_mask: [batch, vocabulary], 0 for tokens that must not be generated first.
+    min_length: the length that a sequence must have before the end token.
+    temperature: scores are divided by it.
+    presence: [batch, vocabulary], subtracted from the scores.
+    timestamps: the tokens of Whisper, whose timestamps come in pairs and in ascending order; None for no such rule.
     """
 
     end_token: int
@@ -59,7 +68,7 @@ class ScoreRules:
         presence: Array | None = None,
         timestamps: TimestampTokens | None = None,
     ) -> ScoreRules:
-        """The rules that the inputs of an operator state, as arrays of one element; None: left out."""
+        """The rules from the inputs of an operator: arrays of one element, None for an omitted input."""
         penalty, length = number(repetition_penalty, 1.0), int(number(min_length, 0))
         return cls(
             end_token,
@@ -103,20 +112,22 @@ class ScoreRules:
 
 def penalize_repetition(scores: Array, sequences: Array, penalty: float) -> None:
     rows = np.arange(len(scores))[:, None]
-    present = scores[rows, sequences]  # once, however often a token occurs
+    present = scores[
+        rows, sequences
+    ]  # read before any is changed: a token is penalized once, however often it occurs
     factor = np.float32(penalty)
     scores[rows, sequences] = np.where(present < 0, present * factor, present / factor)
 
 
 def repeating_tokens(sequence: Array, size: int) -> Array:
-    """The tokens that would end an n-gram that the sequence has already."""
+    """The tokens that would complete an n-gram which the sequence already contains."""
     grams = np.lib.stride_tricks.sliding_window_view(sequence, size)
     repeats = (grams[:, :-1] == sequence[len(sequence) - size + 1 :]).all(axis=1)
     return np.asarray(grams[repeats, -1])
 
 
 def order_timestamps(scores: Array, sequence: Array, tokens: TimestampTokens, end_token: int) -> None:
-    """Whisper's rules for one sequence: scores [vocabulary] are logarithms of probabilities."""
+    """Applies Whisper's rules for timestamps to the scores of one sequence, [vocabulary], logarithms of probabilities."""
     first, size = tokens.first, len(scores)
     is_timestamp = sequence >= first
     begin = int(is_timestamp.argmax()) + 1 if is_timestamp.any() else len(sequence)
@@ -137,12 +148,12 @@ def order_timestamps(scores: Array, sequence: Array, tokens: TimestampTokens, en
 
 
 def prefer_timestamps(scores: Array, first: int) -> None:
-    """Drops all text if a timestamp is likelier than any text token."""
-    stamps, text = scores[first:], scores[:first]
-    if stamps.size and text.size:
-        top = stamps.max()
-        if top + np.log(np.exp(stamps - top).sum()) > text.max():
-            text[:] = LOWEST
+    """Excludes all text tokens if the timestamps together are likelier than any text token."""
+    timestamp_scores, text_scores = scores[first:], scores[:first]
+    if timestamp_scores.size and text_scores.size:
+        top = timestamp_scores.max()
+        if top + np.log(np.exp(timestamp_scores - top).sum()) > text_scores.max():
+            text_scores[:] = LOWEST
 
 
 def require_shape(name: str, array: Array, shape: tuple[int, ...]) -> Array:
@@ -153,7 +164,7 @@ def require_shape(name: str, array: Array, shape: tuple[int, ...]) -> Array:
 
 
 def number(value: Array | None, default: float) -> float:
-    """The element of an input that has one; `default` if it is left out."""
+    """The element of an input with one element; `default` if the input is omitted."""
     if value is None:
         return default
     if value.size != 1:

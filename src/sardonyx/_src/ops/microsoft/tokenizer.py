@@ -1,6 +1,7 @@
-"""Tokenizer of com.microsoft: strings split at separators, or into the matches of an expression.
+"""Tokenizer of com.microsoft: strings split at separators, or into the matches of a regular expression.
 
-Spec: com.microsoft Tokenizer-1, as onnxruntime computes it.  Expressions are those of RE2; the leftmost longest match counts.
+Spec: com.microsoft Tokenizer-1, as onnxruntime computes it.  Expressions have the syntax of RE2; a match is the leftmost
+longest one.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from sardonyx._src.ops.text.re2.automaton import Matcher, compile_expression
 from sardonyx._src.ops.text.token_runs import runs_between, runs_of_expression
 
 op = Operator("Tokenizer", DOMAIN, about="strings split into tokens, along a new last axis")
-START, END = "\x02", "\x03"  # of a text
+START, END = "\x02", "\x03"  # the tokens that mark the start and the end of a string
 
 
 @op.infer(1)
@@ -44,52 +45,52 @@ def evaluate(
     tokenexp: str = "",
     context: RunContext,
 ) -> Array:
-    """x: strings [c] or [n, c]; result: tokens [..., most], padded; with `mark` between a start and an end of text."""
+    """x: strings [c] or [n, c]; result: tokens [..., most], padded; with `mark`, between a start and an end token."""
     if bool(separators) == bool(tokenexp):
         raise EvaluationError("one of separators and tokenexp must be given; got both or none")
-    limit, texts = context.limits.iterations, x.reshape(-1).tolist()
+    limit, strings = context.limits.iterations, x.reshape(-1).tolist()
     if list(separators) == [""] and mincharnum <= 1 and len(pad_value) == 1 and not mark:
-        return split_characters(texts, x.shape, pad_value, context)
+        return split_characters(strings, x.shape, pad_value, context)
     if tokenexp:
-        rows = find_tokens(texts, tokenexp, limit)
+        rows = find_tokens(strings, tokenexp, limit)
     elif list(separators) == [""]:
-        rows = list(map(list, texts))
+        rows = list(map(list, strings))
     else:
-        rows = split_texts(texts, tuple(separators), limit)
+        rows = split_strings(strings, tuple(separators), limit)
     if mincharnum > 1:
         rows = [[token for token in row if len(token) >= mincharnum] for row in rows]
     return table(rows, x.shape, pad_value, context, has_marks=bool(mark))
 
 
-def find_tokens(texts: Sequence[str], expression: str, limit: int) -> list[list[str]]:
-    """The matches of an expression in each text; raises LimitError beyond the limit of visited states."""
+def find_tokens(strings: Sequence[str], expression: str, limit: int) -> list[list[str]]:
+    """The matches of an expression in each string; raises LimitError if matching visits more than `limit` states."""
     runs = runs_of_expression(expression)
     if runs is not None:
-        check_characters(texts, limit)
-        return runs.split(texts)
+        check_characters(strings, limit)
+        return runs.split(strings)
     matcher = Matcher(compile_expression(expression), limit)
-    return [[text[i:j] for i, j in matcher.find_all(text)] for text in texts]
+    return [[string[i:j] for i, j in matcher.find_all(string)] for string in strings]
 
 
-def split_texts(texts: Sequence[str], separators: tuple[str, ...], limit: int) -> list[list[str]]:
-    """The parts of each text between the matches of separators; raises LimitError beyond the limit of visited states."""
+def split_strings(strings: Sequence[str], separators: tuple[str, ...], limit: int) -> list[list[str]]:
+    """The parts of each string between matches of the separators; raises LimitError as `find_tokens`."""
     runs = runs_between(separators)
     if runs is not None:
-        check_characters(texts, limit)
-        return runs.split(texts)
+        check_characters(strings, limit)
+        return runs.split(strings)
     matchers = [Matcher(compile_expression(pattern), limit) for pattern in separators]
-    return [split_at(text, matchers) for text in texts]
+    return [split_at(string, matchers) for string in strings]
 
 
-def check_characters(texts: Sequence[str], limit: int) -> None:
-    """Raises LimitError if texts have more characters in all than a matcher may visit states."""
-    if sum(map(len, texts)) > limit:
+def check_characters(strings: Sequence[str], limit: int) -> None:
+    """Raises LimitError if the strings have more characters in all than a matcher may visit states."""
+    if sum(map(len, strings)) > limit:
         raise LimitError(f"matching must visit at most {limit} states", limit="limits.iterations")
 
 
-def split_at(text: str, separators: Sequence[Matcher]) -> list[str]:
-    """The parts of a text between the matches of all separators, one separator after the other."""
-    parts = [text]
+def split_at(string: str, separators: Sequence[Matcher]) -> list[str]:
+    """The nonempty parts of a string, after it was split at the matches of one separator after the other."""
+    parts = [string]
     for separator in separators:
         pieces: list[str] = []
         for part in parts:
@@ -102,12 +103,12 @@ def split_at(text: str, separators: Sequence[Matcher]) -> list[str]:
 
 
 def split_characters(
-    texts: Sequence[str], shape: tuple[int, ...], pad_value: str, context: RunContext
+    strings: Sequence[str], shape: tuple[int, ...], pad_value: str, context: RunContext
 ) -> Array:
-    """The characters of each text, padded with a character."""
-    width = max(map(len, texts), default=0)
-    check_result_bytes(context, (len(texts), width), np.dtype(object), "Tokenizer result")
-    joined = "".join([text.ljust(width, pad_value) for text in texts])
+    """The characters of each string, padded with the character `pad_value`."""
+    width = max(map(len, strings), default=0)
+    check_result_bytes(context, (len(strings), width), np.dtype(object), "Tokenizer result")
+    joined = "".join([string.ljust(width, pad_value) for string in strings])
     return string_vector(list(joined)).reshape(*shape, width)
 
 

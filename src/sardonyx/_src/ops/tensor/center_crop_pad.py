@@ -65,7 +65,7 @@ def overlap(old: int, new: int) -> tuple[slice, slice]:
 
 @op.body(18, opset=18)
 def body(inference: Inference) -> str:
-    """Without `axes` the sizes are those of all axes, as for Slice and Pad."""
+    """A Slice, then a Pad; without `axes`, both treat all axes, as the operator does."""
     axes = inference.integers("axes")
     names = "" if axes is None else f"axes = {vector(axes)}"
     return f"""(x, shape) => (y) {{

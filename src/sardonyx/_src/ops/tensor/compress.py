@@ -65,7 +65,7 @@ def value(inference: Inference) -> Known | None:
 
 @op.eval(9, 11, 28)
 def evaluate(input: Array, condition: Array, *, axis: int | None = None) -> Array:
-    """input: [..., n, ...]; condition: [at most n] bool; result: [..., number of True, ...]; without `axis` flattened."""
+    """input: [..., n, ...], flattened if `axis` is omitted; condition: [at most n] bool; result: [..., number of True, ...]."""
     if axis is None:
         input = input.reshape(-1)
     axis = 0 if axis is None else axis_of(axis, input.ndim)

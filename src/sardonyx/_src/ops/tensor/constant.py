@@ -1,7 +1,7 @@
 """Constant: a tensor given by the attributes of the node.
 
-Spec: ai.onnx Constant-1, -9, -11, -12, -13, -19, -21, -23, -24, -25.  Up to 9 only `value`; 11 adds `sparse_value`,
-whose result is dense, 12 the `value_*` attributes; versions from 13 on add element types.
+Spec: ai.onnx Constant-1, -9, -11, -12, -13, -19, -21, -23, -24, -25.  Versions 1 and 9 have only the attribute `value`;
+11 adds `sparse_value`, which gives a dense result, 12 the `value_*` attributes; versions from 13 on add element types.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ from sardonyx._src.ops.version_adapter import FIRST_CONSTANTS, AdaptedNode, Adap
 
 op = Operator("Constant")
 CONSTANT_VERSIONS = (1, 9, 11, 12, 13, 19, 21, 23, 24, 25)
+MAX_DENSE_ELEMENTS = (
+    1 << 24
+)  # the largest sparse value that a conversion stores as a dense tensor in the model
 LITERAL_TYPES = {
     "value_float": DataType.FLOAT,
     "value_floats": DataType.FLOAT,
@@ -61,6 +64,7 @@ def only_value(inference: Inference) -> tuple[str, object]:
 
 
 def given_values(attributes: Mapping[str, object]) -> dict[str, object]:
+    """The attributes among VALUE_ATTRIBUTES that are given."""
     return {name: attributes[name] for name in VALUE_ATTRIBUTES if attributes.get(name) is not None}
 
 
@@ -90,9 +94,9 @@ def to_9(adapter: Adapter) -> AdaptedNode:
     if literal is None:
         return adapter.same()
     assert isinstance(literal.value, SparseTensor), "the value of sparse_value is sparse"
-    if math.prod(literal.value.shape) > 1 << 24:
+    if math.prod(literal.value.shape) > MAX_DENSE_ELEMENTS:
         adapter.refuse(
-            f"a sparse value must have at most {1 << 24} elements to become dense; got {math.prod(literal.value.shape)}"
+            f"a sparse value must have at most {MAX_DENSE_ELEMENTS} elements to become dense; got {math.prod(literal.value.shape)}"
         )
     return adapter.same(drop=("sparse_value",), value=Tensor.of(literal.value.numpy(), literal.value.dtype))
 
@@ -122,7 +126,10 @@ def evaluate(
     value_strings: tuple[str, ...] | None = None,
     context: RunContext,
 ) -> Array:
-    """Exactly one attribute is given; plural ones give rank 1, the others a scalar."""
+    """The tensor of `value` or `sparse_value`; a vector for a list (`value_ints`); a scalar for a number or string.
+
+    Raises EvaluationError unless exactly one attribute is given.
+    """
     literals = (
         value,
         sparse_value,

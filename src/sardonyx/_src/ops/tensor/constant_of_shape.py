@@ -1,7 +1,7 @@
 """ConstantOfShape: a tensor of a given shape filled with one value.
 
-Spec: ai.onnx ConstantOfShape-9, -20, -21, -23, -24, -25, which differ in element types.  The value and the element type
-are those of `value`, a tensor of one element; without it they are 0 and float32.
+Spec: ai.onnx ConstantOfShape-9, -20, -21, -23, -24, -25, which differ in element types.  The attribute `value`, a tensor
+of one element, gives the element and its type; the default is 0 of type float.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ def value(inference: Inference) -> Known | None:
 
 
 def fill(inference: Inference) -> Array:
+    """The attribute `value`, or its default."""
     array = inference.attributes.get("value", ZERO)
     assert isinstance(array, np.ndarray), "a tensor attribute is an array"
     return array

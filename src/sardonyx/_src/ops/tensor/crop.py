@@ -19,14 +19,14 @@ from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 op = Operator("Crop", replacement_accepts_more=True)
 
 
-def stated(inference: Inference) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:
-    """The attributes border and scale; None for one that is omitted or empty."""
+def border_and_scale(inference: Inference) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:
+    """The attributes `border` and `scale`; None for an omitted or empty one."""
     return inference.integers("border") or None, inference.integers("scale") or None
 
 
 @op.infer(1)
 def infer(inference: Inference) -> Result:
-    data, (border, scale) = inference.tensor(0), stated(inference)
+    data, (border, scale) = inference.tensor(0), border_and_scale(inference)
     if data is None or data.shape is None or len(data.shape) != 4:
         return None if data is None else TensorType(data.dtype, (None,) * 4)
     n, c, h, w = data.shape
@@ -69,7 +69,7 @@ def evaluate(
 def window_of(
     image: tuple[int, ...], border: tuple[int, ...] | None, scale: tuple[int, ...] | None
 ) -> tuple[int, int, int, int]:
-    """Top, left, height and width of the window in an image [H, W]; raises EvaluationError for one that does not fit."""
+    """Top, left, height and width of the window; raises EvaluationError unless it lies in the image, [H, W]."""
     left, top, right, bottom = border or (0,) * 4
     height, width = scale or (image[0] - top - bottom, image[1] - left - right)
     if min(left, top, height, width) < 0 or top + height > image[0] or left + width > image[1]:
@@ -82,7 +82,7 @@ def window_of(
 @op.convert((1, 0))
 def replace(adapter: Adapter) -> AdaptedNode:
     """Slice along the height and the width."""
-    border, scale = stated(adapter.inference)
+    border, scale = border_and_scale(adapter.inference)
     rank = adapter.inference.rank(0)
     if rank not in (None, 4) or (border is None and scale is None):
         adapter.refuse("the input must be [N, C, H, W] with border or scale given")

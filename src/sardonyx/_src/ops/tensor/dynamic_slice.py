@@ -1,4 +1,4 @@
-"""DynamicSlice: the part of a tensor between starts and ends that are inputs, as in Slice from version 10 on.
+"""DynamicSlice: the part of a tensor between starts and ends, which are inputs, as in Slice from version 10 on.
 
 Spec: ai.onnx DynamicSlice-1, experimental in the first releases, removed later.  There are no steps; without
 `axes` the first ones are sliced.

@@ -1,4 +1,8 @@
-"""Known elements for shape arithmetic: small tensors of numbers, expressions and unknowns, propagated like data."""
+"""Known elements: elements of small tensors that inference computes before a run, so that shapes made of them are known.
+
+A known element is a number, an expression of dims such as N + 1, or None, which is unknown.  Value facets propagate
+arrays of known elements as kernels propagate data.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +18,20 @@ from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.api import InferFacet, ValueFacet
 from sardonyx._src.ops.inference import Inference, Known
 
-MAX_KNOWN_ELEMENTS = 4096  # shapes have tens; larger constants are cheaper to compute than to propagate
-COUNTED_TYPES = (DataType.INT64, DataType.INT32)  # whose unknown elements are listed
+MAX_KNOWN_ELEMENTS = 4096  # shapes have tens of elements; larger constants are cheaper to compute in a run
+SIZE_TYPES = (DataType.INT64, DataType.INT32)  # integer types in which models compute sizes
 
 
 def elements(inference: Inference, i: int) -> Known | None:
-    """What is known of the elements of input i, at most LIMIT of them.
+    """The known elements of input i; None if there are more than MAX_KNOWN_ELEMENTS or nothing is known.
 
-    If only the shape of an integer tensor is known, every element is an unknown (None).
+    For a tensor of integers of which only the shape is known, every element is None (unknown).
     """
     known = inference.value(i)
     if known is not None:
         return known if known.size <= MAX_KNOWN_ELEMENTS else None
     shape, dtype = inference.shape(i), inference.dtype(i)
-    if shape is None or dtype not in COUNTED_TYPES:
+    if shape is None or dtype not in SIZE_TYPES:
         return None
     sizes = numbers(shape)
     return (
@@ -72,7 +76,7 @@ def restore_element_type(facet: ValueFacet) -> ValueFacet:
 def are_operands_known(inference: Inference) -> bool:
     """Whether the elements of all inputs but the first are known, such as those of a shape.
 
-    Of others a run may have invalid ones, so that the result must be computed even if only one is valid.
+    If they are not, a run may feed invalid ones, and must compute the operator to detect this.
     """
     return all(
         is_fully_known(inference.value(i)) for i in range(1, len(inference.inputs)) if inference.has(i)
@@ -80,7 +84,7 @@ def are_operands_known(inference: Inference) -> bool:
 
 
 def is_fully_known(elements: Known | None) -> bool:
-    """Whether every element is a number or a size, and none is unknown."""
+    """Whether every element is a number or an expression, and none is None."""
     return elements is not None and None not in elements.reshape(-1).tolist()
 
 
@@ -89,10 +93,10 @@ def reshape_value_facet(infer: InferFacet) -> ValueFacet:
 
     def value(inference: Inference) -> Known | None:
         known = elements(inference, 0) if are_operands_known(inference) else None
-        answer = None if known is None else infer(inference)
-        if known is None or not isinstance(answer, TensorType) or answer.shape is None:
+        result_type = None if known is None else infer(inference)
+        if known is None or not isinstance(result_type, TensorType) or result_type.shape is None:
             return None
-        sizes = numbers(answer.shape)
+        sizes = numbers(result_type.shape)
         return None if sizes is None or math.prod(sizes) != known.size else known.reshape(sizes)
 
     return value

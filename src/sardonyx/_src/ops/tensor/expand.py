@@ -1,7 +1,7 @@
 """Expand: broadcasts a tensor to a shape.
 
-Spec: ai.onnx Expand-8, -13, which differ in element types.  Broadcasting is bidirectional: where `shape` has 1
-or is shorter, the size of the input is kept.
+Spec: ai.onnx Expand-8, -13, which differ in element types.  Broadcasting is bidirectional: where an entry of `shape` is
+1 or missing, the size of the input is kept.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ op = Operator("Expand", moves_data=True, size_rule="broadcast_shape", sizes_inpu
 
 
 @op.convert((8, 0))
-def by_tile(adapter: Adapter) -> AdaptedNode:
-    """Tile axes of size 1; all sizes must be known."""
+def replace_by_tile(adapter: Adapter) -> AdaptedNode:
+    """Tile along axes of size 1; all sizes must be known."""
     target, sizes = adapter.inference.constant(1), adapter.shape(0)
     if target is None:
         adapter.refuse("the shape must be constant to use Tile")

@@ -16,17 +16,18 @@ from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
 op = Operator("EyeLike")
+MAX_CONSTANT_ELEMENTS = 1 << 20  # the largest matrix that a conversion stores in the model
 
 
 @op.convert((9, 0))
-def by_constant(adapter: Adapter) -> AdaptedNode:
-    """Replace by a constant; all sizes must be known."""
+def replace_by_constant(adapter: Adapter) -> AdaptedNode:
+    """The matrix as a constant; all sizes must be known."""
     if adapter.rank(0) != 2:
         adapter.refuse(f"the input must be a matrix; got rank {adapter.rank(0)}")
     rows, columns = adapter.shape(0)
-    if rows * columns > 1 << 20:
+    if rows * columns > MAX_CONSTANT_ELEMENTS:
         adapter.refuse(
-            f"the matrix must have at most {1 << 20} elements to become a constant; got {rows} x {columns}"
+            f"the matrix must have at most {MAX_CONSTANT_ELEMENTS} elements to become a constant; got {rows} x {columns}"
         )
     dtype = adapter.inference.attributes.get("dtype")
     try:
@@ -51,5 +52,6 @@ def evaluate(input: Array, *, dtype: int | None = None, k: int) -> Array:
     if input.ndim != 2:
         raise EvaluationError(f"the input must be a matrix; got rank {input.ndim}")
     rows, columns = input.shape
+    # k is limited to the size of the matrix, so that the sum does not overflow.
     ones = np.arange(columns) == np.arange(rows)[:, None] + max(min(k, columns), -rows)
     return ones.astype(input.dtype if dtype is None else DataType.from_number(dtype).numpy)

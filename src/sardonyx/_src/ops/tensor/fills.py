@@ -1,8 +1,8 @@
 """ConstantFill and GivenTensorFill: tensors filled with one value, or with listed values.
 
-Spec: ai.onnx ConstantFill-1, GivenTensorFill-1, experimental in the first releases, removed later.  The
-shape is the attribute `shape`; or that of the input; or the elements of the input when `input_as_shape` is set.
-`extra_shape` is appended to a shape from the input.
+Spec: ai.onnx ConstantFill-1, GivenTensorFill-1, experimental in the first releases, removed later.  The shape of the
+result is the attribute `shape`, or the shape of the input, or, with `input_as_shape`, the elements of the input.
+`extra_shape` is appended to a shape that the input gives.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from sardonyx._src.ops.support.promotion import cast
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
 constant_fill = Operator(
-    "ConstantFill", about="a tensor of one value, by the shape of a tensor, its elements or an attribute."
+    "ConstantFill",
+    about="a tensor filled with one value; its shape is that of a tensor, its elements or an attribute.",
 )
 given_tensor_fill = Operator(
     "GivenTensorFill", about="a tensor of the values that an attribute lists.", replacement_accepts_more=True
@@ -61,7 +62,7 @@ def eval_given_tensor(
     extra_shape: tuple[int, ...] = (),
     input_as_shape: int = 0,
 ) -> Array:
-    """The elements have the type of the input, float32 without one."""
+    """The elements have the type of the input; float32 if there is no input."""
     sizes = fill_shape(input, shape, extra_shape, bool(input_as_shape))
     if math.prod(sizes) != len(values):
         raise EvaluationError(f"values must have the number of elements of shape {sizes}; got {len(values)}")
@@ -71,7 +72,7 @@ def eval_given_tensor(
 def fill_shape(
     input: Array | None, shape: tuple[int, ...] | None, extra: Sequence[int], input_as_shape: bool
 ) -> list[int]:
-    """The shape of the result; raises EvaluationError unless it is given exactly once and not negative."""
+    """The shape of the result; raises EvaluationError if it is given twice or not at all, or has a negative size."""
     if (input is None) == (shape is None) or (input is None and (extra or input_as_shape)):
         raise EvaluationError(
             "exactly one of attribute shape and the input must be given; extra_shape and input_as_shape require the input"
@@ -105,6 +106,7 @@ def infer_given_tensor(inference: Inference) -> Result:
 
 
 def fill_dims(inference: Inference) -> Shape | None:
+    """The shape of the result, as far as it is known."""
     if not inference.has(0):
         return inference.integers("shape")
     dims = inference.dims(0) if inference.attributes.get("input_as_shape") else inference.shape(0)

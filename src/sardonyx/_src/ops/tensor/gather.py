@@ -53,13 +53,13 @@ def value(inference: Inference) -> Known | None:
 
 @op.convert((11, 1))
 def to_1(adapter: Adapter) -> AdaptedNode:
-    """Make indices non-negative."""
+    """Make indices non-negative: version 1 has no negative ones."""
     return adapter.same([adapter.input(0), non_negative(adapter, 1, adapter.axis())])
 
 
 @op.eval(1, 11, 13)
 def evaluate(data: Array, indices: Array, *, axis: int, context: RunContext) -> Array:
-    """data: [before, n, after], indices: any shape of integers in [-n, n); result: [before, shape of indices, after]."""
+    """data: [*before, n, *after]; indices: integers in [-n, n), of any shape; result: [*before, *indices.shape, *after]."""
     if data.ndim == 0:
         raise EvaluationError("data must have rank >= 1; got a scalar")
     axis = axis_of(axis, data.ndim)
@@ -76,5 +76,5 @@ def take_entries(data: Array, indices: Array, axis: int) -> Array:
     """The entries at the flattened indices; raises EvaluationError for an index out of bounds."""
     try:
         return data.take(indices.reshape(-1), axis)
-    except IndexError:
+    except IndexError:  # `from_front` raises the EvaluationError, which names the index
         return data.take(from_front(indices, data.shape[axis]).reshape(-1), axis)

@@ -1,4 +1,4 @@
-"""GatherElements: one entry of an axis for each index, at the position of the index in the other axes.
+"""GatherElements: for each index, the element of data at that index along one axis, and at its position in the others.
 
 Spec: ai.onnx GatherElements-11, -13, which differ in element types.
 """
@@ -50,7 +50,7 @@ def value(inference: Inference) -> Known | None:
 
 @op.eval(11, 13)
 def evaluate(data: Array, indices: Array, *, axis: int) -> Array:
-    """indices, result: of the rank of data, no larger than data in the other axes."""
+    """indices, result: of one shape and the rank of data; no larger than data along axes other than `axis`."""
     if data.ndim != indices.ndim:
         raise EvaluationError(f"data and indices must have the same rank; got {data.ndim} and {indices.ndim}")
     axis = axis_of(axis, data.ndim)

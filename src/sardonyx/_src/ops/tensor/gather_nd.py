@@ -24,7 +24,7 @@ op = Operator("GatherND", moves_data=True)
 
 @op.eval(11, 12, 13)
 def evaluate(data: Array, indices: Array, *, batch_dims: int = 0, context: RunContext) -> Array:
-    """data: [batch, d1...dk, rest]; indices: [batch, ..., k] int64; result: [batch, ..., rest]."""
+    """data: [*batch, d1, ..., dk, *rest]; indices: [*batch, ..., k] int64; result: [*batch, ..., *rest]."""
     check_shapes(data.shape, indices.shape, batch_dims)
     shape = gathered_shape(data, indices, batch_dims)
     check_result_bytes(context, shape, data.dtype, "GatherND result")

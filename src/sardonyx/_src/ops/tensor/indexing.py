@@ -16,7 +16,7 @@ from sardonyx._src.ops.version_adapter import Adapter
 
 
 def from_front(indices: Array, size: int, what: str = "indices") -> Array:
-    """Indices made non-negative, int64; raises EvaluationError for one outside [-size, size)."""
+    """The indices as int64, negative ones counted from the front; raises EvaluationError outside [-size, size)."""
     values = indices.astype(np.int64)
     invalid = (values < -size) | (values >= size)
     if invalid.any():
@@ -25,13 +25,13 @@ def from_front(indices: Array, size: int, what: str = "indices") -> Array:
 
 
 def check_bounds(inference: Inference, indices: Array | None, size: Dim) -> None:
-    """Raises InferenceError where indices are known to lie outside [-size, size)."""
+    """Raises InferenceError if the indices and the size are known and an index lies outside [-size, size)."""
     if isinstance(size, int) and indices is not None and ((indices < -size) | (indices >= size)).any():
         inference.fail(f"indices must be in [{-size}, {size})")
 
 
 def check_tuples(inference: Inference, indices: Array | None, sizes: Shape) -> None:
-    """Raises InferenceError where tuples [..., k] are known to lie outside k axes of these sizes."""
+    """Raises InferenceError if an index tuple, of [..., k], is known to lie outside k axes of these sizes."""
     if indices is not None:
         for axis, size in enumerate(sizes):
             check_bounds(inference, indices[..., axis], size)
@@ -53,7 +53,7 @@ def non_negative(adapter: Adapter, i: int, axis: int) -> Value:
 
 
 def along(indices: Array, axis: int) -> tuple[Array, ...]:
-    """One index array per axis: [i, j, k] selects [i, indices[i, j, k], k] when `axis` is 1."""
+    """One index array per axis, for NumPy indexing: with `axis` 1, entry [i, j, k] selects [i, indices[i, j, k], k]."""
     grid = np.indices(indices.shape, sparse=True)
     return (*grid[:axis], indices, *grid[axis + 1 :])
 

@@ -50,7 +50,7 @@ def is_nonzero(element: Element | str | None) -> bool | None:
 
 @op.eval(9, 13)
 def evaluate(X: Array) -> Array:
-    """result: [rank of X, count] int64: the indices of each nonzero element, in row-major order; [0, count] for a scalar."""
+    """The indices of each nonzero element, in row-major order: [rank of X, count] int64, and so [0, count] for a scalar."""
     flags = zero(X.dtype) != X
     count = int(np.count_nonzero(flags))
     return np.array(np.nonzero(flags), np.int64) if X.ndim else np.empty((0, count), np.int64)

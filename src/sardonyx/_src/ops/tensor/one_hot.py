@@ -1,7 +1,7 @@
-"""OneHot: for each index a line of off values with the on value at that index.
+"""OneHot: for each index, a line of `off` values with an `on` value at that index.
 
-Spec: ai.onnx OneHot-9, -11, -28.  Valid indices are [0, depth) in 9, [-depth, depth) from 11 on; the line of any other
-index is all off.  11 specifies a negative `axis`, which is supported here in all versions; 28 adds an element type.
+Spec: ai.onnx OneHot-9, -11, -28.  Valid indices are [0, depth) in 9, [-depth, depth) from 11 on; any other index gives a
+line of `off` values.  11 specifies a negative `axis`, which is supported here in all versions; 28 adds an element type.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ def can_be_shape(shape: Shape, expected: tuple[int, ...]) -> bool:
 
 
 def depth_dim(inference: Inference) -> Dim:
+    """The depth, as far as inference knows it."""
     dims = inference.dims(1)
     depth = dims[0] if dims is not None and len(dims) == 1 else None
     if isinstance(depth, int) and depth < 0:
@@ -75,11 +76,13 @@ op.convert((11, 28), (28, 11))(lambda adapter: adapter.same())
 
 @op.convert((9, 11))
 def to_11(adapter: Adapter) -> AdaptedNode:
-    """Map negative indices to depth: their lines are all off in 9, but not from 11 on."""
+    """Replace negative indices, which are invalid in 9 but valid from 11 on, by `depth`, which is invalid in both."""
     indices = adapter.inference.constant(0)
     if (indices is not None and (indices >= 0).all()) or adapter.dtype(0).numpy.kind == "u":
         return adapter.same()
-    wide = DataType.INT64 if adapter.dtype(0).is_integer else DataType.DOUBLE  # can represent every depth
+    wide = (
+        DataType.INT64 if adapter.dtype(0).is_integer else DataType.DOUBLE
+    )  # unlike other types, holds every depth
     positions, depth = (
         adapter.Cast(adapter.input(0), to=wide),
         adapter.Cast(adapter.Reshape(adapter.input(1), adapter.integers([])), to=wide),
@@ -99,7 +102,7 @@ def to_9(adapter: Adapter) -> AdaptedNode:
 
 
 def with_front_axis(adapter: Adapter) -> AdaptedNode:
-    """Make the axis non-negative, except for -1, which 9 supports as the last."""
+    """Make the axis non-negative; -1, the last axis, is the only negative one that 9 supports."""
     axis = adapter.inference.integer("axis")
     return (
         adapter.same() if axis >= -1 else adapter.same(axis=adapter.inference.axis(axis, adapter.rank(0) + 1))
@@ -108,7 +111,7 @@ def with_front_axis(adapter: Adapter) -> AdaptedNode:
 
 def normalize_indices(indices: Array, count: int, *, negative: bool) -> Array:
     """Each index as a position in [0, count), int64; -1 if out of range."""
-    whole = np.trunc(indices.astype(np.float64)) if indices.dtype.kind == "f" else indices
-    in_range = (whole >= (-count if negative else 0)) & (whole < count)
-    positions = np.where(in_range, whole, 0).astype(np.int64)
+    truncated = np.trunc(indices.astype(np.float64)) if indices.dtype.kind == "f" else indices
+    in_range = (truncated >= (-count if negative else 0)) & (truncated < count)
+    positions = np.where(in_range, truncated, 0).astype(np.int64)
     return np.where(in_range, np.where(positions < 0, positions + count, positions), -1)

@@ -1,10 +1,10 @@
 """Pad: adds entries before and after each axis, or removes them where a count is negative.
 
-Spec: ai.onnx Pad-1, -2, -11, -13, -18, -19, -21, -23, -24, -25.  The counts are `paddings` in version 1, `pads` from 2 on; both
-have them and the value as attributes, 11 as inputs.  18 adds `axes`, 19 the mode wrap; the others add element types.
-The counts are [x1_begin, x2_begin, ..., x1_end, x2_end, ...] in all versions; the example of version 1, which
-groups them by axis, contradicts its own description and was fixed in 2.  Negative counts remove entries before
-modes other than constant extend what is left, as in the cases of release 1.24.
+Spec: ai.onnx Pad-1, -2, -11, -13, -18, -19, -21, -23, -24, -25.  The counts are `paddings` in version 1, `pads` from 2
+on.  Counts and value are attributes in 1 and 2, inputs from 11 on.  18 adds `axes`, 19 the mode wrap; the others add
+element types.  The order of counts is [x1_begin, x2_begin, ..., x1_end, x2_end, ...] in all versions; the example of
+version 1, which groups them by axis, contradicts its own description and was fixed in 2.  Entries are removed by
+negative counts first, and the modes reflect, edge and wrap extend the rest, as in the cases of release 1.24.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ op = Operator(
 
 
 def reflect(positions: Array, size: int) -> Array:
-    """0 1 2 3 2 1 0 1 ...: the first and last entries are not repeated."""
+    """Positions mirrored at the first and the last entry, which are not repeated: 0 1 2 3 2 1 0 1 ..."""
     period = max(2 * (size - 1), 1)
     positions = positions % period
     return np.minimum(positions, period - positions)
@@ -51,7 +51,7 @@ def wrap(positions: Array, size: int) -> Array:
     return positions % size
 
 
-# For each mode: where an entry comes from that lies at these places, which may be outside of [0, size).
+# For each mode: the function from positions in the extended axis, which may lie outside [0, size), to source positions.
 SOURCE_POSITIONS: dict[str, Callable[[Array, int], Array]] = {
     "reflect": reflect,
     "edge": clamp_to_edge,
@@ -79,7 +79,7 @@ def evaluate(
     mode: str,
     context: RunContext,
 ) -> Array:
-    """pads: [2 * n] int64 for the n axes of data or those in axes: [n]; constant_value: one element."""
+    """pads: [2 * n] int64; axes: [n], by default the n axes of data; constant_value: one element."""
     fill = zero(data.dtype) if constant_value is None else constant_value.reshape(())
     chosen = None if axes is None else [int(axis) for axis in axes.reshape(-1)]
     return pad_array(data, [int(n) for n in pads.reshape(-1)], mode, fill, chosen, context)
@@ -113,7 +113,7 @@ def pad_array(
 def pad_with_constant(
     data: Array, around: dict[int, tuple[int, int]], shape: Sequence[int], fill: Array
 ) -> Array:
-    """data padded with `fill` to this shape, or cropped."""
+    """data with the counts `around` each axis added or removed, in an array of `shape` filled with `fill`."""
     result = np.full(shape, fill, data.dtype)
     inner, outer = [], []
     for axis, size in enumerate(data.shape):
@@ -126,7 +126,7 @@ def pad_with_constant(
 
 
 def extend_axis(data: Array, axis: int, before: int, after: int, mode: str) -> Array:
-    """data with one axis cropped, and then extended, at both ends."""
+    """data with one axis first cropped by negative counts, then extended by positive ones, at both ends."""
     first, last = max(-before, 0), data.shape[axis] - max(-after, 0)
     data = data[(slice(None),) * axis + (slice(first, max(first, last)),)]
     if before <= 0 and after <= 0:
@@ -139,7 +139,7 @@ def extend_axis(data: Array, axis: int, before: int, after: int, mode: str) -> A
 
 
 @op.convert((1, 2))
-def to_2(adapter: Adapter) -> AdaptedNode:
+def convert_1_to_2(adapter: Adapter) -> AdaptedNode:
     return adapter.same(drop=("paddings",), pads=adapter.rename_attribute("paddings", "pads"))
 
 
@@ -155,7 +155,7 @@ def to_11(adapter: Adapter) -> AdaptedNode:
 
 
 @op.convert((11, 2))
-def to_2_again(adapter: Adapter) -> AdaptedNode:
+def convert_11_to_2(adapter: Adapter) -> AdaptedNode:
     pads = adapter.as_attribute(1, "pads", AttributeType.INTS)
     return adapter.same(
         [adapter.input(0)], pads=pads, value=adapter.as_attribute(2, "value", AttributeType.FLOAT)
@@ -177,7 +177,7 @@ def to_18(adapter: Adapter) -> AdaptedNode:
 
 @op.convert((18, 13))
 def to_13(adapter: Adapter) -> AdaptedNode:
-    """Replace `axes` by pads for all axes, 0 for the others."""
+    """Replace `axes` by pads for all axes, which are 0 for the axes not in `axes`."""
     if adapter.optional(3) is None:
         return adapter.same()
     rank, axes, pads = adapter.rank(0), adapter.inference.constant(3), adapter.inference.constant(1)
@@ -225,6 +225,7 @@ def infer(inference: Inference) -> Result:
 
 
 def known_axes(inference: Inference) -> tuple[int, ...] | None:
+    """The elements of the input `axes`; None unless all are known."""
     dims = inference.dims(3)
     return None if dims is None else numbers(dims)
 

@@ -43,7 +43,7 @@ def eval_27(start: Array, limit: Array, delta: Array, *, stash_type: int, contex
 
 
 def computation_type(dtype: np.dtype[np.generic], stash_type: int) -> np.dtype[np.generic] | None:
-    """The type of the computation; None if it depends on `stash_type` and that is not a floating-point type."""
+    """The type of the computation; None if `stash_type`, which defines it for narrow floats, is no float type."""
     if not is_narrow(dtype):
         return dtype
     allowed = (DataType.FLOAT, DataType.DOUBLE, DataType.FLOAT16, DataType.BFLOAT16)
@@ -53,6 +53,7 @@ def computation_type(dtype: np.dtype[np.generic], stash_type: int) -> np.dtype[n
 def numbers(
     start: Array, limit: Array, delta: Array, dtype: np.dtype[np.generic], context: RunContext
 ) -> Array:
+    """The range computed in `dtype`; narrow floats are rounded to the type of `start` at the end."""
     first, end, step = (x.reshape(()).astype(dtype) for x in (start, limit, delta))
     count = count_of(first, end, step)
     if count is None:
@@ -100,6 +101,7 @@ def infer(inference: Inference) -> Result:
 
 
 def count(inference: Inference, dtype: DataType) -> Dim:
+    """The number of elements; None if it is not known."""
     if dtype not in RANGE_INTEGERS:
         return float_count(inference)
     start, limit, delta = (integer(inference, i) for i in range(3))
@@ -112,6 +114,7 @@ def count(inference: Inference, dtype: DataType) -> Dim:
 
 
 def float_count(inference: Inference) -> int | None:
+    """The number of elements of a range of floats; None unless all inputs are constants."""
     constants = [inference.constant(i) for i in range(3)]
     start, limit, delta = (None if x is None or x.size != 1 else x.reshape(()) for x in constants)
     if start is None or limit is None or delta is None:
@@ -154,7 +157,7 @@ def body(inference: Inference) -> str:
       first = Cast <to = {int(wide)}> (start)
       end = Cast <to = {int(wide)}> (limit)
       step = Cast <to = {int(wide)}> (delta)
-      none = {scalar(0, DataType.INT64)}{WHOLE_STEPS if dtype in RANGE_INTEGERS else REAL_STEPS}
+      none = {scalar(0, DataType.INT64)}{INTEGER_STEPS if dtype in RANGE_INTEGERS else REAL_STEPS}
       single = Constant <value = int64[1] {{1}}> ()
       count = Reshape(steps, single)
       ones = ConstantOfShape <value = int64[1] {{1}}> (count)
@@ -173,8 +176,8 @@ REAL_STEPS = """
       found = Cast <to = 7> (whole)
       is_way = Less(none, found)
       steps = Where(is_way, found, none)"""
-# The way can be longer than the largest int64; as uint64 it is right.
-WHOLE_STEPS = """
+# The distance between start and limit can exceed the largest int64: it wraps around, and is right again as uint64.
+INTEGER_STEPS = """
       one = Constant <value = uint64 {1}> ()
       is_falling = Less(step, none)
       low = Where(is_falling, end, first)

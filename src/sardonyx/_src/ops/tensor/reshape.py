@@ -1,8 +1,8 @@
 """Reshape: the same elements, in row-major order, with another shape.
 
-Spec: ai.onnx Reshape-1, -5, -13, -14, -19, -21, -23, -24, -25.  Version 1 has the shape as an attribute, 5 as an
-input; 14 adds `allowzero`; the others add element types.  One entry may be -1: it is inferred from the others.  An
-entry 0 copies the size of data at that axis, unless `allowzero` makes it a size.
+Spec: ai.onnx Reshape-1, -5, -13, -14, -19, -21, -23, -24, -25.  The shape is an attribute in version 1, an input from 5
+on; 14 adds `allowzero`; the others add element types.  One entry may be -1: it is inferred from the others.  An entry
+0 copies the size of data at that axis; with `allowzero` it is the size 0 itself.
 """
 
 from __future__ import annotations
@@ -78,7 +78,10 @@ def to_1(adapter: Adapter) -> AdaptedNode:
 
 @op.convert((14, 13))
 def to_13(adapter: Adapter) -> AdaptedNode:
-    """Express `allowzero` for empty tensors otherwise, as a 0 copies a size in version 13."""
+    """Drop `allowzero` where a 0, which always copies a size in version 13, means the same; else replace the node.
+
+    The replacement is an If: where data has no elements, it creates an empty tensor of the requested shape.
+    """
     sizes, shape = adapter.inference.shape(0) or (None,), adapter.inference.constant(1)
     is_filled = all(isinstance(n, int) and n > 0 for n in sizes)
     if not adapter.inference.integer("allowzero") or is_filled or (shape is not None and 0 not in shape):
@@ -96,7 +99,7 @@ def to_13(adapter: Adapter) -> AdaptedNode:
 
 
 def empty_branch(adapter: Adapter) -> Graph:
-    """An empty tensor of the requested shape; -1 can only mean 0."""
+    """An empty tensor of the requested shape; an entry of -1 becomes 0."""
     floor, shape = Value(adapter.fresh("floor")), Value(adapter.fresh("shape"))
     nodes = [
         Node("Constant", [], [floor], {"value": attribute("value", np.zeros(1, np.int64))}),
@@ -109,6 +112,7 @@ def empty_branch(adapter: Adapter) -> Graph:
 
 
 def filled_branch(adapter: Adapter) -> Graph:
+    """A Reshape of data that has elements, where no entry of a valid shape is 0."""
     return branch(
         adapter, [Node("Reshape", [adapter.input(0), adapter.input(1)], [Value(adapter.fresh("filled"))])]
     )
@@ -171,18 +175,17 @@ def resolve_shape(inference: Inference, shape: Sequence[Dim], old: Shape | None)
             f"each 0 of shape must copy a size of data of rank {len(old)}; got a 0 at {max(copied)}"
         )
     if not allowzero:
-        require_stated_sizes(inference, shape, old)
+        require_nonzero_sizes(inference, shape, old)
     result: list[Dim] = [(None if old is None else old[i]) if i in copied else n for i, n in enumerate(shape)]
     result = [None if isinstance(n, int) and n < 0 else n for n in result]
     unknown = [i for i, n in enumerate(result) if n is None and i not in copied]
     if old is not None and len(unknown) == 1:
-        # A copied size is on both sides: it cancels out even if unknown.
-        left = element_count([n for i, n in enumerate(old) if i not in copied])
+        # A copied size is a factor of both element counts: it cancels out even if it is unknown.
+        count = element_count([n for i, n in enumerate(old) if i not in copied])
         rest = element_count([n for i, n in enumerate(result) if i not in copied and i != unknown[0]])
+        # An entry that is not -1 but unknown is arbitrary if another size is 0, as a copied or symbolic one may be.
         if shape[unknown[0]] is not None or not (copied or isinstance(rest, Expr)):
-            result[unknown[0]] = quotient(
-                inference, left, rest
-            )  # else an axis of size 0 would leave the entry free
+            result[unknown[0]] = quotient(inference, count, rest)
     require_element_count(inference, shape, old, result)
     return tuple(result)
 
@@ -190,7 +193,10 @@ def resolve_shape(inference: Inference, shape: Sequence[Dim], old: Shape | None)
 def require_element_count(
     inference: Inference, shape: Sequence[Dim], old: Shape | None, result: Sequence[Dim]
 ) -> None:
-    """The result has the elements of data, and -1 is not beside a size of 0, which would leave it open."""
+    """Requires that the result has as many elements as data, and that no size is 0 if there is a -1.
+
+    With a size of 0, any value of -1 would give the same number of elements.
+    """
     for i, n in enumerate(shape):
         if isinstance(n, int) and n == -1:
             inference.require_at_most(1, element_count([*result[:i], *result[i + 1 :]]))
@@ -198,18 +204,21 @@ def require_element_count(
         inference.require_equal(element_count(old), element_count(result))
 
 
-def require_stated_sizes(inference: Inference, shape: Sequence[Dim], old: Shape | None) -> None:
-    """An entry that a run decides is no 0, which would copy the size of data at its axis, unless that is 0 as well."""
+def require_nonzero_sizes(inference: Inference, shape: Sequence[Dim], old: Shape | None) -> None:
+    """Requires that an entry which is an expression is not 0 in a run, unless the size of data at its axis is 0, too.
+
+    A 0 would copy that size, so that the inferred shape, which has the expression, would be wrong.
+    """
     for i, n in enumerate(shape):
         copied = None if old is None else (*old, *[1] * len(shape))[i]
         if isinstance(n, Expr) and copied is not None and n != copied:
-            is_stated, is_filled = dim_min(n, 1), dim_min(copied, 1)
-            if is_stated != is_filled:
-                inference.require_equal(is_filled, is_filled * is_stated)
+            is_nonzero, is_filled = dim_min(n, 1), dim_min(copied, 1)  # 1 or 0
+            if is_nonzero != is_filled:
+                inference.require_equal(is_filled, is_filled * is_nonzero)
 
 
 def quotient(inference: Inference, count: Dim, rest: Dim) -> Dim:
-    """What is left for one size when the others take `rest` of `count` elements."""
+    """The size of the last axis, when all `count` elements are divided by `rest`, the product of the other sizes."""
     if isinstance(rest, int) and rest == 0:
         return None
     try:

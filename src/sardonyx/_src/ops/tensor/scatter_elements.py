@@ -1,8 +1,8 @@
-"""ScatterElements, first named Scatter: replaces one entry of an axis for each update.
+"""ScatterElements, first named Scatter: replaces one element of data for each update.
 
-Spec: ai.onnx Scatter-9, -11 (deprecated); ScatterElements-11, -13, -16, -18.  An update is written to the position of its
-index along `axis` and its own position in the other axes.  16 adds `reduction` with add and mul, 18 max and min; 13 and 16
-add element types.  Without a reduction equal indices are forbidden; the last update wins.
+Spec: ai.onnx Scatter-9, -11 (deprecated); ScatterElements-11, -13, -16, -18.  The replaced element is at the update's
+index along `axis`, and at the update's own position in the other axes.  16 adds `reduction` with add and mul, 18 max
+and min; 13 and 16 add element types.  Without a reduction, equal indices are forbidden; here the last update wins.
 """
 
 from __future__ import annotations
@@ -88,13 +88,13 @@ def eval_16(
 
 
 @scatter.convert((9, 11))
-def to_its_new_name(adapter: Adapter) -> AdaptedNode:
+def rename_to_scatter_elements(adapter: Adapter) -> AdaptedNode:
     return adapter.same(op_type="ScatterElements")
 
 
 @op.convert((11, 0))
-def to_its_first_name(adapter: Adapter) -> AdaptedNode:
-    """Scatter, whose axis counts from the front and whose indices are not negative."""
+def rename_to_scatter(adapter: Adapter) -> AdaptedNode:
+    """Scatter-9, which has no negative axis and no negative indices."""
     return adapter.same(
         [adapter.input(0), non_negative(adapter, 1, adapter.axis()), adapter.input(2)],
         op_type="Scatter",

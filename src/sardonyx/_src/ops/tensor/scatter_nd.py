@@ -1,7 +1,7 @@
 """ScatterND: replaces entries or slices of a tensor, each at a tuple of indices.
 
 Spec: ai.onnx ScatterND-11, -13, -16, -18.  16 adds `reduction` with add and mul, 18 max and min; 13 and 16 add element
-types.  Without a reduction equal tuples are forbidden; the last update wins.
+types.  Without a reduction, equal tuples are forbidden; here the last update wins.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def to_16(adapter: Adapter) -> AdaptedNode:
 
 
 def scatter_tuples(data: Array, indices: Array, updates: Array, reduction: str, version: int) -> Array:
-    """data, result: [d1...dk, rest]; indices: [..., k] int64; updates: [..., rest]."""
+    """data, result: [d1, ..., dk, *rest]; indices: [..., k] int64; updates: [..., *rest]."""
     if indices.ndim == 0 or indices.shape[-1] > data.ndim:
         what = f"indices must be [..., k] with k <= {data.ndim}, the rank of data; got {list(indices.shape)}"
         raise EvaluationError(what)

@@ -1,4 +1,4 @@
-"""Scatter: updates written into a copy of a tensor, or combined with its elements."""
+"""Shared by ScatterElements and ScatterND: updates written into a copy of a tensor, or combined with its elements."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ SCATTER_REDUCTIONS = {version: ("none", *ufuncs) for version, ufuncs in REDUCTIO
 def scatter_updates(
     data: Array, positions: tuple[Array, ...], updates: Array, reduction: str = "none", version: int = 16
 ) -> Array:
-    """A copy of data with updates written to, or combined with, `positions`; of equal positions the last wins.
+    """A copy of data with updates written to `positions`, or combined with the elements there.
+
+    Of several updates written to one position, the last wins.
 
     Half precision is combined in float32 and rounded once.  Raises EvaluationError for a reduction that the version
     or the element type does not support.

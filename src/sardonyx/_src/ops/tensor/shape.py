@@ -1,7 +1,7 @@
 """Shape: the sizes of a tensor as a tensor.
 
-Spec: ai.onnx Shape-1, -13, -15, -19, -21, -23, -24, -25.  15 adds `start` and `end`, axes that count from the back
-when negative and are clamped to the rank; the others add element types.
+Spec: ai.onnx Shape-1, -13, -15, -19, -21, -23, -24, -25.  15 adds `start` and `end`, the first axis and the one after the
+last: they count from the back if negative, and are clamped to the rank.  The others add element types.
 """
 
 from __future__ import annotations

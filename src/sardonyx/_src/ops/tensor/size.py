@@ -32,5 +32,5 @@ def value(inference: Inference) -> Known | None:
 
 @op.eval(*SIZE_VERSIONS)
 def evaluate(data: Array) -> Array:
-    """result: int64 scalar, 1 for a scalar."""
+    """result: an int64 scalar; 1 if data is a scalar."""
     return np.array(data.size, np.int64)

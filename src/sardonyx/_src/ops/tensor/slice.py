@@ -1,8 +1,8 @@
 """Slice: the part of a tensor between starts and ends.
 
-Spec: ai.onnx Slice-1, -10, -11, -13.  Version 1 has starts, ends and axes as attributes, 10 as inputs, with `steps`;
-11 specifies negative axes, which are supported here in all versions; 13 adds an element type.  Texts before 13
-refer to NumPy for out-of-bounds positions; 13 specifies clamping, which is used in all versions.
+Spec: ai.onnx Slice-1, -10, -11, -13.  Starts, ends and axes are attributes in version 1, inputs from 10 on, which adds
+`steps`; 11 specifies negative axes, which are supported here in all versions; 13 adds an element type.  Versions before
+13 refer to NumPy for out-of-bounds positions; 13 specifies clamping, which is used here in all versions.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ op = Operator(
 )
 Ranges = tuple[
     Sequence[Dim], Sequence[Dim], Sequence[int], Sequence[Dim]
-]  # starts, ends, axes from the front, steps
+]  # starts, ends, axes counted from the front, steps
 
 
 @op.eval(1)
@@ -52,7 +52,7 @@ def evaluate(
 
 
 @op.convert((1, 10))
-def to_10(adapter: Adapter) -> AdaptedNode:
+def convert_1_to_10(adapter: Adapter) -> AdaptedNode:
     lists = [adapter.as_input(name) for name in ("starts", "ends", "axes")]
     return adapter.same([adapter.input(0), *lists], drop=("starts", "ends", "axes"))
 
@@ -72,8 +72,8 @@ def to_1(adapter: Adapter) -> AdaptedNode:
 
 
 @op.convert((11, 10))
-def to_10_again(adapter: Adapter) -> AdaptedNode:
-    """Make axes non-negative: negative axes came with version 11."""
+def convert_11_to_10(adapter: Adapter) -> AdaptedNode:
+    """Make axes non-negative: version 10 has no negative axes."""
     axes = adapter.inference.constant(3)
     if adapter.optional(3) is None or (axes is not None and (axes >= 0).all()):
         return adapter.same()
@@ -124,7 +124,7 @@ def value(inference: Inference) -> Known | None:
 
 
 def ranges(inference: Inference, rank: int) -> Ranges | None:
-    """Starts, ends, axes and steps of the node; None if not even the axes are known."""
+    """Starts, ends, axes and steps of the node; None if their number or the axes are not known."""
     starts = inference.integers("starts") if has_attributes(inference) else inference.dims(1)
     ends = inference.integers("ends") if has_attributes(inference) else inference.dims(2)
     if starts is None or ends is None:
@@ -147,6 +147,7 @@ def has_attributes(inference: Inference) -> bool:
 
 
 def sliced_axes(inference: Inference, count: int) -> Sequence[int] | None:
+    """The axes as stated, by default the first `count` ones; None if they are not known."""
     if has_attributes(inference):
         axes = inference.integers("axes")
         return axes if axes is not None else range(count)

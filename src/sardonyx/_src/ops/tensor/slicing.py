@@ -1,7 +1,7 @@
 """Slices of an axis by start, end and step, for arrays and for symbolic sizes.
 
-Spec: Slice-13: a negative start or end counts from the back; then both are clamped, so that forward steps start in
-[0, n] and end in [0, n], backward ones start in [0, n-1] and end in [-1, n-1].
+Spec: Slice-13, for an axis of size n.  A negative start or end counts from the back: n is added.  Then both are clamped:
+with a positive step, start and end to [0, n]; with a negative step, start to [0, n-1] and end to [-1, n-1].
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sardonyx._src.ops.support.shapes import axes_of
 
 OPEN_END = (
     2**31 - 1
-)  # INT_MAX means "to the end" in exported models; symbolic sizes are assumed to be smaller
+)  # exporters write INT_MAX for "to the end", so every symbolic size is assumed to be smaller
 
 
 def slice_array(
@@ -74,7 +74,7 @@ def sliced_dim(size: Dim, start: Dim, end: Dim, step: Dim) -> Dim:
 
 
 def from_front(position: Dim, size: Dim, step: int) -> Dim:
-    """A start or end, plus the size if negative; None if the sign is unknown."""
+    """A start or end as a position from the front: the size is added if it is negative; None if its sign is unknown."""
     if position is None or isinstance(position, int):
         if position is not None and abs(position) >= OPEN_END:
             return position
@@ -84,13 +84,14 @@ def from_front(position: Dim, size: Dim, step: int) -> Dim:
         return position
     if high is not None and high < 0:
         return dim_add(size, position)
-    # size - 1 is negative only for an empty axis, size - 2 only for at most one entry: counting it from the back then
-    # gives the same result after clamping, except for a backward step and size - 2.
-    near = (1, 2) if step > 0 else (1,)
-    return position if any(known_equal(dim_sub(size, position), k) for k in near) else None
+    # The position size - 1 is negative only if the axis is empty, and size - 2 only if it has at most one entry.  There,
+    # adding the size would change nothing after clamping, except for size - 2 with a negative step.
+    harmless = (1, 2) if step > 0 else (1,)
+    return position if any(known_equal(dim_sub(size, position), k) for k in harmless) else None
 
 
 def clamp_above(position: Dim, top: Dim) -> Dim:
+    """min(position, top), where OPEN_END exceeds every symbolic size."""
     if isinstance(position, int) and not isinstance(top, int) and position >= OPEN_END:
         return top
     return dim_min(position, top)
@@ -111,7 +112,7 @@ def known_slice(size: int, start: Dim, end: Dim, step: Dim) -> slice | None:
 
 
 def as_number(position: Dim, size: int) -> int | None:
-    """A number equivalent to a start or end; for an expression only if it always lies outside the axis."""
+    """A number that has the same effect as a start or end; for an expression None, unless it is always out of bounds."""
     if not isinstance(position, Expr):
         return position
     low, high = bounds(position)

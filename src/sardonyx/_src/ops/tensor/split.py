@@ -1,9 +1,9 @@
 """Split: splits a tensor into parts along one axis.
 
-Spec: ai.onnx Split-1, -2, -11, -13, -18.  The lengths are an attribute or an input of the type of the data in version
-1, an attribute in 2 and 11, an int64 input from 13 on.  Without lengths there is one part per output,
-all equal; from 18 on `num_outputs` parts, of which the last may be smaller.  11 specifies a negative axis, which is
-supported here in all versions.  Version 1 has no default for `axis`: it is 0 as in 2.
+Spec: ai.onnx Split-1, -2, -11, -13, -18.  The lengths of the parts are an attribute or an input of the type of the data
+in version 1, an attribute in 2 and 11, an int64 input from 13 on.  Without lengths, all outputs are equally long up to
+13; from 18 on there are `num_outputs` parts, of which the last may be shorter.  11 specifies a negative axis, which is
+supported here in all versions.  Version 1 states no default for `axis`; it is 0 here, as in 2.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def eval_1(
     axis: int = 0,
     context: RunContext,
 ) -> tuple[Array, ...]:
-    """lengths: [number of outputs] of the type of input, in place of the attribute `split`."""
+    """lengths: [number of outputs] of the type of input; given instead of the attribute `split`."""
     if lengths is not None and split is not None:
         raise EvaluationError("the lengths must not be given both as attribute split and as input 1")
     return parts(input, axis, split if lengths is None else integers(lengths), context)
@@ -84,6 +84,7 @@ def integers(lengths: Array) -> list[int]:
 
 
 def parts(input: Array, axis: int, lengths: Sequence[int] | None, context: RunContext) -> tuple[Array, ...]:
+    """The parts with these lengths; without lengths, as many equal parts as the node has outputs."""
     axis, count = axis_of(axis, input.ndim), len(context.requested_outputs)
     size = input.shape[axis]
     if lengths is None:
@@ -127,7 +128,7 @@ def to_1(adapter: Adapter) -> AdaptedNode:
 
 
 @op.convert((11, 13))
-def to_13(adapter: Adapter) -> AdaptedNode:
+def convert_11_to_13(adapter: Adapter) -> AdaptedNode:
     return adapter.same([adapter.input(0), adapter.as_input("split")], drop=("split",))
 
 
@@ -138,7 +139,10 @@ def to_11(adapter: Adapter) -> AdaptedNode:
 
 @op.convert((13, 18))
 def to_18(adapter: Adapter) -> AdaptedNode:
-    """Write out lengths that only a run decides: the last part of version 18 may be smaller, those of 13 are equal."""
+    """State the number of parts if the size of the axis is known, else their lengths, which a run computes.
+
+    With num_outputs, version 18 would accept a size that cannot be divided into equal parts, which 13 rejects.
+    """
     count, size = len(adapter.node.outputs), adapter.inference.shape(0)
     if adapter.optional(1) is not None:
         return adapter.same()
@@ -149,8 +153,8 @@ def to_18(adapter: Adapter) -> AdaptedNode:
 
 
 @op.convert((18, 13))
-def to_13_again(adapter: Adapter) -> AdaptedNode:
-    """Write out the lengths where the last part may be smaller: without lengths version 13 has equal parts."""
+def convert_18_to_13(adapter: Adapter) -> AdaptedNode:
+    """State the lengths, since without them version 13 requires equal parts."""
     if not adapter.has("num_outputs"):
         return adapter.same()
     count = adapter.inference.integer("num_outputs")
@@ -235,6 +239,7 @@ def explicit_lengths(inference: Inference, lengths: Sequence[Dim], size: Dim) ->
 
 
 def equal_lengths(inference: Inference, size: Dim) -> Sequence[Dim]:
+    """The lengths up to version 13, if none are stated."""
     try:
         return (exact_div(size, inference.outputs),) * inference.outputs
     except ValueError:
@@ -242,6 +247,7 @@ def equal_lengths(inference: Inference, size: Dim) -> Sequence[Dim]:
 
 
 def nearly_equal_lengths(inference: Inference, size: Dim) -> Sequence[Dim]:
+    """The lengths of `num_outputs` parts from version 18 on: the last part may be shorter."""
     count = inference.attributes.get("num_outputs")
     if not isinstance(count, int):
         inference.fail("exactly one of input split and attribute num_outputs must be given")

@@ -72,13 +72,14 @@ op.value(1, 11, 13, 21, 23, 24, 25)(reshape_value_facet(infer))
 
 
 def without_ones(shape: Shape | None) -> Shape | None:
-    """The sizes that are not 1; None if a size is possibly but not certainly 1."""
+    """The sizes that are not 1; None if it is not known of a size whether it is 1."""
     if shape is None or any(dim != 1 and known_equal(dim, 1) is not False for dim in shape):
         return None
     return tuple(dim for dim in shape if dim != 1)
 
 
 def without(inference: Inference, shape: Shape, axes: Sequence[int]) -> Shape:
+    """The shape without the axes, whose size must be 1."""
     removed = inference.axes(axes, len(shape))
     for axis in removed:
         if known_equal(shape[axis], 1) is False:

@@ -46,8 +46,8 @@ def infer(inference: Inference) -> Result:
 
 
 @op.convert((24, 0))
-def by_scatter_elements(adapter: Adapter) -> AdaptedNode:
-    """Compute an index for every entry of the update."""
+def replace_by_scatter_elements(adapter: Adapter) -> AdaptedNode:
+    """ScatterElements, with an index that other nodes compute for every element of the update."""
     rank, axis, update = adapter.rank(0), adapter.axis(), adapter.input(1)
     sizes = adapter.Shape(update)
     length = adapter.Gather(sizes, adapter.integers(axis))
@@ -69,7 +69,7 @@ def evaluate(
 ) -> Array:
     """past_cache, result: [B, ..., n, ...]; update: [B, ..., m, ...] with m <= n; write_indices: [B] int64, 0 by default.
 
-    Mode linear writes from each index on, circular wraps around at the end.
+    The update of a sample is written from its index on; mode circular wraps around at the end of the cache.
     """
     axis = axis_of(axis, past_cache.ndim)
     positions = write_positions(past_cache.shape, update.shape, write_indices, axis, mode)
@@ -94,7 +94,7 @@ def write_positions(
     if mode == "circular":
         return ((starts % max(size, 1))[:, None] + np.arange(length)) % max(
             size, 1
-        )  # the sum alone can overflow
+        )  # without the first remainder, the sum could overflow
     if mode != "linear":
         raise EvaluationError(f"mode must be linear or circular; got {mode!r}")
     if ((starts < 0) | (starts > size - length)).any():

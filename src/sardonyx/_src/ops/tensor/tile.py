@@ -22,7 +22,9 @@ from sardonyx._src.ops.support.shapes import axis_of, element_count
 from sardonyx._src.ops.tensor.elements import MAX_KNOWN_ELEMENTS, elements, numbers, restore_element_type
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-BEYOND_ANY_AXIS = 1 << 62
+BEYOND_ANY_AXIS = (
+    1 << 62
+)  # an index that Gather rejects; adding a small negative number to it does not make it valid
 op = Operator("Tile", moves_data=True, sizes_input=1, parameters=(1,))
 
 
@@ -36,7 +38,7 @@ def eval_1(input: Array, tiles: Array, axis: Array, *, context: RunContext) -> A
 
 @op.eval(6, 13)
 def evaluate(input: Array, repeats: Array, *, context: RunContext) -> Array:
-    """repeats: [rank of input] int64; result: of the size input.shape[i] * repeats[i] along axis i."""
+    """repeats: [rank of input] int64; the size of the result along axis i is input.shape[i] * repeats[i]."""
     if repeats.shape != (input.ndim,):
         what = f"repeats must have shape [{input.ndim}], one number per axis; got {list(repeats.shape)}"
         raise EvaluationError(what)
@@ -54,7 +56,7 @@ def repeat_axes(input: Array, repeats: Sequence[int], context: RunContext) -> Ar
 
 @op.convert((1, 6))
 def to_6(adapter: Adapter) -> AdaptedNode:
-    """Compute repeats for all axes: tiles for the axis, 1 for the others."""
+    """State or compute `repeats` for all axes: the number of tiles for the repeated axis, 1 for the others."""
     rank, axis, tiles = adapter.rank(0), adapter.inference.constant(2), adapter.inference.constant(1)
     if axis is not None and tiles is not None:
         along, count = adapter.inference.axis(int(axis.reshape(())), rank), int(tiles.reshape(()))
@@ -65,8 +67,8 @@ def to_6(adapter: Adapter) -> AdaptedNode:
         adapter.Reshape(adapter.Cast(adapter.input(i), to=DataType.INT64), adapter.integers([1]))
         for i in (1, 2)
     )
-    place = valid_axis(adapter, repeated_axis, rank)
-    is_axis = adapter.Equal(adapter.integers(range(rank)), place, broadcast=1)
+    front_axis = valid_axis(adapter, repeated_axis, rank)
+    is_axis = adapter.Equal(adapter.integers(range(rank)), front_axis, broadcast=1)
     extra = adapter.Sub(tile_count, adapter.integers([1]))
     repeats = adapter.Add(
         adapter.Mul(adapter.Cast(is_axis, to=DataType.INT64), extra, broadcast=1),
@@ -77,7 +79,11 @@ def to_6(adapter: Adapter) -> AdaptedNode:
 
 
 def valid_axis(adapter: Adapter, axis: Value, rank: int) -> Value:
-    """An axis in [-rank, rank), counted from the front; a Gather refuses any other.  axis, result: [1] int64."""
+    """An axis in [-rank, rank) counted from the front: [1] int64, as the axis.
+
+    In a run, the Gather fails for any other axis; BEYOND_ANY_AXIS is added to an axis below -rank, since Gather would
+    accept some negative indices.
+    """
     shifted = adapter.Add(axis, adapter.integers([rank]))
     is_below = adapter.Less(
         adapter.Cast(shifted, to=DataType.FLOAT), adapter.constant(0, DataType.FLOAT), broadcast=1
@@ -123,6 +129,7 @@ def infer(inference: Inference) -> Result:
 
 
 def repeats_1(inference: Inference) -> Sequence[Dim] | None:
+    """The repeats of all axes in version 1, from the inputs `tiles` and `axis`; None if the axis is not known."""
     rank, tiles, axis = inference.rank(0), inference.constant(1), inference.constant(2)
     if rank is None or axis is None:
         return None

@@ -20,8 +20,8 @@ op = Operator("Trilu", moves_data=True, parameters=(1,))
 
 
 @op.convert((14, 0))
-def by_where(adapter: Adapter) -> AdaptedNode:
-    """Replace by Where with a comparison of row and column."""
+def replace_by_where(adapter: Adapter) -> AdaptedNode:
+    """Where, whose condition compares row and column numbers."""
     rank, x = adapter.rank(0), adapter.input(0)
     sizes = adapter.Shape(x)
     rows, columns = (
@@ -41,7 +41,7 @@ def by_where(adapter: Adapter) -> AdaptedNode:
 
 def offset(adapter: Adapter) -> Value:
     """k, clamped so that sums with it do not overflow."""
-    max_offset = 1 << 62
+    max_offset = 1 << 62  # half the range of int64
     if adapter.optional(1) is None:
         return adapter.integers(0)
     known = adapter.inference.constant(1)

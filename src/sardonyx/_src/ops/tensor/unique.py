@@ -1,7 +1,7 @@
 """Unique: the distinct elements of a tensor, or the distinct slices of an axis.
 
-Spec: ai.onnx Unique-11, -28, which differ in element types.  Slices are ordered lexicographically.  All NaN
-are one value, the last in order; 0 and -0 are one value, too.
+Spec: ai.onnx Unique-11, -28, which differ in element types.  Slices are ordered lexicographically.  All NaN count as one
+value, the last in order; 0 and -0 count as one value.
 """
 
 from __future__ import annotations
@@ -41,8 +41,11 @@ def infer(inference: Inference) -> Result:
 
 @op.eval(11, 28)
 def evaluate(X: Array, *, axis: int | None = None, sorted: int) -> tuple[Array, Array, Array, Array]:
-    """X: [..., n, ...], flattened to [n] without `axis`; results: [..., m, ...], and int64 [m], [n], [m]: where each
-    first occurs, which of them each entry of X is, and how often each occurs."""
+    """The m distinct slices, [..., m, ...]; and as int64: the index at which each of them first occurs, [m]; for each slice
+    of X the number of its distinct slice, [n]; how often each of them occurs, [m].
+
+    X: [..., n, ...], flattened to [n] if `axis` is omitted.
+    """
     if axis is None:
         X = X.reshape(-1)
         if X.dtype == object:
@@ -59,14 +62,15 @@ def evaluate(X: Array, *, axis: int | None = None, sorted: int) -> tuple[Array, 
 
 
 def distinct_strings(x: Array, is_sorted: bool) -> tuple[Array, Array, Array, Array]:
-    """The results for a vector of strings, which a dictionary numbers by their first occurrence."""
+    """The results for a vector of strings; a dictionary numbers the distinct strings in order of first occurrence."""
     numbers: dict[str, int] = {}
-    inverse = np.array([numbers.setdefault(text, len(numbers)) for text in x.tolist()], np.int64)
+    inverse = np.array([numbers.setdefault(string, len(numbers)) for string in x.tolist()], np.int64)
     first = np.zeros(len(numbers), np.int64)
-    first[inverse[::-1]] = np.arange(len(x) - 1, -1, -1)  # the last of several assignments stays
+    # Assigned from the last element to the first: of several assignments to a string, that of its first occurrence stays.
+    first[inverse[::-1]] = np.arange(len(x) - 1, -1, -1)
     counts = np.bincount(inverse, minlength=len(numbers))
     if is_sorted:
-        order = np.array([numbers[text] for text in sorted(numbers)], np.int64)
+        order = np.array([numbers[string] for string in sorted(numbers)], np.int64)
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
         first, inverse, counts = first[order], rank[inverse], counts[order]
@@ -80,7 +84,10 @@ def ranks(lines: Array) -> Array:
 
 
 def classes(lines: Array) -> tuple[Array, Array, Array]:
-    """Distinct lines in ascending order: index of the first occurrence; class of each line; size of each class."""
+    """The distinct lines, in ascending order, as classes of equal lines.
+
+    Results: the index of the first line of each class; the class of each line; the size of each class.
+    """
     order = np.lexsort(lines.T[::-1]) if lines.shape[1] else np.arange(len(lines))  # stable
     ordered = lines[order]
     new = np.ones(len(lines), np.bool_)

@@ -1,7 +1,7 @@
 """Unsqueeze: inserts axes of size 1.
 
-Spec: ai.onnx Unsqueeze-1, -11, -13, -21, -23, -24, -25.  `axes`, positions in the result, are an attribute up to 11,
-an input from 13 on; 11 specifies negative ones, which are supported here in all versions; the others add element
+Spec: ai.onnx Unsqueeze-1, -11, -13, -21, -23, -24, -25.  `axes`, which are axes of the result, are an attribute up to
+11, an input from 13 on; 11 specifies negative ones, which are supported here in all versions; the others add element
 types.
 """
 

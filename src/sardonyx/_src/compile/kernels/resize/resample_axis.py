@@ -72,7 +72,7 @@ def plan_axes(axes: Sequence[ResampledAxis | None], mode: ResampleMode) -> tuple
         return None
     result = []
     for i, axis in enumerate(axes):
-        if axis is None or axis.is_whole:
+        if axis is None or axis.is_identity:
             continue
         taps = axis_taps(axis, mode)
         if taps is None:

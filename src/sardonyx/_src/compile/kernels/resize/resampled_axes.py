@@ -27,7 +27,7 @@ def plan_resampling(
 
 def has_image_kernel(axes: Sequence[ResampledAxis | None], mode: ResampleMode) -> bool:
     """Whether the kernel for images (`resize`) can resample the axes: only height and width are resampled."""
-    if len(axes) not in (3, 4) or not all(axis is None or axis.is_whole for axis in axes[:2]):
+    if len(axes) not in (3, 4) or not all(axis is None or axis.is_identity for axis in axes[:2]):
         return False
     height, width = (axis or identity_axis(1) for axis in (None, *axes[2:])[-2:])
     return constant_tables(mode, height, width) is not None

@@ -104,7 +104,7 @@ def axis_taps(
 
     None if the axis has no elements, or, with `crops`, a position is outside the input.
     """
-    if axis.is_whole or axis.out == 0:
+    if axis.is_identity or axis.out == 0:
         return np.arange(axis.out).reshape(-1, 1), np.ones((axis.out, 1), np.float32)
     if axis.size == 0:
         return None

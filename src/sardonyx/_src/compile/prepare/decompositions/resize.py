@@ -40,7 +40,7 @@ def decompose(node: Node, edit: Edit) -> bool:
     y, inside = node.inputs[0], np.ones((1,) * len(axes), np.bool_)
     assert y is not None, "x is typed"
     for i in sorted(range(len(axes)), key=lambda i: axes[i].out / axes[i].size):  # shrinking axes first
-        if not axes[i].is_whole:
+        if not axes[i].is_identity:
             y = resampled(node, edit, y, i, axes[i], mode)
             inside = inside & positions_inside(axes[i], mode).reshape(-1, *(1,) * (len(axes) - 1 - i))
     if not inside.all():

@@ -18,8 +18,12 @@ def to_upsample(adapter: Adapter) -> AdaptedNode:
 
 
 @op.convert((10, 11))
-def to_11(adapter: Adapter) -> AdaptedNode:
-    """Asymmetric coordinates; nearest rounds up on axes that shrink, in a first Resize, and down on the others."""
+def convert_10_to_11(adapter: Adapter) -> AdaptedNode:
+    """State the asymmetric coordinates and the rounding of version 10.
+
+    Its nearest mode rounds positions up along axes that shrink, and down along the others, but version 11 has one
+    nearest_mode for all axes: where axes of both kinds are possible, a first Resize shrinks and a second one enlarges.
+    """
     none = empty(adapter)
     known, mode = adapter.inference.constant(1), adapter.inference.attributes["mode"]
     if adapter.rank(0) == 0:
@@ -40,7 +44,8 @@ def to_11(adapter: Adapter) -> AdaptedNode:
 
 
 @op.convert((11, 10))
-def to_10(adapter: Adapter) -> AdaptedNode:
+def convert_11_to_10(adapter: Adapter) -> AdaptedNode:
+    """Refuse what version 10 cannot express: other coordinates, modes and rounding, and sizes."""
     attributes = adapter.inference.attributes
     scales = adapter.inference.constant(2)
     if (
@@ -60,20 +65,23 @@ def to_10(adapter: Adapter) -> AdaptedNode:
 
 
 @op.convert((11, 13))
-def to_13(adapter: Adapter) -> AdaptedNode:
+def convert_11_to_13(adapter: Adapter) -> AdaptedNode:
     return adapter.same()
 
 
 @op.convert((13, 11))
-def to_11_again(adapter: Adapter) -> AdaptedNode:
-    """Replace omitted inputs by empty ones."""
+def convert_13_to_11(adapter: Adapter) -> AdaptedNode:
+    """Replace omitted inputs by empty tensors: version 11 requires roi and scales."""
     roi, scales = (adapter.optional(i) or empty(adapter) for i in (1, 2))
     return adapter.same([adapter.input(0), roi, scales, adapter.optional(3)])
 
 
 @op.convert((13, 18))
-def to_18(adapter: Adapter) -> AdaptedNode:
-    """tf_half_pixel_for_nn rounded down equals half_pixel rounded to nearest with ties up."""
+def convert_13_to_18(adapter: Adapter) -> AdaptedNode:
+    """Replace tf_half_pixel_for_nn, which 18 lacks.
+
+    Its positions rounded down equal those of half_pixel, which are lower by 0.5, rounded to nearest with ties up.
+    """
     if adapter.inference.attributes["coordinate_transformation_mode"] != "tf_half_pixel_for_nn":
         return adapter.same()
     if (
@@ -87,7 +95,8 @@ def to_18(adapter: Adapter) -> AdaptedNode:
 
 
 @op.convert((18, 13))
-def to_13_again(adapter: Adapter) -> AdaptedNode:
+def convert_18_to_13(adapter: Adapter) -> AdaptedNode:
+    """Refuse antialiasing and aspect ratio policies that have an effect; state roi, scales and sizes for all axes."""
     scales, policy = adapter.inference.constant(2), adapter.inference.attributes["keep_aspect_ratio_policy"]
     if adapter.inference.integer("antialias") and (scales is None or scales.size == 0 or (scales < 1).any()):
         adapter.refuse("antialias must be 0 for Resize-13 unless no axis shrinks")
@@ -102,23 +111,23 @@ op.convert((18, 19))(lambda adapter: adapter.same())
 
 
 @op.convert((19, 18))
-def to_18_again(adapter: Adapter) -> AdaptedNode:
+def convert_19_to_18(adapter: Adapter) -> AdaptedNode:
     if adapter.inference.attributes["coordinate_transformation_mode"] == "half_pixel_symmetric":
         adapter.refuse("coordinate_transformation_mode must not be half_pixel_symmetric for Resize-18")
     return adapter.same()
 
 
 def for_all_axes(adapter: Adapter, axes: tuple[int, ...]) -> list[Value | None]:
-    """The inputs with an entry for every axis; other axes get their size, scale 1 and the full region."""
+    """The inputs with an entry for every axis; axes not in `axes` get their own size, scale 1 and the full region."""
     rank = adapter.rank(0)
     resized = [adapter.inference.axis(axis, rank) for axis in axes]
     count = len(resized)
     roi, scales, sizes = (adapter.optional(i) if has_elements(adapter, i) else None for i in (1, 2, 3))
     if roi is not None:
-        whole = adapter.op("Concat", roi, adapter.constant([0, 1], adapter.dtype(1)), axis=0)
+        longer = adapter.op("Concat", roi, adapter.constant([0, 1], adapter.dtype(1)), axis=0)
         starts = [resized.index(i) if i in resized else 2 * count for i in range(rank)]
         ends = [count + resized.index(i) if i in resized else 2 * count + 1 for i in range(rank)]
-        roi = adapter.Gather(whole, adapter.integers(starts + ends))
+        roi = adapter.Gather(longer, adapter.integers(starts + ends))
     if scales is not None:
         longer = adapter.op("Concat", scales, adapter.constant([1.0], DataType.FLOAT), axis=0)
         scales = adapter.Gather(
@@ -137,4 +146,5 @@ def has_elements(adapter: Adapter, i: int) -> bool:
 
 
 def empty(adapter: Adapter) -> Value:
+    """A float tensor without elements, which stands for an omitted input."""
     return adapter.constant([], DataType.FLOAT)

@@ -25,11 +25,14 @@ from sardonyx._src.ops.support.arithmetic import promote_to_float32
 
 @dataclass(frozen=True, slots=True)
 class ResampleMode:
-    """The coordinate transformation and interpolation settings of a Resize."""
+    """The coordinate transformation and interpolation settings of a Resize.
+
+    nearest_mode is a key of NEAREST, or "by_scale", the rule of Resize-10: floor, but ceil for axes that shrink.
+    """
 
     mode: str  # nearest, linear or cubic
     coordinates: Coordinates = COORDINATES["asymmetric"]
-    nearest_mode: str = "by_scale"  # one of NEAREST, or by_scale: floor, but ceil on axes that shrink
+    nearest_mode: str = "by_scale"
     cubic_coeff_a: float = -0.75
     antialias: bool = False
     exclude_outside: bool = False
@@ -37,11 +40,12 @@ class ResampleMode:
 
     @property
     def crops(self) -> bool:
+        """Whether positions may lie outside the input, where the output is `extrapolation_value`."""
         return self.coordinates is tf_crop_and_resize
 
 
 def resample(x: Array, axes: Sequence[ResampledAxis], resample_mode: ResampleMode) -> Array:
-    """x resized along `axes`; raises EvaluationError for an empty axis to enlarge and for strings to interpolate."""
+    """x resized along `axes`; raises EvaluationError to enlarge an empty axis or to interpolate strings."""
     for i, axis in enumerate(axes):
         if axis.size == 0 and axis.out:
             raise EvaluationError(f"axis {i} must have elements to be resized to {axis.out}; got none")
@@ -49,13 +53,14 @@ def resample(x: Array, axes: Sequence[ResampledAxis], resample_mode: ResampleMod
     if resample_mode.mode != "nearest":
         x = promote_for_interpolation(x)
     outside: list[tuple[int, Array]] = []
-    order = sorted(range(len(axes)), key=lambda i: axes[i].out / max(axes[i].size, 1))  # shrinking axes first
+    # Axes that shrink most come first, so that the other axes are resampled on smaller arrays.
+    order = sorted(range(len(axes)), key=lambda i: axes[i].out / max(axes[i].size, 1))
     for i in order:
         axis = axes[i]
         if axis.out == 0:
             x = x[(slice(None),) * i + (slice(0),)]
             continue
-        if axis.is_whole:
+        if axis.is_identity:
             continue
         positions = resample_mode.coordinates(axis)
         x = resample_axis(x, i, positions, axis, resample_mode)
@@ -67,7 +72,7 @@ def resample(x: Array, axes: Sequence[ResampledAxis], resample_mode: ResampleMod
 
 
 def promote_for_interpolation(x: Array) -> Array:
-    """x in a type for weighted sums; raises EvaluationError for strings."""
+    """x in a float type that holds its elements, for weighted sums; raises EvaluationError for strings."""
     if x.dtype == object:
         raise EvaluationError("mode must be nearest for strings")
     if x.dtype.kind in "iub":
@@ -101,7 +106,7 @@ def resample_axis(
 
 
 def fill_outside(x: Array, outside: Sequence[tuple[int, Array]], value: float) -> Array:
-    """x with `value` wherever the mask of an axis marks a position outside the input."""
+    """x with `value` wherever a position lies outside the input; outside: axes, each with its mask of such positions."""
     fill = (
         np.array("", object) if x.dtype == object else saturate_to_type(np.array(value, np.float64), x.dtype)
     )

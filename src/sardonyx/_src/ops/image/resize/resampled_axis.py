@@ -13,17 +13,19 @@ from sardonyx._src.ir.tensors import Array
 
 @dataclass(frozen=True, slots=True)
 class ResampledAxis:
-    """An axis of `size` elements resampled to `out`.
+    """An axis of `size` elements resampled to `out` elements.
 
-    scale: that of the node, or out / size where the node gives sizes (common to all axes if the aspect ratio is
-    preserved); single: whether it is a float32, so that coordinates are computed in float32, too.
+    scale: the scale of the node; if the node gives sizes, out / size, or one scale for all axes if the aspect ratio is
+    preserved.
+    is_float32: whether `scale` is a float32 of the node; coordinates are then computed in float32.
+    start, stop: the region of interest, as fractions of the axis.
     """
 
     size: int
     out: int
     scale: Fraction
-    single: bool
-    start: float = 0  # of the region of interest, from 0 to 1
+    is_float32: bool
+    start: float = 0
     stop: float = 1
 
     @property
@@ -32,33 +34,36 @@ class ResampledAxis:
         return float(self.scale * self.size)
 
     @property
-    def is_whole(self) -> bool:
-        """Whether resampling is the identity in every mode, as for the batch and channels of most models."""
+    def is_identity(self) -> bool:
+        """Whether resampling changes nothing in any mode, as for the batch and channels of most models."""
         return self.size == self.out and self.scale == 1 and (self.start, self.stop) == (0, 1)
 
     def divide_by_scale(self, coordinate: Array) -> Array:
-        """coordinate / scale, in float32 where the scale is a float32, else in float64."""
-        if self.single:
+        """coordinate / scale, in float32 if the scale is a float32, else in float64."""
+        if self.is_float32:
             return (coordinate.astype(np.float32) / np.float32(self.scale)).astype(np.float64)
         return coordinate * self.scale.denominator / self.scale.numerator
 
 
+# A coordinate transformation: the input coordinate of each output element, [out] float64.  The functions are named for the
+# values of coordinate_transformation_mode.
 Coordinates = Callable[[ResampledAxis], Array]
 
 
 def asymmetric(axis: ResampledAxis) -> Array:
-    """The input coordinate of each output element, as all functions of this section: [out] float64."""
+    """Aligns the first elements of input and output."""
     return axis.divide_by_scale(np.arange(axis.out, dtype=np.float64))
 
 
 def half_pixel(axis: ResampledAxis) -> Array:
+    """Aligns the start of the first pixels; element i is the center of a pixel from i - 0.5 to i + 0.5."""
     return axis.divide_by_scale(np.arange(axis.out) + 0.5) - 0.5
 
 
 def half_pixel_symmetric(axis: ResampledAxis) -> Array:
-    """half_pixel, shifted so that a rounded-off part of the size is missing equally at both ends.
+    """half_pixel, shifted so that the part of the size that rounding cuts off is missing equally at both ends.
 
-    Computed from the centre, which is fixed for every scale.
+    Coordinates are computed from the center, which is aligned whatever the scale.
     """
     return axis.divide_by_scale(np.arange(axis.out) + (1 - axis.out) / 2) + (axis.size - 1) / 2
 
@@ -72,14 +77,14 @@ def tf_half_pixel_for_nn(axis: ResampledAxis) -> Array:
 
 
 def align_corners(axis: ResampledAxis) -> Array:
-    """Aligns the first elements, and the last ones at the size before rounding."""
-    length = axis.length if axis.single else axis.out
+    """Aligns the first elements, and the last element of the input with that of an output of the size before rounding."""
+    length = axis.length if axis.is_float32 else axis.out
     steps = np.arange(axis.out) * (axis.size - 1.0)
     return steps / (length - 1) if axis.out > 1 else steps
 
 
 def tf_crop_and_resize(axis: ResampledAxis) -> Array:
-    """The outer elements at the ends of the region of interest; its centre for a single element."""
+    """Aligns the outer elements with the ends of the region of interest; a single element with its center."""
     last = axis.size - 1
     if axis.out <= 1:
         return np.full(axis.out, 0.5 * (axis.start + axis.stop) * last)
@@ -100,7 +105,7 @@ COORDINATES: dict[str, Coordinates] = {
 }
 
 
-# --- which elements make up one of the output --------------------------------------------------
+# --- taps: the input elements that make up an output element -----------------------------------
 
 NEAREST: dict[str, Callable[[Array], Array]] = {
     "round_prefer_floor": lambda positions: np.ceil(positions - 0.5),
@@ -118,7 +123,7 @@ def nearest(positions: Array, axis: ResampledAxis, nearest_mode: str) -> Array:
 
 
 def triangle(distance: Array) -> Array:
-    """The weight of an element in linear interpolation."""
+    """The weight of an element at this distance in linear interpolation."""
     return np.maximum(1 - distance, 0)
 
 
@@ -133,7 +138,9 @@ def interpolation_taps(
 ) -> tuple[Array, Array]:
     """The taps of each position: indices [out, taps] int64 and weights [out, taps].
 
-    A tap outside the input reads the border element, or with `exclude_outside` has weight 0.
+    kernel: the weight by distance, which is 0 from a distance of `support` on.
+    antialias: whether the kernel is stretched to the distance of output elements on an axis that shrinks.
+    exclude_outside: whether a tap outside the input has weight 0; else it reads the border element.
     """
     filter_scale = float(min(axis.scale, Fraction(1))) if antialias else 1.0
     radius = int(np.ceil(support / filter_scale))
@@ -145,5 +152,5 @@ def interpolation_taps(
     if exclude_outside or filter_scale < 1:
         total = weight.sum(1, keepdims=True)
         weight = weight / np.where(total == 0, 1, total)
-    used = weight.any(0)
+    used = weight.any(0)  # taps that have weight 0 for every position are dropped
     return np.clip(coordinate, 0, axis.size - 1).astype(np.int64)[:, used], weight[:, used]

@@ -1,13 +1,13 @@
 """Resize: resamples an array to other sizes by nearest, linear or cubic interpolation.
 
-Spec: ai.onnx Resize-10, -11, -13, -18, -19.  Version 10 has only scales, asymmetric coordinates (first elements
-aligned), and in nearest mode rounds positions down, or up on axes that shrink; the text leaves this open, the test
-cases of its release do not.  11 adds sizes, cubic, coordinate_transformation_mode and related attributes; 13 makes
-inputs optional and drops tf_half_pixel_for_nn, which a test case of its release still uses; 18 adds axes, antialias and
-keep_aspect_ratio_policy; 19 adds half_pixel_symmetric.
+Spec: ai.onnx Resize-10, -11, -13, -18, -19.  Version 10 has only scales and asymmetric coordinates (first elements
+aligned).  Its nearest mode rounds positions down, or up along axes that shrink: the text does not say so, but the test
+cases of its release require it.  11 adds sizes, cubic, coordinate_transformation_mode and related attributes; 13 makes
+inputs optional and drops tf_half_pixel_for_nn, which is accepted here since a test case of its release still uses it;
+18 adds axes, antialias and keep_aspect_ratio_policy; 19 adds half_pixel_symmetric.
 
-As in the official test cases, positions use the given scales, not those of the rounded sizes, and align_corners uses
-the length before rounding.
+As the official test cases require, positions are computed with the scales as given, not with the quotients of the
+rounded sizes, and align_corners uses the size before rounding.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def infer_10(inference: Inference) -> Result:
 
 
 def scaled_type(inference: Inference, scales: Array | None, minimum: float = 0) -> Result:
-    """The type of input 0 with all its axes scaled; minimum: as in `validate_scales`."""
+    """The type of input 0 with all its axes scaled; `minimum` as in `validate_scales`."""
     data = inference.tensor(0)
     if data is None or data.shape is None:
         return data and TensorType(data.dtype, None if scales is None else (None,) * scales.size)
@@ -87,7 +87,7 @@ def scaled_dims(
 
 @op.eval(10)
 def eval_10(x: Array, scales: Array, *, context: RunContext, mode: str) -> Array:
-    """x: [d0, ..., dk], scales: [rank] float32, result: x's dims times the scales, rounded down."""
+    """x: [d0, ..., dk]; scales: [rank] float32; result: the sizes of x times the scales, rounded down."""
     return resize_by_scales(x, validate_scales(scales), mode, context)
 
 
@@ -146,7 +146,7 @@ def resized_dims(inference: Inference, dims: Sequence[Dim]) -> Sequence[Dim]:
 def fitted_dims(
     inference: Inference, dims: Sequence[Dim], sizes: Sequence[Dim], policy: str
 ) -> Sequence[Dim]:
-    """The output sizes for the requested sizes under `policy`."""
+    """The output sizes for the requested sizes; `policy` is keep_aspect_ratio_policy."""
     if policy == "stretch":
         return [inference.new_dim() if n is None else n for n in sizes]
     numbers = [n for n in (*dims, *sizes) if isinstance(n, int)]
@@ -176,7 +176,7 @@ def eval_19(
     axes: tuple[int, ...] | None = None,
     keep_aspect_ratio_policy: str = "stretch",
 ) -> Array:
-    """x: [d0, ..., dk], roi: all starts, then all ends, scales or sizes: one for each of `axes`, by default all.
+    """x: [d0, ..., dk]; roi: all starts, then all ends; scales or sizes: one number for each of `axes`, by default all.
 
     An empty roi, scales or sizes is treated as omitted.
     """
@@ -186,10 +186,10 @@ def eval_19(
     regions = [(0.0, 1.0)] * len(chosen)
     if coordinate_transformation_mode == "tf_crop_and_resize":
         regions = regions_of(roi, len(chosen))
-    of_axes = [x.shape[i] for i in chosen]
+    input_sizes = [x.shape[i] for i in chosen]
     resampled_axes = [identity_axis(n) for n in x.shape]
     for i, axis in zip(
-        chosen, resolve_axes(of_axes, scales, sizes, regions, keep_aspect_ratio_policy), strict=True
+        chosen, resolve_axes(input_sizes, scales, sizes, regions, keep_aspect_ratio_policy), strict=True
     ):
         resampled_axes[i] = axis
     check_result_bytes(context, [axis.out for axis in resampled_axes], x.dtype, "Resize result")
@@ -206,6 +206,7 @@ def eval_19(
 
 
 def check_modes(mode: str, coordinate_transformation_mode: str, nearest_mode: str, version: int) -> None:
+    """Raises EvaluationError for a value that the version does not have."""
     choices = (
         ("mode", mode, {"nearest", "linear", "cubic"}),
         ("coordinate_transformation_mode", coordinate_transformation_mode, COORDINATE_MODES[version]),

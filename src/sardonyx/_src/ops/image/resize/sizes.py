@@ -16,7 +16,10 @@ POLICIES = ("stretch", "not_larger", "not_smaller")
 
 
 def by_scale(size: int, scale: np.float32, start: float = 0, stop: float = 1) -> ResampledAxis:
-    """An axis whose region `start` to `stop` is resized by a scale; the size is computed in float32 and rounded down."""
+    """An axis, of which the part from `start` to `stop` is resized by a scale.
+
+    The output size is computed in float32 and rounded down.
+    """
     part = np.float32(size) * np.float32(stop - start) if (start, stop) != (0, 1) else np.float32(size)
     return ResampledAxis(size, max(int(np.floor(part * scale)), 0), Fraction(float(scale)), True, start, stop)
 
@@ -33,7 +36,10 @@ def validate_scales(scales: Array, minimum: float | None = None) -> list[np.floa
 
 
 def by_sizes(size: Sequence[int], requested: Sequence[int], policy: str) -> list[ResampledAxis]:
-    """Axes resized to the requested sizes, or to the closest sizes that preserve the aspect ratio."""
+    """Axes resized to the requested sizes; with another policy than "stretch", to sizes that preserve the aspect ratio.
+
+    "not_larger" and "not_smaller" use the smallest and the largest of the requested ratios for all axes.
+    """
     if policy not in POLICIES:
         raise EvaluationError(
             f"keep_aspect_ratio_policy must be one of {', '.join(POLICIES)}; got {policy!r}"
@@ -51,7 +57,7 @@ def by_sizes(size: Sequence[int], requested: Sequence[int], policy: str) -> list
 
 
 def scaled_dim(size: Dim, scale: np.float32) -> Dim:
-    """The size from `by_scale`; for an expression only if the scale is a short binary fraction, else None."""
+    """The output size of `by_scale`; for an expression None, unless the scale is a fraction of small numbers."""
     if isinstance(size, int):
         return by_scale(size, scale).out
     ratio = Fraction(float(scale))

@@ -1,6 +1,6 @@
-"""A hash table of integers for whole arrays of look-ups: a search in sorted keys is ten times slower.
+"""A hash table of integers that looks up whole arrays: a binary search in sorted keys is ten times slower.
 
-Open addressing with linear probing, and a multiplicative hash (Knuth, The Art of Computer Programming, volume 3, 6.4).
+It has open addressing with linear probing, and a multiplicative hash (Knuth, The Art of Computer Programming, volume 3, 6.4).
 """
 
 from __future__ import annotations
@@ -17,7 +17,12 @@ MIN_SLOT_BITS, SLOTS_PER_KEY = 3, 4
 
 @dataclass(frozen=True, slots=True)
 class HashedKeys:
-    """keys, numbers: by slot; the number of a free slot is -1.  shift: of the hash to a slot."""
+    """A table from keys to numbers.
+
+    keys: the key in each slot
+    numbers: the number of the key in each slot; -1 for a free slot
+    shift: the number of bits by which a hash is shifted right to give a slot
+    """
 
     keys: Ints
     numbers: Ints
@@ -39,11 +44,11 @@ class HashedKeys:
         return table
 
     def slots(self, keys: Ints) -> Ints:
-        """Where the search for each key begins."""
+        """The slot at which the search for each key begins."""
         return ((keys.view(np.uint64) * MULTIPLIER) >> self.shift).view(np.int64)
 
     def find(self, keys: Ints) -> Ints:
-        """The index of each key; -1 for others."""
+        """The index of each key; -1 for one that is not in the table."""
         slots = self.slots(keys)
         numbers = self.numbers.take(slots)
         waiting = np.flatnonzero((self.keys.take(slots) != keys) & (numbers >= 0))

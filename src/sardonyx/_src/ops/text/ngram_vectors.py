@@ -17,12 +17,12 @@ from sardonyx._src.ops.ml.identity_key import IdentityKey
 from sardonyx._src.ops.ml.lookup import string_vector
 from sardonyx._src.ops.text.ngrams import Ints, NgramPool
 
-MAX_LOOPED_TOKENS = 200  # that NumPy is not faster for
-MAX_FLOAT_COUNT = 1 << 24  # up to which float32 counts
+MAX_LOOPED_TOKENS = 200  # up to this number, a Python loop is as fast as NumPy
+MAX_FLOAT_COUNT = 1 << 24  # repeatedly adding 1 in float32 is exact up to this count
 
 
 class NgramLists(NamedTuple):
-    """The attributes of a TfIdfVectorizer that are lists; weights: None if all are 1."""
+    """The list attributes of a TfIdfVectorizer; weights: None if all are 1."""
 
     int64s: tuple[int, ...] | None
     strings: tuple[str, ...] | None
@@ -35,8 +35,11 @@ class NgramLists(NamedTuple):
 class NgramVectorizer:
     """A pool of n-grams, each with its index in the result and its weight.
 
-    width: of the result.  is_binary: whether an n-gram counts once.  is_plain: whether results are counts alone.  is_distinct:
-    whether no two n-grams have one index.  places, factors: `indexes` and `weights` as Python's numbers.
+    width: the number of columns of the result
+    is_binary: whether several occurrences of an n-gram count as one
+    is_plain: whether the results are unweighted counts
+    is_distinct: whether no two n-grams have the same index
+    index_list, weight_list: `indexes` and `weights` as Python's numbers
     """
 
     pool: NgramPool
@@ -46,8 +49,8 @@ class NgramVectorizer:
     is_binary: bool
     is_plain: bool
     is_distinct: bool
-    places: Sequence[int]
-    factors: Sequence[float]
+    index_list: Sequence[int]
+    weight_list: Sequence[float]
 
     def count_ngrams(self, rows: Array, skips: int) -> Array:
         """rows: [N, C] tokens; result: [N, width] float32."""
@@ -57,48 +60,55 @@ class NgramVectorizer:
         return self.count_ids(len(rows), ids, np.repeat(np.arange(len(rows)), rows.shape[1]), skips)
 
     def count_ids(self, rows: int, ids: Ints, row: Ints, skips: int, out: Array | None = None) -> Array:
-        """ids, row: of each token, in order of rows; result: [rows, width] float32, in `out` if it is given."""
+        """The vectors of rows, [rows, width] float32, in `out` if it is given.
+
+        ids, row: the index in the vocabulary and the row of each token, in order of rows
+        """
         row, gram = self.pool.occurrences(ids, row, skips)
         if len(gram) > MAX_FLOAT_COUNT or not (self.is_plain or self.is_distinct):
             return self.sum_present(rows, *np.unique(row * self.pool.size + gram, return_counts=True))
         result = self.zeros(rows, out)
-        places = row * self.width + self.indexes[gram]
-        np.add.at(result, places, np.float32(1))
+        positions = row * self.width + self.indexes[gram]
+        np.add.at(result, positions, np.float32(1))
         if not self.is_plain:
             weights = self.weights[gram]
-            result[places] = weights if self.is_binary else weights * result[places]
+            result[positions] = weights if self.is_binary else weights * result[positions]
         return result.reshape(rows, self.width)
 
     def zeros(self, rows: int, out: Array | None) -> Array:
-        """A vector of all elements of a result, in `out` if it is given."""
+        """The elements of a result as a vector of zeros, in `out` if it is given."""
         if out is None:
             return np.zeros(rows * self.width, np.float32)
         out.fill(0)
         return out.reshape(-1)
 
     def count_each(self, rows: Sequence[Sequence[int]], out: Array | None = None) -> Array:
-        """`count_ids` for the n-grams that occur in each row, if they are few."""
+        """The result of `count_ids`, from lists of the n-grams that occur in each row; faster for few of them."""
         sums: dict[int, float] = {}
         for row, grams in enumerate(rows):
-            start, places = row * self.width, self.places
+            start, indexes = row * self.width, self.index_list
             if self.is_plain:
                 for gram in grams:
-                    place = start + places[gram]
-                    sums[place] = sums.get(place, 0) + 1
+                    position = start + indexes[gram]
+                    sums[position] = sums.get(position, 0) + 1
                 continue
             for gram, count in sorted(Counter(grams).items()):
-                place, amount = start + places[gram], 1 if self.is_binary else count
-                sums[place] = sums.get(place, 0.0) + amount * self.factors[gram]
+                position, amount = start + indexes[gram], 1 if self.is_binary else count
+                sums[position] = sums.get(position, 0.0) + amount * self.weight_list[gram]
         result = self.zeros(len(rows), out)
         result[list(sums)] = list(sums.values())
         return result.reshape(len(rows), self.width)
 
     def sum_present(self, rows: int, present: Ints, counts: Ints) -> Array:
-        """present: row * size + n-gram, ascending; counts: the number of occurrences of each."""
+        """The vectors of rows from the distinct pairs of a row and an n-gram.
+
+        present: row * size + n-gram of each pair, ascending
+        counts: the number of occurrences of each pair
+        """
         row, gram = np.divmod(present, max(1, self.pool.size))
         amount = np.minimum(counts, 1) if self.is_binary else counts
-        places, sums = row * self.width + self.indexes[gram], amount * self.weights[gram]
-        flat = np.bincount(places, sums, minlength=rows * self.width)
+        positions, sums = row * self.width + self.indexes[gram], amount * self.weights[gram]
+        flat = np.bincount(positions, sums, minlength=rows * self.width)
         return flat.reshape(rows, self.width).astype(np.float32)
 
 

@@ -1,7 +1,8 @@
 """A pool of n-grams as a trie, and their occurrences in rows of tokens.
 
 A node of the trie is a prefix of n-grams.  The nodes of one level are numbered, and hash tables lead from a node and the next
-token to a node of the next level, for all windows of all rows at once.  A few tokens are looked up one by one.
+token to a node of the next level; a look-up handles all windows of all rows at once.  Few tokens are looked up one by one, in
+nested dictionaries.
 """
 
 from __future__ import annotations
@@ -21,13 +22,17 @@ from sardonyx._src.ops.ml.lookup import map_strings
 from sardonyx._src.ops.text.hashed_keys import HashedKeys
 
 Ints = NDArray[np.int64]
-# By token: the numbers of the n-grams that end with it, and what may follow.
+# For each token, the numbers of the n-grams that end with it, and the trie of the tokens that may follow it.
 TokenTrie: TypeAlias = "dict[object, tuple[list[int], TokenTrie]]"
 
 
 @dataclass(frozen=True, slots=True)
 class NgramsOfLength:
-    """The n-grams of one length; first: the index of the first one in the pool, tokens: [grams, n] indices in the vocabulary."""
+    """The n-grams of one length.
+
+    first: the index of the first one in the pool
+    tokens: [grams, n] indices in the vocabulary
+    """
 
     first: int
     tokens: Ints
@@ -37,44 +42,56 @@ class NgramsOfLength:
 class TrieLevel:
     """The prefixes of one length.
 
-    steps: from prefix * words + token to the longer prefix; None in the first level, where a prefix is a token.  begin, times:
-    for each prefix, where its n-grams are among `grams`, and how many.
+    A prefix that is itself an n-gram has a number for each n-gram of the pool that is equal to it.
+
+    steps: from prefix * words + token to the longer prefix; None in the first level, where a prefix is a token
+    begin, times: for each prefix, the position of its first n-gram in `grams`, and their number
+    grams: the numbers of the n-grams of this length, ordered by prefix
+    is_single: whether no prefix has several n-grams
+    is_full: whether every prefix has exactly one
     """
 
     steps: HashedKeys | None
     begin: Ints
     times: Ints
     grams: Ints
-    is_single: bool  # whether no prefix has several n-grams
-    is_full: bool  # whether each has one
+    is_single: bool
+    is_full: bool
 
     @classmethod
     def of(cls, steps: HashedKeys | None, nodes: Ints, count: int, first: int) -> TrieLevel:
-        """nodes: of the n-grams that end in this level, from number `first` on; count: of prefixes."""
+        """The level with `count` prefixes.
+
+        nodes: the prefix of each n-gram that ends in this level; the n-grams are numbered from `first` on
+        """
         times = np.bincount(nodes, minlength=count)
         grams = first + np.argsort(nodes, kind="stable")
         is_single, is_full = not (times > 1).any(), bool((times == 1).all())
         return cls(steps, np.cumsum(times) - times, times, grams, is_single, is_full)
 
-    def matches(self, place: Ints, node: Ints) -> tuple[Ints, Ints]:
-        """The places whose prefixes are n-grams, once for each of these, and the n-grams."""
+    def matches(self, start: Ints, node: Ints) -> tuple[Ints, Ints]:
+        """The starts of occurrences of n-grams, and these n-grams.
+
+        start, node: positions of tokens, and the prefix that begins at each of them
+        """
         if self.is_full:
-            return place, self.grams.take(node)
+            return start, self.grams.take(node)
         times = self.times[node]
         if self.is_single:
             is_gram = times > 0
-            return place[is_gram], self.grams[self.begin[node[is_gram]]]
+            return start[is_gram], self.grams[self.begin[node[is_gram]]]
         ends = np.cumsum(times)
         each = np.arange(ends[-1] if len(ends) else 0) + np.repeat(self.begin[node] - ends + times, times)
-        return np.repeat(place, times), self.grams[each]
+        return np.repeat(start, times), self.grams[each]
 
 
 @dataclass(frozen=True)
 class NgramPool:
     """The n-grams of the requested lengths.
 
-    vocabulary: the distinct tokens.  size: the number of n-grams of all lengths.  find: the index in the vocabulary of each
-    token of an array, -1 for others.
+    vocabulary: the distinct tokens
+    size: the number of n-grams of all lengths
+    find: returns the index in the vocabulary of each token of an array; -1 for tokens that are not in it
     """
 
     grams: tuple[NgramsOfLength, ...]
@@ -85,7 +102,10 @@ class NgramPool:
 
     @classmethod
     def of(cls, tokens: Array, starts: Sequence[int], shortest: int, longest: int, size: int) -> NgramPool:
-        """tokens: those of all 1-grams, then of all 2-grams and so on, which begin at `starts`.
+        """The pool of n-grams of `shortest` to `longest` tokens.
+
+        tokens: the tokens of all 1-grams, then those of all 2-grams and so on
+        starts: for each length, the position of its first token
 
         Raises EvaluationError for inconsistent bounds.
         """
@@ -103,36 +123,39 @@ class NgramPool:
         )
 
     def occurrences(self, ids: Ints, row: Ints, skips: int) -> tuple[Ints, Ints]:
-        """ids, row: of each token, row by row; results: the row and the n-gram of each occurrence."""
+        """The row and the n-gram of each occurrence of an n-gram.
+
+        ids, row: the index in the vocabulary and the row of each token, row by row
+        """
         known = np.flatnonzero(ids >= 0)
         occurrences = [self.levels[0].matches(known, ids[known])]
         if len(self.levels) == 1:
-            places, grams = occurrences[0]
-            return row[places], grams
+            starts, grams = occurrences[0]
+            return row[starts], grams
         longest = 1 if skips == 0 or not len(row) else int(np.bincount(row).max()) - 1
         for distance in range(1, min(skips, longest - 1) + 2):
             occurrences += self.longer_matches(ids, row, known, distance)
-        places, grams = (np.concatenate(each) for each in zip(*occurrences, strict=True))
-        return row[places], grams
+        starts, grams = (np.concatenate(each) for each in zip(*occurrences, strict=True))
+        return row[starts], grams
 
-    def longer_matches(self, ids: Ints, row: Ints, place: Ints, distance: int) -> list[tuple[Ints, Ints]]:
-        """place: of known tokens; results: `matches` of the levels after the first, for tokens `distance` apart."""
-        node, occurrences, words = ids[place], [], len(self.vocabulary)
+    def longer_matches(self, ids: Ints, row: Ints, start: Ints, distance: int) -> list[tuple[Ints, Ints]]:
+        """The `matches` of each level after the first, for tokens `distance` apart; start: positions of known tokens."""
+        node, occurrences, words = ids[start], [], len(self.vocabulary)
         for k, level in enumerate(self.levels[1:], 1):
-            place, node = place[: (n := np.searchsorted(place, len(ids) - k * distance))], node[:n]
-            last = place + k * distance
+            start, node = start[: (n := np.searchsorted(start, len(ids) - k * distance))], node[:n]
+            last = start + k * distance
             token = ids[last]
-            is_known = (token >= 0) & (row[last] == row[place])
-            place, node, token = place[is_known], node[is_known], token[is_known]
+            is_known = (token >= 0) & (row[last] == row[start])
+            start, node, token = start[is_known], node[is_known], token[is_known]
             assert level.steps is not None, "only the first level has no steps"
             node = level.steps.find(node * words + token)
-            place, node = place[node >= 0], node[node >= 0]
-            occurrences.append(level.matches(place, node))
+            start, node = start[node >= 0], node[node >= 0]
+            occurrences.append(level.matches(start, node))
         return occurrences
 
     @cached_property
     def token_trie(self) -> TokenTrie:
-        """The n-grams by their tokens."""
+        """The n-grams as nested dictionaries of tokens."""
         root: TokenTrie = {}
         for grams in self.grams:
             for number, tokens in enumerate(self.vocabulary[grams.tokens].tolist(), grams.first):

@@ -10,6 +10,6 @@ from sardonyx._src.ops.ml.lookup import string_vector
 
 
 def pad_rows(rows: Sequence[list[str]], width: int, padding: str) -> Array:
-    """rows: of at most `width` strings; result: [rows, width], with `padding` after the last string of a row."""
+    """A matrix [rows, width] of strings: each row, of at most `width` strings, followed by `padding`."""
     padded = [row if len(row) == width else row + [padding] * (width - len(row)) for row in rows]
     return string_vector(list(chain.from_iterable(padded))).reshape(len(rows), width)

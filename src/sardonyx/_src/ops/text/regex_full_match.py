@@ -27,7 +27,7 @@ def infer(inference: Inference) -> Result:
     except EvaluationError as error:
         inference.fail(str(error))
     except LimitError:
-        pass  # too large for this engine, which contradicts nothing
+        pass  # the pattern is valid, though too large to be evaluated here
     return same_shape(DataType.BOOL)(inference)
 
 

@@ -21,9 +21,9 @@ op.infer(20)(infer_broadcast(DataType.STRING))
 
 @op.eval(20)
 def eval_20(X: Array, Y: Array, *, context: RunContext) -> Array:
-    """X, Y, result: strings of shapes that broadcast to one.
+    """X, Y: strings of shapes that broadcast; result: strings of the common shape.
 
-    Raises LimitError when the result would have more elements or characters than the limit allows bytes.
+    Raises LimitError if the elements or the characters of the result would exceed the limit of bytes.
     """
     shape = X.shape if X.shape == Y.shape else np.broadcast_shapes(X.shape, Y.shape)
     check_result_bytes(context, shape, X.dtype, "StringConcat result")

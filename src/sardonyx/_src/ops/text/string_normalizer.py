@@ -2,9 +2,9 @@
 
 Spec: ai.onnx StringNormalizer-10.  Case follows the Unicode default algorithms, with the full mappings (ß becomes SS);
 words are equal ignoring case if their full case foldings are equal.  `locale` matters only for languages with special
-casing rules: Turkish and Azeri, with a dotted and a dotless i, are supported; Lithuanian is refused.  The text leaves
-the names of locales and the handling of others to the implementation.  Where no word remains, also for empty input,
-the result is one empty string.
+casing rules: Turkish and Azeri, with a dotted and a dotless i, are supported; Lithuanian is refused.  The specification
+leaves the names of locales and the handling of unknown ones to the implementation.  If no word remains, or there is none to
+begin with, the result is one empty string.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sardonyx._src.ops.traits import enum_values
 CASE_ACTIONS = ("NONE", "LOWER", "UPPER")
 
 op = Operator("StringNormalizer", enum_attributes={"case_change_action": enum_values(*CASE_ACTIONS)})
-# SpecialCasing.txt and CaseFolding.txt, the lines for tr and az.  I followed by a dot above is one letter.
+# From the lines for tr and az of Unicode's SpecialCasing.txt and CaseFolding.txt.  I followed by U+0307, a dot above, is one letter.
 TURKIC_LOWER = str.maketrans({"I": "ı", "İ": "i"})
 TURKIC_UPPER = str.maketrans({"i": "İ", "ı": "I"})
 
@@ -94,7 +94,7 @@ def check_inputs(X: Array, case_change_action: str) -> None:
 
 @lru_cache(maxsize=64)
 def language_of(locale: str) -> str:
-    """`turkic` for a Turkish or Azeri locale, "" for languages without special casing rules.
+    """ "turkic" for a Turkish or Azeri locale, and "" for languages without special casing rules.
 
     Raises EvaluationError for Lithuanian, whose casing rules are not implemented.
     """
@@ -107,13 +107,13 @@ def language_of(locale: str) -> str:
 
 
 class CaseChanger(NamedTuple):
-    """function: changes the case of a text; None if it stays."""
+    """function: changes the case of a string; None if the case is kept."""
 
     function: Callable[[str], str] | None
 
 
 def plain_case_changer(attributes: Mapping[str, object]) -> CaseChanger | None:
-    """What the node with these attributes does to each text by itself; None if it may remove texts, or is refused."""
+    """What a node with these attributes does to each string; None if it may remove strings, or depends on a language."""
     action = str(attributes["case_change_action"])
     if attributes.get("stopwords") or action not in CASE_ACTIONS:
         return None
@@ -124,7 +124,7 @@ def plain_case_changer(attributes: Mapping[str, object]) -> CaseChanger | None:
 
 
 def case_changer(action: str, language: str) -> Callable[[str], str]:
-    """The function that changes the case of a word, to "UPPER" or "LOWER"."""
+    """The function that changes a word to upper or lower case, as the action "UPPER" or "LOWER" says."""
     if language != "turkic":
         return str.upper if action == "UPPER" else str.lower
     return partial(change_turkic_case, action=action)

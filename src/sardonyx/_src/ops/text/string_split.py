@@ -1,8 +1,8 @@
 """StringSplit: splits each string into substrings along a new last axis.
 
 Spec: ai.onnx StringSplit-20.  Without a delimiter a string is split at runs of whitespace, as defined by `str.isspace`, after
-stripping both ends, even if `maxsplit` leaves a remainder.  The text does not define a negative `maxsplit`: it means no
-limit, as in other runtimes.
+both ends have been stripped; this also strips the end of a remainder that `maxsplit` leaves.  The specification does not
+define a negative `maxsplit`; as in other runtimes, it means no limit.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def infer(inference: Inference) -> Result:
 
 
 def parts_dim(inference: Inference, shape: tuple[Dim, ...]) -> Dim:
-    """The size of the new axis: 0 for no strings, 1 for a `maxsplit` of 0 with a delimiter, else data-dependent."""
+    """The size of the new axis: 0 for no strings, 1 for a `maxsplit` of 0 with a delimiter, otherwise data-dependent."""
     if any(isinstance(d, int) and d == 0 for d in shape):
         return 0
     uncut = inference.attributes.get("maxsplit") == 0 and inference.attributes.get("delimiter")
@@ -44,7 +44,10 @@ def parts_dim(inference: Inference, shape: tuple[Dim, ...]) -> Dim:
 def eval_20(
     X: Array, *, maxsplit: int | None = None, delimiter: str = "", context: RunContext
 ) -> tuple[Array, Array]:
-    """X: strings; result: substrings [*X.shape, max_parts], padded with "", and their numbers, int64 of X's shape."""
+    """X: strings.
+
+    Results: the substrings, [*X.shape, max_parts] padded with "", and how many each string has, int64 of X's shape.
+    """
     limit = -1 if maxsplit is None else maxsplit
     parts = split_texts(X.reshape(-1).tolist(), delimiter, limit)
     counts = np.fromiter(map(len, parts), np.int64, len(parts))

@@ -69,7 +69,7 @@ def evaluate(
 
 
 def vectorizer_of(attributes: Mapping[str, Any]) -> NgramVectorizer | None:
-    """The vectorizer of a node with these attributes that has run; None if it does not count strings without skips."""
+    """The vectorizer of a node with these valid attributes; None if its tokens are no strings, or it has skips."""
     given = {name: attributes.get(name) for name in ("pool_int64s", "pool_strings", "weights")}
     if given["pool_int64s"] or not given["pool_strings"]:
         return None

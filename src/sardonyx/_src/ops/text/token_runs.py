@@ -1,6 +1,6 @@
-"""Texts split into tokens that are the longest runs of some characters.
+"""Strings split into tokens that are the longest runs of some characters; all other characters separate tokens.
 
-The others separate them.  Many texts are joined to one, so that what splits them is a few passes over memory.
+All texts are joined to one string, so that they are split in a few passes over memory.
 """
 
 from __future__ import annotations
@@ -13,17 +13,19 @@ from functools import lru_cache
 from sardonyx._src.ops.text.re2.characters import Ranges, complement, normal
 from sardonyx._src.ops.text.re2.runs import ranges_pattern, run_ranges, separating_ranges
 
-MARK = "\0"  # between texts
-ASCII = 128
-MAX_REPLACED = 16  # separators that are replaced one by one in texts beyond ASCII
+MARK = "\0"  # separates joined texts
+ASCII = 128  # the number of characters of ASCII
+MAX_REPLACED = 16  # the largest number of separators that are replaced one by one in texts that are not ASCII
 
 
 @dataclass(frozen=True, slots=True)
 class TokenRuns:
-    """Splits texts.
+    """Splits texts into tokens.
 
-    pattern: of tokens.  separator: a character of ASCII between them; "" if there is none.  spaces: a table for
-    `str.translate` from the other separators in ASCII to it.  others: all other separators; None if they are many.
+    pattern: matches a token
+    separator: a character of ASCII that separates tokens; "" if there is none
+    spaces: a table for `str.translate` from the other separators in ASCII to `separator`
+    others: all separators except `separator`; None if there are too many, or `MARK` is one
     """
 
     pattern: re.Pattern[str]
@@ -42,7 +44,7 @@ class TokenRuns:
         return rows if all(map(all, rows)) else [list(filter(None, row)) for row in rows]
 
     def replace_separators(self, joined: str) -> str:
-        """Replaces all separators by one."""
+        """Replace every separator by `separator`."""
         if joined.isascii():
             return joined.translate(self.spaces) if self.spaces else joined
         for other in self.others or "":
@@ -51,7 +53,7 @@ class TokenRuns:
 
 
 def token_runs(tokens: Ranges) -> TokenRuns:
-    """The splitter into runs of these characters."""
+    """The splitter whose tokens are the runs of these characters."""
     separators = complement(tokens)
     small = [chr(c) for first, last in separators for c in range(first, min(last + 1, ASCII)) if c]
     count = sum(last + 1 - first for first, last in separators)
@@ -65,7 +67,7 @@ def token_runs(tokens: Ranges) -> TokenRuns:
 
 @lru_cache(maxsize=64)
 def runs_of_expression(expression: str) -> TokenRuns | None:
-    """The splitter into the matches of an expression, if they are the longest runs of some characters.
+    """The splitter whose tokens are the matches of an expression; None if they are not the longest runs of some characters.
 
     Raises what `compile_expression` raises.
     """
@@ -75,7 +77,7 @@ def runs_of_expression(expression: str) -> TokenRuns | None:
 
 @lru_cache(maxsize=64)
 def runs_between(separators: tuple[str, ...]) -> TokenRuns | None:
-    """The splitter at the matches of all separators, if they are single characters or runs of them.
+    """The splitter at the matches of all separators; None if one matches more than single characters and runs of them.
 
     Raises what `compile_expression` raises.
     """

@@ -1,4 +1,4 @@
-"""Chains of operators from texts to the vectors of their words, which one function computes."""
+"""Chains of nodes from strings to vectors that count their words; one function computes such a chain."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from sardonyx._src.ops.text.tf_idf_vectorizer import vectorizer_of
 from sardonyx._src.ops.text.word_counts import word_counter
 
 Attributes: TypeAlias = Mapping[str, object]
-CountWords: TypeAlias = Callable[..., Array]  # of the texts, and of the array for the result as `out`
+CountWords: TypeAlias = Callable[
+    ..., Array
+]  # its arguments are the strings, and as `out` an array for the result
 TOKENIZER, NORMALIZER, RESHAPE = (DOMAIN, "Tokenizer"), ("", "StringNormalizer"), ("", "Reshape")
 MAX_NODES = 4
 
@@ -29,10 +31,16 @@ def match_chain(
     ranks: Mapping[Value, int],
     limit: int,
 ) -> tuple[int, CountWords] | None:
-    """The first node of a chain [Reshape] [StringNormalizer] Tokenizer TfIdfVectorizer, and what computes its result from the texts.
+    """The index of the first node of a chain, and the function that computes its result from its strings; None without a chain.
 
-    nodes: each reads the one before, and the last one ends a chain; with their attributes.  ranks: of values, as far as they are
-    known.  limit: of the characters of all texts.  None if there is no chain.  The texts are a vector: each is a row of the result.
+    A chain is [Reshape] [StringNormalizer] Tokenizer TfIdfVectorizer, where nodes in brackets are optional.  Its strings are a
+    vector, and each of them gives a row of the result.
+
+    nodes: each one reads the result of the one before it; the last one may end a chain
+    attributes: the attributes of each node
+    constants: the arrays of constant values
+    ranks: the ranks of values, where they are known
+    limit: the largest total number of characters in the strings
     """
     kinds = [(node.domain, node.op_type) for node in nodes]
     first, change_case = len(nodes) - 2, None
@@ -59,7 +67,7 @@ def match_chain(
 
 
 def find_pattern(tokenizer: Attributes) -> re.Pattern[str] | None:
-    """The pattern of tokens, if they are runs of some characters."""
+    """The pattern of the tokens; None if they are not runs of some characters."""
     expression = tokenizer.get("tokenexp")
     if not isinstance(expression, str) or not expression or tokenizer.get("separators"):
         return None
@@ -71,6 +79,6 @@ def rank_of(value: Value | None, ranks: Mapping[Value, int]) -> int | None:
 
 
 def is_flattening(node: Node, constants: Mapping[Value, object]) -> bool:
-    """Whether a Reshape makes a vector."""
+    """Whether the result of a Reshape is a vector."""
     shape = None if node.inputs[1] is None else constants.get(node.inputs[1])
     return isinstance(shape, np.ndarray) and shape.size == 1

@@ -1,7 +1,7 @@
-"""Vectors of the words of texts: what StringNormalizer, Tokenizer and TfIdfVectorizer compute together.
+"""Vectors that count the words of strings: the result of StringNormalizer, Tokenizer and TfIdfVectorizer together.
 
-The tokens between them are never made into a tensor.  Many texts are joined to one, so that each word costs one look-up in a
-table, and no text a call.
+The tokens between these nodes never become a tensor.  All texts are joined to one string: each word costs one look-up in a
+table, and no function is called for each text.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.text.ngram_vectors import MAX_LOOPED_TOKENS, NgramVectorizer
 from sardonyx._src.ops.text.token_runs import MARK
 
-MARK_NUMBER = -2
+MARK_NUMBER = (
+    -2
+)  # the number of `MARK`, which separates texts; those of words are at least 0, and -1 is an unknown word
 SEPARATOR = f" {MARK} "
 
 
@@ -26,9 +28,12 @@ SEPARATOR = f" {MARK} "
 class WordCounter:
     """Counts n-grams of words of texts.
 
-    pattern: of words, runs of some characters.  change_case: of texts before they are split.  numbers: of the words in n-grams, with
-    `MARK_NUMBER` for the mark.  spaces: a table for `str.translate` that leaves spaces between words of ASCII.  shortest: the
-    number of characters of a word.  limit: of the characters of all texts.
+    pattern: matches a word, which is a run of some characters
+    change_case: changes the case of a text before it is split; None if the case is kept
+    numbers: the numbers of the words in n-grams, and `MARK_NUMBER` for the mark
+    spaces: a table for `str.translate` that replaces the characters of ASCII that are in no word by spaces
+    shortest: the smallest number of characters of a word
+    limit: the largest number of characters in all texts
     """
 
     pattern: re.Pattern[str]
@@ -40,7 +45,7 @@ class WordCounter:
     limit: int
 
     def count(self, x: Array, out: Array | None = None) -> Array:
-        """x: texts in any shape; result: [texts, width] float32, in `out` if it is given.
+        """x: strings in any shape; result: [strings, width] float32, in `out` if it is given.
 
         Raises LimitError for too many characters.
         """

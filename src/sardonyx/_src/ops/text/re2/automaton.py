@@ -25,13 +25,13 @@ from sardonyx._src.ops.text.re2.characters import (
 from sardonyx._src.ops.text.re2.parser import PatternParser
 from sardonyx._src.ops.text.re2.states import READING, State, StateKind
 
-EDGE, NEWLINE, WORDLIKE, OTHER = range(
-    4
-)  # the context on one side of a position: end of text, or kind of character
-MAX_CACHED_STATES = 1_000_000  # NFA states in cached sets, and transitions between sets, at once
-MAX_REPEATED_CLASSES = 64  # of an expression that is tried as runs of classes
-MAX_RANGES = 1_000_000  # of all character sets in one expression
-UTF8_WIDTHS = ((0, 0x7F), (0x80, 0x7FF), (0x800, 0xFFFF), (0x10000, LAST_CODE_POINT))  # by bytes of UTF-8
+# The context on one side of a position: an end of the text, or the kind of the character.
+EDGE, NEWLINE, WORDLIKE, OTHER = range(4)
+MAX_CACHED_STATES = 1_000_000  # the NFA states in cached sets, and the transitions between sets, at one time
+MAX_REPEATED_CLASSES = 64  # an expression with more character classes is not examined for runs of classes
+MAX_RANGES = 1_000_000  # of code points, in all character sets of one expression
+# The code points whose UTF-8 encoding has 1, 2, 3 and 4 bytes.
+UTF8_WIDTHS = ((0, 0x7F), (0x80, 0x7FF), (0x800, 0xFFFF), (0x10000, LAST_CODE_POINT))
 DEAD_STATE = -1
 
 
@@ -39,8 +39,12 @@ DEAD_STATE = -1
 class Expression:
     """A compiled pattern.
 
-    cuts: first code point of each character class; latin: the classes of the first 256 code points; masks: for each state the classes that it reads, as bits; sides,
-    widths: by character class.  closures: how many sets of states one character may need.
+    cuts: the first code point of each character class
+    latin: the classes of the first 256 code points
+    masks: for each state, the classes that it reads, as bits
+    sides: for each class, the context that it is for anchors
+    widths: for each class, the length of its characters in UTF-8
+    closures: the number of epsilon closures that reading one character may need
     """
 
     states: tuple[State, ...]
@@ -108,10 +112,15 @@ def width_of(code: int) -> int:
 
 @dataclass
 class Matcher:
-    """Matches texts against one expression; `limit` bounds the total number of visited states.
+    """Matches strings against one expression.
 
-    keys: for each DFA state, its NFA states and the kind of the previous character; transitions: for each DFA state
-    the next one by character class; accepting: whether a match ends, by DFA state and the kind of the next character.
+    limit: the largest total number of visited states
+    work: the number of states visited so far
+    keys: for each DFA state, its NFA states and the kind of the previous character
+    numbers: the DFA state of each key
+    transitions: for each DFA state, the next one by character class
+    accepting: whether a match ends, by DFA state and the kind of the next character
+    cached_states: the size of the caches, which MAX_CACHED_STATES bounds
     """
 
     expression: Expression
@@ -163,12 +172,12 @@ class Matcher:
 
     @cached_property
     def repeated_classes(self) -> re.Pattern[bytes] | None:
-        """For an expression such as [a-z]+, whose matches are the longest runs of some classes: those runs of bytes."""
+        """A pattern of bytes that finds the same matches in a sequence of classes; None if `run_classes` is None."""
         accepted = self.run_classes()
         return None if accepted is None else re.compile(b"[" + re.escape(bytes(accepted)) + b"]+")
 
     def run_classes(self) -> list[int] | None:
-        """The classes of an expression whose matches are the longest runs of some classes; None for other expressions."""
+        """The classes C if the matches of the expression are the longest runs of C, as for [a-z]+; otherwise None."""
         classes = range(len(self.expression.cuts))
         if len(classes) > MAX_REPEATED_CLASSES or len({*self.expression.sides}) > 1:
             return None
@@ -183,7 +192,7 @@ class Matcher:
         return [c for c in classes if after_one[c] == inside]
 
     def longest_match(self, characters: Sequence[int], start: int) -> int:
-        """The end of the longest match from a position on; -1 if there is none."""
+        """The end of the longest match that starts at a position; -1 if there is none."""
         sides = self.expression.sides
         before = sides[characters[start - 1]] if start else EDGE
         current, end = self.number(frozenset((self.expression.start,)), before), -1
@@ -239,9 +248,8 @@ class Matcher:
         e = self.expression
         next_states = {e.states[s].targets[0] for s in states if e.masks[s] >> character & 1}
         by_bytes = {e.states[s].targets[0] for s in states if e.states[s].kind is StateKind.BYTE}
-        for _ in range(
-            e.widths[character] - 1
-        ):  # remaining bytes of the character, for states that read single bytes
+        # States that read single bytes also read the remaining bytes of the character.
+        for _ in range(e.widths[character] - 1):
             inside = self.epsilon_closure(frozenset(by_bytes), OTHER, OTHER) if by_bytes else set()
             by_bytes = {e.states[s].targets[0] for s in inside if e.states[s].kind is StateKind.BYTE}
         return frozenset(next_states | by_bytes)

@@ -1,6 +1,7 @@
 """Character sets as sorted ranges of code points, and the named sets of RE2.
 
-Categories are those of the running Python; scripts.json has the scripts of Unicode 17, as pairs of first and last.
+The categories are those of the running Python; scripts.json has the scripts of Unicode 17, each a list of the first and the
+last code point of every range.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ SURROGATES: Ranges = ((0xD800, 0xDFFF),)  # represent bytes that are not UTF-8 (
 
 
 def normal(ranges: Iterable[tuple[int, int]]) -> Ranges:
-    """The ranges sorted, adjacent and overlapping ones merged."""
+    """The ranges in ascending order, with adjacent and overlapping ones merged."""
     result: list[tuple[int, int]] = []
     for first, last in sorted(ranges):
         if result and first <= result[-1][1] + 1:
@@ -118,7 +119,7 @@ def unicode_group(name: str) -> Ranges | None:
 
 @cache
 def categories() -> Mapping[str, Ranges]:
-    """By category and by its first letter; unassigned code points have none."""
+    """The characters of each general category, and of each first letter; unassigned code points have no category."""
     runs: dict[str, list[tuple[int, int]]] = {}
     start, current = 0, unicodedata.category("\0")
     for code in range(1, LAST_CODE_POINT + 2):

@@ -1,8 +1,10 @@
-"""Full matches of texts: of many by a table, else by google-re2 if it is installed and certain to agree, else by the automaton.
+"""Full matches of strings.
 
-The pattern is always compiled here first, so that errors and limits of patterns do not depend on google-re2.  It is not
-used for patterns with Unicode categories, scripts or case folding, whose tables depend on its Unicode version; for texts
-that are not UTF-8; and for work that could exceed the limit, which only the automaton counts exactly.
+Many strings are matched by a table; otherwise google-re2 matches them, if it is installed and certain to agree, or else the
+automaton does.  The pattern is always compiled here first, so that errors and limits of patterns do not depend on google-re2.
+google-re2 is not used for patterns with Unicode categories, scripts or case folding, because these depend on its version of
+Unicode; nor for strings that are not valid UTF-8; nor for work that could exceed the limit, which only the automaton counts
+exactly.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ class NativePattern(Protocol):
 
 
 class NativeModule(Protocol):
-    """What this package uses of google-re2."""
+    """The part of google-re2 that this package uses."""
 
     error: type[Exception]
 
@@ -39,10 +41,10 @@ class NativeModule(Protocol):
 
 
 def full_matches(pattern: str, texts: Sequence[str], limit: int) -> NDArray[np.bool_]:
-    """Whether the pattern matches each whole text.
+    """Whether the pattern matches each whole string.
 
-    Raises EvaluationError for a pattern that RE2 refuses, LimitError for one that is too large and for matching that
-    visits more than `limit` states.
+    Raises EvaluationError for a pattern that RE2 refuses, and LimitError for a pattern that is too large or if matching would
+    visit more than `limit` states.
     """
     expression = compile_expression(pattern)
     lengths = np.fromiter(map(len, texts), np.int64, len(texts))
@@ -59,12 +61,12 @@ def full_matches(pattern: str, texts: Sequence[str], limit: int) -> NDArray[np.b
 
 
 def most_visits(expression: Expression, characters: int, texts: int) -> int:
-    """An upper bound of the states that a Matcher visits for this number of texts and of characters in all."""
+    """An upper bound of the states that a Matcher visits; characters: the total number in all texts."""
     return characters + (characters * expression.closures + texts) * len(expression.states)
 
 
 def encode_texts(texts: Sequence[str]) -> list[bytes] | None:
-    """The texts as UTF-8; None if one has surrogates."""
+    """The strings as UTF-8; None if one has surrogates."""
     try:
         return [text.encode() for text in texts]
     except UnicodeEncodeError:

@@ -1,7 +1,8 @@
 """Parser of RE2 syntax: one pass from left to right, with a stack of open groups.
 
 Spec: RegexFullMatch-20, which refers to RE2's syntax page.  Greediness does not affect a full match and is ignored, as
-are the names of groups.  What RE2 refuses is refused: look-around, backreferences, repeated repetitions, counts > 1000.
+are the names of groups.  Everything that RE2 refuses is refused: look-around, backreferences, repetitions of repetitions,
+counts above 1000.
 """
 
 from __future__ import annotations
@@ -31,30 +32,25 @@ MAX_REPEATS = 1000
 MAX_GROUP_NESTING = 1000  # depth of nested groups
 COUNT_SYNTAX = re.compile(
     r"\{(0|[1-9][0-9]*)(?:(,)(0|[1-9][0-9]*)?)?\}"
-)  # anything else after { is a literal
+)  # a { that begins no count is a literal
 ANCHORS = {
     "A": StateKind.BEGIN_TEXT,
     "z": StateKind.END_TEXT,
     "b": StateKind.WORD_BOUNDARY,
     "B": StateKind.NO_WORD_BOUNDARY,
 }
-NAMING = {
-    "Lu",
-    "Ll",
-    "Lt",
-    "Lm",
-    "Lo",
-    "Nl",
-    "Mn",
-    "Mc",
-    "Nd",
-    "Pc",
-}  # categories of the characters of group names
+# The general categories of characters that a group name may have.
+NAMING = {"Lu", "Ll", "Lt", "Lm", "Lo", "Nl", "Mn", "Mc", "Nd", "Pc"}
 
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """i: ignore case.  m: ^ and $ also match at lines.  s: a dot also matches a newline."""
+    """The flags of RE2 that change a full match.
+
+    i: case is ignored
+    m: ^ and $ also match at the beginning and end of a line
+    s: a dot also matches a newline
+    """
 
     i: bool = False
     m: bool = False
@@ -77,7 +73,7 @@ class PatternParser(PatternReader):
     flags: Flags = field(default_factory=Flags)
     states: States = field(default_factory=States)
     groups: list[OpenGroup] = field(default_factory=list)
-    repeated_at: int = -1  # start of the repetition that ends at the current position, or -1
+    repeated_at: int = -1  # the start of the repetition that ends at the current position; -1 if none does
 
     def parse(self) -> Fragment:
         """Parses the whole pattern; raises LimitError if it is too long or needs too many states."""
@@ -304,5 +300,5 @@ class PatternParser(PatternReader):
 
 
 def parse_count(digits: str) -> int:
-    """The number, clamped to MAX_REPEATS + 1."""
+    """The number; for more than four digits, MAX_REPEATS + 1, which is refused as well."""
     return int(digits) if len(digits) <= 4 else MAX_REPEATS + 1

@@ -13,7 +13,7 @@ ESCAPES = {"a": 7, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
 
 @dataclass(slots=True)
 class PatternReader:
-    """A pattern and a position in it; raises EvaluationError for what is not a regular expression of RE2."""
+    """A pattern and a position in it; `fail` raises EvaluationError for a pattern that is no regular expression of RE2."""
 
     pattern: str
     position: int = 0
@@ -34,7 +34,7 @@ class PatternReader:
         return text
 
     def until(self, end: str) -> str | None:
-        """The text before `end`, which is consumed, too; None if `end` does not occur."""
+        """Consume and return the text before `end`, and consume `end`; None if `end` does not occur."""
         stop = self.pattern.find(end, self.position)
         if stop < 0:
             return None
@@ -43,7 +43,7 @@ class PatternReader:
         return text
 
     def code(self, c: str) -> int:
-        """The code point of an escape, whose backslash and `c` are already read."""
+        """The code point of an escape whose backslash and `c` are already read."""
         if c in ESCAPES:
             return ESCAPES[c]
         if c and c in "01234567":

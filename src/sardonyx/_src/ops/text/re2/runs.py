@@ -26,7 +26,7 @@ MAX_SEPARATOR_STATES = 16
 
 @lru_cache(maxsize=64)
 def run_pattern(expression: str) -> re.Pattern[str] | None:
-    """The pattern with the same matches; None for an expression whose matches are no such runs.
+    """The pattern of `re` with the same matches; None for an expression whose matches are not the longest runs of characters.
 
     Raises what `compile_expression` raises.
     """
@@ -35,14 +35,14 @@ def run_pattern(expression: str) -> re.Pattern[str] | None:
 
 
 def run_ranges(expression: str) -> Ranges | None:
-    """The characters of an expression whose matches are their longest runs; None for other expressions."""
+    """The characters C if the matches of the expression are the longest runs of C; otherwise None."""
     compiled = compile_expression(expression)
     classes = Matcher(compiled, MAX_VISITED_STATES).run_classes()
     return None if classes is None else ranges_of(compiled, classes)
 
 
 def separating_ranges(expression: str) -> Ranges | None:
-    """The characters of an expression that matches each of them, and runs of them at most; None for other expressions.
+    """The characters C if the expression matches each of C, and otherwise only runs of C; None for other expressions.
 
     Raises what `compile_expression` raises.
     """
@@ -75,7 +75,7 @@ def separating_classes(matcher: Matcher) -> set[int] | None:
 
 
 def ranges_of(compiled: Expression, classes: Iterable[int]) -> Ranges:
-    """The characters of classes."""
+    """The characters of some classes."""
     ends = (*compiled.cuts, LAST_CODE_POINT + 1)
     return normal((ends[c], ends[c + 1] - 1) for c in classes)
 

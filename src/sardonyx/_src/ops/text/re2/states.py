@@ -40,7 +40,12 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """low: the first state; start, end: entry and exit state; repeats: the largest number of copies of any part."""
+    """The states of a part of an expression.
+
+    low: the first state
+    start, end: the state at which matching the part begins, and the one at which it ends
+    repeats: the largest number of copies of any of its parts
+    """
 
     low: int
     start: int
@@ -69,6 +74,7 @@ class States:
         return len(self.all) - 1
 
     def lead(self, source: int, *targets: int) -> None:
+        """Add transitions from a state."""
         state = self.all[source]
         self.all[source] = replace(state, targets=state.targets + targets)
 

@@ -1,4 +1,4 @@
-"""Full matches of many texts at once: the DFA of an expression as a table, and one step of all texts at a time."""
+"""Full matches of many strings at once: the DFA of an expression is a table, and all strings advance together."""
 
 from __future__ import annotations
 
@@ -15,20 +15,19 @@ from sardonyx._src.ops.text.re2.automaton import DEAD_STATE, EDGE, Expression, M
 Numbers = NDArray[np.int64]
 MAX_ENTRIES = 1 << 15  # of a table
 MAX_TABLES = 3
-MAX_BUILD_VISITS = 1_000_000  # of NFA states, to build a table
-MIN_TEXTS, MAX_PADDING = (
-    16,
-    4,
-)  # steps of fewer texts, or of texts far shorter than the longest, cost more than those of a Matcher
-LATIN = 256
+MAX_BUILD_VISITS = 1_000_000  # visits of NFA states while a table is built
+# A Matcher is faster for fewer texts, and for texts that are on average this many times shorter than the longest.
+MIN_TEXTS, MAX_PADDING = 16, 4
+LATIN = 256  # the number of code points of Latin-1
 
 
 @dataclass(frozen=True, slots=True)
 class TransitionTable:
-    """A DFA whose classes are those of characters, and after them that of padding, which keeps states.
+    """A DFA whose classes are those of characters, followed by the class of padding, which does not change the state.
 
-    steps: for 1, 2, 4 ... characters that one step reads the next state, [classes of them, states].  accepts: whether a text may
-    end, by state.  latin: the classes of the first characters, where NUL is padding.
+    steps: tables for steps of 1, 2, 4 ... characters: the next state, [combined classes of the characters, states]
+    accepts: for each state, whether a text may end in it
+    latin: the classes of the characters of Latin-1, where NUL is padding
     """
 
     expression: Expression
@@ -37,7 +36,7 @@ class TransitionTable:
     latin: bytes
 
     def matches(self, texts: Sequence[str], lengths: Numbers, longest: int) -> NDArray[np.bool_]:
-        """Whether the expression matches each whole text; lengths: of the texts, `longest` at most."""
+        """Whether the expression matches each whole text; longest: the greatest of `lengths`."""
         doublings = len(self.steps) - 1
         rows = -(-longest >> doublings) << doublings
         classes: NDArray[np.integer[Any]] = self.classify(texts, lengths, rows)
@@ -57,7 +56,7 @@ class TransitionTable:
                 np.searchsorted(self.expression.cuts, codes.T, side="right") - 1
             )
         else:
-            is_padded = np.count_nonzero(codes) == int(lengths.sum())  # zeros are padding, and no characters
+            is_padded = np.count_nonzero(codes) == int(lengths.sum())  # no text has a NUL
             table = self.latin if is_padded else self.expression.latin
             bytes_ = codes.astype(np.uint8).T.tobytes().translate(table)
             classes = np.frombuffer(bytes_, np.uint8).reshape(rows, len(texts))
@@ -69,7 +68,7 @@ class TransitionTable:
 
 @lru_cache(maxsize=64)
 def transition_table(pattern: str) -> TransitionTable | None:
-    """The table of a pattern that compiles; None if it is large."""
+    """The table of a valid pattern; None if it would be too large."""
     expression = compile_expression(pattern)
     matcher, classes = Matcher(expression, MAX_BUILD_VISITS), range(len(expression.cuts))
     most = MAX_ENTRIES // (len(classes) + 1) if len(classes) < LATIN else 0
@@ -88,7 +87,7 @@ def transition_table(pattern: str) -> TransitionTable | None:
 
 
 def double_steps(steps: Numbers) -> tuple[Numbers, ...]:
-    """The tables of 1, 2, 4 ... characters, up to the limit of entries."""
+    """The tables for steps of 1, 2, 4 ... characters, as far as they have at most MAX_ENTRIES entries."""
     tables = [steps]
     while len(tables) < MAX_TABLES and len(steps) * steps.size <= MAX_ENTRIES:
         steps = np.swapaxes(steps[:, steps], 0, 1).reshape(-1, steps.shape[1])
@@ -97,7 +96,7 @@ def double_steps(steps: Numbers) -> tuple[Numbers, ...]:
 
 
 def match_table(pattern: str, texts: Sequence[str], lengths: Numbers) -> NDArray[np.bool_] | None:
-    """The matches of texts for which one step at a time pays; None for others."""
+    """Whether the pattern matches each whole text; None if a Matcher would be faster, or the table too large."""
     longest = int(lengths.max(initial=0))
     if len(texts) < MIN_TEXTS or len(texts) * longest > MAX_PADDING * int(lengths.sum()):
         return None

@@ -18,7 +18,7 @@ from sardonyx._src.ops.ml.body_text import OPSET
 from sardonyx._src.ops.support.body_text import rank_of, scalar, vector
 from sardonyx._src.ops.support.shapes import element_count
 
-MAX_INDEX = (1 << 62) - 1  # past every axis
+MAX_INDEX = (1 << 62) - 1  # an index past the end of every axis
 op = Operator("ArrayFeatureExtractor", "ai.onnx.ml")
 
 
@@ -50,7 +50,7 @@ def evaluate(X: Array, Y: Array) -> Array:
 
 @op.body(1, opset=OPSET)
 def body(inference: Inference) -> str:
-    """Gather counts negative indices from the end: here they become an index past every axis, so that it rejects them."""
+    """A Gather.  It would count negative indices from the end, so they are replaced by an index that it rejects."""
     rank = rank_of(inference)
     if rank == 0:
         inference.fail("input 0 must have rank >= 1; got a scalar")

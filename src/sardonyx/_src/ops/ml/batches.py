@@ -1,4 +1,4 @@
-"""Batches of feature rows, which operators of ai.onnx.ml take as [N, C], or as [C] for one row."""
+"""Batches of rows of features, the input of operators of ai.onnx.ml: [N, C], or [C] for one row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Binarizer: 1 for elements above a threshold, 0 for others, NaN among them.
+"""Binarizer: 1 for elements above a threshold, 0 for the others, including NaN.
 
 Spec: ai.onnx.ml Binarizer-1.
 """

@@ -1,7 +1,8 @@
 """Building blocks for the bodies of operators on rows of features: rows as a matrix, lists of attributes, linear scores.
 
-Floats are computed in float32 and other numbers in double, as the operands come; scores are float32 before a post transform.
-Bodies need the number of features, since a list of another length must be an error and no broadcast.
+Functions named `*_text` return nodes of a body; their docstrings begin with the name of the value that these compute.
+The "computed type" is float32 for an input of float32, and double for any other; scores become float32 before a post
+transform.  Bodies need the number of features: a list of another length must be an error, but would be broadcast.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from sardonyx._src.ops.ml.class_labels import count
 from sardonyx._src.ops.ml.post_transforms import NEARLY_ZERO, POST_TRANSFORMS
 from sardonyx._src.ops.support.body_text import element_type, rank_of, scalar, vector
 
-OPSET = 18  # of all bodies here: the oldest whose reductions take their axes as inputs
+OPSET = 18  # the operator set of all bodies of ai.onnx.ml: the oldest one in which all reductions have axes as inputs
 STANDARD_POST_TRANSFORMS = frozenset(POST_TRANSFORMS) - {"PROBIT"}
 
 
@@ -126,7 +127,7 @@ def label_text(inference: Inference) -> str:
 
 
 def refuse_post_transform(inference: Inference, name: str) -> str:
-    """Says that there is no body for a post transform."""
+    """Raises InferenceError since there is no body for a post transform."""
     return inference.fail(
         f"a body is known for {', '.join(sorted(STANDARD_POST_TRANSFORMS))} only; got {name!r}"
     )

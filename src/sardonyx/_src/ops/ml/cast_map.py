@@ -1,7 +1,7 @@
 """CastMap: the values of a map as a tensor, in the order of its keys.
 
-Spec: ai.onnx.ml CastMap-1.  Dense: one after the other.  Sparse: each at the index of its key, zeros or empty
-strings elsewhere; keys from max_map on are dropped.  Elements are converted as Cast does it.
+Spec: ai.onnx.ml CastMap-1.  In the form DENSE the values follow one another.  In the form SPARSE each value is at the index
+of its key, with zeros or empty strings elsewhere, and keys from max_map on are dropped.  Elements are converted as by Cast.
 """
 
 from __future__ import annotations

@@ -53,5 +53,5 @@ def evaluate(
 
 @lru_cache(maxsize=256)
 def category_integers(strings: tuple[str, ...], integers: tuple[int, ...]) -> dict[str, int]:
-    """The integer of each string; the last one of several."""
+    """The integer of each string; for a repeated string, the last one."""
     return dict(zip(strings, integers, strict=True))

@@ -14,7 +14,7 @@ from sardonyx._src.ops.ml.lookup import string_vector
 
 
 def labels_of(integers: tuple[int, ...] | None, strings: tuple[str, ...] | None) -> Array:
-    """The labels as a vector; an empty list counts as absent."""
+    """The labels as a vector; an empty list is treated as absent."""
     if bool(integers) == bool(strings):
         raise EvaluationError("there must be one list of class labels, integers or strings; got both or none")
     return np.array(integers, np.int64) if integers else string_vector(strings or ())

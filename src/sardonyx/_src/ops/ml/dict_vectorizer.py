@@ -1,7 +1,7 @@
 """DictVectorizer: the values of a map, each at the index of its key in a vocabulary.
 
-Spec: ai.onnx.ml DictVectorizer-1.  The text calls the result 1-D; it is one row, [1, C], in every known runtime and so
-here.  Keys outside of the vocabulary are left out, as in scikit-learn; places without value hold zero or "".
+Spec: ai.onnx.ml DictVectorizer-1.  The specification calls the result 1-D; here it is one row, [1, C], as in every known
+runtime.  Keys outside of the vocabulary are ignored, as in scikit-learn; entries without a value are zero or "".
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ def evaluate(
     string_vocabulary: tuple[str, ...] | None = None,
 ) -> Array:
     """X: a map with keys of the vocabulary's type, result: [1, C] of the type of its values."""
-    place = {key: i for i, key in enumerate(vocabulary(int64_vocabulary, string_vocabulary))}
+    index_of = {key: i for i, key in enumerate(vocabulary(int64_vocabulary, string_vocabulary))}
     values = elements(X)
-    result: Array = np.full((1, len(place)), "" if values.dtype.kind == "O" else 0, values.dtype)
-    known = [key in place for key in X]
-    result[0, [place[key] for key in X if key in place]] = values[known]
+    result: Array = np.full((1, len(index_of)), "" if values.dtype.kind == "O" else 0, values.dtype)
+    known = [key in index_of for key in X]
+    result[0, [index_of[key] for key in X if key in index_of]] = values[known]
     return result
 
 

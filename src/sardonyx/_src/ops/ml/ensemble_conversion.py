@@ -1,6 +1,6 @@
 """Version adapter from TreeEnsemble (version 5) to TreeEnsembleRegressor (version 3).
 
-Nodes and leaves have separate lists in version 5 and share them in 3.
+Nodes and leaves have separate lists in version 5, and common lists in version 3.
 """
 
 from __future__ import annotations
@@ -19,12 +19,16 @@ from sardonyx._src.ops.ml.tree_ensemble import ensemble_forest
 from sardonyx._src.ops.ml.tree_ensemble import op as ensemble_op
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
-MAX_EXPANDED_NODES = 1 << 24  # of trees after shared subtrees are duplicated
+MAX_EXPANDED_NODES = 1 << 24  # the largest number of nodes when shared subtrees have been duplicated
 
 
 @dataclass(slots=True)
 class RegressorLists:
-    """Builder of the attribute lists of a TreeEnsembleRegressor."""
+    """Builder of the attribute lists of a TreeEnsembleRegressor.
+
+    children: the numbers of the nodes that follow each node where its comparison holds, and where it does not
+    votes: the tree, node, target and weight of each vote
+    """
 
     trees: list[int] = field(default_factory=list)
     nodes: list[int] = field(default_factory=list)
@@ -33,21 +37,21 @@ class RegressorLists:
     modes: list[str] = field(default_factory=list)
     missing: list[int] = field(default_factory=list)
     children: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
-    votes: list[tuple[int, int, int, float]] = field(default_factory=list)  # tree, node, target, weight
+    votes: list[tuple[int, int, int, float]] = field(default_factory=list)
 
     def node(self, tree: int, mode: str, feature: int = 0, value: float = 0.0, missing: int = 0) -> int:
-        place = len(self.nodes)
-        if place >= MAX_EXPANDED_NODES:
+        number = len(self.nodes)
+        if number >= MAX_EXPANDED_NODES:
             raise EvaluationError(f"the expanded trees must have at most {MAX_EXPANDED_NODES} nodes")
         self.trees.append(tree)
-        self.nodes.append(place)
+        self.nodes.append(number)
         self.features.append(feature)
         self.values.append(value)
         self.modes.append(mode)
         self.missing.append(missing)
         for side in (0, 1):
             self.children[side].append(0)
-        return place
+        return number
 
     def add(self, forest: Forest) -> None:
         """Adds each tree with nodes of its own; subtrees shared by two nodes are duplicated."""
@@ -65,15 +69,18 @@ class RegressorLists:
     def grow(
         self, forest: Forest, tree: int, old: int
     ) -> tuple[int, list[tuple[int, list[tuple[int, int]]]]]:
-        """The first new node for an old one (a set membership becomes a chain of nodes), and its pending children."""
+        """Add the new nodes of an old one: one node, or for a set membership a chain of nodes.
+
+        Returns the first new node, and the old children, each with the links (parent, side) that lead to it.
+        """
         feature, missing = int(forest.feature[old]), int(forest.missing_true[old])
         if forest.mode[old] == LEAF:
-            place = self.node(tree, "LEAF")
+            leaf = self.node(tree, "LEAF")
             for vote in range(int(forest.starts[old]), int(forest.starts[old + 1])):
                 self.votes.append(
-                    (tree, place, int(forest.vote_target[vote]), float(forest.vote_weight[vote]))
+                    (tree, leaf, int(forest.vote_target[vote]), float(forest.vote_weight[vote]))
                 )
-            return place, []
+            return leaf, []
         if forest.mode[old] != MEMBER:
             name = MODES[int(forest.mode[old])]
             chain = [self.node(tree, name, feature, float(forest.threshold[old]), missing)]
@@ -88,7 +95,7 @@ class RegressorLists:
         for link, next_link in pairwise(chain):
             self.children[1][link] = next_link
         on_true, on_false = int(forest.on_true[old]), int(forest.on_false[old])
-        below = [(on_true, [(place, 0)]) for place in chain]
+        below = [(on_true, [(node, 0)]) for node in chain]
         return chain[0], [*below, (on_false, [(chain[-1], 1)])]
 
 

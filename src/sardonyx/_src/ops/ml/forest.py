@@ -1,8 +1,8 @@
 """Decision trees as arrays, and the leaves that rows of features reach.
 
-Spec: TreeEnsemble-5 and its forerunners.  Nodes of all trees have one numbering; a leaf is its own child, so that all
-rows can go through all trees level by level.  NaN, a missing value, takes the branch that the node names for it.
-Attributes come from files: everything is checked before anything runs.
+Spec: TreeEnsemble-5 and its predecessors.  The nodes of all trees are numbered together; a leaf is its own child, so that
+all rows can go through all trees level by level.  NaN is a missing value, for which a node names the branch to follow.
+Attributes come from files, so everything is checked before a run.
 """
 
 from __future__ import annotations
@@ -29,15 +29,19 @@ LEAF = len(
 )
 LEQ, LT, GTE, GT, EQ, NEQ, MEMBER = range(LEAF)
 MAX_CHUNK_PAIRS = 1 << 20  # pairs of a row and a tree that are evaluated at once
-MIN_LAYER = 64  # nodes from which on removing them at once is faster than one by one
+MIN_LAYER = 64  # from this number of nodes, removing them at once is faster than one by one
 
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """The sets of nodes with mode BRANCH_MEMBER, as sorted pairs of a node and the rank of a value among all."""
+    """The sets of nodes with mode BRANCH_MEMBER.
 
-    values: NDArray[np.float64]  # sorted, each once
-    pairs: Ints  # node * len(values) + rank, sorted
+    values: the distinct values of all sets, sorted
+    pairs: node * len(values) + index in `values`, for each element of the set of a node, sorted
+    """
+
+    values: NDArray[np.float64]
+    pairs: Ints
 
     def hold(self, nodes: Ints, x: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Whether each x is in the set of its node."""
@@ -45,8 +49,8 @@ class Members:
             return np.zeros(x.shape, np.bool_)
         rank = np.minimum(np.searchsorted(self.values, x), len(self.values) - 1)
         pair = nodes * len(self.values) + rank
-        place = np.minimum(np.searchsorted(self.pairs, pair), len(self.pairs) - 1)
-        return (self.values[rank] == x) & (self.pairs[place] == pair)
+        position = np.minimum(np.searchsorted(self.pairs, pair), len(self.pairs) - 1)
+        return (self.values[rank] == x) & (self.pairs[position] == pair)
 
 
 NO_MEMBERS = Members(np.zeros(0), np.zeros(0, np.int64))
@@ -54,7 +58,16 @@ NO_MEMBERS = Members(np.zeros(0), np.zeros(0, np.int64))
 
 @dataclass(frozen=True, slots=True)
 class Forest:
-    """Nodes: [nodes] each; votes: those of node i are at starts[i] to starts[i + 1]."""
+    """The nodes of trees, and the votes of their leaves.
+
+    roots: the first node of each tree
+    feature, threshold, mode: the comparison of each node
+    missing_true: for each node, whether a missing value takes the branch `on_true`
+    on_true, on_false: the next node if the comparison holds, and if it does not
+    starts: [nodes + 1]; the votes of node i are those from starts[i] to starts[i + 1]
+    vote_target, vote_weight: the target and the weight of each vote
+    members: the sets of nodes with mode BRANCH_MEMBER
+    """
 
     roots: Ints
     feature: Ints
@@ -63,7 +76,7 @@ class Forest:
     missing_true: NDArray[np.bool_]
     on_true: Ints
     on_false: Ints
-    starts: Ints  # [nodes + 1]
+    starts: Ints
     vote_target: Ints
     vote_weight: NDArray[np.float64]
     members: Members = NO_MEMBERS
@@ -84,7 +97,7 @@ class Forest:
         return result
 
     def descend(self, x: NDArray[np.float64], nodes: Ints) -> None:
-        """Replaces nodes, [n, trees], by the leaves below them."""
+        """Replace each of `nodes`, [n, trees], by the leaf below it that the row of `x` reaches."""
         row, tree = np.nonzero(self.mode[nodes] != LEAF)
         while len(row):
             current = nodes[row, tree]
@@ -189,6 +202,6 @@ def check_range(values: Ints, size: int, name: str) -> Ints:
     """The values; raises EvaluationError unless all lie in [0, size)."""
     outside = (values < 0) | (values >= size)
     if outside.any():
-        place = int(np.flatnonzero(outside)[0])
-        raise EvaluationError(f"{name}[{place}] must be in [0, {size}); got {values[place]}")
+        i = int(np.flatnonzero(outside)[0])
+        raise EvaluationError(f"{name}[{i}] must be in [0, {size}); got {values[i]}")
     return values

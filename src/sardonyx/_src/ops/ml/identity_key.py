@@ -1,4 +1,4 @@
-"""Cache keys by object identity, for results built from a node's attributes (hashing large lists is slow)."""
+"""Cache keys by object identity, for results built from the attributes of a node: hashing large lists is slow."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ T = TypeVar("T", bound=tuple[object, ...])
 
 
 class IdentityKey(Generic[T]):
-    """Attributes compared by identity, arrays by their memory: those of one node are the same in all of its calls.
+    """Attributes compared by identity, and arrays by their memory.  All calls of a node have the same attribute objects.
 
-    As key of a cache it keeps them alive, so that nothing else gets the identity or the memory of one of them.
+    As the key of a cache it keeps them alive, so that no other object gets the identity or the memory of one of them.
     """
 
     def __init__(self, attributes: T) -> None:
@@ -27,7 +27,7 @@ class IdentityKey(Generic[T]):
 
 
 def identity(attribute: object) -> object:
-    """What distinguishes an attribute from others that live at the same time."""
+    """A key that no other attribute has that is alive at the same time."""
     if isinstance(attribute, np.ndarray):
         return attribute.ctypes.data, attribute.shape, attribute.strides, attribute.dtype.str
     return id(attribute)

@@ -1,6 +1,7 @@
-"""Imputer: elements equal to a given value (usually a marker of missing data) replaced.
+"""Imputer: replaces the elements that equal a given value, usually a marker of missing data.
 
-Spec: ai.onnx.ml Imputer-1.  Integers use the attributes of integers, floats those of floats; NaN can be replaced, too.
+Spec: ai.onnx.ml Imputer-1.  The attributes named int64 are for inputs of integers, and those named float for inputs of
+floats; NaN can be replaced, too.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def body(inference: Inference) -> str:
 
 
 def missing_text(inference: Inference, dtype: DataType) -> str:
-    """`is_missing`: where `X` is the value to be replaced."""
+    """`is_missing`: whether each element of `X` is the value to be replaced."""
     if not dtype.is_float:
         replaced = int(float_attribute(inference, "replaced_value_int64"))
         return f"replaced = {scalar(replaced, dtype)}  is_missing = Equal(X, replaced)"

@@ -1,8 +1,8 @@
 """LabelEncoder: each element replaced by the value of its key.
 
 Spec: ai.onnx.ml LabelEncoder-1, -2, -4.  Version 1 has one list of strings, and maps strings to indices and indices to
-strings.  2 has lists of keys and values of three types; floats are compared by their bits, and the first of equal
-keys counts, which the text leaves open.  4 has tensors as well; NaN equals NaN, and the last of equal keys counts.
+strings.  2 has lists of keys and values of three types; floats are compared by their bits, and of equal keys the first one
+counts, which the specification leaves open.  4 has tensors as well; NaN equals NaN, and of equal keys the last one counts.
 """
 
 from __future__ import annotations
@@ -30,7 +30,11 @@ LIST_TYPES: dict[str, np.dtype[Any]] = {
     "int64s": np.dtype(np.int64),
     "strings": np.dtype(object),
 }
-UNMATCHED_VALUES = {"f": -0.0, "i": -1, "O": "_Unused"}  # by kind of the values' type
+UNMATCHED_VALUES = {
+    "f": -0.0,
+    "i": -1,
+    "O": "_Unused",
+}  # defaults for unknown keys, by the kind of the values' dtype
 
 
 @op.eval(1)
@@ -40,8 +44,8 @@ def eval_1(
     """X, result: any shape; int64 for strings, strings for int64."""
     labels = string_vector(classes_strings)
     if X.dtype.kind == "O":
-        places = find_positions(X, labels, last=True)
-        return np.where(places < 0, default_int64, places)
+        positions = find_positions(X, labels, last=True)
+        return np.where(positions < 0, default_int64, positions)
     return take_or_default(np.where((X >= 0) & (len(labels) > X), X, -1), labels, default_string)
 
 
@@ -83,7 +87,7 @@ def evaluate(
     default_string: str,
     default_tensor: Array | None = None,
 ) -> Array:
-    """X, result: any shape; of the type of the keys and of the values."""
+    """X: any shape, of the type of the keys; result: the same shape, of the type of the values."""
     keys = one_of("keys", keys_tensor, floats=keys_floats, int64s=keys_int64s, strings=keys_strings)
     values = one_of(
         "values", values_tensor, floats=values_floats, int64s=values_int64s, strings=values_strings
@@ -101,7 +105,7 @@ def evaluate(
 
 
 def default_of_table(attributes: Mapping[str, object], values: Array) -> object:
-    """The value of elements that are no keys."""
+    """The value for elements that are no keys."""
     default, kind = attributes.get("default_tensor"), values.dtype.kind
     if isinstance(default, np.ndarray):
         return single(default, values.dtype)
@@ -153,21 +157,22 @@ TABLE_ATTRIBUTES = {
 
 
 @op.convert((1, 2))
-def to_2(adapter: Adapter) -> AdaptedNode:
-    """Strings and their indices; of equal strings the last counts."""
+def convert_1_to_2(adapter: Adapter) -> AdaptedNode:
+    """The keys and values are strings and their indices, or the reverse; of equal strings the last one counts."""
     labels = string_vector(adapter.inference.attributes["classes_strings"] or ())  # type: ignore[arg-type]  # the schema sets the types
-    places = np.arange(len(labels))
+    indices = np.arange(len(labels))
     if adapter.dtype(0) is DataType.STRING:
-        return with_table(adapter, *distinct(labels, places, last=True), -1)
-    return with_table(adapter, places, labels, "_Unused")
+        return with_table(adapter, *distinct(labels, indices, last=True), -1)
+    return with_table(adapter, indices, labels, "_Unused")
 
 
 @op.convert((2, 1))
-def to_1(adapter: Adapter) -> AdaptedNode:
-    """Possible if one side of the table is 0, 1, 2 and so on."""
+def convert_2_to_1(adapter: Adapter) -> AdaptedNode:
+    """This needs a table from strings to 0, 1, 2 and so on, or from these to strings."""
     keys, values = node_table(adapter, "keys"), node_table(adapter, "values")
-    for labels, places in ((keys, values), (values, keys)):
-        if labels.dtype == object and places.dtype == np.int64 and (places == np.arange(len(places))).all():
+    for labels, indices in ((keys, values), (values, keys)):
+        is_numbered = indices.dtype == np.int64 and (indices == np.arange(len(indices))).all()
+        if labels.dtype == object and is_numbered:
             if len(set(labels)) < len(labels) and labels is keys:
                 break
             drop = (*TABLE_ATTRIBUTES, "default_float")
@@ -176,8 +181,8 @@ def to_1(adapter: Adapter) -> AdaptedNode:
 
 
 @op.convert((2, 4))
-def to_4(adapter: Adapter) -> AdaptedNode:
-    """Of equal keys the last counts in version 4, and zeros of both signs are equal."""
+def convert_2_to_4(adapter: Adapter) -> AdaptedNode:
+    """In version 4 the last one of equal keys counts, and zeros of both signs are equal."""
     keys = node_table(adapter, "keys")
     if keys.dtype.kind == "f" and ((keys == 0) | np.isnan(keys)).any():
         adapter.refuse(
@@ -187,7 +192,7 @@ def to_4(adapter: Adapter) -> AdaptedNode:
 
 
 @op.convert((4, 2))
-def to_2_again(adapter: Adapter) -> AdaptedNode:
+def convert_4_to_2(adapter: Adapter) -> AdaptedNode:
     keys, values = node_table(adapter, "keys"), node_table(adapter, "values")
     for side in (keys, values):
         if side.dtype not in LIST_TYPES.values():
@@ -217,14 +222,14 @@ def table_of(a: Mapping[str, object], what: str) -> Array:
 
 
 def distinct(keys: Array, values: Array, *, last: bool) -> tuple[Array, Array]:
-    """Keys and values without duplicate keys; the last or the first one stays."""
+    """Keys and values without duplicate keys; of equal keys, the last or the first one is kept."""
     order = range(len(keys)) if last else range(len(keys) - 1, -1, -1)
     indices = sorted({key: i for i, key in zip(order, keys[list(order)].tolist(), strict=True)}.values())
     return keys[indices], values[indices]
 
 
 def with_table(adapter: Adapter, keys: Array, values: Array, default: object = None) -> AdaptedNode:
-    """The node with these lists, and with `default` unless it has its own."""
+    """The node with these lists, and with `default` unless it has a default of its own."""
     lists = []
     for what, side in (("keys", keys), ("values", values)):
         name, kind = LIST_ATTRIBUTES[side.dtype.kind]

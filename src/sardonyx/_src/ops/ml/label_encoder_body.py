@@ -1,6 +1,6 @@
-"""The body of LabelEncoder for numbers whose keys are integers in a small range: a table with an entry for each of them.
+"""The body of LabelEncoder for numbers, if the keys are integers in a small range: a table with an entry for each integer.
 
-Elements that are no key have the index after the last one, which holds the default.
+Elements that are no key have the index after these entries; the entry there is the default.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sardonyx._src.ops.ml.body_text import OPSET
 from sardonyx._src.ops.ml.label_encoder import UNMATCHED_VALUES, check_table, op, single, table_of
 from sardonyx._src.ops.support.body_text import element_type, scalar
 
-MAX_SPAN = 1024  # of the keys
+MAX_SPAN = 1024  # the largest range of the keys
 
 
 @op.body(2, 4, opset=OPSET)
@@ -47,7 +47,7 @@ def body(inference: Inference) -> str:
 
 
 def tables(inference: Inference, dtype: DataType) -> tuple[Array, Array]:
-    """The keys and the values; raises InferenceError unless they are numbers, and the keys whole numbers."""
+    """The keys and the values; raises InferenceError unless the values are numbers and the keys are whole numbers."""
     try:
         keys, values = table_of(inference.attributes, "keys"), table_of(inference.attributes, "values")
         check_table(dtype.numpy, keys, values)

@@ -1,7 +1,7 @@
 """LinearClassifier: one linear score for each class, and the class of the highest one.
 
-Spec: ai.onnx.ml LinearClassifier-1, whose text leaves most of it open.  A single score is that of the second of two
-classes, which wins if it is positive; the first one has 1 minus it.  Post transforms change no label.
+Spec: ai.onnx.ml LinearClassifier-1, which leaves most of it open.  If there is a single score, it belongs to the second of
+two classes, which wins if the score is positive; the score of the first class is 1 minus it.  Post transforms change no label.
 """
 
 from __future__ import annotations

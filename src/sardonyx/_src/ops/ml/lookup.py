@@ -15,8 +15,8 @@ from sardonyx._src.ir.tensors import Array
 def find_positions(x: Array, keys: Array, *, last: bool, bitwise: bool = False) -> NDArray[np.int64]:
     """The index of each element of x among the keys, in the shape of x; -1 if it is not a key.
 
-    last: which of several equal keys counts, else the first one.  bitwise: floats are equal when their bits are, else
-    when their values are or both are NaN.
+    last: whether the last one of equal keys counts, instead of the first one
+    bitwise: whether floats are equal if their bits are; otherwise they are equal if their values are, or if both are NaN
     """
     if x.dtype.kind == "O":
         return find_strings(x, tuple(keys.tolist()), last=last)
@@ -25,9 +25,9 @@ def find_positions(x: Array, keys: Array, *, last: bool, bitwise: bool = False) 
     ordered = key_codes[order]
     if not len(ordered):
         return np.full(x.shape, -1, np.int64)
-    places = np.searchsorted(ordered, codes, side="right" if last else "left") - last
-    places = np.clip(places, 0, len(ordered) - 1)
-    return np.where(ordered[places] == codes, order[places], -1)
+    positions = np.searchsorted(ordered, codes, side="right" if last else "left") - last
+    positions = np.clip(positions, 0, len(ordered) - 1)
+    return np.where(ordered[positions] == codes, order[positions], -1)
 
 
 def find_strings(x: Array, keys: tuple[str, ...], *, last: bool) -> NDArray[np.int64]:
@@ -35,31 +35,31 @@ def find_strings(x: Array, keys: tuple[str, ...], *, last: bool) -> NDArray[np.i
 
 
 def map_strings(x: Array, table: Mapping[str, int], default: int) -> NDArray[np.int64]:
-    """The integer of each string; `default` where the table has none."""
+    """The integer of each string in a table; `default` for a string that is not in it."""
     integers = map(table.get, x.reshape(-1).tolist(), repeat(default))
     return np.fromiter(integers, np.int64, x.size).reshape(x.shape)
 
 
 @lru_cache(maxsize=256)
 def string_table(keys: tuple[str, ...], last: bool) -> dict[str, int]:
-    """The index of each key; of the last or the first one of several equal keys."""
-    places = range(len(keys)) if last else range(len(keys) - 1, -1, -1)
-    return {keys[i]: i for i in places}
+    """The index of each key; for equal keys, the index of the last or the first one."""
+    indices = range(len(keys)) if last else range(len(keys) - 1, -1, -1)
+    return {keys[i]: i for i in indices}
 
 
 def bits(x: Array, bitwise: bool) -> Array:
-    """Floats as integers that compare equal where the floats do; all NaN are equal unless `bitwise`."""
+    """Floats as integers that are equal if the floats are; all NaN are equal unless `bitwise`."""
     if not bitwise:
         x = np.where(np.isnan(x), x.dtype.type(np.nan), x + x.dtype.type(0))  # -0 + 0 is 0
     return np.ascontiguousarray(x).reshape(x.shape).view(f"i{x.dtype.itemsize}")
 
 
-def take_or_default(places: NDArray[np.int64], values: Array, default: object) -> Array:
-    """values[places], and `default` where the place is -1."""
-    result: Array = np.empty(places.shape, values.dtype)
+def take_or_default(positions: NDArray[np.int64], values: Array, default: object) -> Array:
+    """The values at some positions, and `default` for the position -1."""
+    result: Array = np.empty(positions.shape, values.dtype)
     result[...] = default
-    inside = places >= 0
-    result[inside] = values[places[inside]]
+    inside = positions >= 0
+    result[inside] = values[positions[inside]]
     return result
 
 

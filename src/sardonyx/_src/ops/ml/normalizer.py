@@ -1,7 +1,8 @@
-"""Normalizer: rows divided by their largest element, by the sum of their sizes, or by their Euclidean length.
+"""Normalizer: rows divided by their largest element, by the sum of their absolute values, or by their Euclidean length.
 
-Spec: ai.onnx.ml Normalizer-1.  The formulas of the text are meant with a sign: L1 sums up absolute values, and L2 keeps
-the sign of each element; MAX divides by the largest element, not by the largest size.  A row whose divisor is 0 stays.
+Spec: ai.onnx.ml Normalizer-1, whose formulas do not say how signs are treated.  Here L1 sums absolute values, L2 keeps the
+sign of each element, and MAX divides by the largest element, not by the largest absolute value.  A row whose divisor is 0 is
+not changed.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def length(x: Array, norm: str) -> Array:
 
 @op.body(1, opset=OPSET)
 def body(inference: Inference) -> str:
-    """In double: squares of float32 overflow."""
+    """The body computes in double, since squares would overflow in float32."""
     shape, norm = inference.shape(0), str(inference.attributes["norm"])
     if shape is None or not isinstance(shape[-1], int) or shape[-1] == 0:
         inference.fail("the number of features must be known and positive for a body")

@@ -46,7 +46,7 @@ def evaluate(
     zeros: int,
     context: RunContext,
 ) -> Array:
-    """X: any shape, result: its shape and the number of categories, float32."""
+    """X: any shape, result: the same shape followed by the number of categories, float32."""
     if X.dtype.kind == "O":
         categories = string_vector(cats_strings)
     else:
@@ -63,7 +63,7 @@ def evaluate(
 
 @op.body(1, opset=OPSET)
 def body(inference: Inference) -> str:
-    """From the index of each element, which is -1 for those that are no category."""
+    """The body compares the index of each element, which is -1 if it is no category, with all indices."""
     dtype = element_type(inference)
     if not inference.integer("zeros"):
         inference.fail("a body is known for zeros=1 only: it reports no unknown categories")
@@ -94,7 +94,7 @@ def string_text(inference: Inference) -> str:
 
 
 def last_text(inference: Inference) -> str:
-    """`is_category`: `is_equal`, but for categories that come again."""
+    """`is_category`: `is_equal`, but false for a category that is repeated later in the list."""
     categories = inference.attributes.get("cats_int64s")
     assert isinstance(categories, tuple), "inference checks the lists"
     last_places = {category: i for i, category in enumerate(categories)}

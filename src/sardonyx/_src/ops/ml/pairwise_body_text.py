@@ -1,4 +1,7 @@
-"""Text of the probabilities of SVMClassifier in standard operators: the coordinate descent of `pairwise_probabilities` as a Loop."""
+"""Nodes of standard operators for the probabilities of SVMClassifier.
+
+A Loop performs the coordinate descent of `pairwise_probabilities`.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +74,8 @@ def quadratic_text(classes: int) -> str:
 
 
 def columns_text(classes: int) -> str:
-    """For each class t: `Q_tt` [N, 1], `place_t`, the unit vector `e_t` [classes], and, but for the last, `Q_t` [N, classes]."""
+    """For each class t: its index `place_t`, `Q_tt` [N, 1], the unit vector `e_t` [classes], and except for the last class
+    `Q_t` [N, classes]."""
     parts = []
     for t in range(classes):
         unit = ", ".join(str(int(i == t)) for i in range(classes))
@@ -85,7 +89,7 @@ def columns_text(classes: int) -> str:
 
 
 def round_text(classes: int) -> str:
-    """The test and the sweep of `minimize`, for all rows; those that have converged stay as they are."""
+    """The convergence test of `minimize` and its `sweep` of all rows; rows that have converged are not changed."""
     text = f"""row_p = Unsqueeze(p, class_axis_of_p)
         Qp_terms = Mul(Q, row_p)
         Qp_0 = ReduceSum <keepdims = 0> (Qp_terms, last_axis)

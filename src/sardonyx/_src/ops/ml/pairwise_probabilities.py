@@ -1,7 +1,7 @@
 """Class probabilities by pairwise coupling.
 
 Method 2 of Wu, Lin and Weng, "Probability estimates for multi-class classification by pairwise coupling" (2004), with
-the limits that LIBSVM sets: the probabilities p minimise the sum over pairs of (r_ji p_i - r_ij p_j) ** 2.
+the limits of LIBSVM: the probabilities p minimize the sum over pairs of (r_ji p_i - r_ij p_j) ** 2.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import numpy as np
 
 from sardonyx._src.ops.ml.post_transforms import Scores
 
-MIN_PROBABILITY = 1e-7  # of a pair
-MIN_ROUNDS = 100
-TOLERANCE = 0.005  # of the optimality conditions, divided by the number of classes
+MIN_PROBABILITY = 1e-7  # the smallest probability of a class in a pair of classes
+MIN_ROUNDS = 100  # the largest number of rounds, unless there are more classes
+TOLERANCE = 0.005  # divided by the number of classes, the largest error in an optimality condition
 
 
 def couple_probabilities(values: Scores, a: Scores, b: Scores, classes: int) -> Scores:
@@ -28,7 +28,10 @@ def couple_probabilities(values: Scores, a: Scores, b: Scores, classes: int) -> 
 
 
 def quadratic(r: Scores) -> Scores:
-    """Q with p Q p as the sum to be minimised: Q_ii = sum of r_ji ** 2, Q_ij = -r_ji r_ij; [N, classes, classes]."""
+    """The matrix Q, [N, classes, classes], for which p Q p is the sum to be minimized.
+
+    Q_ii is the sum of r_ji ** 2 over j, and Q_ij is -r_ji r_ij.
+    """
     Q = -r * r.transpose(0, 2, 1)
     diagonal = np.arange(r.shape[1])
     Q[:, diagonal, diagonal] = (r * r).sum(axis=1)
@@ -36,7 +39,7 @@ def quadratic(r: Scores) -> Scores:
 
 
 def minimize(Q: Scores) -> Scores:
-    """Coordinate descent until all optimality conditions hold to `TOLERANCE` / classes."""
+    """The p that minimizes p Q p: coordinate descent until all optimality conditions hold to `TOLERANCE` / classes."""
     classes = Q.shape[1]
     p = np.full((len(Q), classes), 1 / classes)
     active = np.arange(len(Q))
@@ -52,7 +55,7 @@ def minimize(Q: Scores) -> Scores:
 
 
 def sweep(Q: Scores, p: Scores, Qp: Scores, pQp: Scores) -> Scores:
-    """One round: each p_t is set to the best value for the others, and all are scaled to sum to 1 again."""
+    """One round: each p_t in turn is set to its best value, with the others fixed, and p is scaled to sum to 1 again."""
     p, Qp, pQp = p.copy(), Qp.copy(), pQp.copy()
     for t in range(Q.shape[1]):
         step = (pQp - Qp[:, t]) / Q[:, t, t]

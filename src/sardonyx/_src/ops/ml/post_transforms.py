@@ -1,8 +1,8 @@
 """Post transforms of the scores of classifiers and regressors: the attribute `post_transform`.
 
-Spec: the specification only names them.  Their meaning here is that of ONNX Runtime, on which converters rely:
-softmax goes along the scores of a row, SOFTMAX_ZERO leaves scores of (nearly) 0 out of it, PROBIT is the quantile
-function of the normal distribution.  A row of a single score is changed by PROBIT alone.
+Spec: the specification only names them.  Their meaning here is that of ONNX Runtime, on which converters rely: SOFTMAX
+applies to the scores of a row, SOFTMAX_ZERO excludes scores that are nearly 0 from it, and PROBIT is the quantile function
+of the normal distribution.  Only PROBIT changes a row of a single score.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NEARLY_ZERO = 1e-7
 
 
 def apply_post_transform(scores: Scores, name: str) -> Scores:
-    """scores, result: [N, E]."""
+    """The transformed scores, [N, E]."""
     check_post_transform(name)
     with np.errstate(all="ignore"):
         if name == "PROBIT":
@@ -29,10 +29,12 @@ def apply_post_transform(scores: Scores, name: str) -> Scores:
 
 
 def both_classes(scores: Scores, name: str, *, signed: bool) -> Scores:
-    """The scores of two classes, [N, 2], from those of the second one, [N, 1].
+    """The transformed scores of two classes, [N, 2], from the scores of the second one, [N, 1].
 
-    signed: scores are centred on 0 and that of the first class is the negative; else they are in [0, 1] and it is 1
-    minus the score.  Softmax does not change them.
+    Softmax does not change the scores.
+
+    signed: whether scores have either sign, and the score of the first class is the negative; otherwise they are in [0, 1],
+        and the score of the first class is 1 minus that of the second
     """
     check_post_transform(name)
     with np.errstate(all="ignore"):
@@ -62,7 +64,7 @@ def softmax(scores: Scores, *, leave_zeros: bool) -> Scores:
 
 
 def probit(p: Scores) -> Scores:
-    """x with P(normal variable <= x) = p: infinite at 0 and 1, NaN outside."""
+    """The x for which P(normal variable <= x) is p: infinite for 0 and 1, NaN outside of [0, 1]."""
     from statistics import NormalDist  # loads slowly, and is hardly ever needed
 
     inside = (p > 0) & (p < 1)

@@ -42,7 +42,7 @@ def infer(inference: Inference) -> Result:
 def evaluate(
     X: Array, *, offset: tuple[float, ...] | None = None, scale: tuple[float, ...] | None = None
 ) -> Array:
-    """X: [..., F], result: of its shape, float32; lists of F elements, or of one for all."""
+    """X: [..., F], result: the same shape, float32; the lists have F elements, or one for all features."""
     if offset is not None and scale is not None and len(offset) != len(scale):
         raise EvaluationError(f"offset and scale must be of one length; got {len(offset)} and {len(scale)}")
     x: Array = X.astype(np.float32 if X.dtype == np.float32 else np.float64)
@@ -79,7 +79,7 @@ def body(inference: Inference) -> str:
 
 
 def check_features(inference: Inference, name: str, length: int) -> None:
-    """Raises InferenceError unless a list is known to have one element, or one for each feature."""
+    """Raises InferenceError unless a list is known to have one element or one for each feature."""
     shape = inference.shape(0)
     if length != 1 and (not shape or shape[-1] != length):
         inference.fail(f"the number of features must be known for a body with a list {name}")

@@ -1,6 +1,6 @@
 """Kernel functions of rows of features and support vectors.
 
-Spec: SVMClassifier-1 and SVMRegressor-1 name the kernels; what they compute is LIBSVM's.
+Spec: SVMClassifier-1 and SVMRegressor-1 only name the kernels; they are computed as in LIBSVM.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Texts of the bodies of SVMClassifier and SVMRegressor: similarities to support vectors as products of matrices.
+"""Building blocks for the bodies of SVMClassifier and SVMRegressor: similarities to support vectors as products of matrices.
 
-Distances are those of rows and vectors less the mean of the vectors, so that norms and products of one size are subtracted.
+The mean of the support vectors is subtracted from rows and vectors before distances are computed, which makes rounding errors
+smaller: a squared distance is a difference of norms and products, which would be large far from the origin.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def similarity_text(inference: Inference, vectors: int) -> str:
 
 
 def kernel_parameters(inference: Inference) -> tuple[float, float, float]:
-    """gamma, coef0 and degree."""
+    """The kernel parameters gamma, coef0 and degree."""
     parameters = inference.attributes.get("kernel_params")
     assert isinstance(parameters, tuple), "inference checks kernel_params"
     gamma, coef0, degree = map(float, parameters)
@@ -63,7 +64,7 @@ def distance_text(inference: Inference) -> str:
 
 
 def linear_svm_text(inference: Inference, vectors: int) -> str:
-    """`scores`: those of the LINEAR kernel, from `rows`, `pair_weights` [vectors, scores] and `bias`.
+    """`scores`: the scores for the LINEAR kernel, from `rows`, `pair_weights` [vectors, scores] and `bias`.
 
     The weighted sums of the support vectors are constants.
     """

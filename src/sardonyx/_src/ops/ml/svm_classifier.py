@@ -1,10 +1,15 @@
 """SVMClassifier: one-against-one voting of the classes as in LIBSVM, or plain linear scores.
 
-Spec: ai.onnx.ml SVMClassifier-1, whose text gives little more than the attributes' names.  With vectors_per_class:
-every pair of classes has a decision value, and where it is positive the first of the two gets a vote; the class with
-most votes wins, the first of several.  Scores are the decision values, two for a single pair: the value with changed
-sign and as it is (see `both_classes`); or, with prob_a and prob_b, probabilities of the classes.  Without
-vectors_per_class: a linear score for each class, all with the first element of rho.  Post transforms change no label.
+Spec: ai.onnx.ml SVMClassifier-1, which says little more than the names of the attributes.
+
+With vectors_per_class, every pair of classes has a decision value; if it is positive, the first class of the pair gets a
+vote, otherwise the second one.  The class with the most votes wins, or the first such class.  The scores are the decision
+values, except that a single pair has two scores, the negated value and the value (see `both_classes`); with prob_a and
+prob_b, the scores are the probabilities of the classes.
+
+Without vectors_per_class there is a linear score for each class, all with the first element of rho.
+
+Post transforms change no label.
 """
 
 from __future__ import annotations
@@ -42,8 +47,8 @@ from sardonyx._src.ops.ml.svm_body_text import linear_svm_text, pair_weights_tex
 from sardonyx._src.ops.support.body_text import vector
 from sardonyx._src.ops.traits import enum_values
 
-MAX_BODY_CLASSES = 32  # the text has a number for each pair of classes and class
-MAX_COUPLED_CLASSES = 10  # the text has nodes for each class
+MAX_BODY_CLASSES = 32  # the body has a number for each combination of a class and a pair of classes
+MAX_COUPLED_CLASSES = 10  # the body has nodes for each class if it computes probabilities
 op = Operator(
     "SVMClassifier",
     "ai.onnx.ml",
@@ -104,7 +109,10 @@ def first(rho: tuple[float, ...]) -> float:
 
 
 def decisions(similar: Scores, sizes: tuple[int, ...], weights: Scores, rho: tuple[float, ...]) -> Scores:
-    """similar: [N, V], result: [N, pairs of classes]; support vectors of a class have a weight for each other class."""
+    """The decision values, [N, pairs of classes], from the similarities [N, V] of rows and support vectors.
+
+    A support vector has a weight for each class except its own.
+    """
     ends = np.cumsum(sizes)
     parts = [slice(end - size, end) for size, end in zip(sizes, ends.tolist(), strict=True)]
     pairs = list(combinations(range(len(sizes)), 2))

@@ -1,8 +1,7 @@
 """SVMRegressor: a weighted sum of similarities to support vectors, or a linear function.
 
-Spec: ai.onnx.ml SVMRegressor-1.  n_supports 0 means that the coefficients are those of a linear function,
-whatever the kernel is called.  A one-class
-machine returns 1 where the sum is positive and -1 elsewhere.
+Spec: ai.onnx.ml SVMRegressor-1.  If n_supports is 0, the coefficients are those of a linear function, whatever kernel is
+named.  A one-class machine returns 1 if the sum is positive, and otherwise -1.
 """
 
 from __future__ import annotations

@@ -36,7 +36,10 @@ Numbers = tuple[float, ...] | Array
 
 
 class TreeAttributes(NamedTuple):
-    """The attributes `nodes_*` as they are, and those of the votes: `class_*` or `target_*`."""
+    """The attributes that describe trees: `nodes_*`, and for the votes of leaves `class_*` or `target_*`.
+
+    Fields that begin with `vote_` are attributes of the votes; `missing` is nodes_missing_value_tracks_true.
+    """
 
     treeids: Integers
     nodeids: Integers
@@ -79,7 +82,7 @@ def build_forest(a: TreeAttributes, targets: int) -> Forest:
     names = NodeIndex(trees, nodes)
     inner, own = mode != LEAF, np.arange(count)
     on_true, on_false = (
-        np.where(inner, names.places(trees, np.where(inner, child, nodes)), own)
+        np.where(inner, names.positions(trees, np.where(inner, child, nodes)), own)
         for child in (on_true, on_false)
     )
     check_acyclic(on_true, on_false, mode)
@@ -99,7 +102,7 @@ def build_forest(a: TreeAttributes, targets: int) -> Forest:
 
 
 def attributes_in(a: Mapping[str, object], votes: str) -> TreeAttributes:
-    """The tree attributes of a node; `votes` is the prefix of those of the votes.  Raises EvaluationError."""
+    """The tree attributes of a node; votes: the prefix of the attributes of votes.  Raises EvaluationError."""
     names = ("treeids", "nodeids", "featureids", "values", "modes", "truenodeids", "falsenodeids")
     lists = [numbers(a, "nodes_values") if n == "values" else a.get(f"nodes_{n}", ()) for n in names]
     missing = a.get("nodes_missing_value_tracks_true", ())
@@ -108,7 +111,7 @@ def attributes_in(a: Mapping[str, object], votes: str) -> TreeAttributes:
 
 
 def numbers(a: Mapping[str, object], name: str) -> Numbers:
-    """A list of numbers, which may be a tensor."""
+    """The numbers of an attribute that may be a list or a tensor."""
     return either(a.get(name, ()), a.get(f"{name}_as_tensor"))  # type: ignore[arg-type]  # the schema sets the types
 
 
@@ -144,36 +147,36 @@ class NodeIndex:
         self.sorted = keys[self.order]
         twice = np.flatnonzero(self.sorted[1:] == self.sorted[:-1])
         if len(twice):
-            place = self.order[twice[0]]
+            i = self.order[twice[0]]
             raise EvaluationError(
-                f"node ids of a tree must be distinct; got node {nodes[place]} of tree {trees[place]} twice"
+                f"node ids of a tree must be distinct; got node {nodes[i]} of tree {trees[i]} twice"
             )
 
     def keys(self, trees: Ints, nodes: Ints) -> Ints:
-        """One number for each pair, -1 for an id that no node has."""
+        """A number for each pair of a tree and a node; -1 for an id that no node has."""
         tree, node = np.searchsorted(self.trees, trees), np.searchsorted(self.nodes, nodes)
         known = np.append(self.trees, 0)[tree] == trees
         known &= np.append(self.nodes, 0)[node] == nodes
         known &= (tree < len(self.trees)) & (node < len(self.nodes))
         return np.where(known, tree * len(self.nodes) + node, -1)
 
-    def places(self, trees: Ints, nodes: Ints) -> Ints:
-        """The positions of the named nodes in the lists; raises EvaluationError for an unknown one."""
+    def positions(self, trees: Ints, nodes: Ints) -> Ints:
+        """The positions of nodes in the lists; raises EvaluationError for an unknown node."""
         keys = self.keys(trees, nodes)
-        place = np.searchsorted(self.sorted, keys)
-        unknown = np.append(self.sorted, -2)[place] != keys
+        position = np.searchsorted(self.sorted, keys)
+        unknown = np.append(self.sorted, -2)[position] != keys
         if unknown.any():
             i = int(np.flatnonzero(unknown)[0])
             raise EvaluationError(f"there is no node {nodes[i]} in tree {trees[i]}")
-        return self.order[place]
+        return self.order[position]
 
 
 def roots(trees: Ints, children: Ints) -> Ints:
     """The first node of each tree that is not a child."""
     orphans = np.ones(len(trees), np.bool_)
     orphans[children] = False
-    places = np.flatnonzero(orphans)
-    return places[np.sort(np.unique(trees[places], return_index=True)[1])]
+    positions = np.flatnonzero(orphans)
+    return positions[np.sort(np.unique(trees[positions], return_index=True)[1])]
 
 
 def votes(
@@ -184,8 +187,8 @@ def votes(
     ids, weights = np.array(a.vote_ids, np.int64), np.array(a.vote_weights, np.float64).reshape(-1)
     common_length(treeids=trees, nodeids=nodes, ids=ids, weights=weights)
     check_range(ids, targets, "the ids of the votes")
-    places = names.places(trees, nodes)
-    of_leaves = mode[places] == LEAF
-    places, ids, weights = places[of_leaves], ids[of_leaves], weights[of_leaves]
-    order, starts = group_votes(places, len(mode))
+    positions = names.positions(trees, nodes)
+    of_leaves = mode[positions] == LEAF
+    positions, ids, weights = positions[of_leaves], ids[of_leaves], weights[of_leaves]
+    order, starts = group_votes(positions, len(mode))
     return starts, ids[order], weights[order]

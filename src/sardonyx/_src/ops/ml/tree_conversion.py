@@ -32,7 +32,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(slots=True)
 class EnsembleLists:
-    """Builder of the attribute lists of a TreeEnsemble."""
+    """Builder of the attribute lists of a TreeEnsemble.
+
+    children: the numbers of the nodes or leaves that follow each node where its comparison holds, and where it does not
+    leafs: whether each of these is a leaf
+    """
 
     features: list[int] = field(default_factory=list)
     splits: list[float] = field(default_factory=list)
@@ -63,14 +67,14 @@ class EnsembleLists:
         self.children[side][node], self.leafs[side][node] = to, int(leaf)
 
     def stump(self, target: int, weight: float) -> None:
-        """Adds a tree of one leaf, which takes a node whose two branches lead to it."""
+        """Add a tree of one leaf.  A tree must begin with a node, so both branches of one lead to the leaf."""
         node, leaf = self.node(0, 0.0, LEQ, 0), self.leaf(target, weight)
         for side in (0, 1):
             self.lead(node, side, leaf, leaf=True)
         self.roots.append(node)
 
     def add(self, forest: Forest, vote: Callable[[int], tuple[int, float]]) -> None:
-        """Adds the trees of a forest with one vote for each leaf, given by `vote`."""
+        """Add the trees of a forest; `vote` returns the target and the weight of the one vote of a leaf."""
         inner = np.flatnonzero(forest.mode != LEAF).tolist()
         places = {
             i: self.node(
@@ -96,7 +100,7 @@ class EnsembleLists:
 def ensemble(
     adapter: Adapter, lists: EnsembleLists, x: Value, dtype: DataType, targets: int, function: str, post: str
 ) -> Value:
-    """A TreeEnsemble of these lists; x and all numbers are of `dtype`."""
+    """A TreeEnsemble with these lists; x and all numbers have type `dtype`."""
     return adapter.op(
         "TreeEnsemble",
         x,
@@ -170,7 +174,7 @@ def sum_votes(forest: Forest, bases: Floats, share: int = 1) -> EnsembleLists:
 
 
 def extreme_votes(adapter: Adapter, forest: Forest, bases: Floats) -> EnsembleLists:
-    """Trees with the least or greatest votes of the forest, base values added to each."""
+    """Trees whose leaves have the least or greatest votes of the forest, with base values added to each vote."""
     counts = np.diff(forest.starts)
     leaves = forest.mode == LEAF
     if (counts[leaves] == 0).any():
@@ -192,7 +196,7 @@ def extreme_votes(adapter: Adapter, forest: Forest, bases: Floats) -> EnsembleLi
 
 
 def certain_targets(forest: Forest) -> set[int]:
-    """The targets for which some tree votes in all of its leaves."""
+    """The targets that every row gets a vote for: all leaves of some tree vote for them."""
     targets: set[int] = set()
     for root in forest.roots.tolist():
         votes: list[set[int]] = []
@@ -211,7 +215,7 @@ def certain_targets(forest: Forest) -> set[int]:
 
 @classifier.convert((3, 5))
 def classifier_to_ensemble(adapter: Adapter) -> AdaptedNode:
-    """The sums by a TreeEnsemble; labels and scores by nodes of the default domain."""
+    """A TreeEnsemble computes the sums of votes; nodes of the default domain compute labels and scores."""
     forest, classes = forest_in(adapter, "class")
     bases, post = (
         numbers(adapter.inference.attributes, "base_values"),
@@ -235,7 +239,7 @@ def classifier_to_ensemble(adapter: Adapter) -> AdaptedNode:
 
 
 def choosable(adapter: Adapter, forest: Forest, x: Value, sums: Value, bases: Numbers) -> Value:
-    """The sums, -infinity for classes without a vote, which cannot win even if 0 is the highest sum."""
+    """The sums, with -infinity for classes without a vote: these cannot win, even if 0 is the highest sum."""
     classes = len(labels(adapter))
     if len(bases) or (forest.vote_weight > 0).all() or len(certain_targets(forest)) == classes:
         return sums
@@ -248,7 +252,7 @@ def choosable(adapter: Adapter, forest: Forest, x: Value, sums: Value, bases: Nu
 def binary(
     adapter: Adapter, forest: Forest, x: Value, only: int, bases: Numbers, post: str
 ) -> tuple[Value, Value]:
-    """The index of the label and the scores of two classes of which only one gets votes."""
+    """The index of the label, and the scores of two classes of which only class `only` gets votes."""
     signed = bool((forest.vote_weight < 0).any())
     both = np.zeros(2)
     both[only] = float(bases[0]) if len(bases) else 0.0

@@ -1,8 +1,8 @@
 """TreeEnsemble: the aggregated votes of decision trees; nodes and leaves have separate lists.
 
-Spec: ai.onnx.ml TreeEnsemble-5.  The text describes `falseleafs` twice for an unset flag; an id counts leaves if the
-flag is set.  BRANCH_MEMBER nodes take their sets from membership_values in the order of the nodes, NaN
-between them.
+Spec: ai.onnx.ml TreeEnsemble-5.  Its description of `falseleafs` contradicts itself; here an id is the number of a leaf if
+its flag is 1, and of a node if it is 0.  The sets of BRANCH_MEMBER nodes are in membership_values, in the order of the nodes,
+separated by NaN.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def evaluate(
 
 
 class EnsembleAttributes(NamedTuple):
-    """The attributes as they are, without the prefix `nodes_`."""
+    """The attributes of the trees; names do not have the prefix `nodes_`."""
 
     featureids: Integers
     splits: Array
@@ -163,17 +163,17 @@ def name_at(names: tuple[str, ...], number: int, what: str) -> str:
 
 
 def children(ids: Integers, leafs: Integers, nodes: int, leaves: int, name: str) -> Ints:
-    """Ids of nodes and of leaves in one numbering, leaves after the nodes."""
-    place, is_leaf = np.array(ids, np.int64), np.array(leafs, np.int64) != 0
-    if not len(place) == len(is_leaf) == nodes:
+    """The ids of children in a common numbering of nodes and leaves, in which leaves follow the nodes."""
+    child, is_leaf = np.array(ids, np.int64), np.array(leafs, np.int64) != 0
+    if not len(child) == len(is_leaf) == nodes:
         raise EvaluationError(
-            f"{name} must have one id and one flag for each of {nodes} nodes; got {len(place)} and {len(is_leaf)}"
+            f"{name} must have one id and one flag for each of {nodes} nodes; got {len(child)} and {len(is_leaf)}"
         )
-    check_range(np.where(is_leaf, 0, place), nodes, name)
-    check_range(np.where(is_leaf, place, 0), max(leaves, 1), name)
+    check_range(np.where(is_leaf, 0, child), nodes, name)
+    check_range(np.where(is_leaf, child, 0), max(leaves, 1), name)
     if is_leaf.any() and not leaves:
         raise EvaluationError(f"{name} must not lead to leaves in an ensemble without leaves")
-    return np.where(is_leaf, place + nodes, place)
+    return np.where(is_leaf, child + nodes, child)
 
 
 def members_of(modes: Ints, values: Array | None) -> Members:
@@ -184,7 +184,7 @@ def members_of(modes: Ints, values: Array | None) -> Members:
         return NO_MEMBERS
     flat = values.reshape(-1).astype(np.float64)
     ends = np.isnan(flat)
-    sets = int(ends.sum()) + (not len(ends) or not ends[-1])  # NaN may also follow the last set
+    sets = int(ends.sum()) + (not len(ends) or not ends[-1])  # the last set may be followed by NaN, or not
     if len(flat) and sets != len(nodes):
         raise EvaluationError(
             f"membership_values must have {len(nodes)} sets, one for each node of mode BRANCH_MEMBER; got {sets}"

@@ -1,10 +1,12 @@
 """TreeEnsembleClassifier: the class that decision trees vote for, and the sums of their votes.
 
-Spec: ai.onnx.ml TreeEnsembleClassifier-1, -3, -5.  3 has numbers as tensors of double, too; 5 is deprecated and means
-the same.  The label is that of the highest score with its base value; without base values only of classes that got a
-vote.  Of two classes only one may be voted for, which is how binary classifiers are exported.  The sum is then the
-score of the second class, which wins above 0.5 if no weight is negative, and above 0 otherwise; the first class has 1
-minus it, or the negative (see `both_classes`).  Where it is the second class that is voted for, scores stay as they are.
+Spec: ai.onnx.ml TreeEnsembleClassifier-1, -3, -5.  3 also has numbers as tensors of double; 5 is deprecated and means the
+same.  The label is the class with the highest sum of votes and base value; without base values, only classes that got a vote
+can win.
+
+Exported binary classifiers have two classes and votes for only one of them.  The sum of votes is then the score of the second
+class.  This class wins if the sum is above 0.5, or above 0 if any weight is negative.  The score of the first class is 1 minus
+the sum, or its negative (see `both_classes`); if the votes are for the second class, the scores are not changed in this way.
 """
 
 from __future__ import annotations
@@ -93,7 +95,7 @@ def evaluate(
 def classify(
     sums: Scores, voted: NDArray[np.bool_], forest: Forest, base: Numbers, post_transform: str
 ) -> tuple[NDArray[np.int64], Scores]:
-    """The index of each row's class, and the scores of all classes."""
+    """The index of the class of each row, and the scores of all classes."""
     classes = sums.shape[1]
     only = np.unique(forest.vote_target)
     if classes == 2 and len(only) == 1 and len(base) < 2:

@@ -1,7 +1,7 @@
 """Aggregation of the votes of leaves: sums, averages, minima or maxima.
 
-Spec: attribute `aggregate_function`.  An average is that of all trees, also of those that do not vote for a target; a
-target without any vote has 0.
+Spec: attribute `aggregate_function`.  An average is over all trees, including those that do not vote for the target; a
+target without a vote has 0.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ AGGREGATE_FUNCTIONS = ("AVERAGE", "SUM", "MIN", "MAX")
 
 
 def aggregate(forest: Forest, leaves: Ints, targets: int, function: str) -> tuple[Scores, NDArray[np.bool_]]:
-    """leaves: [N, trees]; results: the aggregated votes and whether there is any, [N, targets] both."""
+    """The aggregated votes, and whether there is any vote, both [N, targets]; leaves: [N, trees]."""
     if function not in AGGREGATE_FUNCTIONS:
         raise EvaluationError(
             f"aggregate_function must be one of {', '.join(AGGREGATE_FUNCTIONS)}; got {function!r}"
@@ -34,21 +34,21 @@ def aggregate(forest: Forest, leaves: Ints, targets: int, function: str) -> tupl
 
 
 def add_votes(forest: Forest, leaves: Ints, totals: Scores, voted: NDArray[np.bool_], function: str) -> None:
-    """Adds the votes of some rows, [n, trees], to their totals, [n, targets]."""
+    """Add the votes of the leaves of some rows, [n, trees], to `totals`, [n, targets], and record them in `voted`."""
     rows, votes = votes_of(forest, leaves)
-    place = rows * totals.shape[1] + forest.vote_target[votes]
+    position = rows * totals.shape[1] + forest.vote_target[votes]
     weight = forest.vote_weight[votes]
-    voted.reshape(-1)[place] = True
+    voted.reshape(-1)[position] = True
     flat = totals.reshape(-1)
     if function in ("SUM", "AVERAGE"):
-        flat += np.bincount(place, weight, minlength=flat.size)
+        flat += np.bincount(position, weight, minlength=flat.size)
         return
-    flat[place] = np.inf if function == "MIN" else -np.inf
-    (np.minimum if function == "MIN" else np.maximum).at(flat, place, weight)
+    flat[position] = np.inf if function == "MIN" else -np.inf
+    (np.minimum if function == "MIN" else np.maximum).at(flat, position, weight)
 
 
 def votes_of(forest: Forest, leaves: Ints) -> tuple[Ints, Ints]:
-    """Every vote of the leaves with the row that it is for: [votes] both."""
+    """The row and the number of every vote of the leaves, both [votes]."""
     first = forest.starts[leaves].reshape(-1)
     counts = forest.starts[leaves + 1].reshape(-1) - first
     rows = np.repeat(np.arange(len(leaves)), leaves.shape[1])

@@ -21,6 +21,7 @@ from sardonyx._src.ops.inference import Inference, Result
 from sardonyx._src.ops.ml.batches import batch, rows
 
 MapBuilder: TypeAlias = Callable[[Iterable[Iterable[np.generic]]], list[RuntimeValue]]
+# The largest numbers of labels for which maps are built by a dict display, and a single map by indexing its row.
 MAX_DISPLAYED_LABELS, MAX_INDEXED_LABELS = 100, 16
 op = Operator("ZipMap", "ai.onnx.ml", returns_copies=True)
 LABEL_TYPES = {"classlabels_int64s": DataType.INT64, "classlabels_strings": DataType.STRING}
@@ -33,7 +34,7 @@ def evaluate(
     classlabels_int64s: tuple[int, ...] | None = None,
     classlabels_strings: tuple[str, ...] | None = None,
 ) -> list[RuntimeValue]:
-    """X: [N, C] or [C] float32, result: N maps with C labels to scalars."""
+    """X: [N, C] or [C] float32, result: N maps from C labels to scalars."""
     batch = rows(X)
     if (classlabels_int64s is None) == (classlabels_strings is None):
         raise EvaluationError(
@@ -46,7 +47,7 @@ def evaluate(
 
 @lru_cache(maxsize=64)
 def build_maps(labels: tuple[int, ...] | tuple[str, ...]) -> Callable[[Array], list[RuntimeValue]]:
-    """A function from a matrix with a column for each label to maps."""
+    """A function from a matrix, with a column for each label, to a map for each row."""
     builder, columns = map_builder(labels), len(labels)
     build_one = row_builder(labels) if columns <= MAX_INDEXED_LABELS else None
 
@@ -63,20 +64,22 @@ def row_builder(labels: tuple[int, ...] | tuple[str, ...]) -> Callable[[Array], 
     """A function from a row to a map, without an iterator over its elements."""
     keys = ", ".join(f"k{i}" for i in range(len(labels)))
     entries = ", ".join(f"k{i}: row[{i}]" for i in range(len(labels)))
-    make_builder = eval(f"lambda {keys}: lambda row: {{{entries}}}")  # made of numbers alone
+    make_builder = eval(
+        f"lambda {keys}: lambda row: {{{entries}}}"
+    )  # safe: no part of the code is from a model
     builder: Callable[[Array], RuntimeValue] = make_builder(*labels)
     return builder
 
 
 def map_builder(labels: tuple[int, ...] | tuple[str, ...]) -> MapBuilder:
-    """A function from rows of elements to maps: for a few labels one with a dict display, which is faster than `zip`."""
+    """A function from rows of elements to maps; for few labels it has a dict display, which is faster than `zip`."""
     if len(labels) > MAX_DISPLAYED_LABELS:
         return lambda rows: [cast(RuntimeValue, dict(zip(labels, row, strict=True))) for row in rows]
-    places = range(len(labels))
-    entries = ", ".join(f"k{i}: v{i}" for i in places)
-    keys, elements = (", ".join(f"{name}{i}" for i in places) for name in "kv")
+    indices = range(len(labels))
+    entries = ", ".join(f"k{i}: v{i}" for i in indices)
+    keys, elements = (", ".join(f"{name}{i}" for i in indices) for name in "kv")
     text = f"lambda {keys}: lambda rows: [{{{entries}}} for {elements}, in rows]"
-    make_builder: Callable[..., MapBuilder] = eval(text)  # made of numbers alone
+    make_builder: Callable[..., MapBuilder] = eval(text)  # safe: no part of the code is from a model
     return make_builder(*labels)
 
 
@@ -99,5 +102,5 @@ def infer(inference: Inference) -> Result:
         inference.fail(
             f"there must be {length} class labels, one for each element of a row; got {len(labels)}"
         )
-    # The specification names the element type alone, and files declare scalars as well as vectors of one.
+    # The specification gives only the element type, and models declare scalars as well as vectors of one element.
     return SequenceType(MapType(LABEL_TYPES[lists[0]], TensorType(DataType.FLOAT)))

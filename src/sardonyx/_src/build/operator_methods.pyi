@@ -297,7 +297,7 @@ class OperatorMethods:
         outputs: str | Sequence[str] | None = None,
         name: str = "",
     ) -> Operand:
-        """Bernoulli-22: 1 with the probability that the input gives, else 0.
+        """Bernoulli-22: 1 with the probability that the input gives, otherwise 0.
         T1: bfloat16, float16, float, double
         T2: uint8, uint16, uint32, uint64, int8, int16, int32, int64, bfloat16, float16, float, double, bool
         https://onnx.ai/onnx/operators/onnx__Bernoulli.html"""
@@ -814,7 +814,7 @@ class OperatorMethods:
         outputs: str | Sequence[str] | None = None,
         name: str = "",
     ) -> tuple[Operand, Operand, Operand]:
-        """DynamicQuantizeLinear-11: x as uint8, with scale and zero point from its own range.
+        """DynamicQuantizeLinear-11: x quantized to uint8, with a scale and a zero point computed from the range of its elements.
         T1: float
         T2: uint8
         https://onnx.ai/onnx/operators/onnx__DynamicQuantizeLinear.html"""
@@ -1765,7 +1765,7 @@ class OperatorMethods:
         outputs: str | Sequence[str] | None = None,
         name: str = "",
     ) -> Operand:
-        """Multinomial-22: classes drawn with probabilities that are given as logarithms, up to a factor.
+        """Multinomial-22: classes drawn with given log-probabilities, which need not be normalized.
         T1: bfloat16, float16, float, double
         T2: int32, int64
         https://onnx.ai/onnx/operators/onnx__Multinomial.html"""
@@ -2436,7 +2436,7 @@ class OperatorMethods:
         outputs: str | Sequence[str] | None = None,
         name: str = "",
     ) -> Operand:
-        """STFT-17: the short-time Fourier transform, that is the DFT of each of the frames of a signal.
+        """STFT-17: the short-time Fourier transform, which is the DFT of each frame of a signal.
         T1: float, float16, double, bfloat16
         T2: int32, int64
         https://onnx.ai/onnx/operators/onnx__STFT.html"""

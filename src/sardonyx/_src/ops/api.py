@@ -1,7 +1,8 @@
-"""The facet protocol: how an operator's meaning is written down.
+"""The interface between operators and the rest of the package: `Operator`, and the facets that define an operator.
 
-An operator is a module-level `Operator`; its facets are plain functions that name the exact schema versions they
-were read against.  There is no fallback from one version to another: a version that no facet names is unsupported.
+An operator is a module-level `Operator`.  Each of its facets, such as its type inference or its kernel, is a plain function,
+registered for exactly the schema versions that it was written for.  There is no fallback from one version to another: a
+version for which there is no facet is unsupported.
 
     op = Operator("Softmax", tolerance="rounding")
     op.infer(1, 11, 13)(same_type)
@@ -33,15 +34,15 @@ from sardonyx._src.ops.traits import OperatorTraits
 from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 from sardonyx._src.schema import OpSchema
 
-# What flows along an edge when a model runs: a tensor (ONNX strings are `str` in an object array), a sequence, a
-# map, an optional without value, or a sparse tensor.  Within a run, long sequences are persistent ones.
+# The value of an input or output of a node during a run: a tensor (ONNX strings are `str` in an object array), a sequence, a
+# map, None for an optional without a value, or a sparse tensor.  Within a run, long sequences are persistent ones.
 RuntimeValue: TypeAlias = (
     "Array | SparseTensor | list[RuntimeValue] | PersistentSequence | dict[int, RuntimeValue]"
     " | dict[str, RuntimeValue] | None"
 )
 SEQUENCES = (list, PersistentSequence)
-# An output of a run, as callers see it.  The model alone decides which outputs are arrays, so that code which expects an
-# array needs no test that it has one; type checkers still know the attributes of arrays, and `isinstance` narrows the others.
+# An output of a run, as callers see it.  Only the model decides which outputs are arrays.  With `Any`, code that expects an
+# array need not test for one; type checkers still know the attributes of arrays, and `isinstance` narrows other values.
 RunResult: TypeAlias = "Array | Any"
 Evaluated: TypeAlias = "RuntimeValue | tuple[RuntimeValue, ...]"
 # Raised by kernels and facets, mostly from NumPy, for operands that do not fit together.
@@ -56,13 +57,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """Limits of what a run may use; the caller can raise each of them.  Past one, the run ends with a LimitError.
+    """Limits of the resources of a run; the caller can raise each of them.  A run that exceeds one ends with a LimitError.
 
-    bytes: of one result.  iterations: of one loop.  nodes: executed in the run, those of loops and functions included.
-    run_bytes: of everything that the run holds at one time: results that later nodes read, what loops collect, the elements
-    of sequences, outputs, and in native code also scratch memory; feeds and weights do not count.  None: three quarters of
-    the memory that this process may use, as its control groups or the machine limit it.
-    seconds: the duration of the run; a negative or zero one has passed before it begins.
+    bytes: the size of one result
+    iterations: the number of iterations of one loop
+    nodes: the number of nodes that the run executes, including those of loops and functions
+    run_bytes: the size of everything that the run holds at one time: results that later nodes read, values that loops
+        collect, the elements of sequences, outputs, and in native code also scratch memory; feeds and weights do not count.
+        None: three quarters of the memory that this process may use, as its control groups or the machine limit it.
+    seconds: the duration of the run; a limit of zero or less is exceeded before the run begins
     """
 
     bytes: int = 1 << 34
@@ -108,7 +111,7 @@ def as_plain_value(value: RuntimeValue) -> RuntimeValue:
 
 
 class RunContext(Protocol):
-    """The run that a kernel is part of; kernels that need it take it as keyword argument `context`."""
+    """The run that a kernel is part of; a kernel that needs it has a keyword argument `context`."""
 
     version: int  # since_version of the operator
     requested_outputs: tuple[bool, ...]  # for each output of the node, whether it is named
@@ -120,7 +123,7 @@ class RunContext(Protocol):
 
     @property
     def available_bytes(self) -> int:
-        """What is left of `limits.run_bytes`."""
+        """The part of `limits.run_bytes` that is not in use."""
         ...
 
     def bind(self, graph: Graph) -> GraphCall:
@@ -138,14 +141,14 @@ class RunContext(Protocol):
 
 
 def tensor_type(value: RuntimeValue) -> TensorType | None:
-    """The type of a tensor; None for what is omitted or no tensor."""
+    """The type of a tensor; None for an omitted input, and for a value that is no tensor."""
     return TensorType(DataType.of(value.dtype), value.shape) if isinstance(value, np.ndarray) else None
 
 
 def check_result_bytes(
     context: RunContext, shape: Sequence[int], dtype: np.dtype[np.generic] | type[np.generic], what: str
 ) -> None:
-    """Raises LimitError, before anything is allocated, when a result of this shape would pass a limit."""
+    """Raises LimitError if a result of this shape would exceed a limit; to be called before the result is allocated."""
     size = np.dtype(dtype).itemsize
     for dim in shape:
         size *= int(dim)
@@ -158,25 +161,34 @@ def check_result_bytes(
 
 
 def check_run_bytes(context: RunContext, size: int, why: str) -> None:
-    """Raises LimitError with this reason when the run would pass its limit with `size` bytes more."""
+    """Raises LimitError, with this reason, if `size` more bytes would exceed the limit of the run."""
     if size > (left := context.available_bytes):
         raise LimitError(f"{why}, and the run has {left} left", limit="limits.run_bytes")
 
 
 class Eval(Protocol):
-    """A kernel: inputs by position (None: left out; variadic ones follow one by one), attributes by keyword."""
+    """A kernel.
+
+    Inputs are passed by position, attributes by keyword.  An omitted input is None, and the operands of a variadic input are
+    separate arguments.
+    """
 
     def __call__(self, *inputs: RuntimeValue, **attributes: object) -> Evaluated: ...
 
 
 @dataclass(frozen=True, slots=True)
 class ReferenceKernel:
-    """An eval facet and its calling convention."""
+    """An eval facet and its calling convention.
+
+    keywords: the names of the attributes that are its arguments
+    wants_context: whether the `RunContext` is an argument
+    ignores: the attributes of the schema that do not change the result
+    """
 
     function: Eval
-    keywords: frozenset[str]  # names of the attributes that it takes
+    keywords: frozenset[str]
     wants_context: bool
-    ignores: frozenset[str]  # attributes of the schema that do not change the result
+    ignores: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,10 +196,10 @@ class FunctionBody:
     """A body facet: the operator defined by a function of other operators, as text."""
 
     text: Callable[[Inference], str]
-    opset: int  # operator set of the default domain that the nodes use
+    opset: int  # the operator set of the default domain that its nodes use
 
 
-# From one version of an operator to another; 0: an operator set without the operator.
+# The version of an operator before and after a conversion; 0: an operator set without the operator.
 VersionStep: TypeAlias = tuple[int, int]
 ConvertFacet: TypeAlias = Callable[[Adapter], AdaptedNode]
 InferFacet: TypeAlias = Callable[[Inference], Result]
@@ -200,7 +212,10 @@ GradientFacet: TypeAlias = Callable[[BackwardStep], Gradients]
 class Operator(OperatorTraits):
     """An operator of a domain: its traits, and its facets by schema version.
 
-    schema: signatures of an operator that no specification lists, newest last.
+    schema: the signatures of an operator that no specification lists, newest last
+    natives: the native kernels of an operator that a caller has defined
+    parts: the modules that define the operator or a facet of it
+    about: one line on what it computes; default: the first line of its module, without the name
     """
 
     name: str
@@ -212,9 +227,9 @@ class Operator(OperatorTraits):
     bodies: dict[int, FunctionBody] = field(default_factory=dict)
     conversions: dict[VersionStep, ConvertFacet] = field(default_factory=dict)
     module: str = ""
-    natives: dict[int, NativeKernel] = field(default_factory=dict)  # of operators of callers
-    parts: set[str] = field(default_factory=set)  # the modules that define it or a facet of it
-    about: str = ""  # one line on what it computes; default: the first line of its module, after the name
+    natives: dict[int, NativeKernel] = field(default_factory=dict)
+    parts: set[str] = field(default_factory=set)
+    about: str = ""
 
     def __post_init__(self) -> None:
         if not self.module:
@@ -226,20 +241,20 @@ class Operator(OperatorTraits):
         register_operator(self)
 
     def infer(self, *versions: int) -> Callable[[InferFacet], InferFacet]:
-        """The types of the outputs, as a function of an `Inference`."""
+        """Register a function from an `Inference` to the types of the outputs."""
         return register_facet(self, "infer", self.infers, versions)
 
     def value(self, *versions: int) -> Callable[[ValueFacet], ValueFacet]:
-        """The elements of output 0 where those of the inputs are known, if only as expressions."""
+        """Register a function from an `Inference` to the known elements of output 0: numbers or expressions."""
         return register_facet(self, "value", self.values, versions)
 
     def body(self, *versions: int, opset: int) -> Callable[[BodyFacet], BodyFacet]:
-        """The operator as a function of others, for one that the specification defines so.
+        """Register the definition of the operator as a function of other operators.
 
-        The facet answers with the text of a function, `(X, Y) => (Z) { ... }` in ONNX textual syntax, whose nodes
-        use version `opset` of the default domain.  Names of inputs and outputs are free; `@name` stands for an
-        attribute.  It sees types and attributes of the call, since some bodies depend on them, and says with
-        `Inference.fail` where there is none.
+        The facet returns the text of a function, `(X, Y) => (Z) { ... }` in ONNX textual syntax, whose nodes use version
+        `opset` of the default domain.  Its inputs and outputs may have any names; `@name` stands for an attribute.  The
+        argument of the facet has the types and attributes of the node, as some bodies depend on them; the facet calls
+        `Inference.fail` if there is no body for these.
         """
 
         def register(text_facet: BodyFacet) -> BodyFacet:
@@ -249,20 +264,20 @@ class Operator(OperatorTraits):
         return register
 
     def convert(self, *steps: VersionStep) -> Callable[[ConvertFacet], ConvertFacet]:
-        """The counterpart of a node in the next or the previous version, as a function of an `Adapter`.
+        """Register a function from an `Adapter` to the counterpart of a node in the next or the previous version.
 
-        `@op.convert((11, 13))` is the way up from version 11 to 13, `@op.convert((13, 11))` the way back, and
-        `@op.convert((20, 0))` says in operator set 19 what an operator says that came with 20.  A step for which
-        there is no facet is derived where both versions have one kernel, and refused elsewhere.
+        `@op.convert((11, 13))` converts version 11 to 13, and `@op.convert((13, 11))` converts 13 to 11.
+        `@op.convert((20, 0))` expresses an operator that was added in operator set 20 by operators of set 19.  A step without
+        a facet is derived if both versions have the same kernel, and refused otherwise.
         """
 
         return register_facet(self, "convert", self.conversions, steps)
 
     def gradient(self, *versions: int) -> Callable[[GradientFacet], GradientFacet]:
-        """The gradients of the inputs, as a function of a `BackwardStep`.
+        """Register a function from a `BackwardStep` to the gradients of the inputs.
 
-        Only newest versions need one, since models are converted to them first.  An operator without it is
-        differentiated through its body.
+        Only the newest version needs one, since models are first converted to the newest operator set.  An operator without
+        this facet is differentiated through its body.
         """
 
         def register(facet: GradientFacet) -> GradientFacet:
@@ -275,7 +290,7 @@ class Operator(OperatorTraits):
         return register
 
     def eval(self, *versions: int, ignores: Sequence[str] = ()) -> Callable[[F], F]:
-        """The kernel of the reference engine; `ignores` names attributes that do not change the result."""
+        """Register the kernel of the reference engine; `ignores` names attributes that do not change the result."""
 
         def register(function: F) -> F:
             register_facet(self, "eval", self.kernels, versions)(make_kernel(function, ignores))
@@ -315,7 +330,7 @@ def make_kernel(function: Callable[..., object], ignores: Sequence[str]) -> Refe
 
 
 OPERATORS: dict[tuple[str, str], Operator] = {}
-# Gradient facets by domain, name and version: no fields of operators, whose other facets are what a session compiles.
+# Gradient facets by domain, name and version.  They are not fields of operators, since those determine what a session compiles.
 GRADIENTS: dict[tuple[str, str, int], GradientFacet] = {}
 
 

@@ -1,9 +1,9 @@
-"""The values that attributes may have: integers by the attribute's name, and the strings that operators list.
+"""The values that attributes may have: integers by the name of the attribute, and strings by the operator.
 
-The specification uses one name for one notion: `group` counts groups and `keepdims` is a flag wherever they occur.
-Exceptions name the operator.  The numbers of element types are those of all types; which of them an operator allows
-depends on its version and is checked by facets and by the checker (SX218).  Attributes whose values have no limits, or limits that depend on shapes, are not listed;
-infer facets and kernels check the latter.
+The specification uses each name for one notion: wherever they occur, `group` counts groups and `keepdims` is a flag.
+`BY_OPERATOR` lists the exceptions.  An attribute that is the number of an element type may be that of any type here; the types
+that an operator allows depend on its version and are checked by facets and by the checker (SX218).  Attributes whose values
+are not limited, or by limits that depend on shapes, are not listed; infer facets and kernels check the latter.
 """
 
 from __future__ import annotations
@@ -53,12 +53,9 @@ SIZES = """
     blocksize dilations group hidden_size kernel_shape max_gram_length min_gram_length num_groups num_outputs
     num_scan_inputs offset_group output_height output_width p pooled_shape size strides
 """.split()
-OUTPUT_TYPE_ATTRIBUTES = frozenset(
-    ("to", "dtype", "output_datatype", "output_dtype")
-)  # element type of the output
-PRECISION_ATTRIBUTES = frozenset(
-    ("stash_type", "softmax_precision", "precision")
-)  # element type of intermediate results
+# Attributes that are the element type of the output, and of intermediate results.
+OUTPUT_TYPE_ATTRIBUTES = frozenset(("to", "dtype", "output_datatype", "output_dtype"))
+PRECISION_ATTRIBUTES = frozenset(("stash_type", "softmax_precision", "precision"))
 ELEMENT_TYPE_ATTRIBUTES = OUTPUT_TYPE_ATTRIBUTES | PRECISION_ATTRIBUTES
 BY_NAME: Mapping[str, IntegerDomain] = {
     **dict.fromkeys(FLAGS, FLAG),
@@ -70,7 +67,8 @@ BY_NAME: Mapping[str, IntegerDomain] = {
     "qk_matmul_output_mode": IntegerDomain(0, 3),
     "right_window_size": IntegerDomain(-1),
 }
-BY_OPERATOR: Mapping[tuple[str, str], IntegerDomain | None] = {  # None: no limits
+# By the names of an operator and its attribute; None: any integer.
+BY_OPERATOR: Mapping[tuple[str, str], IntegerDomain | None] = {
     ("LinearAttention", "kv_num_heads"): SIZE,
     ("LinearAttention", "q_num_heads"): SIZE,
     ("LpNormalization", "p"): IntegerDomain(1, 2),

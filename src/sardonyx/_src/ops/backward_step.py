@@ -26,12 +26,15 @@ from sardonyx._src.ops.node_context import NodeContext, trim_absent_inputs
 
 @dataclass(frozen=True, slots=True)
 class ValueGradients:
-    """Gradients of values that a node reads, of operators whose subgraphs capture values; one value may occur twice."""
+    """The gradients of a node whose subgraphs capture values.
+
+    pairs: values that the node or its subgraphs read, each with a gradient; those of a value that occurs twice are added
+    """
 
     pairs: Sequence[tuple[Value, Value]]
 
 
-# Gradients of the inputs, in their order: None where none flows, as to integers; trailing ones may be left out.
+# The gradients of the inputs, in order.  None: no gradient flows to the input, as for integers; trailing None may be omitted.
 Gradients: TypeAlias = "Value | Sequence[Value | None] | ValueGradients"
 
 
@@ -39,7 +42,7 @@ class BackwardGraph(Protocol):
     """The graph that gradients are computed in."""
 
     def append(self, node: Node) -> None:
-        """Adds a node at the end, and names its outputs."""
+        """Add a node at the end, and name its outputs."""
         ...
 
     def fresh(self, name: str) -> str:
@@ -55,11 +58,11 @@ class BackwardGraph(Protocol):
         ...
 
     def inline_body(self, body: Graph, arguments: Sequence[Value]) -> list[Value]:
-        """Adds copies of the nodes of a subgraph, with arguments in the place of its inputs; returns its outputs."""
+        """Add copies of the nodes of a subgraph, with its inputs replaced by arguments; returns its outputs."""
         ...
 
     def inside(self, body: Graph) -> BackwardGraph:
-        """The same for new nodes at the end of a subgraph."""
+        """A subgraph as a graph that gradients are computed in."""
         ...
 
     def differentiate(self, sources: Sequence[Value], seeds: Mapping[Value, Value]) -> list[Value | None]:
@@ -67,16 +70,16 @@ class BackwardGraph(Protocol):
         ...
 
     def gradient_terms(self, sources: Sequence[Value], seeds: Mapping[Value, Value]) -> list[Sequence[Value]]:
-        """The same, as the terms of which each gradient is the sum; none for a source on which no target depends."""
+        """For each source, the terms whose sum is the gradient that `differentiate` returns; [] if there is no gradient."""
         ...
 
 
 @dataclass(slots=True)
 class BackwardStep(NodeContext):
-    """A node whose output gradients are known; its gradient facet adds nodes that compute those of its inputs.
+    """A node whose output gradients are known; its gradient facet adds nodes that compute the gradients of its inputs.
 
-    output_gradients: None for an output from which no gradient flows.
-    active: the values whose gradients are used.
+    output_gradients: the gradient of each output; None for an output from which no gradient flows
+    active: the values whose gradients are used
     """
 
     output_gradients: Sequence[Value | None]
@@ -158,7 +161,7 @@ class BackwardStep(NodeContext):
         return self.ReduceSum(gradient, self.integers(inner)) if inner else gradient
 
     def reduce_by_sizes(self, gradient: Value, operand: Value) -> Value:
-        """The result of `reduce_to` where sizes decide during the run which axes were broadcast."""
+        """The result of `reduce_to` if the axes that were broadcast are only known during a run."""
         target = self.Shape(operand)
         added = self.Sub(self.Size(self.Shape(gradient)), self.Size(target))
         ones = self.Expand(self.integers([1]), self.Unsqueeze(added, self.integers([0])))
@@ -173,7 +176,7 @@ class BackwardStep(NodeContext):
 
 
 def fill_like(graph: BackwardGraph, value: Value, number: float) -> Value:
-    """A tensor of the shape and element type of `value` whose elements are `number`; a sequence of such tensors for a sequence."""
+    """A tensor like `value` whose elements are all `number`; for a sequence, a sequence of such tensors."""
     if isinstance(value.type, SequenceType):
         return map_tensors(graph, [value], lambda body, inputs: fill_like(body, inputs[0], number))
     if isinstance(value.type, OptionalType):
@@ -193,7 +196,7 @@ def fill_like(graph: BackwardGraph, value: Value, number: float) -> Value:
 
 
 def add_gradients(graph: BackwardGraph, a: Value, b: Value, type: Type | None) -> Value:
-    """The sum of two gradients of a value of a type; of sequences, element by element."""
+    """The sum of two gradients of a value of this type; gradients of a sequence are added element by element."""
     if isinstance(type, OptionalType):
         type = type.elem
     if isinstance(type, SequenceType):
@@ -206,14 +209,14 @@ def add_gradients(graph: BackwardGraph, a: Value, b: Value, type: Type | None) -
 
 
 def multiply_gradient(graph: BackwardGraph, gradient: Value, slope: Value, name: str) -> Value:
-    """The gradient of a tensor times the derivative of each of its elements; name: of the tensor."""
+    """The gradient of a tensor times `slope`, the derivative of each element; `name` is that of the tensor."""
     node = Node("Mul", [gradient, slope], [Value(f"{name}_backward_Mul")])
     graph.append(node)
     return node.outputs[0]
 
 
 def copy_as(graph: BackwardGraph, value: Value, type: Type) -> Value:
-    """A value whose type is known: itself, or a copy."""
+    """The value if its type is known, otherwise a copy of it with this type."""
     if value.type is not None:
         return value
     node = Node("Identity", [value], [Value(f"{value.name}_copy", type)])
@@ -226,7 +229,7 @@ def map_tensors(
     sequences: Sequence[Value],
     function: Callable[[BackwardGraph, Sequence[Value]], Value],
 ) -> Value:
-    """A SequenceMap that applies a function, which adds nodes, to the elements of sequences of known types."""
+    """A SequenceMap over sequences of known types; `function` adds the nodes of its body."""
     body = Graph("elements")
     inputs = [
         body.add_input(Value(f"{x.name}_element", x.type.elem if isinstance(x.type, SequenceType) else None))

@@ -1,4 +1,4 @@
-"""Binding of a node to its operator: signature, kernel, and attributes as the kernel takes them."""
+"""Binding of a node to its operator: its signature, its kernel, and the attribute values that facets are given."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ FOREIGN_DOMAIN_HINT = (
     "ONNX does not define the domain {domain!r}: pass an operator-set document with a function of that name as"
     " operator_sets=, or write a kernel in Python with @sx.operator({domain!r}) (docs/extending.md)"
 )
-AS_THEY_ARE = frozenset(AttributeType[name] for name in ("FLOAT", "INT", "FLOATS", "INTS", "GRAPH"))
+# The types of attributes whose stored values are those that facets are given.
+STORED_AS_GIVEN = frozenset(AttributeType[name] for name in ("FLOAT", "INT", "FLOATS", "INTS", "GRAPH"))
 
 
 def version_of(node: Node, imports: Mapping[str, int]) -> int:
@@ -69,7 +70,7 @@ def schema_of(node: Node, imports: Mapping[str, int]) -> OpSchema:
 
 
 def unknown_operator_hint(domain: str, version: int) -> str:
-    """How a model with an operator that has no signature could run."""
+    """Advice for running a model with an operator that has no signature; "" if there is none."""
     if domain in (*domains(), *vendor_domains()) and version > newest(domain):
         return f"the newest operator set known is {newest(domain)}; convert the model to it"
     return "" if domain in domains() else FOREIGN_DOMAIN_HINT.format(domain=domain)
@@ -93,7 +94,7 @@ def kernel_of(node: Node, schema: OpSchema) -> ReferenceKernel:
 
 
 def body_operator(node: Node, schema: OpSchema) -> Operator | None:
-    """The node's operator if its body alone defines it: it has a body, and no kernel."""
+    """The node's operator if only a body defines it, and no kernel; otherwise None."""
     op = find(node.domain, node.op_type)
     version = schema.since_version
     return op if op is not None and version in op.bodies and version not in op.kernels else None
@@ -132,13 +133,13 @@ class AttributePlan:
         self.domains = attribute_domains(schema)
 
     def bind(self, node: Node, bindings: Bindings) -> dict[str, object]:
-        """See `attributes_of`."""
+        """The attribute values of a node, as `attributes_of` describes."""
         result = self.defaults.copy()
         for name, attribute in bound_attributes(node, bindings).items():
             if self.kinds.get(name) is not attribute.type:
                 self.refuse(node, name, attribute)
             value = result[name] = (
-                attribute.value if attribute.type in AS_THEY_ARE else plain(attribute.value)
+                attribute.value if attribute.type in STORED_AS_GIVEN else plain(attribute.value)
             )
             if name in self.domains:
                 self.check_value(node, name, value)
@@ -148,7 +149,7 @@ class AttributePlan:
         return result
 
     def check_value(self, node: Node, name: str, value: object) -> None:
-        """Raises InvalidModel for a value, as facets take it, that the operator does not list."""
+        """Raises InvalidModel for a value, as facets are given it, that the operator does not allow."""
         if why := find_invalid_value(self.schema, name, value):
             raise InvalidModel(why, location=location(node))
 
@@ -167,16 +168,16 @@ plan_of = cache(AttributePlan)
 
 
 def attributes_of(node: Node, schema: OpSchema, bindings: Bindings) -> dict[str, object]:
-    """Attribute values as kernels and infer facets take them, defaults of the schema included.
+    """The attribute values that kernels and infer facets are given, including defaults of the schema.
 
-    STRING is str, TENSOR an array, a list a tuple.  Raises InvalidModel for an unknown attribute, one of another
-    type, one with a value that the operator does not list, and a missing required one.
+    A STRING is a str, a TENSOR an array, and a list a tuple.  Raises InvalidModel for an unknown attribute, an attribute of
+    another type or with a value that the operator does not allow, and a missing required one.
     """
     return plan_of(schema).bind(node, bindings)
 
 
 def check_attribute_values(node: Node, schema: OpSchema) -> None:
-    """Raises InvalidModel for an attribute with a value that the operator does not list; references are not followed."""
+    """Raises InvalidModel for an attribute with a value that the operator does not allow; references are not followed."""
     plan = plan_of(schema)
     for name in plan.domains.keys() & node.attributes.keys():
         attribute = node.attributes[name]
@@ -185,25 +186,26 @@ def check_attribute_values(node: Node, schema: OpSchema) -> None:
 
 
 def default_of(declared: AttributeSchema) -> object:
-    """A schema's default as facets take it; the FLOAT that a model would write, which 0.01 is not exactly."""
+    """The value that facets are given for a default.  One of type FLOAT is rounded to float32, as it is in a model."""
     if declared.type == "FLOAT":
         return float(np.float32(cast(float, declared.default)))
     return plain(declared.default)
 
 
 def plain(value: AttributeValue | object) -> object:
-    """An attribute's value as facets take it."""
+    """The value that facets are given for a stored attribute value."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "surrogateescape")
     if isinstance(value, Tensor):
         return value.numpy()
     if isinstance(value, tuple):
-        return decode_strings(value) if value and isinstance(value[0], bytes) else tuple(map(plain, value))
+        is_strings = bool(value) and isinstance(value[0], bytes)
+        return decode_strings(value) if is_strings else tuple(map(plain, value))
     return value
 
 
 @lru_cache(maxsize=16)
 def decode_strings(strings: tuple[bytes, ...]) -> tuple[str, ...]:
-    """A list of strings as facets take it: one tuple for equal lists, each different string decoded once."""
+    """The strings that facets are given for a stored list; equal lists share one tuple, and equal strings one `str`."""
     decoded = {string: string.decode("utf-8", "surrogateescape") for string in set(strings)}
     return tuple(map(decoded.__getitem__, strings))

@@ -1,4 +1,7 @@
-"""Kernels for one place of a program: what depends on the shapes of inputs and on attributes is done when they are bound."""
+"""Kernels bound to one node of a program.
+
+Work that depends only on attributes and on the shapes of inputs is done once, when the kernel is bound.
+"""
 
 from __future__ import annotations
 
@@ -14,23 +17,26 @@ from sardonyx._src.ops.ml.label_encoder import default_of_table, table_of
 from sardonyx._src.ops.ml.zip_map import build_maps
 from sardonyx._src.ops.random.direct_draws import RandomStates, bind_normal, bind_uniform
 
-DirectKernel = Callable[..., RuntimeValue]  # of the inputs by position; its results share no memory with them
+DirectKernel = Callable[
+    ..., RuntimeValue
+]  # its arguments are the inputs; its results share no memory with them
 Binder = Callable[[Mapping[str, object], Sequence[object], RandomStates], DirectKernel | None]
 
 
 def bind_direct_kernel(
     node: Node, attributes: Mapping[str, object], inputs: Sequence[object], states: RandomStates
 ) -> DirectKernel | None:
-    """The kernel of a node whose inputs are like these, arrays where they are the same in all runs; None if it has none.
+    """The kernel of a node; None if it has none.
 
-    states: from which random operators draw.
+    inputs: inputs like those of later runs; a constant input is an array
+    states: the states of the random numbers that operators draw
     """
     binder = BINDERS.get((node.domain, node.op_type))
     return None if binder is None else binder(attributes, inputs, states)
 
 
 def bind_gather(_: Mapping[str, object], inputs: Sequence[object], __: RandomStates) -> DirectKernel | None:
-    """Entries of a constant vector of strings: labels by the numbers of classes."""
+    """A Gather from a constant vector of strings: the labels of numbered classes."""
     labels, indices = inputs
     if not isinstance(labels, np.ndarray) or labels.ndim != 1 or labels.dtype != object:
         return None
@@ -46,7 +52,7 @@ def bind_gather(_: Mapping[str, object], inputs: Sequence[object], __: RandomSta
 def bind_zip_map(
     attributes: Mapping[str, object], inputs: Sequence[object], _: RandomStates
 ) -> DirectKernel | None:
-    """Maps of rows with as many elements as there are labels."""
+    """A ZipMap of rows that have as many elements as there are labels."""
     (x,) = inputs
     lists = (attributes.get("classlabels_int64s"), attributes.get("classlabels_strings"))
     given = [each for each in lists if isinstance(each, tuple) and each]
@@ -58,7 +64,7 @@ def bind_zip_map(
 def bind_label_encoder(
     attributes: Mapping[str, object], _: Sequence[object], __: RandomStates
 ) -> DirectKernel | None:
-    """A look-up of strings in one dictionary of values; of equal keys, versions of the operator choose differently."""
+    """A look-up of strings in a dictionary; None if keys are equal, for which versions of the operator choose differently."""
     if "classes_strings" in attributes:
         return None
     keys, values = table_of(attributes, "keys"), table_of(attributes, "values")

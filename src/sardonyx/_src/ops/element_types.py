@@ -11,8 +11,9 @@ from sardonyx._src.schema import OpSchema
 def find_type_mismatch(schema: OpSchema, dtypes: Sequence[DataType | None]) -> str:
     """The error message for the first tensor of an element type that the signature does not allow; "" if there is none.
 
-    dtypes: of the inputs, None for one that is omitted or unknown.  Inputs of one type variable must have one type, the
-    operands of a heterogeneous variadic parameter excepted.
+    Inputs of one type variable must have the same type, except the operands of a heterogeneous variadic parameter.
+
+    dtypes: the element type of each input; None for an input that is omitted or unknown
     """
     bound: dict[str, tuple[str, str]] = {}
     for i, dtype in enumerate(dtypes):

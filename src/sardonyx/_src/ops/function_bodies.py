@@ -1,4 +1,4 @@
-"""Functions instantiated from body facets, to be called or inlined in the place of a node."""
+"""Functions made from body facets, to be called by a node or inlined instead of it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def parse_body(domain: str, name: str, version: int, opset: int, text: str) -> F
     header = f'<domain: "{domain or "ai.onnx"}", opset_import: ["": {opset}{own}]>'
     try:
         record = from_text(f"{header} {name} {f'<{attributes}>' if attributes else ''} {text}", FunctionProto)
-    except TextError as error:  # of a number that the element type cannot represent
+    except TextError as error:  # for a number that its element type cannot represent
         raise InferenceError(f"{name}-{version} has no body for these attributes: {error}") from error
     function = from_proto.function(
         record, ExternalFiles(None, Policy.STRICT), [], f"body of {name}-{version}"

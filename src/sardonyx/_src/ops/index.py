@@ -1,6 +1,6 @@
-"""Module index: maps an operator to the modules of a package that concern it, so that a process imports no others.
+"""Module index: maps an operator to the modules of a package that concern it, so that a process imports no other modules.
 
-A model uses a dozen operators of hundreds.  `index.json` in the folder of a package, written by `make regen`, lists for
+A model uses few of hundreds of operators.  `index.json` in the folder of a package, written by `make regen`, lists for
 every module the operators that it registers something for, as `Abs` or `ai.onnx.ml.Scaler`.  The packages of operators,
 of lowerings and of rewrite passes each have one.
 
@@ -12,9 +12,9 @@ A stale index must not hide an operator.  Two checks see to that:
   a miss.  An edit that mentions the same names keeps the digest, so most edits need no `make regen`; size and
   modification time are not used, as neither survives an edit, or a clone, reliably.
 
-The digests are compared in a source checkout only: an installed package does not change.  Look-ups that the index
-answers cost nothing extra.  Hence a facet added in a listed module for an operator that other modules define is
-not seen before `make regen`, which the tests demand.
+The digests are compared only in a source checkout, since an installed package does not change; and they are not compared in
+look-ups that the index answers.  A facet that is added in a listed module, for an operator that other modules define, is
+therefore not found before `make regen`; a test fails until then.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from pathlib import Path
 from typing import TypedDict
 
 INDEX_FILE = "index.json"
-QUOTED_NAME = re.compile(rb"""["']([A-Z]\w*)["']""")  # an operator where code names it
+QUOTED_NAME = re.compile(rb"""["']([A-Z]\w*)["']""")  # the name of an operator in code
 IS_CHECKOUT = (Path(__file__).parents[4] / "pyproject.toml").exists()
 
 
 class IndexEntry(TypedDict):
-    """What an index records of one module."""
+    """The entry of one module in an index."""
 
     names: list[str]
     digest: str

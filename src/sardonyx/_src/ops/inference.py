@@ -17,8 +17,8 @@ from sardonyx._src.ir.graph import Graph
 from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ir.types import Shape, SparseTensorType, TensorType, Type
 
-# Known elements: an array of the tensor's own element type when all are numbers, an object array of int, Expr and
-# None (nothing known of that element) otherwise.
+# Known elements of a tensor: an array of its element type if all are numbers, otherwise an object array of int, Expr and
+# None, which is an unknown element.
 Known: TypeAlias = Array | NDArray[np.object_]
 Result: TypeAlias = "Type | Sequence[Type | None] | None"
 DimPair: TypeAlias = tuple[KnownDim, KnownDim]
@@ -35,10 +35,17 @@ class Iteration:
 
 @dataclass(slots=True)
 class Inference:
-    """One node as seen by inference.  What is not known is None; facets then return less precise types.
+    """A node as inference sees it.  Unknown types, shapes and dims are None; facets then return less precise types.
 
-    inputs: one entry for each given input, None where nothing is known of its type; an optional input that was left
-    out is not `given`.  attributes: values as kernels get them, defaults filled in.
+    inputs: the type of each input; None if it is not known
+    given: for each input, whether it is given rather than omitted
+    attributes: the values that kernels are given, including defaults
+    outputs: the number of outputs of the node
+    known: the known elements of each input; None if nothing is known of them
+    infer_graph: infers the output types of a subgraph
+    where: the location of the node, for errors
+    fresh: returns a new symbol, for a size that depends on data
+    equal_dims: the sizes recorded by `require_equal`
     """
 
     op_type: str
@@ -46,19 +53,19 @@ class Inference:
     inputs: Sequence[Type | None]
     given: Sequence[bool]
     attributes: Mapping[str, object]
-    outputs: int  # how many outputs the node has
+    outputs: int
     known: Sequence[Known | None] = ()
     infer_graph: Infer | None = None
     where: str = ""
-    fresh: Callable[[], Expr] | None = field(default=None)  # a new symbol, for a size that only data decide
-    equal_dims: list[DimPair] = field(default_factory=list, init=False)  # see `require_equal`
+    fresh: Callable[[], Expr] | None = field(default=None)
+    equal_dims: list[DimPair] = field(default_factory=list, init=False)
 
     def has(self, i: int) -> bool:
         """Whether input i is given."""
         return i < len(self.given) and self.given[i]
 
     def type(self, i: int) -> Type | None:
-        """The type of input i, where it is given and known."""
+        """The type of input i; None if it is omitted or not known."""
         return self.inputs[i] if i < len(self.inputs) else None
 
     def tensor(self, i: int) -> TensorType | None:
@@ -87,7 +94,7 @@ class Inference:
         return self.known[i] if i < len(self.known) else None
 
     def dims(self, i: int) -> tuple[Dim, ...] | None:
-        """The elements of input i, a vector or scalar of integers, as dims; None when not even their count is known."""
+        """The elements of input i, a vector or scalar of integers, as dims; None if not even their number is known."""
         elements = self.value(i)
         if elements is not None:
             return tuple(e if isinstance(e, Expr | int) else whole(e) for e in elements.reshape(-1).tolist())
@@ -160,7 +167,7 @@ class Inference:
     ) -> list[Type | None] | None:
         """The output types of a graph attribute for inputs of these types; None if they are not known.
 
-        is_certain: whether a run of the node runs the graph, or else what contradicts it may never come about.
+        is_certain: whether every run of the node runs the graph; otherwise a contradiction in it may never matter
         """
         graph = self.attributes.get(name)
         if self.infer_graph is None or not isinstance(graph, Graph):
@@ -172,7 +179,7 @@ class Inference:
         return None
 
     def max_iterations(self, name: str) -> int:
-        """The number of iterations of a graph attribute that may be unrolled."""
+        """The largest number of iterations of a graph attribute that `iteration` may be called for."""
         return 0
 
     def iteration(
@@ -180,12 +187,12 @@ class Inference:
     ) -> Iteration | None:
         """The outputs of one iteration of a graph attribute; None if they are not known or invalid.
 
-        Call `subgraph` afterwards as well: its types hold in every iteration, these in one alone.
+        Call `subgraph` afterwards as well: its types hold in every iteration, these only in one.
         """
         return None
 
     def infer_unused_subgraph(self, name: str) -> None:
-        """Types the values of a graph attribute that will not run; errors in it are ignored."""
+        """Infer the types of the values in a graph attribute that will not run; errors in it are ignored."""
 
     def set_output_elements(self, known: Sequence[Known | None]) -> None:
         """Records elements of the node's outputs that the infer facet has computed."""

@@ -22,7 +22,7 @@ IMPORTED: set[str] = set()  # modules of entry points that were imported, or are
 @cache
 def entry_points() -> tuple[EntryPoint, ...]:
     """The plugins of all installed packages."""
-    from importlib import metadata  # lazy: takes milliseconds, which few processes need
+    from importlib import metadata  # imported here since it needs milliseconds, and few processes use it
 
     return tuple(metadata.entry_points(group=GROUP))
 

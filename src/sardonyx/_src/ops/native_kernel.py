@@ -1,4 +1,4 @@
-"""Native kernels of callers: functions that write a kernel, and C functions, as parts of an operator."""
+"""Native kernels of operators that callers define: Python functions that write a kernel, and C functions."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ UnitsOfWork = Literal["elements", "rows", "call"]
 
 @dataclass(frozen=True, slots=True)
 class NativeKernel:
-    """What the native engine runs for an operator that a caller has defined.
+    """The code that the native engine runs for an operator that a caller has defined.
 
-    write: writes the kernel, given a `KernelWriter`, its tensors and attributes; None for a C function.  address: of the C
-    function.  units: what is divided among threads: the elements or the rows (along the last axis) of the first output, or nothing.
-    owner: keeps the C function alive.
+    write: writes the kernel, given a `KernelWriter`, its tensors and attributes; None for a C function
+    address: the address of the C function
+    units: the part of the first output that is divided among threads: its elements, its rows along the last axis, or nothing
+    owner: an object that keeps the C function alive
     """
 
     write: Callable[..., object] | None

@@ -1,4 +1,4 @@
-"""Node contexts: what a facet that replaces or differentiates a node sees of it, and how it adds nodes."""
+"""Node contexts, the arguments of facets that replace or differentiate a node: they describe the node and add new ones."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class NodeContext:
     # --- the node ------------------------------------------------------------------------------
 
     def input(self, i: int) -> Value:
-        """Input i; refused if it is left out."""
+        """Input i; refused if it is omitted."""
         value = self.optional(i)
         if value is None:
             self.refuse(f"input {i} is missing")
         return value
 
     def optional(self, i: int) -> Value | None:
-        """Input i, or None if it is left out."""
+        """Input i, or None if it is omitted."""
         return self.node.inputs[i] if i < len(self.node.inputs) else None
 
     def has_output(self, i: int) -> bool:
@@ -70,7 +70,7 @@ class NodeContext:
     # --- new nodes -----------------------------------------------------------------------------
 
     def op(self, op_type: str, *inputs: Value | None, domain: str = "", **attributes: object) -> Value:
-        """Adds a node of one output; an attribute of None is left out."""
+        """Add a node of one output; an attribute of None is omitted."""
         return self.ops(op_type, *inputs, outputs=1, domain=domain, **attributes)[0]
 
     def ops(
@@ -92,7 +92,7 @@ class NodeContext:
         return call
 
     def integers(self, values: object) -> Value:
-        """Elements of int64 as `constant` gives them."""
+        """The array-like `values` as a constant of int64."""
         return self.constant(np.asarray(values, np.int64))
 
     def add(

@@ -1,7 +1,7 @@
-"""Sequences that are never changed: an edit returns another sequence, which shares nearly all of its memory with the first.
+"""Immutable sequences: an edit returns another sequence, which shares nearly all of its memory with the first.
 
-A list would be copied by every insertion, so that a loop which inserts n tensors would take time proportional to n * n.  Here
-the elements are in a tree as those of a B-tree (Bayer and McCreight, "Organization and maintenance of large ordered indices",
+A list would be copied by every insertion, so that the time of a loop that inserts n tensors would grow with n * n.  Here
+the elements are the leaves of a tree like a B-tree (Bayer and McCreight, "Organization and maintenance of large ordered indices",
 1972), whose nodes are never changed: an edit makes new ones along one path from the root (Driscoll, Sarnak, Sleator and
 Tarjan, "Making data structures persistent", 1989).  The last elements are a leaf outside the tree, as most insertions are at
 the end.
@@ -19,18 +19,23 @@ import numpy as np
 if TYPE_CHECKING:
     from sardonyx._src.ops.api import RuntimeValue
 
-WIDTH = 32  # elements of a leaf, and children of an inner node, at most
-MAX_EDITS = 8  # that a sequence remembers; an observer that missed more of them looks at every element
+WIDTH = 32  # the largest number of elements of a leaf, and of children of an inner node
+MAX_EDITS = (
+    8  # the number of edits that a sequence records; a reader that missed more must look at every element
+)
 VERSIONS = count()
 Leaf: TypeAlias = "tuple[RuntimeValue, ...]"
-# An edit: the version before it, and the index of the insertion, or ~index of what was erased.
+# An edit: the version before it, and the index of the inserted element, or ~index for an erased one.
 SequenceEdit: TypeAlias = "tuple[int, int]"
 Shape: TypeAlias = "tuple[int, ...]"
 Node: TypeAlias = "Leaf | InnerNode"
 
 
 class InnerNode:
-    """A node with children.  ends: for each, the number of elements up to its end."""
+    """A node with children.
+
+    ends: for each child, the number of elements in it and in the children before it
+    """
 
     __slots__ = ("children", "ends")
 
@@ -49,8 +54,10 @@ class InnerNode:
 class PersistentSequence:
     """An immutable sequence.
 
-    shape, dtype: of all elements; None if they have several shapes, or might have; or are no arrays.  version: no other
-    sequence has it.  edits: of a sequence of several shapes, the last ones that led to it.
+    tree, front, tail: a tree of the first `front` elements, and the other elements
+    shape, dtype: the shape and element type of every element; None if elements are no arrays, or may differ in it
+    version: a number that no other sequence has
+    edits: the last edits that led to the sequence; empty if `shape` is given
     """
 
     __slots__ = ("dtype", "edits", "front", "shape", "tail", "tree", "version")
@@ -64,7 +71,6 @@ class PersistentSequence:
         dtype: np.dtype[np.generic] | None,
         edits: tuple[SequenceEdit, ...] = (),
     ) -> None:
-        """front: the number of elements in the tree, which the tail follows."""
         self.tree, self.front, self.tail = tree, front, tail
         self.shape, self.dtype, self.edits = shape, dtype, edits
         self.version = next(VERSIONS)
@@ -92,7 +98,7 @@ class PersistentSequence:
         yield from self.tail
 
     def __getitem__(self, index: int) -> RuntimeValue:
-        """index: as of a list; raises IndexError for one outside."""
+        """The element of an index, which may be negative as for a list; raises IndexError if there is none."""
         length = self.front + len(self.tail)
         if index < 0:
             index += length
@@ -109,11 +115,11 @@ class PersistentSequence:
         return node[index]
 
     def has_type_of(self, element: RuntimeValue) -> bool:
-        """Whether all elements are known to be arrays of the element type of another array."""
+        """Whether all elements are known to be arrays of the element type of `element`."""
         return type(element) is np.ndarray and element.dtype is self.dtype
 
     def with_element(self, index: int, element: RuntimeValue) -> PersistentSequence:
-        """The sequence with another element before that of the index, which is from 0 to the length."""
+        """The sequence with `element` inserted before the element of `index`, which is in 0 to the length."""
         tree, front, tail = self.tree, self.front, self.tail
         if index < front:
             tree, front = tree_of(insert_into(tree, index, element)), front + 1
@@ -130,7 +136,7 @@ class PersistentSequence:
         return PersistentSequence(tree, front, tail, shape, dtype, self.edits_with(index, shape))
 
     def without_element(self, index: int) -> PersistentSequence:
-        """The sequence without the element of the index, which is from 0 to the length less 1."""
+        """The sequence without the element of `index`, which is in 0 to the length minus 1."""
         tree, front, tail = self.tree, self.front, self.tail
         if index < front:
             tree, front = tree_of(erase_from(tree, index)), front - 1
@@ -141,11 +147,14 @@ class PersistentSequence:
         )
 
     def edits_with(self, position: int, shape: Shape | None) -> tuple[SequenceEdit, ...]:
-        """The edits of a sequence that one leads to; none for a sequence of one shape, of which any element tells all."""
+        """The `edits` of the sequence that an edit of this one returns.
+
+        They are empty for a sequence of one shape, whose types are known from any element.
+        """
         return () if shape is not None else (*self.edits[1 - MAX_EDITS :], (self.version, position))
 
     def inserted_since(self, version: int) -> Sequence[int] | None:
-        """The indices of the elements that a version did not have; None if that version is another sequence, or too old."""
+        """The indices of the elements inserted after a version; None if the recorded edits do not lead back to it."""
         if version == self.version:
             return ()
         edits = self.edits
@@ -177,7 +186,7 @@ def leaves_of(node: Node) -> Iterator[Leaf]:
 
 
 def tree_of(nodes: tuple[Node, ...]) -> Node:
-    """One tree of those, at most two, that an edit of its root has left."""
+    """The tree of at most two nodes that replace an edited root."""
     if len(nodes) > 1:
         return InnerNode.of(nodes)
     node: Node = nodes[0] if nodes else ()
@@ -186,7 +195,7 @@ def tree_of(nodes: tuple[Node, ...]) -> Node:
     return node
 
 
-# The nodes that take the place of an edited one: two if it has become too wide, none if it has become empty.
+# The following functions return the nodes that replace an edited one: two if it has become too wide, none if it is now empty.
 
 
 def insert_into(node: Node, index: int, element: RuntimeValue) -> tuple[Node, ...]:
@@ -199,7 +208,7 @@ def insert_into(node: Node, index: int, element: RuntimeValue) -> tuple[Node, ..
 
 
 def append_leaf(node: Node, leaf: Leaf) -> tuple[Node, ...]:
-    """The tree and a leaf after it; all leaves are equally deep."""
+    """Append a leaf to a tree in which all leaves are equally deep; they are in the result as well."""
     if not isinstance(node, InnerNode):
         return (node, leaf) if node else (leaf,)
     last = len(node.children) - 1
@@ -216,7 +225,7 @@ def erase_from(node: Node, index: int) -> tuple[Node, ...]:
 
 
 def replace_child(parent: InnerNode, k: int, nodes: tuple[Node, ...], difference: int) -> tuple[Node, ...]:
-    """The inner node with other nodes in place of child k, which have `difference` elements more than it."""
+    """The inner node with child k replaced by nodes that have `difference` more elements than it."""
     children = (*parent.children[:k], *nodes, *parent.children[k + 1 :])
     if len(nodes) == 1:
         ends = parent.ends

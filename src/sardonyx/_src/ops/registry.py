@@ -12,7 +12,9 @@ from sardonyx._src.schema import OpSchema, domains, lookup, vendor_domains
 
 SPECIFIED_DOMAINS = frozenset((*domains(), *vendor_domains()))
 INDEX = Index(__name__.rpartition(".")[0], Path(__file__).parent)
-FIELDS_AT_LOOKUP: dict[tuple[str, str], dict[str, object]] = {}  # of operators at their first look-up
+FIELDS_AT_LOOKUP: dict[
+    tuple[str, str], dict[str, object]
+] = {}  # the fields of each operator when it was first looked up
 
 
 def find(domain: str, op_type: str) -> Operator | None:
@@ -33,8 +35,7 @@ def operators() -> Iterator[Operator]:
 
 
 def signature(domain: str, op_type: str, version: int) -> OpSchema | None:
-    """The signature that `op_type` has in version `version` of its operator set: the specification's, or that of
-    an operator registered by a caller."""
+    """The signature of `op_type` in version `version` of its operator set, from the specification or a caller's operator."""
     schema = lookup(domain, op_type, version)
     if schema is not None:
         return schema
@@ -67,12 +68,12 @@ def load() -> None:
 
 
 def departures() -> tuple[object, ...]:
-    """The entries of operators that a caller has registered or changed."""
+    """The names and fields of operators that a caller has registered or changed, and the names of those removed."""
     ours = f"{INDEX.package}."
     changed: list[object] = []
     for key, op in list(OPERATORS.items()):
         fields = FIELDS_AT_LOOKUP.get(key)
-        # Every session compares the fields of all operators, hence as dictionaries.
+        # Every session compares the fields of all operators; comparing dictionaries is fast.
         if not op.module.startswith(ours) if fields is None else vars(op) != fields:
             changed += [key, *entries(op)]
     return *changed, *(key for key in FIELDS_AT_LOOKUP if key not in OPERATORS)

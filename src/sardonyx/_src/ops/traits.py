@@ -1,8 +1,8 @@
 """Traits of operators: properties that rewriting, compilation and checking read instead of lists of names.
 
-A trait is a keyword argument of `Operator`, declared in the operator's own file; its readers look the operator of the
-node at hand up in the registry, so that an operator is known to them as soon as it is declared.  Traits hold for every
-version of an operator unless they say otherwise.
+A trait is a keyword argument of `Operator`, declared in the operator's own file.  Its readers look up the operator of a node
+in the registry, so that they know an operator as soon as it is declared.  Unless its description says otherwise, a trait
+holds for every version of an operator.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sardonyx._src.ir.graph import Node
 
 Tolerance = Literal["exact", "rounding", "random"]
 DataMovement = bool | Literal["without_reduction"]
-# softmax: along one axis, from version 13; earlier versions cover all axes from it on.
+# "softmax" holds from version 13, which works along one axis; earlier versions work along all axes from that one on.
 PermutationRule = Literal[
     "along_axis",
     "softmax",
@@ -27,7 +27,8 @@ PermutationRule = Literal[
     "pad",
     "per_tensor_quantization",
 ]
-# operands: constant operands, which are as long as the data.  loop_states, scan_states: the initial values of carried ones.
+# operands: constant operands, which are as long as the data
+# loop_states, scan_states: the initial values of loop-carried ones
 SizeRule = Literal[
     "target_shape",
     "broadcast_shape",
@@ -78,11 +79,13 @@ def enum_values_by_version(values: Mapping[int, Iterable[str]]) -> EnumValues:
 
 @dataclass(frozen=True, slots=True)
 class LegacyBroadcast:
-    """The broadcasting of an operator in the operator sets up to `last_opset`, which later ones extend.
+    """The broadcasting of an operator in the operator sets up to `last_opset`; later ones broadcast more.
 
-    one_way: input 1 to input 0, as the attributes `broadcast` and `axis` say.  none: all inputs have one shape.
-    slope: input 1 has one element, one for each channel, or the shape of input 0.  addend: input 2 has the shape of the
-    output unless the attribute `broadcast` is set.
+    The kinds are:
+    one_way: input 1 is broadcast to input 0, as the attributes `broadcast` and `axis` say
+    none: all inputs have the same shape
+    slope: input 1 has one element, one for each channel, or the shape of input 0
+    addend: input 2 has the shape of the output unless the attribute `broadcast` is set
     """
 
     kind: LegacyBroadcastKind
@@ -95,7 +98,7 @@ class OperatorTraits:
 
     Numerics
     tolerance: how far two correct implementations may differ: not at all, by rounding, or in all but distribution.
-    elementwise: output i depends on element i of the (broadcast) inputs alone.
+    elementwise: element i of the output depends only on element i of the (broadcast) inputs.
     commutative: the order of the inputs does not matter.
     reduction: reduces the axes that the attribute or input `axes` lists, and keeps them with length 1 if `keepdims` is set.
 
@@ -128,12 +131,12 @@ class OperatorTraits:
     Checking
     enum_attributes: the values of string attributes that list them.
     stash_type_constraint: the type constraint that lists the types of intermediate results; None: any float type.
-    body_inputs: for an operator with bodies: from the number of its inputs, the number of inputs that it gives to a body.
+    body_inputs: for an operator with subgraphs: a function from the number of its inputs to the number of inputs of a subgraph.
 
     Runs
-    string_keys: the attributes that list the strings a look-up knows; its result for an element depends on that element alone.
-    returns_copies: whether the results of its kernels, also sequences and maps, share no memory with the inputs.
-    ends_word_chain: whether a chain of operators from texts to the vectors of their words may end here (`text/word_chains.py`).
+    string_keys: the attributes that list the keys of a look-up; each element of its result depends only on one of its input.
+    returns_copies: whether the results of its kernels, including sequences and maps, share no memory with the inputs.
+    ends_word_chain: whether the operator may end a chain from strings to vectors of word counts (`text/word_chains.py`).
     """
 
     tolerance: Tolerance = "exact"

@@ -29,23 +29,20 @@ class SameOp:
     outputs: int
 
 
-FIRST_CONSTANTS = (
-    DataType.FLOAT,
-    DataType.DOUBLE,
-    DataType.FLOAT16,
-)  # that a Constant of operator set 1 can hold
+# The element types of a Constant of operator set 1.
+FIRST_CONSTANTS = (DataType.FLOAT, DataType.DOUBLE, DataType.FLOAT16)
 AdaptedNode: TypeAlias = SameOp | Value | Sequence[Value | None]
 
 
 class InsertionPoint(Protocol):
-    """The place before the converted node where new nodes are inserted."""
+    """The position before the converted node, at which new nodes are inserted."""
 
     def add(self, node: Node, adapter: Adapter) -> None:
-        """Inserts a node, names and types its outputs; refuses a node that the operator set does not allow."""
+        """Insert a node, and give its outputs names and types; refuses a node that the operator set does not allow."""
         ...
 
     def constant(self, tensor: Tensor, adapter: Adapter) -> Value:
-        """A tensor as a Constant or, if the operator set has none of its type, as by `initializer`."""
+        """A tensor as a Constant; if the operator set has no Constant of its type, the value that `initializer` returns."""
         ...
 
     def initializer(self, tensor: Tensor, adapter: Adapter) -> Value:
@@ -58,7 +55,7 @@ class InsertionPoint(Protocol):
 
 
 class Attributes(dict[str, object]):
-    """Attribute values as facets take them; an access to a parameter of the enclosing function is refused."""
+    """The attribute values that facets are given; access to a parameter of the enclosing function is refused."""
 
     def __init__(
         self, values: Mapping[str, object], references: Collection[str], refuse: Callable[[str], NoReturn]
@@ -84,16 +81,17 @@ class Attributes(dict[str, object]):
 class Adapter(NodeContext):
     """One node to be replaced by its counterpart in operator set `target` of its domain.
 
-    origin: the node of the model from which this one results by earlier steps.
-    inference: the node as seen by inference, in the version that it is converted from.
-    New nodes use `imports`, in which `target` is the version of the node's domain.
+    origin: the node of the model that earlier steps have converted to this one
+    inference: the node as inference sees it, in the version that it is converted from
+    imports: the operator sets of new nodes, in which `target` is the version of the node's domain
+    bound_parameters: the parameters of the enclosing function that every call sets
     """
 
     origin: Node
     target: int
     imports: Mapping[str, int]
     insertion_point: InsertionPoint
-    bound_parameters: Collection[str] = ()  # parameters of the enclosing function that every call sets
+    bound_parameters: Collection[str] = ()
     added: list[Node] = field(default_factory=list)
     detached: dict[str, Attribute] = field(default_factory=dict)
 
@@ -188,7 +186,7 @@ class Adapter(NodeContext):
     def as_input(self, name: str, dtype: DataType | None = None) -> Value | None:
         """The value of an attribute, or its default, as a Constant: numbers of INT(S) as int64, FLOAT(S) as float32.
 
-        None where there is neither.  Inside a function the Constant may go on referring to a parameter.
+        None if there is neither.  Inside a function the Constant may keep a reference to a parameter.
         """
         attribute = self.node.attributes.get(name)
         if attribute is not None and attribute.ref:
@@ -210,7 +208,7 @@ class Adapter(NodeContext):
         return self.add("Constant", (), {form: Attribute(form, kind, None, ref=attribute.ref)}, 1)[0]
 
     def kind_of(self, attribute: Attribute) -> AttributeType:
-        """The type of an attribute; for an untyped reference that of the signature."""
+        """The type of an attribute; for an untyped reference, the type that the signature declares."""
         schema = exact(self.node.domain, self.node.op_type, self.inference.version)
         declared = None if schema is None else schema.attributes.get(attribute.name)
         if attribute.type is not AttributeType.UNDEFINED or declared is None:
@@ -218,7 +216,7 @@ class Adapter(NodeContext):
         return AttributeType[declared.type]
 
     def as_attribute(self, i: int, name: str, kind: AttributeType) -> Attribute | None:
-        """Input i as an attribute: its known elements, or the parameter of its Constant; None if it is left out.
+        """Input i as an attribute: its known elements, or the parameter of its Constant; None if it is omitted.
 
         Refused if the elements are not known.
         """

@@ -61,14 +61,14 @@ class ScanOutput:
     __slots__ = ("context", "elements", "type", "value")
 
     def __init__(self, context: RunContext, value: Value, type: Type | None = None) -> None:
-        """value: the body's output.  type: that of an element, needed only where nothing runs."""
+        """value: the output of the body; type: the type of an element, needed only if there is no iteration."""
         self.context = context
         self.value = value
         self.type = type
         self.elements: list[Array] = []
 
     def add(self, element: RuntimeValue) -> None:
-        """Appends an element; raises EvaluationError if its type or shape differs from the elements before."""
+        """Append an element; raises EvaluationError if its type or shape differs from those of earlier elements."""
         if not isinstance(element, np.ndarray):
             raise EvaluationError(
                 f"scan output {self.value.name!r} must be a tensor; got {type(element).__name__}"
@@ -89,7 +89,7 @@ class ScanOutput:
     def stack(self, axis: int = 0, length: int | None = None) -> Array:
         """All elements along the new axis `axis`, padded with zeros (or empty strings) to `length`.
 
-        Without elements, element type and other sizes are those of `type`; a size that is not known is 0.
+        Without elements, the element type and the other sizes are those of `type`; a size that is not known is 0.
         Raises EvaluationError if the type is not known.
         """
         count = len(self.elements)
@@ -126,7 +126,7 @@ def set_element_types(
     scans: Sequence[ScanOutput | None],
     arguments: Sequence[Type | None],
 ) -> None:
-    """Sets the types of the elements that a first iteration with arguments of these types would have yielded."""
+    """Set the `type` of each scan output to that of the element that an iteration with these arguments would give."""
     if any(scan is not None for scan in scans):
         types = dict(zip(body.outputs, context.output_types(body, arguments), strict=True))
         for scan in scans:
@@ -135,5 +135,5 @@ def set_element_types(
 
 
 def blank(shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:
-    """Zeros, or empty strings."""
+    """An array of zeros or of empty strings."""
     return np.full(shape, "", object) if dtype.kind == "O" else np.zeros(shape, dtype)

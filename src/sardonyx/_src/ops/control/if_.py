@@ -1,7 +1,8 @@
 """If: the results of one of two subgraphs.
 
-Spec: ai.onnx If-1, -11, -13, -16, -19, -21, -23, -24, -25.  In version 1 both branches give the same shapes; from 11
-on the same element types are enough.  Sequences came with 13, optionals with 16, the others added element types.
+Spec: ai.onnx If-1, -11, -13, -16, -19, -21, -23, -24, -25.  In version 1 the results of both branches must have the same
+shapes; since 11 only their element types must be equal.  Version 13 added sequences, 16 optionals, and the other versions
+element types.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ IF_VERSIONS = (1, 11, 13, 16, 19, 21, 23, 24, 25)
 
 @op.infer(11, 13, 16, 19, 21, 23, 24, 25)
 def infer(inference: Inference) -> Result:
-    """The types of the branch that a known condition selects, or the join of those of both."""
+    """The types of the branch that a known condition selects, otherwise the joins of the types of both branches."""
     results = branch_types(inference)
     if results is None or len(results) == 1:
         return None if results is None else results[0]
@@ -36,7 +37,7 @@ def infer(inference: Inference) -> Result:
 
 @op.infer(1)
 def infer_1(inference: Inference) -> Result:
-    """As `infer`, but both branches have the same shapes."""
+    """The types that `infer` returns, but both branches must have the same shapes."""
     results = branch_types(inference)
     if results is None or len(results) == 1:
         return None if results is None else results[0]
@@ -45,7 +46,7 @@ def infer_1(inference: Inference) -> Result:
 
 @op.value(*IF_VERSIONS)
 def value(inference: Inference) -> Known | None:
-    """The elements of the branch that a known condition selects, or those in which both agree."""
+    """The elements of the branch that a known condition selects, otherwise those that are equal in both branches."""
     index, columns = inference.requested_output(), []
     for name in branches(inference):
         elements = inference.subgraph_elements(name)
@@ -74,7 +75,7 @@ def branches(inference: Inference) -> list[str]:
 
 
 def branch_types(inference: Inference) -> list[list[Type | None]] | None:
-    """The output types of the branches that may be taken, one or two lists; None if they are not known."""
+    """The output types of each branch that may be taken; None if they are not known."""
     condition = inference.tensor(0)
     if condition is not None and condition.dtype is not DataType.BOOL:
         inference.fail(f"cond must be tensor(bool); got tensor({condition.dtype.text})")

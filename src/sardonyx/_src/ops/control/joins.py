@@ -45,7 +45,7 @@ def join(inference: Inference, a: Type | None, b: Type | None, what: str) -> Typ
 
 
 def join_shapes(a: Shape | None, b: Shape | None) -> Shape | None:
-    """The dims in which two shapes agree, None for others; no shape if the ranks differ."""
+    """The common shape of two shapes: None for dims that differ; no shape if the ranks differ."""
     if a is None or b is None or len(a) != len(b):
         return None
     return tuple(m if m == n else None for m, n in zip(a, b, strict=True))
@@ -66,7 +66,7 @@ def drop_shape(type: Type | None) -> Type | None:
 def name_dims(inference: Inference, type: Type | None) -> Type | None:
     """A tensor's type with a new symbol for every unknown dim; any other type unchanged.
 
-    The elements of a sequence differ in size among themselves, so their dims get no names.
+    The elements of a sequence may differ in size, so their unknown dims get no symbols.
     """
     if not isinstance(type, TensorType) or type.shape is None or None not in type.shape:
         return type

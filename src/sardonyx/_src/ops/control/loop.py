@@ -1,8 +1,8 @@
 """Loop: a subgraph iterated with loop-carried values.
 
-Spec: ai.onnx Loop-1, -11, -13, -16, -19, -21, -23, -24, -25.  Version 11 made carried values optional, 13 lets them be
-sequences, 16 optionals; the others added element types.  Without the input `cond`, the condition that the
-body returns is ignored.
+Spec: ai.onnx Loop-1, -11, -13, -16, -19, -21, -23, -24, -25.  Since version 11 a loop need not have carried values; since 13
+they may be sequences, and since 16 optionals; the other versions added element types.  Without the input `cond`, the
+condition that the body returns is ignored.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ op = Operator("Loop", size_rule="loop_states", body_inputs=lambda inputs: max(in
 
 @op.infer(*LOOP_VERSIONS)
 def infer(inference: Inference) -> Result:
-    """Carried values: types that hold before and after every iteration; scan outputs: the trip count leads their shape.
+    """The types of carried values hold before and after every iteration; the first dim of a scan output is the trip count.
 
-    A loop of few known iterations is unrolled, which gives exact types, and elements.
+    A loop with a small known trip count is unrolled, which gives exact types and known elements.
     """
     carried = list(inference.inputs[2:])
     exact = unroll_loop(inference)
@@ -59,10 +59,10 @@ def infer(inference: Inference) -> Result:
 def final_types(
     before: list[Type | None], after: list[Type | None], carried: list[Type | None], trips: Dim
 ) -> list[Type | None]:
-    """Types of the final carried values from the initial ones and those before and after any iteration."""
-    if isinstance(trips, int):  # then it is known whether there is an iteration
+    """The types of the final carried values, from the types of the initial ones and those before and after any iteration."""
+    if isinstance(trips, int):  # it is known whether there is an iteration
         return carried if trips == 0 else after
-    # An optional that the body fills has another type with an iteration than without one.
+    # An optional that the body fills is of one type without an iteration, and of another with one.
     return [a if b is None or isinstance(b, type(a)) else None for a, b in zip(before, after, strict=True)]
 
 
@@ -106,7 +106,7 @@ def scan_output_type(inference: Inference, element: Type | None, trips: Dim) -> 
 
 
 def trip_count(inference: Inference) -> Dim:
-    """The number of iterations if M and the condition determine it, else a new symbol."""
+    """The number of iterations if M and the condition determine it, otherwise a new symbol."""
     condition = inference.constant(1)
     if condition is not None and condition.size == 1 and not condition.item():
         return 0
@@ -150,10 +150,10 @@ def evaluate(
     body: Graph,
     context: RunContext,
 ) -> tuple[RuntimeValue, ...]:
-    """M: one int64; cond: one bool; either may be left out.  Results: final carried values, then scan outputs.
+    """M: one int64; cond: one bool; either may be omitted.  Results: the final carried values, followed by the scan outputs.
 
-    Without any iteration a scan output has length 0, and the element type and sizes that a first one would yield.
-    Raises LimitError after `limits.iterations` iterations, before the first where it is known that there are more.
+    Without any iteration a scan output has length 0, with the element type and the other sizes that a first iteration would
+    give.  Raises LimitError after `limits.iterations` iterations, or before the first one if it is known that more would follow.
     """
     trips = None if M is None else single(M, "M")
     condition: RuntimeValue = np.array(True) if cond is None else cond

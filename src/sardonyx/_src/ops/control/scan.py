@@ -1,8 +1,8 @@
 """Scan: a subgraph run for every slice of the inputs along one axis, with a state carried from slice to slice.
 
-Spec: ai.onnx Scan-8, -9, -11, -16, -19, -21, -23, -24, -25.  Version 8 has a batch axis in front of everything, scans
-axis 1, and each batch may have a length of its own; 9 drops both and lets inputs and outputs be scanned along any
-axis in either direction, 11 counts axes from the back too; the others added element types.
+Spec: ai.onnx Scan-8, -9, -11, -16, -19, -21, -23, -24, -25.  In version 8 all values have a batch axis first, axis 1 is
+scanned, and each batch may have its own length.  Version 9 has no batch axis and no such lengths, and scans inputs and outputs
+along any axis in either direction; 11 allows negative axes; the other versions added element types.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ def infer(inference: Inference) -> Result:
 
 
 def check_entries(inference: Inference, name: str, elements: Sequence[Type | None]) -> None:
-    """Fails unless an attribute, if given, has one entry for each scan output of the body.
+    """Raises InferenceError unless an attribute, if given, has one entry for each scan output of the body.
 
-    Of a body of unknown types, there may be more scan outputs than the node has.
+    A body of unknown types may have more scan outputs than the node has.
     """
     entries = inference.integers(name)
     count = len(elements if entries is None else entries)
@@ -126,7 +126,7 @@ def infer_8(inference: Inference) -> Result:
 def split_types(
     inference: Inference, types: list[Type | None], count: int
 ) -> tuple[list[TensorType | None], list[TensorType | None]]:
-    """The types of the states and of the `count` scan inputs, which all are tensors."""
+    """The types of the states, and of the `count` scan inputs, which must be tensors."""
     if not 1 <= count <= len(types):
         inference.fail(f"num_scan_inputs must be in [1, {len(types)}]; got {count}")
     tensors: list[TensorType | None] = []
@@ -140,7 +140,7 @@ def split_types(
 def body_types(
     inference: Inference, states: Sequence[TensorType | None], slices: Sequence[Type | None]
 ) -> tuple[list[Type | None], list[Type | None]]:
-    """The types of the final states, whose shapes iterations must not change, and of the elements of scan outputs."""
+    """The types of the final states, whose shapes must be the same in all iterations, and of the elements of scan outputs."""
     results = inference.subgraph("body", [*states, *slices])
     if results is None:
         return list(states), [None] * max(inference.outputs - len(states), 0)
@@ -161,7 +161,7 @@ def body_types(
 
 
 def with_axis(inference: Inference, element: Type | None, axis: int, size: Dim) -> Type | None:
-    """The type with a new axis of size `size` at `axis` of the result."""
+    """The type with a new axis of size `size`, which is axis `axis` of the result."""
     if not isinstance(element, TensorType) or element.shape is None:
         return element
     shape: Shape = element.shape
@@ -189,9 +189,9 @@ def evaluate(
     scan_output_directions: Axes = None,
     context: RunContext,
 ) -> tuple[RuntimeValue, ...]:
-    """Results: final states, then the scan outputs, each with an axis more than the body's element.
+    """Results: the final states, followed by the scan outputs, each of which has one axis more than the output of the body.
 
-    Without any slice a scan output has length 0, and the element type and sizes that a first one would yield.
+    Without any slice a scan output has length 0, with the element type and the other sizes that a first slice would give.
     """
     states, inputs = split_values(initial_state_and_scan_inputs, num_scan_inputs)
     outputs = len(body.outputs) - len(states)
@@ -221,7 +221,7 @@ def evaluate_8(
     """States: [batch, ...], scan inputs: [batch, length, ...], scan outputs: [batch, length, ...].
 
     A batch shorter than the others is scanned up to its own length, backwards from there, and its scan outputs are
-    filled up with zeros (the text leaves them open).
+    filled up with zeros (the specification does not define them).
     """
     states, inputs = split_values(initial_state_and_scan_inputs, num_scan_inputs)
     if any(x.ndim < 1 for x in states) or any(x.ndim < 2 for x in inputs):
@@ -252,7 +252,7 @@ def evaluate_8(
 
 
 def fill_up(column: Sequence[ScanOutput], length: int) -> list[Array]:
-    """One scan output of every batch; a batch without any slice gets the sizes of the others."""
+    """One scan output of all batches; for a batch without any slice it has the sizes that it has for the others."""
     pattern = next((x for x in column if x.elements), column[0]).stack(length=length)
     return [x.stack(length=length) if x.elements else blank(pattern.shape, pattern.dtype) for x in column]
 

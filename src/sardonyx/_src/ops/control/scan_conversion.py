@@ -1,4 +1,4 @@
-"""Version adapters of Scan: with a batch axis (version 8) and without (from 9 on), and negative axes."""
+"""Version adapters of Scan, which has a batch axis only in version 8, and negative axes only from version 11."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
 @op.convert((8, 9))
 def to_9(adapter: Adapter) -> AdaptedNode:
-    """A Scan over the batch axis around the one over the sequence axis."""
+    """A Scan over the batch axis, whose body is a Scan over the sequence axis."""
     if adapter.optional(0) is not None:
         adapter.refuse("the target version has no sequence_lens: it scans every sequence to its end")
     body, count = adapter.take_graph("body"), adapter.inference.integer("num_scan_inputs")
@@ -36,7 +36,7 @@ def to_9(adapter: Adapter) -> AdaptedNode:
 
 @op.convert((11, 9))
 def to_front_axes(adapter: Adapter) -> AdaptedNode:
-    """Axes count from the front before 11."""
+    """Axes must be counted from the front before version 11."""
     body = adapter.node.attributes["body"].value
     assert isinstance(body, Graph), "the body of Scan is a graph"
     count = adapter.inference.integer("num_scan_inputs")
@@ -59,7 +59,7 @@ def from_front(adapter: Adapter, axes: Sequence[int] | None, rank: Callable[[int
 
 @op.convert((9, 8))
 def to_8(adapter: Adapter) -> AdaptedNode:
-    """A batch of size 1; the scanned axis comes right after it."""
+    """The node with a batch axis of size 1, followed by the scanned axis."""
     if any(adapter.inference.integers("scan_output_directions") or ()):
         adapter.refuse("the target version cannot prepend to scan outputs")
     body, count = adapter.take_graph("body"), adapter.inference.integer("num_scan_inputs")
@@ -111,7 +111,7 @@ def move_scan_axis(adapter: Adapter, value: Value, axis: int, element: Type | No
 
 
 def stacked_rank(adapter: Adapter, element: Type | None) -> int:
-    """The rank of a scan output of such elements."""
+    """The rank of a scan output with elements of this type."""
     if not isinstance(element, TensorType) or element.shape is None:
         adapter.refuse("the rank of a scan output must be known if its scan axis is not the first one")
     return len(element.shape) + 1

@@ -1,4 +1,4 @@
-"""Inference by unrolling: the iterations of a Loop or Scan with a small known trip count, one by one."""
+"""Inference by unrolling: the iterations of a Loop or Scan with a small known trip count are inferred one by one."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from sardonyx._src.ops.control.bodies import head_shapes, head_types
 from sardonyx._src.ops.control.joins import join
 from sardonyx._src.ops.inference import Inference, Iteration, Known
 
-MAX_SCAN_ELEMENTS = 4096  # elements of a scan output whose values are tracked; larger ones compute no shape
+MAX_SCAN_ELEMENTS = 4096  # the largest scan output whose elements are tracked; larger ones are no shapes
 
 
 @dataclass(slots=True)
 class UnrolledLoop:
-    """The results of all iterations: the final carried values, and the scan elements of each."""
+    """The results of all iterations: the final carried values, and the elements of scan outputs from each iteration."""
 
     types: list[Type | None]
     known: list[Known | None]
@@ -32,18 +32,18 @@ class UnrolledLoop:
         return len(self.yielded)
 
     def add(self, step: Iteration, first: int) -> None:
-        """Adds the outputs of the next iteration; the carried values begin at output `first` of the body."""
+        """Add the outputs of the next iteration; output `first` of the body is the first carried value."""
         count = first + len(self.types)
         self.types, self.known = list(step.types[first:count]), list(step.known[first:count])
         self.yielded.append(Iteration(step.types[count:], step.known[count:]))
 
     def element_types(self, inference: Inference) -> list[Type | None]:
-        """For each scan output the join of its element types; requires an iteration."""
+        """For each scan output, the join of the types of its elements; there must have been an iteration."""
         columns = zip(*(step.types for step in self.yielded), strict=True)
         return [reduce(lambda a, b: join(inference, a, b, "a scan output"), column) for column in columns]
 
     def stack(self) -> list[Known | None]:
-        """The known elements of each scan output; nothing without any iteration."""
+        """The known elements of each scan output; an empty list if there is no iteration."""
         columns = zip(*(zip(step.types, step.known, strict=True) for step in self.yielded), strict=True)
         return [stack_elements(column) for column in columns]
 
@@ -108,17 +108,17 @@ def iteration(
 
 
 def number(x: Array | None) -> int | None:
-    """The number in a tensor of one element; None for others and if it is not known."""
+    """The number in a tensor of one element; None for other tensors, and if it is not known."""
     return int(x.item()) if x is not None and x.size == 1 else None
 
 
 def plain(x: Known | None) -> Array | None:
-    """Known elements if all of them are numbers."""
+    """The known elements if all of them are numbers, otherwise None."""
     return None if x is None or x.dtype == np.object_ else x
 
 
 def stack_elements(elements: Sequence[tuple[Type | None, Known | None]]) -> Known | None:
-    """Elements stacked along a new first axis, None for unknown ones."""
+    """Elements stacked along a new first axis; unknown elements are None."""
     if all(known is None for _, known in elements):
         return None
     parts = [known if known is not None else unknown(type) for type, known in elements]
@@ -135,7 +135,7 @@ def stack_elements(elements: Sequence[tuple[Type | None, Known | None]]) -> Know
 
 
 def unknown(type: Type | None) -> Known | None:
-    """An array of None in the shape of the type, if that is known and not too large."""
+    """An array of None in the shape of a type; None if the shape is not known or too large."""
     if not isinstance(type, TensorType) or type.shape is None:
         return None
     sizes = [dim for dim in type.shape if isinstance(dim, int)]

@@ -1,7 +1,7 @@
 """MaxRoiPool: the maxima of regions of an image, each divided into bins of whole pixels.
 
-Spec: ai.onnx MaxRoiPool-1, -22; 22 adds bfloat16.  The text leaves details open, which follow Fast R-CNN (arXiv
-1504.08083) here: coordinates times spatial_scale are rounded, ties away from zero; a region includes both corners and
+Spec: ai.onnx MaxRoiPool-1, -22; 22 adds bfloat16.  Details that the specification leaves open follow Fast R-CNN (arXiv
+1504.08083): coordinates times spatial_scale are rounded, ties away from zero; a region includes both corners and
 is at least one pixel wide; a bin extends from the floor of its start to the ceiling of its end, clipped to the image;
 an empty bin gives 0.
 """

@@ -1,8 +1,8 @@
 """ArgMax, ArgMin: the index of the largest or the smallest element along an axis.
 
-Spec: ai.onnx ArgMax-1, -11, -12, -13 and ArgMin likewise.  Of equal elements the first one is selected, from 12 on the
-last one if `select_last_index` is set; 13 adds bfloat16.  The text does not mention NaN; here a NaN is selected as the
-extreme element by both operators.
+Spec: ai.onnx ArgMax-1, -11, -12, -13 and ArgMin-1, -11, -12, -13.  Of equal elements the first one is selected, or since
+version 12 the last one if `select_last_index` is set; 13 adds bfloat16.  The specification does not mention NaN; here both
+operators select a NaN as the extreme element.
 """
 
 from __future__ import annotations

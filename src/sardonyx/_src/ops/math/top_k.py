@@ -2,7 +2,7 @@
 
 Spec: ai.onnx TopK-1, -10, -11, -24.  k is an attribute in 1 and an input from 10 on; 11 adds `largest`, `sorted` and
 integers, 24 bfloat16.  Of equal elements the one with the lower index comes first.  Results are sorted even with
-`sorted` 0.  The text does not mention NaN; here it counts as larger than all numbers.
+`sorted` 0.  The specification does not mention NaN; here it counts as larger than all numbers.
 """
 
 from __future__ import annotations

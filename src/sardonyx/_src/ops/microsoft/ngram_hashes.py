@@ -39,7 +39,7 @@ class Hashing:
     multipliers: [size or more], the factors of the tokens, from the last token of an n-gram back.
     vocab_sizes: [(size - 1) * heads], the moduli.
     offsets: [(size - 1) * heads], added to the hashes; None for none.
-    padding: the token in the place of missing ones.
+    padding: the token that replaces missing ones
     end: the token that ends a text; n-grams that reach back over it have padding instead.  None for no such token.
     """
 
@@ -115,7 +115,7 @@ def infer(inference: Inference) -> Result:
 
 @packed_mapping.infer(1)
 def infer_packed(inference: Inference) -> Result:
-    """As `infer`; the number of sequences is given by their bounds, and there are more outputs for the next call."""
+    """The types that `infer` returns, with the number of sequences from their bounds, and types of outputs for the next call."""
     bounds = inference.shape(3)
     batch = None if bounds is None or not isinstance(bounds[0], int) else bounds[0] - 1
     context = inference.integer("max_ngram_size") - 1

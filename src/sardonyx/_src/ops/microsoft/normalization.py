@@ -107,7 +107,7 @@ def embed_body(inference: Inference) -> str:
 
 @quantized_embed.body(1, opset=17)
 def quantized_embed_body(inference: Inference) -> str:
-    """As `embed_body`, with quantized tables, gamma and beta; the scales and zero points have one element."""
+    """The body of `embed_body` for quantized tables, gamma and beta; scales and zero points have one element."""
     inputs = "ids segment_ids word_q position_q segment_q gamma_q beta_q mask".split()
     inputs += [f"{table}_scale" for table in TABLES] + [f"{table}_zero" for table in TABLES]
     nodes = []

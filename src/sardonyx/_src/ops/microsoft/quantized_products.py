@@ -52,7 +52,7 @@ def linear_text(inference: Inference, op_type: str) -> str:
 
 
 def one_element_text(inference: Inference, i: int, name: str) -> tuple[str, str]:
-    """As `scalar_text` for an input of one element; any other input stays as it is."""
+    """The result of `scalar_text` for an input of one element; any other input is unchanged."""
     shape = inference.shape(i)
     return scalar_text(inference, i, name) if shape in ((), (1,)) else ("", name)
 

@@ -49,7 +49,7 @@ FLOAT_WEIGHTS = WeightsText()
 
 @dataclass(frozen=True, slots=True)
 class CellText:
-    """What the text of one direction of a layer depends on.
+    """The properties of one direction of a layer on which its body depends.
 
     inference: the inference context of the node.
     dtype: the element type of the computation.

@@ -36,7 +36,7 @@ op = Operator("FlexAttention", "ai.onnx.preview", tolerance="rounding")
 
 @op.infer(1)
 def infer(inference: Inference) -> Result:
-    """Y has the type of Q with the head size of V."""
+    """Y has the type of Q, but the head size of V."""
     dtype = inference.dtype(0)
     if dtype is None:
         return None
@@ -148,7 +148,7 @@ def scale_text(inference: Inference, wide: DataType) -> str:
 
 
 def subgraph_text(inference: Inference, name: str, x: str, result: str) -> str:
-    """The nodes that apply the subgraph to x: a Scan of one iteration, as no operator just calls a graph."""
+    """The nodes that apply the subgraph to x: a Scan of one iteration, since no operator only calls a graph."""
     if name not in inference.attributes:
         return f"{result} = Identity({x})"
     return f"""

@@ -1,7 +1,7 @@
-"""DynamicQuantizeLinear: x as uint8, with scale and zero point from its own range.
+"""DynamicQuantizeLinear: x quantized to uint8, with a scale and a zero point computed from the range of its elements.
 
-Spec: ai.onnx DynamicQuantizeLinear-11.  The range is extended to include 0.  Where minimum and maximum are then equal,
-because all elements are 0 or there are none, the scale is 1, as the text says from release 1.24 on.
+Spec: ai.onnx DynamicQuantizeLinear-11.  The range is extended to include 0.  If minimum and maximum are then equal, because
+all elements are 0 or there are none, the scale is 1, as the specification says since release 1.24.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Bernoulli: 1 with the probability that the input gives, else 0.
+"""Bernoulli: 1 with the probability that the input gives, otherwise 0.
 
 Spec: ai.onnx Bernoulli-15, -22, which differ in element types.  `dtype` is by default the type of the input.
 """
@@ -33,9 +33,9 @@ def infer(inference: Inference) -> Result:
 def evaluate(
     input: Array, *, dtype: int | None = None, seed: float | None = None, context: RunContext
 ) -> Array:
-    """input: float in [0, 1], of any shape, which is that of the result, too.
+    """input: float in [0, 1], of any shape; result: the same shape.
 
-    Draws as the official cases do: their inputs are as many uniform numbers of the same state, drawn before.
+    Numbers are drawn as in the official cases, whose inputs are as many uniform numbers of the same state, drawn before.
     """
     chances = input.astype(np.float64)
     if not ((chances >= 0) & (chances <= 1)).all():
@@ -49,7 +49,8 @@ def evaluate(
 
 @op.body(15, 22, opset=13)
 def body(inference: Inference) -> str:
-    """Samples are below 1, so that probability 1 always gives 1; in a narrow float they could be rounded up to 1."""
+    """The body draws samples in a wide type: they are below 1, but in a narrow float might be rounded up to 1, and the
+    probability 1 must always give 1."""
     drawn = int(promoted_type(element_type(inference)))
     seed = f", seed = {float_attribute(inference, 'seed')!r}" if "seed" in inference.attributes else ""
     return f"""(x) => (y) {{

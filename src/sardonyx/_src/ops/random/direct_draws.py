@@ -1,4 +1,4 @@
-"""Random operators for one place of a program: shape, element type and seed are known, and only the numbers are drawn."""
+"""Random operators bound to one node of a program: shape, element type and seed are known, and only numbers are drawn."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from sardonyx._src.ir.tensors import Array
 from sardonyx._src.ops.random.drawing import float_types, sample_type
 
 # The state from which a seed, or without one the session, draws next.
-RandomStates: TypeAlias = "Callable[[float | None], np.random.RandomState]"  # text: numpy.random loads slowly
+RandomStates: TypeAlias = (
+    "Callable[[float | None], np.random.RandomState]"  # a string, since numpy.random loads slowly
+)
 Attributes: TypeAlias = Mapping[str, Any]
 
 
 def bind_uniform(
     attributes: Attributes, inputs: Sequence[object], states: RandomStates
 ) -> Callable[..., Array] | None:
-    """Numbers of an interval, as `random_uniform.uniform` draws them."""
+    """The kernel that draws numbers from an interval, as `random_uniform.uniform` does."""
     drawn = drawn_type(attributes, inputs)
     if drawn is None:
         return None
@@ -36,7 +38,7 @@ def bind_uniform(
 def bind_normal(
     attributes: Attributes, inputs: Sequence[object], states: RandomStates
 ) -> Callable[..., Array] | None:
-    """Numbers of a normal distribution, as `random_normal.normal` draws them."""
+    """The kernel that draws numbers from a normal distribution, as `random_normal.normal` does."""
     drawn = drawn_type(attributes, inputs)
     if drawn is None:
         return None

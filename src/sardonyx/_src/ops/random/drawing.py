@@ -18,7 +18,7 @@ def float_types(version: int) -> tuple[DataType, ...]:
 
 
 def sample_type(dtype: int | None, like: DataType | None, allowed: Sequence[DataType]) -> DataType:
-    """The type that `dtype` numbers, or that of the input; raises EvaluationError unless it is allowed."""
+    """The type with the number `dtype`, or without it the type of the input; raises EvaluationError unless it is allowed."""
     if dtype is None and like in allowed and like is not None:
         return like
     if dtype is not None and dtype in allowed:
@@ -51,12 +51,12 @@ def infer_from_shape(inference: Inference) -> Result:
 
 
 def infer_like(inference: Inference) -> Result:
-    """The shape of the input; the element type from the attribute `dtype`, else from the input."""
+    """The shape of the input, and the element type from the attribute `dtype` or, without it, from the input."""
     return infer_result(inference, inference.tensor(0), float_types(inference.version))
 
 
 def infer_result(inference: Inference, like: TensorType | None, allowed: Sequence[DataType]) -> Result:
-    """The shape of `like` with the element type by `sample_type`."""
+    """The shape of `like`, with the element type that `sample_type` returns."""
     dtype = inference.attributes.get("dtype")
     assert dtype is None or isinstance(dtype, int), "dtype is a number"
     if dtype is None and like is None:

@@ -1,4 +1,4 @@
-"""Multinomial: classes drawn with probabilities that are given as logarithms, up to a factor.
+"""Multinomial: classes drawn with given log-probabilities, which need not be normalized.
 
 Spec: ai.onnx Multinomial-7, -22, which differ in element types.
 """

@@ -1,7 +1,7 @@
 """RandomNormal, RandomNormalLike: numbers drawn from a normal distribution.
 
-Spec: ai.onnx RandomNormal-1, -22 and RandomNormalLike-1, -22, which differ in element types.  The shape is an
-attribute, or that of an input, whose type is the default of `dtype`, too.
+Spec: ai.onnx RandomNormal-1, -22 and RandomNormalLike-1, -22; the versions differ in element types.  The shape is an attribute
+or the shape of the input, and the type of the input is the default of `dtype`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def evaluate(
     mean: float,
     context: RunContext,
 ) -> Array:
-    """result: [*shape] of the float type that `dtype` numbers."""
+    """result: [*shape] of the float type with the number `dtype`."""
     return normal(shape, sample_type(dtype, None, float_types(context.version)), seed, scale, mean, context)
 
 
@@ -60,7 +60,7 @@ def evaluate_like(
     mean: float,
     context: RunContext,
 ) -> Array:
-    """result: of the shape of the input, which may be of any type."""
+    """input: any type; result: the shape of the input."""
     result_type = sample_type(dtype, DataType.of(input.dtype), float_types(context.version))
     return normal(input.shape, result_type, seed, scale, mean, context)
 

@@ -1,7 +1,7 @@
 """RandomUniform, RandomUniformLike: numbers drawn evenly from an interval.
 
-Spec: ai.onnx RandomUniform-1, -22 and RandomUniformLike-1, -22, which differ in element types.  The shape is an
-attribute, or that of an input, whose type is the default of `dtype`, too.
+Spec: ai.onnx RandomUniform-1, -22 and RandomUniformLike-1, -22; the versions differ in element types.  The shape is an
+attribute or the shape of the input, and the type of the input is the default of `dtype`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def evaluate(
     low: float,
     context: RunContext,
 ) -> Array:
-    """result: [*shape] of the float type that `dtype` numbers."""
+    """result: [*shape] of the float type with the number `dtype`."""
     return uniform(shape, sample_type(dtype, None, float_types(context.version)), seed, high, low, context)
 
 
@@ -58,7 +58,7 @@ def evaluate_like(
     low: float,
     context: RunContext,
 ) -> Array:
-    """result: of the shape of the input, which may be of any type."""
+    """input: any type; result: the shape of the input."""
     result_type = sample_type(dtype, DataType.of(input.dtype), float_types(context.version))
     return uniform(input.shape, result_type, seed, high, low, context)
 
@@ -66,6 +66,6 @@ def evaluate_like(
 def uniform(
     shape: Sequence[int], dtype: DataType, seed: float | None, high: float, low: float, context: RunContext
 ) -> Array:
-    """Numbers from `low` up to `high`, which rounding to a narrow type may reach."""
+    """Numbers in [low, high); rounding to a narrow type may give `high`."""
     drawn = context.random_state(seed).random_sample(check_shape(shape, dtype, context))
     return round_to_type(low + (high - low) * drawn, dtype.numpy)

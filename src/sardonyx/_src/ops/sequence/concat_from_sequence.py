@@ -37,7 +37,7 @@ def infer(inference: Inference) -> Result:
 def evaluate(
     input_sequence: list[Array] | PersistentSequence, *, axis: int, new_axis: int, context: RunContext
 ) -> Array:
-    """The tensors have the same shape, but for their size along `axis` where `new_axis` is 0."""
+    """The tensors have the same shape, except that with `new_axis` 0 their sizes along `axis` may differ."""
     tensors = cast(list[Array], list(input_sequence))
     if not tensors:
         raise EvaluationError("the sequence must have at least one tensor; got an empty one")

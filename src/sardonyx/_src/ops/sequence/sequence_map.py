@@ -31,7 +31,7 @@ def infer(inference: Inference) -> Result:
         return [SequenceType(None)] * inference.outputs
     if len(results) < inference.outputs:
         inference.fail(f"the body must have {inference.outputs} outputs; got {len(results)}")
-    # What the body computes the size of differs from element to element.
+    # Sizes that are computed by the body may differ from element to element.
     known = frozenset().union(*map(symbols_of, samples))
     return [SequenceType(open_dims(x, known)) for x in results]
 
@@ -40,7 +40,7 @@ def infer(inference: Inference) -> Result:
 def evaluate(
     input_sequence: list[Array], *additional_inputs: Array | list[Array], body: Graph, context: RunContext
 ) -> tuple[RuntimeValue, ...]:
-    """Results: one sequence for each output of the body; a tensor among the inputs is the same for every element."""
+    """Results: a sequence for each output of the body.  An input that is a tensor is passed to every call of the body."""
     given: list[RuntimeValue] = [input_sequence, *additional_inputs]  # type: ignore[list-item]
     inputs = [as_plain_value(x) for x in given]
     count = len(input_sequence)
@@ -57,7 +57,7 @@ def evaluate(
 
 @op.body(17, opset=17)
 def body(inference: Inference) -> str:
-    """A Loop over the elements; a Scan of one iteration calls the subgraph, as no operator just calls a graph."""
+    """A Loop over the elements, in which a Scan of one iteration calls the subgraph: no operator only calls a graph."""
     kinds = element_types(inference)
     inputs = [f"x{i}" for i in range(len(inference.inputs))]
     outputs = range(len(kinds))
@@ -89,7 +89,7 @@ def body(inference: Inference) -> str:
 
 
 def element_text(name: str, is_sequence: bool) -> str:
-    """The nodes that turn an input of the subgraph into a scan input of length 1."""
+    """The nodes that make an input of the subgraph a scan input of length 1."""
     if not is_sequence:
         return f"""
           one_{name} = Unsqueeze({name}, front)"""

@@ -33,7 +33,7 @@ def infer(inference: Inference) -> Result:
 
 
 def part_size(inference: Inference, whole: Dim) -> Dim:
-    """The size of all parts along the axis; None if they differ or it is not known."""
+    """The common size of all parts along the axis; None if it is not known or sizes differ."""
     if not inference.has(1):
         return 1
     parts, rank = inference.dims(1), inference.rank(1)
@@ -51,9 +51,11 @@ def part_size(inference: Inference, whole: Dim) -> Dim:
 
 @op.eval(11, 24)
 def evaluate(input: Array, split: Array | None = None, *, axis: int, keepdims: int) -> list[RuntimeValue]:
-    """split: the size of every part but the last, which may be smaller, or [n] the sizes of all of them.
+    """The parts of a tensor.
 
-    Without `split` every part has size 1, and no axis of that size where `keepdims` is 0.
+    Without `split` every part has size 1; if `keepdims` is 0, this axis is removed.
+
+    split: a scalar, the size of every part except that the last one may be smaller; or [n], the sizes of all parts
     """
     along = axis_of(axis, input.ndim)
     whole = input.shape[along]

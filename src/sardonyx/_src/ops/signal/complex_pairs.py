@@ -1,6 +1,6 @@
 """Complex numbers as pairs of real numbers along the last axis.
 
-Doubles are computed in complex128, all other floats in complex64, and rounded once.
+Doubles are computed as complex128 and all other floats as complex64; results are rounded once.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from sardonyx._src.ops.support.arithmetic import promote_to_float32, round_to_ty
 
 
 def as_complex(x: Array) -> Array:
-    """x [..., 1] real or [..., 2] complex as complex64 or complex128 [...]; EvaluationError for another last axis."""
+    """x, real [..., 1] or complex [..., 2], as complex64 or complex128 [...]; raises EvaluationError for another last axis."""
     if x.ndim < 2 or x.shape[-1] not in (1, 2):
         raise EvaluationError(
             f"the input must have rank >= 2 and a last axis of size 1 or 2; got shape {list(x.shape)}"
@@ -27,5 +27,5 @@ def as_complex(x: Array) -> Array:
 
 
 def as_pairs(z: Array, dtype: np.dtype[np.generic]) -> Array:
-    """z [...] complex as [..., 2] of the float type `dtype`."""
+    """The complex array z [...] as pairs, [..., 2] of the float type `dtype`."""
     return round_to_type(np.stack([z.real, z.imag], -1), dtype)

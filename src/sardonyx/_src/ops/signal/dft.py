@@ -54,9 +54,10 @@ def eval_20(
 def transform(
     x: Array, dft_length: Array | None, axis: int, inverse: bool, onesided: bool, context: RunContext
 ) -> Array:
-    """x: [..., n, ..., 1] real or [..., 2] complex; result: [..., m, ..., 2], of a onesided inverse [..., 1].
+    """x: [..., n, ..., 1] real or [..., n, ..., 2] complex; result: [..., m, ..., 2], or [..., m, ..., 1] for a onesided inverse.
 
-    The signal is cropped or zero-padded to `dft_length`, which is m, or the m of which onesided gives the first half.
+    The signal is cropped or padded with zeros to `dft_length`.  This is m, unless a onesided transform gives only the first
+    half of that spectrum.
     """
     z = as_complex(x)
     if axis in (-1, x.ndim - 1):

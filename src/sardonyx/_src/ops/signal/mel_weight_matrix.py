@@ -1,8 +1,8 @@
 """MelWeightMatrix: triangular filters that map the bins of a spectrum to bands of equal width on the mel scale.
 
-Spec: ai.onnx MelWeightMatrix-17, with mel(f) = 2595 * log10(1 + f / 700).  The text leaves the edges of the bands
-open; as in the official test case, they are the first num_mel_bins + 2 of that many equal steps from the lower to the
-upper edge in mel, each rounded down to a bin of a transform of length dft_length + 1.
+Spec: ai.onnx MelWeightMatrix-17, with mel(f) = 2595 * log10(1 + f / 700).  The specification does not define the edges of the
+bands.  Here, as in the official test case, the range from the lower to the upper edge is divided into num_mel_bins + 2 equal
+steps in mel; the edges are the starts of these steps, each rounded down to a bin of a transform of length dft_length + 1.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def mel(hertz: float) -> float:
 
 
 def triangles(bins: Array, edges: Array) -> Array:
-    """[bins, bands]: rising from 0 at the start of a band to 1 at its peak, and falling to 0 at its end."""
+    """The filters, [bins, bands]: each rises from 0 at the start of its band to 1 at the peak, and falls to 0 at the end."""
     bin_ = bins[:, None]
     begin, peak, end = edges[:-2], edges[1:-1], edges[2:]
     rising = (bin_ - begin) / np.maximum(peak - begin, 1)

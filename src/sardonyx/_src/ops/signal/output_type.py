@@ -19,7 +19,7 @@ OUTPUT_DATATYPES = (
 
 
 def output_type(number: int) -> DataType:
-    """The type of an `output_datatype`; raises EvaluationError unless it is a float or integer of at least 8 bits."""
+    """The type with the number `output_datatype`; raises EvaluationError unless it is a float or integer of at least 8 bits."""
     if number not in OUTPUT_DATATYPES:
         names = ", ".join(f"{d.value} ({d.text})" for d in sorted(OUTPUT_DATATYPES))
         raise EvaluationError(f"output_datatype must be one of {names}; got {number}")
@@ -36,19 +36,19 @@ def inferred_output_type(inference: Inference) -> DataType:
 def convert_output(x: Array, dtype: DataType) -> Array:
     """float64 values converted to `dtype`, for integers by truncating the float32 value."""
     if dtype.is_integer:
-        x = x.astype(np.float32)  # the peak of a window, a sum of cosines, is 1 only when it is rounded
+        x = x.astype(np.float32)  # the peak of a window, a sum of cosines, is only exactly 1 after rounding
     return round_to_type(x, dtype.numpy)
 
 
 def read_scalar(x: Array, name: str) -> Array:
-    """The one element of an input; raises EvaluationError when there are more or none."""
+    """The element of an input that must have one; otherwise raises EvaluationError."""
     if x.size != 1:
         raise EvaluationError(f"{name} must be a scalar; got {x.size} elements")
     return x.reshape(())
 
 
 def read_integer(x: Array, name: str, *, minimum: int) -> int:
-    """The one element of an integer input; raises EvaluationError when it is below `minimum`."""
+    """The element of an integer input that must have one; raises EvaluationError if it is below `minimum`."""
     value = int(read_scalar(x, name))
     if value < minimum:
         raise EvaluationError(f"{name} must be >= {minimum}; got {value}")
@@ -56,7 +56,7 @@ def read_integer(x: Array, name: str, *, minimum: int) -> int:
 
 
 def known_integer(inference: Inference, i: int, name: str, *, minimum: int) -> Dim:
-    """The one element of input i, None if unknown; raises InferenceError when it is below `minimum`."""
+    """The single element of input i, None if unknown; raises InferenceError if it is below `minimum`."""
     dims = inference.dims(i)
     if dims is None:
         return None

@@ -1,7 +1,8 @@
-"""STFT: the short-time Fourier transform, that is the DFT of each of the frames of a signal.
+"""STFT: the short-time Fourier transform, which is the DFT of each frame of a signal.
 
-Spec: ai.onnx STFT-17.  A frame has the length `frame_length`, else that of the window, else that of the signal; it is
-multiplied by the window.  With `onesided`, for real signals only, each transform is the non-redundant half.
+Spec: ai.onnx STFT-17.  The length of a frame is `frame_length`; without it the length of the window, and without that the
+length of the signal.  Each frame is multiplied by the window.  With `onesided`, which is for real signals only, each
+transform is the non-redundant half of the spectrum.
 """
 
 from __future__ import annotations
@@ -33,8 +34,12 @@ def evaluate(
     onesided: int,
     context: RunContext,
 ) -> Array:
-    """signal: [batch, n] or [batch, n, 1] real, or [batch, n, 2] complex; window: [length] of the same type; frame_step,
-    frame_length: one integer each; result: [batch, frames, length or its onesided half, 2]."""
+    """The transforms of all frames, [batch, frames, length or its onesided half, 2].
+
+    signal: [batch, n] or [batch, n, 1] real, or [batch, n, 2] complex
+    frame_step, frame_length: one integer each
+    window: [length] of the type of the signal
+    """
     if signal.ndim not in (2, 3):
         raise EvaluationError(f"the signal must be [batch, n] or [batch, n, 1 or 2]; got rank {signal.ndim}")
     z = as_complex(signal if signal.ndim == 3 else signal[..., None])
@@ -52,7 +57,7 @@ def evaluate(
 
 
 def length_of(size: int, window: Array | None, frame_length: Array | None) -> int:
-    """The length of a frame of a signal of that size."""
+    """The length of the frames of a signal of this size."""
     length = size if frame_length is None else read_integer(frame_length, "frame_length", minimum=1)
     if window is not None:
         if window.ndim != 1 or (frame_length is not None and window.shape[0] != length):
@@ -88,7 +93,7 @@ def infer(inference: Inference) -> Result:
 
 
 def signal_dims(inference: Inference, shape: tuple[Dim, ...]) -> tuple[Dim, Dim, Dim]:
-    """Batch, length and parts of a number."""
+    """The sizes of the signal: the batch, the length, and the parts of a number, 1 or 2."""
     if len(shape) == 2:
         return shape[0], shape[1], 1
     if len(shape) != 3:

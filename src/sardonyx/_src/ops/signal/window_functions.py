@@ -1,8 +1,8 @@
 """HannWindow, HammingWindow, BlackmanWindow: windows that are sums of a few cosines.
 
-Spec: ai.onnx HannWindow-17, HammingWindow-17, BlackmanWindow-17; the coefficients are those of the cited paper
-and of the function bodies.  A periodic window is the symmetric one with one more element, without its last element.
-The symmetric window of one element, for which the formula divides by zero, is the peak.
+Spec: ai.onnx HannWindow-17, HammingWindow-17, BlackmanWindow-17; the coefficients are those of the paper that it cites, and of
+its function bodies.  A periodic window is a symmetric window with one more element, without the last element.  The symmetric
+window of one element, for which the formula divides by zero, is the peak.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def window(coefficients: Sequence[float]) -> Callable[..., Array]:
 
 def body(coefficients: Sequence[float]) -> BodyFacet:
     def text(inference: Inference) -> str:
-        """Angles are relative to the peak, where every term is positive; integers are truncated from float32."""
+        """The body measures angles from the peak, where every term is positive, and truncates float32 to integers."""
         dtype = inferred_output_type(inference)
         count = len(coefficients)
         terms = [cosine(k, coefficients[k]) for k in reversed(range(1, count))]
@@ -82,7 +82,7 @@ def body(coefficients: Sequence[float]) -> BodyFacet:
 
 
 def cosine(k: int, factor: float) -> str:
-    """The nodes that add factor * cos(k * angles); from the last k on, so that the peak is exactly 1."""
+    """The nodes that add factor * cos(k * angles).  Terms are added from the last k down, so that the peak is exactly 1."""
     return f"""
       times_{k} = {scalar(k, DataType.DOUBLE)}
       angles_{k} = Mul(times_{k}, angles)

@@ -1,4 +1,4 @@
-"""Arithmetic on narrow floats (fewer than 32 bits): promoted to float32, and rounded once."""
+"""Arithmetic on narrow floats, which have fewer than 32 bits: they are promoted to float32, and results are rounded once."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def is_float(dtype: np.dtype[np.generic]) -> bool:
 
 
 def promote_to_float32(x: Array) -> Array:
-    """A narrow float array as float32; any other as it is."""
+    """A narrow float array as float32; any other array unchanged."""
     return x.astype(np.float32) if is_narrow(x.dtype) else x
 
 

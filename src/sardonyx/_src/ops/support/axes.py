@@ -1,4 +1,4 @@
-"""Version adapters for axes: negative before version 11, and an attribute or an input."""
+"""Version adapters for axes: negative axes, which versions before 11 do not allow, and axes as an attribute or an input."""
 
 from __future__ import annotations
 

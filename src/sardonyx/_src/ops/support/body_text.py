@@ -1,4 +1,4 @@
-"""Building blocks for the text of body facets: constants of any element type, and types of the call."""
+"""Building blocks for the text of body facets: constants of any element type, and the types of the inputs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def vector(values: Sequence[int]) -> str:
 
 
 def promoted_type(dtype: DataType) -> DataType:
-    """The element type to compute in before rounding once: float for narrow floats, double for integers."""
+    """The element type in which results are computed before they are rounded once: float for narrow floats, double for integers."""
     if dtype.is_integer:
         return DataType.DOUBLE
     return DataType.FLOAT if dtype in (DataType.FLOAT16, DataType.BFLOAT16) else dtype

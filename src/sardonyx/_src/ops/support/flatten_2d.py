@@ -13,7 +13,7 @@ from sardonyx._src.ops.version_adapter import AdaptedNode, Adapter
 
 
 def flatten_to_2d(x: Array, axis: int) -> Array:
-    """x as [d0*...*d(axis-1), d(axis)*...*dk]; `axis` may be the rank, and counts from the back when negative."""
+    """x as [d0*...*d(axis-1), d(axis)*...*dk]; `axis` may be equal to the rank, and a negative axis counts from the end."""
     if not -x.ndim <= axis <= x.ndim:
         raise EvaluationError(f"axis must be in [-{x.ndim}, {x.ndim}]; got {axis}")
     axis = axis + x.ndim if axis < 0 else axis
@@ -37,7 +37,9 @@ def adapt_2d_to_axis(adapter: Adapter) -> AdaptedNode:
     if rank is None:
         return run_on_2d(adapter)
     if adapter.axis() == rank - 1 or 0 in (adapter.inference.shape(0) or ()):
-        return adapter.same(axis=-1)  # what is empty stays so; Reshape could not lay it out again
+        return adapter.same(
+            axis=-1
+        )  # the result is empty; a Reshape by a shape with 0 would copy a size of the input instead
     return run_on_2d(adapter)
 
 
@@ -60,7 +62,7 @@ def adapt_axis_to_2d(adapter: Adapter) -> AdaptedNode:
 
 
 def register_softmax_adapters(op: Operator) -> None:
-    """Registers the steps that Softmax, LogSoftmax and Hardmax have in common."""
+    """Register the conversions that Softmax, LogSoftmax and Hardmax have in common."""
     op.convert((1, 11))(adapt_axis_past_last)
     op.convert((11, 1))(normalize_axis)
     op.convert((11, 13))(adapt_2d_to_axis)

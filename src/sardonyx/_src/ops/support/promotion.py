@@ -1,4 +1,4 @@
-"""Promotion to a wider element type where the target version of an operator does not accept that of the inputs."""
+"""Promotion to a wider element type, for target versions of operators that do not accept the type of the inputs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ INTEGERS_IN_DOUBLE = dict.fromkeys((*SMALL_INTEGERS, DataType.INT32, DataType.UI
 
 
 def promote_input(types: Mapping[DataType, DataType]) -> ConvertFacet:
-    """The facet that keeps the node, between Casts if the target version does not accept the type of input 0."""
+    """The facet that keeps the node, but adds Casts around it if the target version does not accept the type of input 0."""
 
     def convert(adapter: Adapter) -> AdaptedNode:
         dtype = adapter.inference.dtype(0)
@@ -59,9 +59,9 @@ def compute_in(
     dtype: DataType,
     postprocess: Callable[[Adapter, Value], Value] | None = None,
 ) -> AdaptedNode:
-    """The node between Casts: values of the element type of input 0 are computed as `dtype`.
+    """The node with Casts around it: values of the element type of input 0 are computed as `dtype`.
 
-    `postprocess` may change a result before it is cast back.
+    postprocess: changes a result before it is cast back
     """
     schema = exact(adapter.node.domain, adapter.node.op_type, adapter.inference.version)
     assert schema is not None, f"{adapter.node.op_type}-{adapter.inference.version} has no signature"
@@ -86,12 +86,12 @@ def compute_in(
 
 
 def cast(adapter: Adapter, value: Value, dtype: DataType) -> Value:
-    """The value as another element type; Cast names it up to operator set 5, and numbers it later."""
+    """The value cast to another element type, which Cast gives by name up to operator set 5, and later by number."""
     return adapter.Cast(value, to=int(dtype) if adapter.imports.get("", 0) >= 6 else dtype.name)
 
 
 def compute_promoted(adapter: Adapter, compute: Callable[[Value], Value], i: int = 0) -> Value:
-    """A result computed from input i in the type that narrow floats are promoted to, and rounded once to their own."""
+    """A result computed from input i in the promoted type of its elements, and rounded once to their own type."""
     dtype = adapter.dtype(i)
     wide = promoted_type(dtype)
     if wide is dtype:

@@ -67,7 +67,7 @@ def broadcast_dim(inference: Inference, dims: Sequence[Dim]) -> Dim:
     if len(numbers) > 1:
         inference.fail(f"sizes {numbers[0]} and {numbers[1]} cannot be broadcast to one", about="broadcast")
     if numbers:
-        return numbers[0]  # any symbol is that number or 1
+        return numbers[0]  # every other size is this number or 1
     if any(d is None for d in wide):
         return None
     wide = list(dict.fromkeys(wide))
@@ -75,12 +75,12 @@ def broadcast_dim(inference: Inference, dims: Sequence[Dim]) -> Dim:
         return wide[0]
     widest = dim_max(*wide)
     for size in wide:
-        inference.require_broadcast(size, widest)  # 0 and 1 broadcast to 0
+        inference.require_broadcast(size, widest)
     return widest
 
 
 def merge_shapes(inference: Inference, shapes: Sequence[Shape | None], what: str) -> Shape | None:
-    """The common refinement of shapes that must be equal."""
+    """The dims that are known from any of several shapes that must be equal; None if no shape is known."""
     known = [s for s in shapes if s is not None]
     if not known:
         return None
@@ -90,9 +90,9 @@ def merge_shapes(inference: Inference, shapes: Sequence[Shape | None], what: str
 
 
 def merge_dims(inference: Inference, dims: Sequence[Dim], what: str) -> Dim:
-    """The common size of dims that must be equal: a number if there is one, else the first expression.
+    """The size of dims that must be equal: a number if there is one, otherwise the first expression.
 
-    All are recorded as required to be equal to it.
+    It is recorded that all dims are required to be equal to it.
     """
     if dims and dims.count(dims[0]) == len(dims):
         return dims[0]
@@ -117,7 +117,7 @@ def check_one_element(inference: Inference, i: int, name: str, size: Dim = 1) ->
 
 
 def element_count(dims: Sequence[Dim]) -> Dim:
-    """The number of elements of a shape; None where a size is unknown (unless another one is 0)."""
+    """The number of elements of a shape; None if a size is unknown and none is 0."""
     if any(isinstance(d, int) and d == 0 for d in dims):
         return 0
     result: Dim = 1
@@ -137,14 +137,14 @@ def first_element_type(*types: Type | None) -> DataType | None:
 
 
 def axis_of(axis: int, rank: int, what: str = "axis") -> int:
-    """An axis counted from the front; raises EvaluationError when it lies outside of the rank."""
+    """An axis counted from the front; raises EvaluationError if it is outside of the rank."""
     if not -rank <= axis < rank:
         raise EvaluationError(f"{what} {axis} lies outside of rank {rank}: -{rank} to {rank - 1} are allowed")
     return axis % rank
 
 
 def axes_of(axes: Sequence[int], rank: int, what: str = "axes") -> tuple[int, ...]:
-    """Axes counted from the front, in the given order; raises EvaluationError for one out of range or named twice."""
+    """Axes counted from the front, in the given order; raises EvaluationError for an axis out of range or named twice."""
     result = tuple(axis_of(int(axis), rank, what) for axis in axes)
     if len(set(result)) < len(result):
         raise EvaluationError(f"{what} {list(axes)} name an axis twice")

@@ -113,7 +113,7 @@ class CaseChanger(NamedTuple):
 
 
 def plain_case_changer(attributes: Mapping[str, object]) -> CaseChanger | None:
-    """What a node with these attributes does to each string; None if it may remove strings, or depends on a language."""
+    """The effect of a node with these attributes on each string; None if it may remove strings, or depends on a language."""
     action = str(attributes["case_change_action"])
     if attributes.get("stopwords") or action not in CASE_ACTIONS:
         return None

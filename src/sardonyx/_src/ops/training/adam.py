@@ -39,9 +39,9 @@ def evaluate(
     norm_coefficient: float,
     norm_coefficient_post: float,
 ) -> tuple[Array, ...]:
-    """inputs: tensors, gradients, mean gradients, mean squared gradients; results: all of these but gradients, anew."""
+    """inputs: tensors, gradients, mean gradients, mean squared gradients; results: new values of all these except gradients."""
     rate, steps = single(R, "R"), single(T, "T")
-    if steps > 0:  # the means start at zero, which makes them too small at first
+    if steps > 0:  # the means start at zero, so that they are too small at first
         rate *= math.sqrt(1 - beta**steps) / (1 - alpha**steps)
     results = []
     for X, G, V, H in by_tensor(inputs, 4):

@@ -1,7 +1,7 @@
-"""Gradient: derivatives of a value of the graph with respect to others, at the point that its inputs give.
+"""Gradient: derivatives of a value of the graph with respect to other values, for the values of its inputs.
 
-Spec: ai.onnx.preview.training Gradient-1.  Its meaning depends on the graph around it, so that it has no kernel:
-sessions replace it by the operators that compute the derivatives.
+Spec: ai.onnx.preview.training Gradient-1.  Its meaning depends on the graph around it, so it has no kernel: sessions replace
+it by operators that compute the derivatives.
 """
 
 from __future__ import annotations
@@ -15,5 +15,5 @@ op = Operator("Gradient", TRAINING_DOMAIN, tolerance="rounding")
 
 @op.infer(1)
 def infer(inference: Inference) -> Result:
-    """Output i has the type of input i, the variable that it is a derivative with respect to."""
+    """Output i, the derivative with respect to input i, has the type of this input."""
     return [inference.type(i) for i in range(inference.outputs)]

@@ -16,7 +16,7 @@ TRAINING_DOMAIN = "ai.onnx.preview.training"
 
 
 def by_tensor(inputs: Sequence[Array], kinds: int) -> list[tuple[Array, ...]]:
-    """For each tensor: itself, its gradient and its states, `kinds` arrays of one shape and type."""
+    """For each tensor: the tensor, its gradient and its states, which are `kinds` arrays of one shape and type."""
     if not inputs or len(inputs) % kinds:
         raise EvaluationError(f"the number of tensors must be a multiple of {kinds}; got {len(inputs)}")
     count = len(inputs) // kinds
@@ -42,7 +42,7 @@ def single(x: Array, what: str) -> float:
 
 
 def infer_optimizer(inference: Inference, kinds: int) -> list[Type | None]:
-    """New tensors and states have the types of the old ones, which for one tensor are all the same."""
+    """New tensors and states have the types of the old ones; a tensor and its states have the same type."""
     for i, name in enumerate("RT"):
         check_one_element(inference, i, name)
     tensors = [inference.tensor(i) for i in range(2, len(inference.inputs))]

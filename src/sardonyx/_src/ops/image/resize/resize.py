@@ -1,8 +1,8 @@
 """Resize: resamples an array to other sizes by nearest, linear or cubic interpolation.
 
 Spec: ai.onnx Resize-10, -11, -13, -18, -19.  Version 10 has only scales and asymmetric coordinates (first elements
-aligned).  Its nearest mode rounds positions down, or up along axes that shrink: the text does not say so, but the test
-cases of its release require it.  11 adds sizes, cubic, coordinate_transformation_mode and related attributes; 13 makes
+aligned).  Its nearest mode rounds positions down, or up along axes that shrink: the specification does not say so, but the
+test cases of its release require it.  11 adds sizes, cubic, coordinate_transformation_mode and related attributes; 13 makes
 inputs optional and drops tf_half_pixel_for_nn, which is accepted here since a test case of its release still uses it;
 18 adds axes, antialias and keep_aspect_ratio_policy; 19 adds half_pixel_symmetric.
 

@@ -79,8 +79,8 @@ class Product:
         per_byte = 8 // self.bits
         shifts = np.arange(per_byte, dtype=np.uint8) * self.bits
         unpacked = (codes[..., None] >> shifts) & ((1 << self.bits) - 1)
-        centred = unpacked.reshape(self.columns, -1, BLOCK).astype(np.float64) - (1 << self.bits - 1)
-        weights = (centred * scales[..., None]).reshape(self.columns, self.inner)
+        centered = unpacked.reshape(self.columns, -1, BLOCK).astype(np.float64) - (1 << self.bits - 1)
+        weights = (centered * scales[..., None]).reshape(self.columns, self.inner)
         product: Array = x.astype(np.float64) @ weights.T
         return product
 

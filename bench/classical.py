@@ -86,7 +86,7 @@ def pipelines() -> Iterator[Pipeline]:
     yield export("linear support vector regression", LinearSVR().fit(x, x[:, 0]), None)
     neighbors = KNeighborsClassifier().fit(x, classes)
     yield export(
-        "nearest neighbours",
+        "nearest neighbors",
         neighbors,
         plain | {"optim": "cdist"},
         compared=FITTED_ROWS,

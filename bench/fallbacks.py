@@ -1,7 +1,7 @@
 """Which nodes run as reference kernels, and why: in the shared models, in exporters' models and in the official suite?
 
 The shared models are in ../shared/models, and those of exporters in .bench/exported (`bench/exported.py` makes them), with
-inputs.  Each is run a few times, as are the cases of the official suite, so that its programs are specialised for the
+inputs.  Each is run a few times, as are the cases of the official suite, so that its programs are specialized for the
 branches, ranks and parameters of the runs (docs/architecture/compiler.md); listed are the fallback operations of the program
 that ran last.
 """
@@ -35,14 +35,14 @@ from conformance.official import OfficialCase, official_cases
 
 PAGE = Path(__file__).parents[1] / "docs" / "generated" / "fallbacks.md"
 REASON_LENGTH = 160  # characters of a reason in the table of the suite
-RUNS = 4  # the second one is specialised for branches and ranks, the third for elements of parameters
+RUNS = 4  # the second one is specialized for branches and ranks, the third for elements of parameters
 INTRODUCTION = """# Fallback operations
 
 Written by `bench/fallbacks.py`: the nodes that run as reference kernels, and the reason. [operators.md](operators.md#operators-without-native-kernels) lists the operators that do so whatever their types.
 
 ## Shared models
 
-After four runs with the stored inputs: the nodes of each model, with their number. "assumes" is what the program is specialised for ([compiler.md](../architecture/compiler.md#regions))."""
+After four runs with the stored inputs: the nodes of each model, with their number. "assumes" is what the program is specialized for ([compiler.md](../architecture/compiler.md#regions))."""
 EXPORTERS = """## Models of exporters
 
 The small random models that the scripts of bench/exporters make, after four runs; those that are not listed are native. {native} of {models} are native."""

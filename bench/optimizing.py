@@ -85,7 +85,7 @@ def time_tools(name: str, path: Path) -> list[Row]:
             took = time_call(run) - (loading if tool == "onnxslim" else 0)
             if turn:
                 samples[tool].append({"seconds": max(took, 0), "bytes": 0})
-    return [row(f"optimising {name}", tool, timings) for tool, timings in samples.items()]
+    return [row(f"optimizing {name}", tool, timings) for tool, timings in samples.items()]
 
 
 def time_call(run: Callable[[], object]) -> float:

@@ -18,7 +18,7 @@ PICTURES = {
     "skl_text_column_transformer": "a pipeline of scikit-learn: strings, numbers and trees",
     "ort_nuphar_loop": "a Loop, folded",
     "ort_gh18338_functions": "calls of functions",
-    "mobilenet_qdq_maui": "a quantised network of 724 nodes",
+    "mobilenet_qdq_maui": "a quantized network of 724 nodes",
     "yunet_n_dynamic": "a detector with symbolic sizes",
     "vespa_t5_decoder": "a decoder of a language model",
     "silero_vad_v3": "607 nodes without scopes: parts are named by their operators",

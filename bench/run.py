@@ -65,7 +65,7 @@ SECTIONS: dict[str, tuple[ModuleType, Callable[[], str | None]]] = {
     "Checking": (checking, lambda: table(checking.rows())),
     "Networks on the reference engine": (networks, lambda: table(networks.rows())),
     "Products on one core": (products, lambda: table(products.rows())),
-    "Optimising models": (optimizing, optimizing.section),
+    "Optimizing models": (optimizing, optimizing.section),
     "The native engine beside other engines": (latency, latency.section),
     "Recurrent layers": (recurrent, recurrent.section),
     "Operators of one node": (operators, operators.section),

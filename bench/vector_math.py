@@ -5,7 +5,7 @@
     python bench/vector_math.py --errors --unfused    # the same for the code for processors without FMA
 
 Errors are relative to the C library in double precision, called in a native loop.  For functions that are monotonic,
-the report also counts the neighbouring floats at which the result falls.
+the report also counts the neighboring floats at which the result falls.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ done:
 
 
 def largest_error(name: str, has_fma: bool) -> dict[str, object]:
-    """The largest error over all floats, its argument, and the number of neighbours in the wrong order."""
+    """The largest error over all floats, its argument, and the number of neighbors in the wrong order."""
     exact = load(exact_loop(name), ["exact"]).function("exact", ctypes.c_uint32, Count, Pointer, Pointer)
     errors = load(error_loop(), ["errors"]).function("errors", Count, Pointer, Pointer, Pointer)
     run = runner(name, host_target().lanes, has_fma)

@@ -104,11 +104,11 @@ class BertWriter:
     def norm(self, scope: str, x: str) -> str:
         name = scope.removeprefix("/").replace("/", ".")
         mean = self.add(scope, "ReduceMean", x, axes=[-1])
-        centred = self.add(scope, "Sub", x, mean)
-        square = self.add(scope, "Pow", centred, self.scalar(f"{name}.two", 2.0))
+        centered = self.add(scope, "Sub", x, mean)
+        square = self.add(scope, "Pow", centered, self.scalar(f"{name}.two", 2.0))
         variance = self.add(scope, "ReduceMean", square, axes=[-1])
         shifted = self.add(scope, "Add", variance, self.scalar(f"{name}.epsilon", 1e-12))
-        scaled = self.add(scope, "Div", centred, self.add(scope, "Sqrt", shifted))
+        scaled = self.add(scope, "Div", centered, self.add(scope, "Sqrt", shifted))
         product = self.add(scope, "Mul", scaled, self.weight(f"{name}.weight", BERT_SIZE))
         return self.add(scope, "Add", product, self.weight(f"{name}.bias", BERT_SIZE))
 

@@ -28,7 +28,7 @@ def test_other_sources_draw_other_tests() -> None:
     assert drawn[b"a"] != drawn[b"b"]
 
 
-def test_a_misspelt_share_is_an_error() -> None:
+def test_a_misspelled_share_is_an_error() -> None:
     code = "import os; os.environ['SARDONYX_SHARE'] = 'some'; import shares"
     run = subprocess.run(
         [sys.executable, "-c", code], cwd=Path(__file__).parent, capture_output=True, text=True, check=False

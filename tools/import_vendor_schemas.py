@@ -1,6 +1,6 @@
 """Write `src/sardonyx/_src/schema/vendors` from the operator schemas of the onnxruntime wheel: facts, no documentation.
 
-The operators are those of com.microsoft, and those that onnxruntime's optimiser writes into ai.onnx.
+The operators are those of com.microsoft, and those that onnxruntime's optimizer writes into ai.onnx.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FOLDER = Path("src/sardonyx/_src/schema/vendors")
 DOMAIN = "com.microsoft"
 INTERNAL_NAMES = (
     "SimplifiedLayerNormalization",
-)  # of ai.onnx in models that onnxruntime's optimiser has written
+)  # of ai.onnx in models that onnxruntime's optimizer has written
 
 
 def files() -> dict[Path, str]:

@@ -22,7 +22,7 @@ VARIABLES = (
     ("SARDONYX_CACHE", "the folder of the cache of kernels and programs; empty: no cache"),
     ("SARDONYX_CACHE_BYTES", "the size of the cache"),
     ("SARDONYX_OPERATOR_SETS", "folders that are searched for operator-set documents"),
-    ("NO_COLOR", "no colour"),
+    ("NO_COLOR", "no color"),
 )
 
 
@@ -34,7 +34,7 @@ def lines() -> Iterator[str]:
     """The lines of the page, in the macros of man(7)."""
     top = complete_parser()
     yield f'.TH SARDONYX 1 "" "sardonyx {sx.__version__}" "User Commands"'
-    yield from section("NAME", "sardonyx \\- read, check, convert, optimise and run ONNX models")
+    yield from section("NAME", "sardonyx \\- read, check, convert, optimize and run ONNX models")
     yield ".SH SYNOPSIS\n.B sardonyx\n.I VERB\n[\\fIoptions\\fR] [\\fIarguments\\fR]"
     yield from section("DESCRIPTION", roff(top.description or ""))
     yield (

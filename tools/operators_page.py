@@ -34,7 +34,7 @@ elements, b has a body of other operators; each only where it is written for all
 VENDORS = """
 ## Vendors' operators
 
-Operators that onnxruntime defines outside of ONNX, its optimiser and the builder of onnxruntime-genai write; version 1 of each, imported
+Operators that onnxruntime defines outside of ONNX, its optimizer and the builder of onnxruntime-genai write; version 1 of each, imported
 or not.  One with a body is typed, run, converted and inlined through standard operators; one with neither body nor kernel has a signature
 only.
 

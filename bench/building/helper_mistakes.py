@@ -19,7 +19,7 @@ def finish(*nodes, constants=()):
     return helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 21)])
 
 
-def misspelt_operator():
+def misspelled_operator():
     node = helper.make_node("Rellu", ["x"], ["y"])  # mistake
     return finish(node)
 
@@ -34,7 +34,7 @@ def missing_input():
     return finish(node)
 
 
-def misspelt_attribute():
+def misspelled_attribute():
     node = helper.make_node("Softmax", ["x"], ["y"], axes=1)  # mistake
     return finish(node)
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import onnx
 
 KINDS = (
-    "misspelt operator",
+    "misspelled operator",
     "operator newer than the operator set",
     "input missing",
-    "misspelt attribute",
+    "misspelled attribute",
     "attribute of a wrong type",
     "attribute missing",
     "float32 with float64",

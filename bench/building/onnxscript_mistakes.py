@@ -13,7 +13,7 @@ TALL = onnx.numpy_helper.from_array(np.zeros((3, 2), np.float32), "tall")
 SHORT = onnx.numpy_helper.from_array(np.zeros(3, np.float32), "short")
 
 
-def misspelt_operator():
+def misspelled_operator():
     @script()
     def main(x: FLOAT["N", 4]):
         y = op.Rellu(x)  # mistake
@@ -40,7 +40,7 @@ def missing_input():
     return main.to_model_proto()
 
 
-def misspelt_attribute():
+def misspelled_attribute():
     @script()
     def main(x: FLOAT["N", 4]):
         y = op.Softmax(x, axes=1)  # mistake

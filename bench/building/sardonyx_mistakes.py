@@ -16,7 +16,7 @@ def finish(b, y):
     return sx.to_onnx(b.model(y=y))
 
 
-def misspelt_operator():
+def misspelled_operator():
     b, x = start()
     y = b.Rellu(x)  # mistake
     return finish(b, y)
@@ -34,7 +34,7 @@ def missing_input():
     return finish(b, y)
 
 
-def misspelt_attribute():
+def misspelled_attribute():
     b, x = start()
     y = b.Softmax(x, axes=1)  # mistake
     return finish(b, y)

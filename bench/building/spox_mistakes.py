@@ -15,7 +15,7 @@ def finish(x, y):
     return build({"x": x}, {"y": y})
 
 
-def misspelt_operator():
+def misspelled_operator():
     x = start()
     y = op.rellu(x)  # mistake
     return finish(x, y)
@@ -33,7 +33,7 @@ def missing_input():
     return finish(x, y)
 
 
-def misspelt_attribute():
+def misspelled_attribute():
     x = start()
     y = op.softmax(x, axes=1)  # mistake
     return finish(x, y)

@@ -122,7 +122,7 @@ def main() -> None:
     sx.save(model(weights), HERE / "digits.onnx")
     np.savez_compressed(HERE / "train.npz", image=images.astype(np.uint8), digit=labels.astype(np.uint8))
     np.savez_compressed(HERE / "test.npz", image=test_images, digit=test_labels)
-    print(f"{len(images)} images learnt, {right:.2%} of {len(test_labels)} others right")
+    print(f"{len(images)} images learned, {right:.2%} of {len(test_labels)} others right")
 
 
 if __name__ == "__main__":

@@ -102,7 +102,7 @@ PAIRS: dict[str, list[tuple[str, str]]] = {
             'g (uint8[2] x, uint8[2] z) => (uint8[2] y) { y = BitShift <direction="LEFT"> (x, z) }',
         ),
         (
-            'g (float[1,1,2,2] x) => (float[1,1,M,N] y) { s = Constant <value_floats=[1.0,1.0,2.0,2.0]> () y = Resize <coordinate_transformation_mode="centre"> (x, , s) }',
+            'g (float[1,1,2,2] x) => (float[1,1,M,N] y) { s = Constant <value_floats=[1.0,1.0,2.0,2.0]> () y = Resize <coordinate_transformation_mode="center"> (x, , s) }',
             'g (float[1,1,2,2] x) => (float[1,1,M,N] y) { s = Constant <value_floats=[1.0,1.0,2.0,2.0]> () y = Resize <coordinate_transformation_mode="asymmetric"> (x, , s) }',
         ),
         (

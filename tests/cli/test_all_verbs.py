@@ -159,14 +159,14 @@ def test_standard_output_gets_one_document(output: Output, capsys: Streams) -> N
 
 
 @pytest.mark.parametrize("verb", list(verb_names()))
-def test_a_misspelt_verb_gets_a_suggestion(verb: str, capsys: Streams) -> None:
-    misspelt = verb[:1] + verb[2:] if len(verb) > 3 else verb + verb[-1]
-    assert main([misspelt, "m.onnx"]) == 2
-    assert f"there is no verb '{misspelt}'; did you mean '{verb}'?" in capsys.readouterr().err
+def test_a_misspelled_verb_gets_a_suggestion(verb: str, capsys: Streams) -> None:
+    misspelled = verb[:1] + verb[2:] if len(verb) > 3 else verb + verb[-1]
+    assert main([misspelled, "m.onnx"]) == 2
+    assert f"there is no verb '{misspelled}'; did you mean '{verb}'?" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("verb", list(verb_names()))
-def test_a_misspelt_option_gets_a_suggestion(verb: str, capsys: Streams) -> None:
+def test_a_misspelled_option_gets_a_suggestion(verb: str, capsys: Streams) -> None:
     for action in verb_parser(verb)._actions:
         option = next((flag for flag in action.option_strings if len(flag) > 4), None)
         if option is not None:

@@ -144,7 +144,7 @@ def on_terminal(path: str, env: Mapping[str, str]) -> str:
     return text
 
 
-def test_colour_is_for_terminals_that_want_it(tmp_path: Path) -> None:
+def test_color_is_for_terminals_that_want_it(tmp_path: Path) -> None:
     path = save_text(BAD, tmp_path / "m.onnx")
     plain = {"TERM": "xterm", "NO_COLOR": ""}
     assert "\x1b[1;31merror\x1b[0m: SX201" in on_terminal(path, plain)

@@ -25,7 +25,7 @@ def path(tmp_path: Path) -> str:
     return str(tmp_path / "m.onnx")
 
 
-def test_the_optimised_model_is_written(path: str, tmp_path: Path) -> None:
+def test_the_optimized_model_is_written(path: str, tmp_path: Path) -> None:
     assert main(["optimize", path, "-o", str(tmp_path / "out.onnx")]) == 0
     assert [n.op_type for n in sx.load(tmp_path / "out.onnx").graph.nodes] == ["Neg"]
 

@@ -325,7 +325,7 @@ REFUSALS: dict[str, Callable[[], object]] = {
 
 
 @pytest.mark.parametrize("name", REFUSALS)
-def test_what_cannot_be_honoured_is_refused(name: str) -> None:
+def test_what_cannot_be_honored_is_refused(name: str) -> None:
     with pytest.raises(ours.capi.onnxruntime_pybind11_state.NotImplemented):
         REFUSALS[name]()
 

@@ -46,7 +46,7 @@ class Table:
 class Build:
     """The checked build of a kernel.
 
-    It is not optimised, which compiles ten times as fast, and makes it an oracle for the optimised kernel.
+    It is not optimized, which compiles ten times as fast, and makes it an oracle for the optimized kernel.
     """
 
     def __init__(self, kernel: Kernel, target: Target) -> None:

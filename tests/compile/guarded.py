@@ -101,8 +101,8 @@ def run(
     *builds, checked_results = results
     assert all(build == results[0] for build in builds), "results depend on placement or work partitioning"
     for array, pair in zip(arrays.values(), zip(results[0], checked_results, strict=True), strict=True):
-        optimised, unoptimised = (np.frombuffer(bits, array.dtype) for bits in pair)
-        is_equal = np.array_equal(optimised, unoptimised, equal_nan=array.dtype.kind in "fc")
+        optimized, unoptimized = (np.frombuffer(bits, array.dtype) for bits in pair)
+        is_equal = np.array_equal(optimized, unoptimized, equal_nan=array.dtype.kind in "fc")
         assert is_equal, "the results of the checked build differ"  # NaN payloads may differ
     for array, result in zip(arrays.values(), results[0], strict=True):
         array.reshape(-1).view(np.uint8)[:] = np.frombuffer(result, np.uint8)

@@ -31,7 +31,7 @@ def build_marking_kernel() -> Library:
         b.store(accumulator, b.constant(1.0, DOUBLE))
         with b.loop(b.constant(0, I64), iterations):
             b.store(accumulator, b.load(accumulator) * 1.0000001)
-        # Never true; keeps the idle work from being optimised away.
+        # Never true; keeps the idle work from being optimized away.
         is_decreased = b.load(accumulator) < 0.5
         is_overwritten = b.load(scratch).ne(b.first_unit)
         b.store(mark, b.load(mark) + 1)

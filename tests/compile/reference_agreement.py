@@ -23,7 +23,7 @@ REORDERING = (
 def assert_agrees(sample: RandomModel, threads: tuple[int, ...] = (1, 2, 3)) -> None:
     """Asserts that the native engine is right, and computes the same bits with each of these numbers of threads.
 
-    A session runs all feeds twice, whose shapes differ (the first time may specialise the program), then repeatedly those of
+    A session runs all feeds twice, whose shapes differ (the first time may specialize the program), then repeatedly those of
     one shape in new arrays: the last of these runs take the fast path.  Every stage of the compilation is verified.
     """
     compile_model(sample.model, host_target(), verify=True)

@@ -1,4 +1,4 @@
-"""Channels-last instance and group normalisation kernels against the definition in float64."""
+"""Channels-last instance and group normalization kernels against the definition in float64."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ def floats(*shape: int) -> Array:
 
 
 def compute_expected(x: Array, scale: Array, bias: Array, groups: int | None) -> Array:
-    """The normalisation in float64."""
+    """The normalization in float64."""
     n, height, width, channels = x.shape
     count = channels if groups is None else groups
     grouped = x.astype(np.float64).reshape(n, height, width, count, -1)
     mean = grouped.mean((1, 2, 4), keepdims=True)
     variance = grouped.var((1, 2, 4), keepdims=True)
-    normalised: Array = ((grouped - mean) / np.sqrt(variance + EPSILON)).reshape(x.shape)
-    return normalised * scale + bias
+    normalized: Array = ((grouped - mean) / np.sqrt(variance + EPSILON)).reshape(x.shape)
+    return normalized * scale + bias
 
 
-def assert_normalises(x: Array, groups: int | None, lanes: int | None = None) -> None:
+def assert_normalizes(x: Array, groups: int | None, lanes: int | None = None) -> None:
     scale, bias, y = floats(x.shape[3]), floats(x.shape[3], 1)[:, 0].copy(), np.full_like(x, 7)
     memory = [x, scale, bias, y]
     tensors = [guarded.tensor(a) for a in memory]
@@ -48,12 +48,12 @@ def assert_normalises(x: Array, groups: int | None, lanes: int | None = None) ->
 @pytest.mark.parametrize("groups", [None, 2])
 @pytest.mark.parametrize("shape", [(0, 2, 2, 8), (1, 0, 2, 8)])
 def test_empty_images_are_accepted(shape: tuple[int, int, int, int], groups: int | None) -> None:
-    assert_normalises(floats(*shape), groups)
+    assert_normalizes(floats(*shape), groups)
 
 
 @pytest.mark.parametrize("groups", [None, 2])
 def test_variance_is_accurate_beside_a_large_mean(groups: int | None) -> None:
-    assert_normalises((np.round(floats(1, 8, 8, 4) * 64) / 64 + 512).astype(np.float32), groups)
+    assert_normalizes((np.round(floats(1, 8, 8, 4) * 64) / 64 + 512).astype(np.float32), groups)
 
 
 @pytest.mark.parametrize("groups", [None, 4])

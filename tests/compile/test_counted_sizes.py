@@ -126,8 +126,8 @@ def test_compress(axis: str, length: int) -> None:
 
 def draw_boxes(batch: int, count: int) -> Array:
     """Boxes of which many overlap, corners in any order."""
-    centre, size = RNG.random((batch, count, 2)) * 10, RNG.random((batch, count, 2)) * 4
-    corners = np.stack([centre - size / 2, centre + size / 2], 2)
+    center, size = RNG.random((batch, count, 2)) * 10, RNG.random((batch, count, 2)) * 4
+    corners = np.stack([center - size / 2, center + size / 2], 2)
     flip = RNG.random((batch, count, 1, 2)) < 0.3
     return np.where(flip, corners[:, :, ::-1], corners).reshape(batch, count, 4).astype(np.float32)
 
@@ -149,13 +149,13 @@ def draw_suppression(batch: int, classes: int, count: int) -> dict[str, Array]:
     return {"b": draw_boxes(batch, count), "s": np.round(scores, 2)}  # with equal scores
 
 
-@pytest.mark.parametrize("centred", ["", "<center_point_box = 1>"])
+@pytest.mark.parametrize("centered", ["", "<center_point_box = 1>"])
 @pytest.mark.parametrize(
     ("most", "overlap", "score"),
     [(3, 0.5, 0.3), (100, 0.1, 0.0), (1000, 0.9, 0.9), (0, 0.5, 0.5), (5, 0.0, 2.0)],
 )
-def test_non_max_suppression(most: int, overlap: float, score: float, centred: str) -> None:
-    model = suppression_model(LIMITS.format(most, overlap, score), ", m, i, t", centred)
+def test_non_max_suppression(most: int, overlap: float, score: float, centered: str) -> None:
+    model = suppression_model(LIMITS.format(most, overlap, score), ", m, i, t", centered)
     assert_native(
         model, [draw_suppression(*size) for size in ((1, 1, 60), (2, 3, 100), (1, 2, 1), (2, 1, 17))]
     )

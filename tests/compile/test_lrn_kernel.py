@@ -52,7 +52,7 @@ def test_empty_images_are_accepted(shape: tuple[int, ...]) -> None:
     assert run(floats(*shape), LrnParameters(5)).shape == shape
 
 
-def test_nan_affects_its_neighbours_only() -> None:
+def test_nan_affects_its_neighbors_only() -> None:
     x = np.ones((1, 1, 2, 40), np.float32)
     x[0, 0, 0, 20] = np.nan
     assert np.flatnonzero(np.isnan(run(x, LrnParameters(5)))).tolist() == [18, 19, 20, 21, 22]

@@ -1,4 +1,4 @@
-"""Native trees compared with onnxruntime, where its documented behaviour is that of the specification."""
+"""Native trees compared with onnxruntime, where its documented behavior is that of the specification."""
 
 from __future__ import annotations
 

@@ -82,15 +82,13 @@ EDGES = (2**-10, 0.375, 0.5, 0.5625, 1, 1.5, 2, 3.92, 3.95, 9.01, 10, 14.6, 20, 
 
 @cache
 def sample() -> Floats:
-    """Floats of all exponents, of the interesting ranges, and 64 neighbours on each side of every edge."""
+    """Floats of all exponents, of the interesting ranges, and 64 neighbors on each side of every edge."""
     rng = np.random.default_rng(6)
     bits = rng.integers(0, 1 << 32, 600_000, np.uint32).view(np.float32)
     middle = np.concatenate([rng.uniform(-12, 12, 500_000), rng.uniform(-160, 160, 250_000)])
-    neighbours = np.array([*EDGES, 0], np.float32).view(np.int32)[:, None] + np.arange(
-        -64, 65, dtype=np.int32
-    )
+    neighbors = np.array([*EDGES, 0], np.float32).view(np.int32)[:, None] + np.arange(-64, 65, dtype=np.int32)
     special = np.array([INF, NAN, 0], np.float32)
-    near_edges = np.concatenate([neighbours.view(np.float32).ravel(), special])
+    near_edges = np.concatenate([neighbors.view(np.float32).ravel(), special])
     return np.concatenate([bits, middle.astype(np.float32), near_edges, -near_edges])
 
 

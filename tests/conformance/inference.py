@@ -177,7 +177,7 @@ class Observer:
     """
 
     lengths: Mapping[str, int]
-    learnt: dict[Graph | None, dict[str, int]] = field(default_factory=dict)
+    learned: dict[Graph | None, dict[str, int]] = field(default_factory=dict)
     ran: dict[Graph | None, set[Node]] = field(default_factory=dict)
     errors: Lines = field(default_factory=list)
     evaluated: int = 0  # dims that were expressions and could be evaluated
@@ -186,7 +186,7 @@ class Observer:
         ran = self.ran.setdefault(node.graph, set())
         if node in ran:
             ran.clear()
-            self.learnt.pop(node.graph, None)
+            self.learned.pop(node.graph, None)
         ran.add(node)
         for value, result in zip(node.outputs, results, strict=False):
             if value.name and value.type is not None:
@@ -213,14 +213,14 @@ class Observer:
         names = dim.symbols()
         (name, *others) = names or ("",)
         if not others and name.startswith("unk_") and name not in known and dim == symbol(name):
-            self.learnt.setdefault(graph, {})[name] = length
+            self.learned.setdefault(graph, {})[name] = length
         evaluated = evaluate(dim, known)
         self.evaluated += evaluated is not None
         return evaluated is None or evaluated == length
 
     def known(self) -> dict[str, int]:
         result = dict(self.lengths)
-        for bindings in self.learnt.values():
+        for bindings in self.learned.values():
             result.update(bindings)
         return result
 

@@ -20,7 +20,7 @@ VENDOR = {
     "org.pytorch.aten",
 }  # operators that no specification defines
 
-# The other runtime fuses quantised layers into integer arithmetic, and so differs from its own result without
+# The other runtime fuses quantized layers into integer arithmetic, and so differs from its own result without
 # fusion by up to two steps of the output's scale; the operators' definitions give the unfused result.
 STEPS = {"mobilenet_qdq_maui": 2 * 0.15309934}
 

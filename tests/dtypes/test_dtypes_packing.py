@@ -149,7 +149,7 @@ def test_padding_bits_are_ignored(dtype: DataType, raw: bytes) -> None:
 
 
 @pytest.mark.parametrize("dtype", SMALL, ids=lambda t: t.text)
-def test_bits_above_an_element_do_not_leak_into_its_neighbours(dtype: DataType) -> None:
+def test_bits_above_an_element_do_not_leak_into_its_neighbors(dtype: DataType) -> None:
     dirty = np.array([0xFF, 0, 0xFF, 0], np.uint8).view(dtype.numpy)
     ones = (1 << dtype.bits) - 1
     assert bytes(pack(dirty, dtype)) == raw_of([ones, 0, ones, 0], dtype)

@@ -110,9 +110,9 @@ class Encoder:
 
     def normalize(self, x: Value, name: str) -> Value:
         b = self.b
-        centred = b.Sub(x, b.ReduceMean(x, axes=[-1]))
-        variance = b.ReduceMean(b.Pow(centred, self.constant(2.0)), axes=[-1])
-        scaled = b.Div(centred, b.Sqrt(b.Add(variance, self.constant(1e-12))))
+        centered = b.Sub(x, b.ReduceMean(x, axes=[-1]))
+        variance = b.ReduceMean(b.Pow(centered, self.constant(2.0)), axes=[-1])
+        scaled = b.Div(centered, b.Sqrt(b.Add(variance, self.constant(1e-12))))
         return b.Add(
             b.Mul(scaled, self.weight(f"{name}.scale", self.width)), self.weight(f"{name}.shift", self.width)
         )

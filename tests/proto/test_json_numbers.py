@@ -28,7 +28,7 @@ def random_bits() -> NDArray[np.float32]:
     return np.where(np.isnan(singles), np.float32(np.nan), singles)
 
 
-def neighbours(values: NDArray[np.floating]) -> NDArray[np.float32]:
+def neighbors(values: NDArray[np.floating]) -> NDArray[np.float32]:
     """The floats around the given ones."""
     bits = values.astype(np.float32).view(np.int32)
     return (bits[:, np.newaxis] + np.arange(-20, 21, dtype=np.int32)).ravel().view(np.float32)
@@ -41,14 +41,14 @@ FLOATS = {
     "halves and quarters": (np.arange(-40_000, 40_000) / 4).astype(np.float32),
     "large halves": (np.arange(900_000, 900_400) / 2 + 450_000).astype(np.float32),
     "decimals": (np.arange(50_000) / 1000).astype(np.float32),
-    "around powers of two": neighbours(2.0 ** np.arange(-140, 127)),
-    "around powers of ten": neighbours(10.0 ** np.arange(-37, 38)),
+    "around powers of two": neighbors(2.0 ** np.arange(-140, 127)),
+    "around powers of ten": neighbors(10.0 ** np.arange(-37, 38)),
     "signed zeros": np.array([0.0, -0.0] * 50, np.float32),
 }
 
 
 def expected_text(single: np.float32) -> str:
-    """NumPy's shortest decimal, spelt as Python spells the double of the same decimal."""
+    """NumPy's shortest decimal, spelled as Python spells the double of the same decimal."""
     digits = repr(float(str(single)))
     return SPECIAL.get(digits) or LARGEST_TEXTS.get(digits, digits)
 

@@ -68,7 +68,7 @@ def test_a_zero_above_the_lowest_number_keeps_it(numbers: str, kind: str) -> Non
 
 
 @pytest.mark.parametrize(("shape", "axis"), [("float[3]", "<axis = 1>"), ("float", "")])
-def test_integers_made_floats_and_scaled_are_dequantised(shape: str, axis: str) -> None:
+def test_integers_made_floats_and_scaled_are_dequantized(shape: str, axis: str) -> None:
     assert_becomes(
         f"g (int32[N,3] x, {shape} s) => (float[] y) {{ c = Cast<to = 1>(x) y = Mul(c, s) }}",
         f"g (int32[N,3] x, {shape} s) => (float[] y) {{ y = DequantizeLinear{axis}(x, s) }}",

@@ -60,7 +60,7 @@ def test_a_large_result_of_small_constants_is_kept() -> None:
     )
 
 
-def test_quantised_weights_stay_narrow() -> None:
+def test_quantized_weights_stay_narrow() -> None:
     assert_unchanged(
         """g (float[2] x) => (float[] y) <int8[2] w = {1, 2}, float s = {0.5}> {
             a = DequantizeLinear(w, s) y = Add(x, a)

@@ -73,7 +73,7 @@ def test_a_result_that_is_read_elsewhere_keeps_its_layer() -> None:
     )
 
 
-def test_a_normalisation_that_trains_is_kept() -> None:
+def test_a_normalization_that_trains_is_kept() -> None:
     assert_unchanged(
         f"""g (float[1,1,3] x) => (float[] y) <float[2,1,1] w = {{2, 10}}, {STATISTICS}> {{
             a = Conv(x, w) y, r, q = BatchNormalization<epsilon = 0.0, training_mode = 1>(a, s, b, m, v)
@@ -165,7 +165,7 @@ def test_what_is_added_to_a_sum_is_folded_into_a_layer_among_the_summands() -> N
     )
 
 
-def test_a_normalisation_takes_a_factor_and_a_shift() -> None:
+def test_a_normalization_takes_a_factor_and_a_shift() -> None:
     assert_becomes(
         f"""g (float[1,2,3] x) => (float[] y) <{STATISTICS}, float[2,1] f = {{2, 3}}, float[2,1] c = {{1, 1}}> {{
             a = BatchNormalization(x, s, b, m, v) d = Mul(a, f) y = Add(d, c)

@@ -1,4 +1,4 @@
-"""Optimising any model yields a valid model with the same results, or raises a SardonyxError."""
+"""Optimizing any model yields a valid model with the same results, or raises a SardonyxError."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_results_too_large_for_memory_are_not_folded(nodes: str) -> None:
 
 @pytest.mark.parametrize("seed", seed_range(0, 4))
 @pytest.mark.parametrize("mutated", [mutated_bytes, mutated_records])
-def test_a_malformed_model_is_optimised_soundly_or_rejected(
+def test_a_malformed_model_is_optimized_soundly_or_rejected(
     mutated: Callable[[bytes, random.Random], bytes], seed: int
 ) -> None:
     rng = random.Random(seed)

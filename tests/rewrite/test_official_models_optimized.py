@@ -1,4 +1,4 @@
-"""Models of the official suite, optimised, give the outputs that the suite expects."""
+"""Models of the official suite, optimized, give the outputs that the suite expects."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ EVERY = 9  # of the node cases
 
 
 @dataclass(frozen=True)
-class Optimised(OfficialCase):
-    """A case whose model is optimised after loading."""
+class Optimized(OfficialCase):
+    """A case whose model is optimized after loading."""
 
     def load(self) -> Model:
         return optimize(OfficialCase.load(self), debug=True)
 
 
-def optimize_case(case: OfficialCase) -> Optimised:
-    return Optimised(case.name, case.kind, case.model, case.data, case.rtol, case.atol)
+def optimize_case(case: OfficialCase) -> Optimized:
+    return Optimized(case.name, case.kind, case.model, case.data, case.rtol, case.atol)
 
 
 def sample() -> list[OfficialCase]:
@@ -37,7 +37,7 @@ def sample() -> list[OfficialCase]:
 
 
 @pytest.mark.parametrize("part", range(4))
-def test_optimised_models_give_the_expected_outputs(part: int) -> None:
+def test_optimized_models_give_the_expected_outputs(part: int) -> None:
     for case in sample()[part::4]:
         assert_case_passes(optimize_case(case))
 

@@ -1,4 +1,4 @@
-"""Specialised programs in the disk cache: a later process is native from its first run on, and compiles nothing."""
+"""Specialized programs in the disk cache: a later process is native from its first run on, and compiles nothing."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def reshape_feeds(shape: list[int]) -> dict[str, Array]:
 
 
 def specialized(folder: Path) -> list[Path]:
-    """The entries of specialised programs, whose names have three parts."""
+    """The entries of specialized programs, whose names have three parts."""
     return sorted(path for path in folder.iterdir() if path.stem.count("-") == 2)
 
 
@@ -96,7 +96,7 @@ def test_a_second_start_compiles_nothing(tmp_path: Path, folder: Path, condition
     path = save_model(tmp_path / "m.onnx", BRANCHES % "Sigmoid")
     first = start_session(path)
     expected = run_twice(first, branch_feeds(condition))
-    assert first.stats.compilations >= 2  # the general program, and the specialised one
+    assert first.stats.compilations >= 2  # the general program, and the specialized one
     assert len(specialized(folder)) == 1
     second = start_session(path)
     for rows in (3, 3, 5, 3):

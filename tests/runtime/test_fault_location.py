@@ -91,7 +91,7 @@ def test_a_wrong_operator_is_found(context: str, op: str, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("differing", "by", "is_forgiven"), [(0, 1, True), (3, 1, True), (4, 1, False), (1, 2, False)]
 )
-def test_few_integers_may_be_rounded_to_their_neighbours(differing: int, by: int, is_forgiven: bool) -> None:
+def test_few_integers_may_be_rounded_to_their_neighbors(differing: int, by: int, is_forgiven: bool) -> None:
     """One of 64, and one more."""
     expected = np.arange(130, dtype=np.uint8)
     actual = expected.copy()

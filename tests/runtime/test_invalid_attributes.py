@@ -1,4 +1,4 @@
-"""Attribute values that an operator does not list: both engines and inference refuse them, before any optimisation."""
+"""Attribute values that an operator does not list: both engines and inference refuse them, before any optimization."""
 
 from __future__ import annotations
 

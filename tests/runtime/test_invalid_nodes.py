@@ -1,4 +1,4 @@
-"""Nodes that are invalid are refused by both engines alike, whatever a newer version or an optimisation makes of them."""
+"""Nodes that are invalid are refused by both engines alike, whatever a newer version or an optimization makes of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scales and zero points of other element types and shapes than the signatures of quantised operators allow."""
+"""Scales and zero points of other element types and shapes than the signatures of quantized operators allow."""
 
 from __future__ import annotations
 

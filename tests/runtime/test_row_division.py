@@ -34,7 +34,7 @@ def draw(*shape: int, seed: int = 0) -> Array:
 
 
 def layer(b: sx.Builder, x: sx.Operand, seed: int) -> sx.Operand:
-    """relu(x @ W + bias) @ V + x, normalized: products with row-aligned and with other neighbours."""
+    """relu(x @ W + bias) @ V + x, normalized: products with row-aligned and with other neighbors."""
     w, v = (draw(WIDTH, WIDTH, seed=seed + i) / 14 for i in range(2))
     hidden = b.Relu(x @ w + draw(WIDTH, seed=seed + 2))
     mixed = b.Transpose(b.Softmax(b.Transpose(hidden, perm=[1, 0])), perm=[1, 0])  # over all rows

@@ -78,7 +78,7 @@ def test_an_operator_older_than_its_set_is_read_as_its_first_version() -> None:
 # --- names -----------------------------------------------------------------------------------
 
 
-def test_a_misspelt_input_name_is_refused_with_a_suggestion() -> None:
+def test_a_misspelled_input_name_is_refused_with_a_suggestion() -> None:
     with pytest.raises(InputError, match="no input 'imag'; did you mean 'image'") as caught:
         make_session("g (float[2] image) => (float[2] y) { y = Identity(image) }").run({"imag": zeros(2)})
     assert caught.value.name == "imag"

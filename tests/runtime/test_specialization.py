@@ -1,4 +1,4 @@
-"""Specialisation: programs for the branches and ranks of runs are native at the second run, guarded, few, and shared."""
+"""Specialization: programs for the branches and ranks of runs are native at the second run, guarded, few, and shared."""
 
 from __future__ import annotations
 

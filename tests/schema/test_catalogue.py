@@ -33,9 +33,9 @@ def test_a_deprecated_version_is_found_and_says_so() -> None:
 
 
 def test_the_default_domain_has_two_spellings() -> None:
-    plain, spelt = schema.lookup("", "Softmax", 13), schema.lookup("ai.onnx", "Softmax", 13)
+    plain, spelled = schema.lookup("", "Softmax", 13), schema.lookup("ai.onnx", "Softmax", 13)
     assert plain is not None
-    assert plain is spelt
+    assert plain is spelled
     assert plain.domain == ""
     assert schema.operators("") == schema.operators("ai.onnx")
     assert schema.latest("") == schema.latest("ai.onnx") == 28

@@ -104,8 +104,8 @@ def test_batches_that_are_not_shared(name: str) -> None:
 
 
 def test_functions_are_looked_into() -> None:
-    text = """g (float[N,4] x) => (float[N,4] y) { y = f.centre(x) }
-        <domain: "f", opset_import: ["" : 21]> centre (a) => (b) {
+    text = """g (float[N,4] x) => (float[N,4] y) { y = f.center(x) }
+        <domain: "f", opset_import: ["" : 21]> center (a) => (b) {
             axes = Constant<value_ints = [AXIS]>() m = ReduceMean(a, axes) b = Sub(a, m) }"""
     assert prove_row_independence(parse_model(text.replace("AXIS", "1"), more='"f": 1')).holds
     assert not prove_row_independence(parse_model(text.replace("AXIS", "0"), more='"f": 1')).holds

@@ -12,11 +12,11 @@ CLASSES, FEATURES = 3, 4
 
 
 def task(examples: int = 90) -> dict[str, Array]:
-    """Points around three centres, and the number of the centre."""
+    """Points around three centers, and the number of the center."""
     draw = np.random.default_rng(8)
-    centres = draw.standard_normal((CLASSES, FEATURES)) * 3
+    centers = draw.standard_normal((CLASSES, FEATURES)) * 3
     labels = np.arange(examples) % CLASSES
-    points = centres[labels] + draw.standard_normal((examples, FEATURES))
+    points = centers[labels] + draw.standard_normal((examples, FEATURES))
     return {"x": points.astype(np.float32), "target": labels}
 
 

@@ -58,28 +58,28 @@ def test_parquet_files_without_pyarrow(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_folders_of_images_by_class(tmp_path: Path) -> None:
-    """The classes are numbered in the order of their names; colours become the first axis."""
+    """The classes are numbered in the order of their names; colors become the first axis."""
     from PIL import Image
 
-    grey = np.arange(12, dtype=np.uint8).reshape(3, 4)
+    gray = np.arange(12, dtype=np.uint8).reshape(3, 4)
     for i, name in enumerate(("cat", "dog")):
-        (tmp_path / "grey" / name).mkdir(parents=True)
+        (tmp_path / "gray" / name).mkdir(parents=True)
         for j in range(2):
-            Image.fromarray(grey + 10 * i + j).save(tmp_path / "grey" / name / f"{j}.png")
-    columns = read_columns(str(tmp_path / "grey"))
-    np.testing.assert_array_equal(columns["image"], [grey, grey + 1, grey + 10, grey + 11])
+            Image.fromarray(gray + 10 * i + j).save(tmp_path / "gray" / name / f"{j}.png")
+    columns = read_columns(str(tmp_path / "gray"))
+    np.testing.assert_array_equal(columns["image"], [gray, gray + 1, gray + 10, gray + 11])
     np.testing.assert_array_equal(columns["label"], [0, 0, 1, 1])
-    (tmp_path / "colour" / "a").mkdir(parents=True)
+    (tmp_path / "color" / "a").mkdir(parents=True)
     pixels = np.arange(36, dtype=np.uint8).reshape(3, 4, 3)
-    Image.fromarray(pixels).save(tmp_path / "colour" / "a" / "0.png")
+    Image.fromarray(pixels).save(tmp_path / "color" / "a" / "0.png")
     np.testing.assert_array_equal(
-        read_columns(str(tmp_path / "colour"))["image"][0], pixels.transpose(2, 0, 1)
+        read_columns(str(tmp_path / "color"))["image"][0], pixels.transpose(2, 0, 1)
     )
-    Image.fromarray(grey[:2]).save(tmp_path / "grey" / "dog" / "9.png")
+    Image.fromarray(gray[:2]).save(tmp_path / "gray" / "dog" / "9.png")
     with pytest.raises(
         sx.InputError, match=r"9.png must have the shape \[3, 4\] of the other images; got \[2, 4\]"
     ):
-        read_columns(str(tmp_path / "grey"))
+        read_columns(str(tmp_path / "gray"))
 
 
 def test_files_that_are_no_data_are_refused(tmp_path: Path) -> None:

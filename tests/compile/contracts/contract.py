@@ -106,7 +106,7 @@ def each_value(axes: Axes, rng: np.random.Generator) -> Iterator[Case]:
 def check_case(contract: Contract, target_name: str, case: Case) -> bool:
     """Runs a case; False if the kernel does not support it.
 
-    The optimised build runs where all cases do, after the checked one, which reports what would fault.
+    The optimized build runs where all cases do, after the checked one, which reports what would fault.
     """
     trial = Trial(target_classes()[target_name], seed=crc32(repr(case).encode()))
     steps = contract.make(trial, **case)

@@ -135,8 +135,8 @@ def group_norm_axes(target: Target) -> Axes:
 def row_program(trial: Trial, rows: int, n: int, epilogue: EpilogueKind) -> Sequence[Step]:
     """y = (x - sum x) * scale - the sum of squares of x - sum x; the sums of x, and of y, over the rows."""
     x, scale = trial.integers(rows, n, low=-1, high=1), trial.integers(n, low=-1, high=1)
-    centred = x.astype(np.float64) - x.sum(1, keepdims=True)
-    fused, operands, y = add_epilogue(trial, epilogue, centred * scale - (centred**2).sum(1, keepdims=True))
+    centered = x.astype(np.float64) - x.sum(1, keepdims=True)
+    fused, operands, y = add_epilogue(trial, epilogue, centered * scale - (centered**2).sum(1, keepdims=True))
     element, weight, total, squares = Local("x0"), Local("c0"), Local("r0"), Local("r1")
     difference = Apply("sub", (element, total))
     program = RowProgram(

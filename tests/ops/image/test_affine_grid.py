@@ -20,21 +20,21 @@ from sardonyx._src.ir.dims import symbol
 H, W = symbol("H"), symbol("W")
 SAME = f32([[[1, 0, 0], [0, 1, 0]]])
 SQUARE = i64([1, 1, 2, 2])
-CENTRES = f32([[[[-0.5, -0.5], [0.5, -0.5]], [[-0.5, 0.5], [0.5, 0.5]]]])
+CENTERS = f32([[[[-0.5, -0.5], [0.5, -0.5]], [[-0.5, 0.5], [0.5, 0.5]]]])
 TURNED = f32([[[0, -1, 0], [1, 0, 0]]])
 MOVED = f32([[[2, 0, 10], [0, 3, 20]]])
 SAME_3D = np.concatenate([np.eye(3, dtype=np.float32), np.zeros((3, 1), np.float32)], 1)[None]
 
 CASES = [
-    Case("AffineGrid", 20, [SAME, SQUARE], [CENTRES]),
-    Case("AffineGrid", 20, [SAME, SQUARE], [CENTRES * 2], {"align_corners": 1}),
+    Case("AffineGrid", 20, [SAME, SQUARE], [CENTERS]),
+    Case("AffineGrid", 20, [SAME, SQUARE], [CENTERS * 2], {"align_corners": 1}),
     Case("AffineGrid", 20, [SAME, i64([1, 5, 1, 4])], [f32([[[[-0.75, 0], [-0.25, 0], [0.25, 0], [0.75, 0]]]])], label="x is the last axis"),
     Case("AffineGrid", 20, [SAME, i64([1, 1, 2, 3])], [f32([[[[-1, -1], [0, -1], [1, -1]], [[-1, 1], [0, 1], [1, 1]]]])], {"align_corners": 1}),
-    Case("AffineGrid", 20, [MOVED, SQUARE], [CENTRES * f32([2, 3]) + f32([10, 20])], label="scaled and moved"),
+    Case("AffineGrid", 20, [MOVED, SQUARE], [CENTERS * f32([2, 3]) + f32([10, 20])], label="scaled and moved"),
     Case("AffineGrid", 20, [TURNED, SQUARE], [f32([[[[0.5, -0.5], [0.5, 0.5]], [[-0.5, -0.5], [-0.5, 0.5]]]])], label="turned"),
     Case("AffineGrid", 20, [SAME_3D, i64([1, 1, 1, 1, 2])], [f32([[[[[-0.5, 0, 0], [0.5, 0, 0]]]]])], label="three axes"),
-    Case("AffineGrid", 20, [np.concatenate([SAME, MOVED]), i64([2, 1, 2, 2])], [np.concatenate([CENTRES, CENTRES * f32([2, 3]) + f32([10, 20])])], label="a map each"),
-    *(Case("AffineGrid", 20, [SAME.astype(d), SQUARE], [CENTRES.astype(d)]) for d in (np.float16, np.float64, ml_dtypes.bfloat16)),
+    Case("AffineGrid", 20, [np.concatenate([SAME, MOVED]), i64([2, 1, 2, 2])], [np.concatenate([CENTERS, CENTERS * f32([2, 3]) + f32([10, 20])])], label="a map each"),
+    *(Case("AffineGrid", 20, [SAME.astype(d), SQUARE], [CENTERS.astype(d)]) for d in (np.float16, np.float64, ml_dtypes.bfloat16)),
 ]  # fmt: skip
 
 

@@ -83,7 +83,7 @@ CASES = [
     *(Case("GridSample", 16, [FLAT, flat(grid)], [y[:, :, None]], {**a, "mode": NAMES[str(a["mode"])]}, f"{i}")
       for i, (a, grid, y) in enumerate(ANY)),
     *(Case("GridSample", v, [PLANE, f32([[[[1, -1], [-1, 1]]]])], [f32([[[[2, 3]]]])], {"align_corners": 1}, "the last axis first") for v in (16, 20, 22)),
-    *(Case("GridSample", v, [PLANE, f32([[[[0, 0]]]])], [f32([[[[2.5]]]])], label="four neighbours") for v in (16, 20, 22)),
+    *(Case("GridSample", v, [PLANE, f32([[[[0, 0]]]])], [f32([[[[2.5]]]])], label="four neighbors") for v in (16, 20, 22)),
     Case("GridSample", 20, [PLANE[:, :, None], f32([[[[[1, -1, 0]]]]])], [f32([[[[[2]]]]])], {"align_corners": 1}, "three axes"),
     Case("GridSample", 22, [f32([[[1, 2], [10, 20]], [[3, 4], [30, 40]]]), f32([[[-1]], [[1]]])], [f32([[[1], [10]], [[4], [40]]])], {"align_corners": 1}, "each instance has a grid"),
     *(Case("GridSample", 16, [FLAT.astype(d), flat(grid_points(0.5, 1.25))], [np.array([[[[15, 22]]]], d)], label="fractions are cut off") for d in INTEGERS),

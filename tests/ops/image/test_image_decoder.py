@@ -43,9 +43,9 @@ def chunk(kind: bytes, data: bytes) -> bytes:
     return len(data).to_bytes(4, "big") + kind + data + zlib.crc32(kind + data).to_bytes(4, "big")
 
 
-def png(width: int, data: bytes, colour: int) -> bytes:
+def png(width: int, data: bytes, color: int) -> bytes:
     """A PNG of one row of 8-bit samples."""
-    head = width.to_bytes(4, "big") + (1).to_bytes(4, "big") + bytes([8, colour, 0, 0, 0])
+    head = width.to_bytes(4, "big") + (1).to_bytes(4, "big") + bytes([8, color, 0, 0, 0])
     body = chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(b"\0" + data)) + chunk(b"IEND", b"")
     return b"\x89PNG\r\n\x1a\n" + body
 
@@ -60,7 +60,7 @@ CASES = [
     Case("ImageDecoder", 20, [stream(png(2, PIXELS, 2))], [RGB], label="PNG"),
     Case("ImageDecoder", 20, [stream(PPM)], [RGB[..., ::-1]], {"pixel_format": "BGR"}),
     Case("ImageDecoder", 20, [stream(PGM)], [GREY], {"pixel_format": "Grayscale"}),
-    Case("ImageDecoder", 20, [stream(PGM)], [np.repeat(GREY, 3, 2)], label="grey as RGB"),
+    Case("ImageDecoder", 20, [stream(PGM)], [np.repeat(GREY, 3, 2)], label="gray as RGB"),
     Case(
         "ImageDecoder", 20, [stream(PBM)], [u8([[[0], [255]]])], {"pixel_format": "Grayscale"}, "two levels"
     ),

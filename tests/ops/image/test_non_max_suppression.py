@@ -36,14 +36,14 @@ def nms(
     *rest: RuntimeValue,
     result: Array,
     label: str,
-    centred: int = 0,
+    centered: int = 0,
     version: int = 11,
 ) -> Case:
-    return Case(OP, version, [boxes, scores, *rest], [result], {"center_point_box": centred}, label)
+    return Case(OP, version, [boxes, scores, *rest], [result], {"center_point_box": centered}, label)
 
 
 HALF = selected((0, 0, 3), (0, 0, 0), (0, 0, 2))
-CENTRES = f32([[[0.5, 0.5, 1, 1], [0.7, 0.5, 1, 1], [1, 0.5, 1, 1], [9.5, 0.5, 1, 1]]])
+CENTERS = f32([[[0.5, 0.5, 1, 1], [0.7, 0.5, 1, 1], [1, 0.5, 1, 1], [9.5, 0.5, 1, 1]]])
 TWO_BOXES, TWO_SCORES = UNITS[:, [0, 2]], f32([[[0.5, 0.6]]])  # they share 1/3
 NESTED = f32([[[0, 0, 1, 2], [0, 0, 1, 1]]])  # they share exactly 1/2
 
@@ -63,7 +63,7 @@ CASES = [
     nms(NESTED, TWO_SCORES, ALL, f32(0.499), result=selected((0, 0, 1)), label="overlap above the threshold"),
     nms(UNITS[..., [2, 1, 0, 3]], SCORES, ALL, f32(0.5), result=HALF, label="flipped in y"),
     nms(UNITS[..., [2, 3, 0, 1]], SCORES, ALL, f32(0.5), result=HALF, label="other corner first"),
-    nms(CENTRES, SCORES, ALL, f32(0.5), result=HALF, label="centres", centred=1),
+    nms(CENTERS, SCORES, ALL, f32(0.5), result=HALF, label="centers", centered=1),
     nms(UNITS[:, [0, 0, 0]], SCORES[..., :3], ALL, f32(0.5), result=selected((0, 0, 0)), label="the same box"),
     nms(TWO_BOXES, f32([[[1, 1]]]), ALL, f32(0.5), result=selected((0, 0, 0), (0, 0, 1)), label="equal scores"),
     nms(TWO_BOXES, f32([[[1, 1]]]), i64(1), f32(0.5), result=selected((0, 0, 0)), label="the first of equal scores"),

@@ -1,4 +1,4 @@
-"""Files that onnxruntime's optimiser has written run on both engines, and become files of standard operators."""
+"""Files that onnxruntime's optimizer has written run on both engines, and become files of standard operators."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ QUANTIZED = """g (float[1,4,6,6] x, uint8[4,4,3,3] w) => (float[1,4,1,1] y)
   b = Add(ad, d)  bq = QuantizeLinear(b, t, z)  bd = DequantizeLinear(bq, t, z)
   c = GlobalAveragePool(bd)  cq = QuantizeLinear(c, s, z)  y = DequantizeLinear(cq, s, z)
 }"""
-# By name, the text, the shape of x, the operators of com.microsoft that the optimiser makes, and the tolerance.
+# By name, the text, the shape of x, the operators of com.microsoft that the optimizer makes, and the tolerance.
 MODELS = {
     "transformer": (TRANSFORMER, (2, 5, 16), {"BiasGelu", "FusedMatMul"}, 1e-5),
     "convolutions": (CONVOLUTIONS, (1, 3, 8, 8), {"FusedConv", "FusedGemm"}, 1e-5),
@@ -83,9 +83,9 @@ def drawn(text: str) -> Model:
     return model
 
 
-def optimised(path: Path, folder: Path) -> Path:
-    """The file that onnxruntime's optimiser makes of a model."""
-    result = folder / "optimised.onnx"
+def optimized(path: Path, folder: Path) -> Path:
+    """The file that onnxruntime's optimizer makes of a model."""
+    result = folder / "optimized.onnx"
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
     options.optimized_model_filepath = str(result)
@@ -103,10 +103,10 @@ def run_onnxruntime(path: Path, feeds: Mapping[str, Array]) -> list[Array]:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_an_optimised_file_runs_and_becomes_standard(name: str, tmp_path: Path) -> None:
+def test_an_optimized_file_runs_and_becomes_standard(name: str, tmp_path: Path) -> None:
     text, shape, operators, tolerance = MODELS[name]
     sx.save(drawn(text), tmp_path / "plain.onnx")
-    path = optimised(tmp_path / "plain.onnx", tmp_path)
+    path = optimized(tmp_path / "plain.onnx", tmp_path)
     feeds = {"x": RNG.normal(size=shape).astype(np.float32)}
     (expected,) = run_onnxruntime(path, feeds)
     model = sx.load(path)
@@ -129,8 +129,8 @@ def test_an_optimised_file_runs_and_becomes_standard(name: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_an_optimised_file_has_no_error_of_its_operators(name: str, tmp_path: Path) -> None:
+def test_an_optimized_file_has_no_error_of_its_operators(name: str, tmp_path: Path) -> None:
     """Its operators of ai.onnx may be newer than its import, which is an error of the file."""
     sx.save(drawn(MODELS[name][0]), tmp_path / "plain.onnx")
-    report = sx.check(optimised(tmp_path / "plain.onnx", tmp_path))
+    report = sx.check(optimized(tmp_path / "plain.onnx", tmp_path))
     assert {d.rule for d in report.diagnostics if d.severity == "error"} <= {"SX201"}

@@ -54,9 +54,7 @@ def test_stage_two_rounds_after_each_step() -> None:
     scale = np.array([1 + 2**-10, 1], np.float16)
     bias = np.array([2**-11, 0], np.float16)
     x = np.array([3, 1], np.float16)  # normalized to exactly 1 and -1
-    expected = np.array(
-        [1 + 2**-9, -1], np.float16
-    )  # 1 + 2^-10 + 2^-11 is a tie; the even neighbour is above
+    expected = np.array([1 + 2**-9, -1], np.float16)  # 1 + 2^-10 + 2^-11 is a tie; the even neighbor is above
     assert_case(Case("LayerNormalization", 17, [x, scale, bias], [expected], {"epsilon": 0.0}))
 
 

@@ -20,7 +20,7 @@ def array(values: object, *shape: int) -> np.ndarray:
 COS, SIN = array([2, 2], 1, 1, 2), array([10, 10], 1, 1, 2)
 X = array([1, 2, 3, 4], 1, 1, 1, 4)  # one head, one token
 SPLIT_PAIRS = array([2 - 30, 4 - 40, 10 + 6, 20 + 8], 1, 1, 1, 4)  # pairs (1, 3) and (2, 4)
-NEIGHBOURS = array([2 - 20, 10 + 4, 6 - 40, 30 + 8], 1, 1, 1, 4)  # pairs (1, 2) and (3, 4)
+NEIGHBORS = array([2 - 20, 10 + 4, 6 - 40, 30 + 8], 1, 1, 1, 4)  # pairs (1, 2) and (3, 4)
 FRONT = array([2 - 20, 10 + 4, 3, 4], 1, 1, 1, 4)
 
 # Positions 0, 1, 2 rotate by 0, 90 and 180 degrees.
@@ -33,7 +33,7 @@ HALF = ml_dtypes.bfloat16
 
 CASES = [
     Case("RotaryEmbedding", 23, [X, COS, SIN], [SPLIT_PAIRS]),
-    Case("RotaryEmbedding", 23, [X, COS, SIN], [NEIGHBOURS], {"interleaved": 1}, "interleaved"),
+    Case("RotaryEmbedding", 23, [X, COS, SIN], [NEIGHBORS], {"interleaved": 1}, "interleaved"),
     Case(
         "RotaryEmbedding", 23, [X, COS[..., :1], SIN[..., :1]], [FRONT], {"rotary_embedding_dim": 2}, "a part"
     ),

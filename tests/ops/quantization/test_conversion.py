@@ -54,7 +54,7 @@ ANY = st.floats(1e-9, 6e4) | st.floats(0.01, 10) | st.integers(0, 60000).map(flo
 @pytest.mark.parametrize("to", NARROW, ids=lambda to: to.name)
 @given(value=ANY, nudge=st.sampled_from([0.0, 1.0, -1.0]), scale=st.integers(-12, 5))
 def test_rounding_happens_once(to: DataType, value: float, nudge: float, scale: int) -> None:
-    """Halfway points of the type and their neighbours in float64, where rounding twice goes wrong."""
+    """Halfway points of the type and their neighbors in float64, where rounding twice goes wrong."""
     table = TABLES[to]
     place = int(value * 7919) % (len(table) - 1)
     middle = float((table[place][0] + table[place + 1][0]) / 2)

@@ -45,7 +45,7 @@ CASES = [
     case(21, [np.array([-8, 7], ml_dtypes.int4), TWO, np.array(7, ml_dtypes.int4)], np.array([-30, 0], F), "no wrapping"),
     case(21, [np.array([0, 15], ml_dtypes.uint4), TWO, np.array(15, ml_dtypes.uint4)], np.array([-30, 0], F)),
     case(21, [np.array([65535, 0], np.uint16), TWO, np.array(1, np.uint16)], np.array([131068, -2], F)),
-    # 2049 is no float16; half of it, 1024.5, rounds to even: 1024, and half of 2048, its neighbour, is 1024, too.
+    # 2049 is no float16; half of it, 1024.5, rounds to even: 1024, and half of 2048, its neighbor, is 1024, too.
     case(21, [np.array([2051], np.int16), np.array(0.5, H)], np.array([1026], H), "rounded once: 1025.5"),
     case(23, [np.array([2051], np.int16), np.array(0.5, H)], np.array([1026], H), "rounded to 2052 before"),
     case(21, [np.array([2049], np.int16), np.array(3, H)], np.array([6148], H), "rounded once: 6147"),

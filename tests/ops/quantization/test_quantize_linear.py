@@ -58,7 +58,7 @@ CASES = [
          "axis 0", block_size=2, axis=0),
     case(21, [X[:3], np.array([1, 2], F), np.array([0, 5], U8)], np.array([0, 2, 7], U8), "blocks of rank 1", block_size=2, axis=0),
     case(21, [GRID, COLUMNS], np.array([[2, 2, 2], [8, 5, 4]], U8), "a vector is for an axis", block_size=2),
-    # 13 / 3 = 4.3333; 1000.5 / 0.1: the quotient 10005 is no float16, whose neighbours are 10000 and 10008.
+    # 13 / 3 = 4.3333; 1000.5 / 0.1: the quotient 10005 is no float16, whose neighbors are 10000 and 10008.
     case(21, [np.array([1000.5], H), np.array([0.0999755859375], H), np.array(0, np.int16)], np.array([10007], np.int16), "not rounded twice"),
     case(23, [np.array([1000.5], H), np.array([0.0999755859375], H), np.array(0, np.int16)], np.array([10008], np.int16), "precision of the scale"),
     case(23, [np.array([1000.5], H), np.array([0.0999755859375], H), np.array(0, np.int16)], np.array([10007], np.int16), precision=1),

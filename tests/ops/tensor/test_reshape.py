@@ -94,7 +94,7 @@ def test_refuses_shapes_that_do_not_fit(data: list[int], target: list[int], why:
     )
 
 
-def test_refuses_minus_one_beside_an_honoured_zero() -> None:
+def test_refuses_minus_one_beside_an_honored_zero() -> None:
     assert_refused(
         Case("Reshape", 14, [np.zeros((0, 3), np.float32), i64([0, -1])], [...], {"allowzero": 1}),
         r"shape must .*; got \[0, -1\]",

@@ -55,8 +55,8 @@ def body(inference: Inference) -> str:
       high = Div(packed, sixteen)
       numbers = Concat <axis = -1> (low, high)
       wide_numbers = Cast <to = {int(DataType.FLOAT)}> (numbers)
-      centred = Sub(wide_numbers, wide_zero)
-      scaled = Mul(centred, scale)
+      centered = Sub(wide_numbers, wide_zero)
+      scaled = Mul(centered, scale)
       row_shape = {vector([0, -1])}
       rows = Reshape(scaled, row_shape)
       own_rows = Slice(rows, start, row_end, last)

@@ -102,7 +102,7 @@ def columns_text(inference: Inference, rows: int, blocks: int) -> str:
     else:
         of_column = repeat_text("block_scales", "scale_of", size, inference.integer("K"))
         of_column += repeat_text("real_zeros", "zero_of", size, inference.integer("K"))
-    return f"{zeros} {real} {of_column} centred = Sub(real_codes, zero_of)  weights = Mul(centred, scale_of)  columns = Transpose <perm = [1, 0]> (weights)"
+    return f"{zeros} {real} {of_column} centered = Sub(real_codes, zero_of)  weights = Mul(centered, scale_of)  columns = Transpose <perm = [1, 0]> (weights)"
 
 
 def accuracy_text(inference: Inference) -> str:

@@ -73,8 +73,8 @@ def weights_text(name: str, d: int) -> str:
       {name}_scale_d{d} = Gather <axis = 0> ({name}_scale, direction{d})
       {zero}_q = Gather <axis = 0> ({name}_zero, direction{d})
       {zero} = Cast <to = {int(DataType.FLOAT)}> ({zero}_q)
-      {name}_centred{d} = Sub({name}_d{d}, {zero})
-      {name}_t{d} = Mul({name}_centred{d}, {name}_scale_d{d})"""
+      {name}_centered{d} = Sub({name}_d{d}, {zero})
+      {name}_t{d} = Mul({name}_centered{d}, {name}_scale_d{d})"""
 
 
 @op.body(1, opset=18)

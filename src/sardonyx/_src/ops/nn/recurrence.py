@@ -217,7 +217,7 @@ def infer_recurrent(inference: Inference, gates: int, functions: Sequence[str]) 
     direction = inference.attributes.get("direction")
     if (
         inference.version == 1 and direction == "foward"
-    ):  # the default of GRU-1, misspelt in the specification
+    ):  # the default of GRU-1, misspelled in the specification
         direction = "forward"
     if direction not in BACKWARD:
         inference.fail(f"direction must be forward, reverse or bidirectional; got {direction!r}")

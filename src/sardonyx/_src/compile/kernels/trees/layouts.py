@@ -1,7 +1,7 @@
 """The memory of trees: records of nodes for walks, and lists of splits for bit vectors.
 
 Walks.  A record is 8 bytes: a threshold (float32), and the column of the split with the distance to its left child, whose
-neighbour is the right one, in a u32.  A leaf has distance 0 and the column after the last, which is 0 in every row, so that
+neighbor is the right one, in a u32.  A leaf has distance 0 and the column after the last, which is 0 in every row, so that
 walks stay there; its threshold is a number above 0 whose bits are those of LEAF_BITS plus the number of the leaf.
 
 Bit vectors (QuickScorer: Lucchese et al. 2015; of several rows in a vector: Ye et al., RapidScorer, 2018).  A word has a bit

@@ -23,8 +23,8 @@ MAX_TERMS, MAX_SPLIT_TERMS = EXACT // (255 * 255), EXACT // (255 * 16)
 WINDOW_ATTRIBUTES = ("auto_pad", "dilations", "group", "pads", "strides")
 
 SHIFTED = """(x, w, x_zero, w_zero) => (y) {{
-  wide = Cast <to = 6> (w)  offset = Constant <value = int32 {{{offset}}}> ()  centred = Sub(wide, offset)
-  bytes = Cast <to = 3> (centred)  dims = Constant <value = int64[{rank}] {{{dims}}}> ()
+  wide = Cast <to = 6> (w)  offset = Constant <value = int32 {{{offset}}}> ()  centered = Sub(wide, offset)
+  bytes = Cast <to = 3> (centered)  dims = Constant <value = int64[{rank}] {{{dims}}}> ()
   ones = ConstantOfShape <value = int8[1] {{1}}> (dims)  sums = ConvInteger {window} (x, bytes, {x_zero})
   boxes = ConvInteger {window} (x, ones, {x_zero})  {zero}  shift = Sub(zero, offset)
   shifts = Mul(boxes, shift)  y = Sub(sums, shifts) }}"""

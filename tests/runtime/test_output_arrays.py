@@ -72,3 +72,12 @@ def test_wrong_arrays_are_refused(engine: Engine, runs_before: int, name: str) -
     with pytest.raises(sx.OutputError, match="writeable"):
         session.run({"x": x}, out={"y": read_only})
     np.testing.assert_array_equal(x, X)
+
+
+@ENGINES
+def test_an_array_inside_a_long_feed_is_refused(engine: Engine) -> None:
+    """A short feed lies between the beginning of the long one and the array."""
+    model = parse_model("g (float[8] x, float[2] w) => (float[2] y) { y = Neg(w) z = Neg(x) }")
+    memory = np.zeros(8, np.float32)
+    with pytest.raises(sx.OutputError, match="share memory"):
+        sx.Session(model, engine=engine).run({"x": memory, "w": memory[1:3]}, out={"y": memory[5:7]})

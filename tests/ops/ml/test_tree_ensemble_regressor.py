@@ -106,6 +106,10 @@ CIRCLE = [
     Node(0, 0, "BRANCH_LEQ", 1, 3),
     Node(),
 ]
+BELOW = [
+    Node(0, 0, "BRANCH_LEQ", 2, 0),
+    Node(0, 0, "BRANCH_LEQ", 1, 0),
+]  # a circle with a leaf of a lower number below
 GOOD = nodes(stump()) | TWO
 
 
@@ -113,6 +117,7 @@ GOOD = nodes(stump()) | TWO
     ("attributes", "message"),
     [
         (nodes(CIRCLE) | votes("target", Vote(0, 3, 0, 1)), "leads back to itself"),
+        (nodes(CIRCLE[3:] + BELOW) | votes("target", Vote(0, 0, 0, 1)), "node 1 leads back to itself"),
         (nodes([Node(0, 0, "BRANCH_LEQ", 0, 0)]) | votes("target"), "leads back to itself"),
         (GOOD | {"nodes_truenodeids": [9, 0, 0]}, "there is no node 9 in tree 0"),
         (GOOD | {"nodes_featureids": [1, 0, 0]}, r"feature ids must be in \[0, 1\), the features of a row; got 1"),

@@ -2,7 +2,8 @@
 
 Some operators require sizes to be equal, and nodes that replace them later may not check that.  Exporters write the
 size after a convolution as a quotient rounded toward zero, `(h - 1) / 2 + 1`.  It equals the rounded-down quotient of
-shape inference only if the dividend is not negative, so least sizes are assumed that make it so.
+shape inference only if the dividend is not negative, so least sizes are assumed that make it so.  A guard states that two dims
+are equal: `min(h, 1) == 1` states that h is at least 1.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from sardonyx._src.ir.types import TensorType
 from sardonyx._src.ops.math.ratios import Element, Ratio, denominator, numerator
 from sardonyx._src.ops.quantization.cast import HOLD_SIZES
 
-MAX_LEAST_SIZE = 64  # the greatest lower bound of a size that is tried
+MAX_LEAST_SIZE = 64  # lower bounds of a size are tried up to this one
 
 
 def guard_sizes(model: Model, sizes: Mapping[str, object]) -> dict[Guard, None]:
@@ -59,7 +60,7 @@ def rounding_guards(model: Model, facts: IncrementalInference, names: Set[str]) 
     for type_, element in known_elements(model, facts):
         size, limit = numerator(element), HOLD_SIZES.get(type_.dtype)
         if limit is not None and type_.dtype is not DataType.INT64 and depend_on(names, size):
-            limit -= denominator(element)
+            limit -= denominator(element)  # n / d is an integer, or at least 1 / d away from the nearest
             bounds = (size, dim_min(size, limit)), (size, dim_max(size, -limit))
             guards |= {Guard.of(a, b): None for a, b in bounds if known_equal(a, b) is None}
     return guards
@@ -91,7 +92,7 @@ def least_sizes(model: Model, facts: IncrementalInference, names: Set[str]) -> d
 
 
 def clamped_dividends(dim: Known) -> Iterator[Expr]:
-    """The x of each max(x, 0) in the dividend of a division by a number."""
+    """The x of each max(x, 0) in the dividend of a division by a number, as inference writes quotients rounded toward zero."""
     for call in calls_in(dim):
         if call.op == "//" and isinstance(call.args[1], int):
             for inner in calls_in(call.args[0]):

@@ -41,13 +41,13 @@ def axes_as_attribute(adapter: Adapter) -> AdaptedNode:
 
 
 def integers_as_double(adapter: Adapter) -> AdaptedNode:
-    """For logarithms, from version 18 to 28, which rejects integers: they are computed as double and truncated."""
+    """Adapts a logarithm of version 18 to 28, which rejects integers: they are computed as double and truncated."""
     dtype = adapter.inference.dtype(0)
     return compute_in(adapter, DataType.DOUBLE) if dtype is not None and dtype.is_integer else adapter.same()
 
 
 def bytes_as_floats(adapter: Adapter) -> AdaptedNode:
-    """For maxima and minima, from version 12 to 11, which lacks 8-bit integers: they are computed as float.
+    """Adapts a maximum or minimum of version 12 to 11, which lacks 8-bit integers: they are computed as float.
 
     The extreme of an empty set, an infinity in float, is limited to the range of the 8-bit type.
     """
@@ -63,8 +63,8 @@ def bytes_as_floats(adapter: Adapter) -> AdaptedNode:
     )
 
 
-def truths_as_bytes(adapter: Adapter) -> AdaptedNode:
-    """For maxima and minima, from version 20 to 18, which lacks bool: it is computed as uint8."""
+def bools_as_bytes(adapter: Adapter) -> AdaptedNode:
+    """Adapts a maximum or minimum of version 20 to 18, which lacks bool: it is computed as uint8."""
     if adapter.inference.dtype(0) is not DataType.BOOL:
         return adapter.same()
     return compute_in(adapter, DataType.UINT8)

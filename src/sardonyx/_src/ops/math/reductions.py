@@ -193,7 +193,7 @@ def define_steps(op: Operator, reduction: ReductionSpec) -> None:
     op.convert((input, attribute))(steps.axes_as_attribute)
     if 12 in reduction.by_attribute:
         op.convert((12, 11))(steps.bytes_as_floats)
-        op.convert((20, 18))(steps.truths_as_bytes)
+        op.convert((20, 18))(steps.bools_as_bytes)
     if 28 in reduction.by_input:
         op.convert((18, 28))(steps.integers_as_double)
 

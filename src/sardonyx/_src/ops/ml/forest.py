@@ -155,12 +155,26 @@ def topological_order(on_true: Ints, on_false: Ints, mode: Ints) -> Ints:
     layers.append(remove_singly(free.tolist(), on_true, on_false, inner, incoming))
     order = np.concatenate(layers)
     if len(order) < len(mode):
-        cyclic = np.ones(len(mode), np.bool_)
-        cyclic[order] = False
-        raise EvaluationError(
-            f"the trees must be acyclic; node {np.flatnonzero(cyclic)[0]} leads back to itself"
-        )
+        node = node_on_cycle(order, on_true, on_false, inner)
+        raise EvaluationError(f"the trees must be acyclic; node {node} leads back to itself")
     return order
+
+
+def node_on_cycle(order: Ints, on_true: Ints, on_false: Ints, inner: Array) -> int:
+    """The least node of a cycle.  order: the nodes that Kahn's algorithm removes; cycles, and what is below them, remain."""
+    remaining = np.ones(len(inner), np.bool_)
+    remaining[order] = False
+    parents = {
+        int(child): int(node)
+        for node in np.flatnonzero(remaining & inner)
+        for child in (on_true[node], on_false[node])
+    }
+    node, path = int(np.flatnonzero(remaining)[0]), dict[int, None]()
+    while node not in path:  # each remaining node has a remaining parent
+        path[node] = None
+        node = parents[node]
+    numbers = list(path)
+    return min(numbers[numbers.index(node) :])
 
 
 def remove_singly(free: list[int], on_true: Ints, on_false: Ints, inner: Array, incoming: Ints) -> Ints:

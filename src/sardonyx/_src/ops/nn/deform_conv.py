@@ -40,7 +40,9 @@ def check_points(inference: Inference, shape: Shape) -> None:
     weight = inference.shape(1)
     taps = element_count(kernel if kernel is not None else weight[2:] if weight is not None else (None,))
     channels = None if x is None else x[1]
-    if groups < 1 or (isinstance(channels, int) and channels % groups):
+    if groups < 1:
+        inference.fail(f"offset_group must be at least 1; got {groups}")
+    if isinstance(channels, int) and channels % groups:
         inference.fail(f"offset_group must divide the {channels} channels; got {groups}")
     each = dim_mul(groups, taps)
     for i, name, count in ((2, "offset", dim_mul(each, len(shape) - 2)), (4, "mask", each)):

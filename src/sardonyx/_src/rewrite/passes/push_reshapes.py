@@ -1,4 +1,4 @@
-"""push-reshapes: sink a Reshape through elementwise nodes towards another Reshape.
+"""push-reshapes: sink a Reshape through elementwise nodes towards another Reshape, so that both become one.
 
 Spec:    Reshape-5 -13 -14 -19 -21 -23 -24 -25, Flatten-1 -9 -11 -13 -21 -23 -24 -25,
          Squeeze-1 -11 -13 -21 -23 -24 -25, Unsqueeze-1 -11 -13 -21 -23 -24 -25,
@@ -52,7 +52,7 @@ def push_reshapes(node: Node, edit: Edit) -> bool:
 
 
 def may_be_reshape(value: Value | None, edit: Edit) -> bool:
-    """Whether the operator that produces a value can keep the order of elements; only its name is checked."""
+    """Whether one of the operators under `Spec:` above produces a value; `is_reshape` then looks at the node."""
     node = None if value is None else value.producer
     return node is not None and (node.domain, node.op_type) in edit.supported_versions
 

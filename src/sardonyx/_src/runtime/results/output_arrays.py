@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
 
 import numpy as np
 
@@ -30,9 +29,12 @@ def check_output_arrays(out: object, names: Iterable[str], feeds: object) -> Non
             raise OutputError(f"out[{name!r}] {what}", name=name)
     fed = feeds.values() if isinstance(feeds, Mapping) else ()
     memory = sorted((*ranges_of(out.values(), is_out=True), *ranges_of(fed, is_out=False)))
-    for (_, end, first_is_out), (start, _, second_is_out) in pairwise(memory):
-        if start < end and (first_is_out or second_is_out):
+    end = end_of_out = 0  # of all ranges so far, and of those of `out`; feeds may overlap each other
+    for start, stop, is_out in memory:
+        if start < (end if is_out else end_of_out):
             raise OutputError("arrays of out must not share memory with feeds or with each other", name="out")
+        end = max(end, stop)
+        end_of_out = max(end_of_out, stop if is_out else 0)
 
 
 def ranges_of(values: Iterable[object], *, is_out: bool) -> Iterable[tuple[int, int, bool]]:
@@ -65,7 +67,7 @@ def place_outputs(
 
 
 def copy_outputs(results: dict[str, RuntimeValue], out: OutputArrays) -> dict[str, RuntimeValue]:
-    """The results; a result for which `out` has an array is copied to it and replaced by it."""
+    """The same dict of results, in which arrays of `out` replace the results that are copied to them."""
     for name, array in out.items():
         result = results.get(name)
         if not isinstance(result, np.ndarray):

@@ -26,8 +26,10 @@ def check_operator_withdrawn(node: NodeProto, context: RuleContext) -> Iterator[
     version = context.body.imports.get("")
     if version is not None and version > last and is_known_version("", version):
         message = f"{node.op_type} was an experiment, which existed up to version {last} of ai.onnx; got version {version}"
-        has_substitute = context.schema is not None
+        has_substitute = (
+            context.schema is not None
+        )  # a withdrawn operator has a signature if `convert` can replace it
         remedy = (
-            "replace it with `sardonyx convert`" if has_substitute else "replace it by standard operators"
+            "replace it with `sardonyx convert`" if has_substitute else "replace it with standard operators"
         )
         yield Finding("", message, f"{remedy}, or import version {last}")

@@ -4,7 +4,9 @@
         for vector of columns, input channel, block of taps:   # or channels outermost, if columns are adjacent in memory
             transpose [columns, taps] -> a vector of columns for each tap that the convolution has
 
-A panel is [taps, channels, width].
+A panel is [taps, channels, width]: columns are the output channels of a group, channels its input channels, taps the positions
+of the kernel window.  Only the taps first + i * step, with i < count, of each direction are packed; a transposed convolution is
+one convolution for each phase of its strides, which has every step-th tap.
 """
 
 from __future__ import annotations
@@ -40,17 +42,19 @@ UNUSED = -1  # the offset of a tap of the weights that the convolution does not 
 
 
 def packing_module(name: str, target: Target, *, vectors: int, by_channel: bool, is_checked: bool) -> str:
-    """The LLVM module of the kernel; a unit of work is a panel.  Columns past the last one repeat it.
+    """The LLVM module of the kernel; a unit of work is a panel.
 
+    The last vector of columns repeats the last column; vectors of the panel beyond it are not written.
     by_channel: whether all columns of a channel are packed before the next one.
+    is_checked: whether a weight that is not finite is recorded as an error in the status.
     """
     b = KernelBuilder(target, CHECKED_PARAMETERS if is_checked else PARAMETERS)
     weights, packed = b.pointers("weights", "packed")
     size = {name: b.integer(name) for name in SIZES}
     width = vectors * target.lanes
     fill_offsets(b, size, size["channels"] * width)
-    excess = b.new_slot("excess", vector_type(b))
-    b.store(excess, zeros(b))
+    not_finite = b.new_slot("excess", vector_type(b))
+    b.store(not_finite, zeros(b))
     panel_floats = size["count_y"] * size["count_x"] * size["channels"] * width
     with b.loop(b.first_unit, b.end_unit, name="unit") as unit:
         group, panel = b.udivmod(unit, size["panels"])
@@ -60,10 +64,10 @@ def packing_module(name: str, target: Target, *, vectors: int, by_channel: bool,
         target_panel = b.gep(packed, unit * panel_floats)
         columns_of_panel = Panel(source, count, target_panel, width)
         with loop_column_blocks(b, size, columns_of_panel, by_channel=by_channel) as (block, channel):
-            copy_column_block(b, size, block, channel, excess if is_checked else None)
+            copy_column_block(b, size, block, channel, not_finite if is_checked else None)
     if is_checked:
-        total = reduce_to_scalar(b, lambda x, y: x + y, b.load(excess))
-        with b.if_then(total.ne(total)):
+        total = reduce_to_scalar(b, lambda x, y: x + y, b.load(not_finite))
+        with b.if_then(total.ne(total)):  # NaN
             record_error(b, b.pointer("status"), i64(b, 0))
     return b.build_module(name)
 
@@ -140,15 +144,16 @@ def copy_column_block(
     size: dict[str, LLVMValue],
     block: ColumnBlock,
     channel: LLVMValue,
-    excess: StackSlot | None,
+    not_finite: StackSlot | None,
 ) -> None:
-    """Copies the taps of a channel for a vector of columns.  excess: becomes NaN if a weight is not finite."""
+    """Copies the taps of a channel for a vector of columns.  not_finite: 0, or NaN if a weight is not finite."""
     lanes = b.target.lanes
     with loop_blocks(b, size["taps"], lanes, "tap") as tap:
         mask, offset = first_lanes(b, size["taps"] - tap, lanes), channel * size["channel_stride"] + tap
         columns = [load_vector(b, b.gep(start, offset), mask) for start in block.starts]
-        if excess is not None:
-            b.store(excess, b.load(excess) + sum_pairwise([column - column for column in columns]))
+        if not_finite is not None:  # x - x is NaN for an infinity and for NaN, and otherwise 0
+            differences = sum_pairwise([column - column for column in columns])
+            b.store(not_finite, b.load(not_finite) + differences)
         target = b.gep(block.target, channel * block.width)
         for i, row in enumerate(transpose(b, columns)):
             panel_offset = b.load(offset_slot(b, tap + i))

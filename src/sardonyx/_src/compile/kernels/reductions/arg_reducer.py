@@ -26,7 +26,10 @@ class ArgReduction:
         return f"arg_{'max' if self.is_max else 'min'}_{'last' if self.select_last else 'first'}"
 
     def reducer(self, element: Element) -> Reducer:
-        """States are [best element, its index]; of no elements the index is 0, and of those no better than the identity too."""
+        """A state is [best element, its index], at first [worst value, 0].
+
+        That index stays for no elements, and where the first of equal ones counts, if all have the worst value.
+        """
         return Reducer(
             (worst_value(element, is_max=self.is_max), 0),
             partial(select_best, reduction=self),
@@ -38,7 +41,10 @@ class ArgReduction:
 def select_best(
     b: KernelBuilder, x: State, y: State, reduction: ArgReduction, *, is_ordered: bool = True
 ) -> State:
-    """The better of two elements; is_ordered: whether the index of y is known to be the greater one."""
+    """The state with the better element; of equal elements the first or the last, as `reduction` says.
+
+    is_ordered: whether the index of y is known to be greater than that of x.
+    """
     (best, i), (value, j) = x, y
     replaces = is_better(value, best, is_max=reduction.is_max)
     if not is_ordered:

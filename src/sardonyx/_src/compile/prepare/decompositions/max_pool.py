@@ -1,4 +1,4 @@
-"""MaxPool of dequantized bytes, and MaxPool over three dims: first over the first dim, then over the other two."""
+"""MaxPool of dequantized bytes, and MaxPool over D, H and W: one over D, then one over H and W, for which there are kernels."""
 
 from __future__ import annotations
 
@@ -8,12 +8,8 @@ from sardonyx._src.ir.graph import Node
 from sardonyx._src.rewrite.engine.edit import Edit
 
 RANK = 5
-WINDOW = {
-    "kernel_shape": 1,
-    "strides": 1,
-    "dilations": 1,
-    "pads": 0,
-}  # attributes, with their values for a merged dim
+# The attributes of a window, with the values that leave a dim as it is.
+WINDOW = {"kernel_shape": 1, "strides": 1, "dilations": 1, "pads": 0}
 
 
 def decompose(node: Node, edit: Edit) -> bool:
@@ -42,11 +38,11 @@ def separate(node: Node, edit: Edit) -> bool:
         node,
         edit,
         f"""(x) => (y) {{
-          outer = Shape <end = 3> (x)  lines = Shape <start = 3> (x)  line_size = ReduceProd(lines)
-          flat = Concat <axis = 0> (outer, line_size)  volume = Reshape <allowzero = 1> (x, flat)
+          outer = Shape <end = 3> (x)  plane = Shape <start = 3> (x)  plane_size = ReduceProd(plane)
+          flat = Concat <axis = 0> (outer, plane_size)  volume = Reshape <allowzero = 1> (x, flat)
           slices = MaxPool <{common}, {attribute_text(depth)}> (volume)
           batch = Shape <end = 1> (slices)  stacked = Shape <start = 1, end = 3> (slices)  count = ReduceProd(stacked)
-          dims = Concat <axis = 0> (batch, count, lines)  images = Reshape <allowzero = 1> (slices, dims)
+          dims = Concat <axis = 0> (batch, count, plane)  images = Reshape <allowzero = 1> (slices, dims)
           pooled = MaxPool <{common}, {attribute_text(planes)}> (images)  size = Shape <start = 2> (pooled)
           result = Concat <axis = 0> (batch, stacked, size)  y = Reshape <allowzero = 1> (pooled, result)  }}""",
     )

@@ -26,6 +26,7 @@ Streams = pytest.CaptureFixture[str]
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(profile, "TIME_BUDGET", 0.0)
     monkeypatch.setattr(profile, "PEAK_ROUNDS", 2)
+    monkeypatch.setenv("COLUMNS", "200")  # long times would leave no room for the names
     sx.save(parse_model(TEXT), tmp_path / "m.onnx")
     return str(tmp_path / "m.onnx")
 

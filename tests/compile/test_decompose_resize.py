@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import sardonyx as sx
 from compile.native_agreement import assert_engines_agree
 from compile.stages import stages_of
+from models import parse_model
 from sardonyx._src.compile.llvm.jit import host_target
 from sardonyx._src.ir.tensors import Array
 
@@ -90,3 +92,16 @@ def test_aspect_ratios(mode: str, policy: str, sizes: str) -> None:
     attributes = f'mode = "{mode}", keep_aspect_ratio_policy = "{policy}", axes = [2, 3]'
     for dims, shape in (("1,2,4,6", (1, 2, 4, 6)), ("N,2,4,6", (3, 2, 4, 6))):
         assert_engines_agree(resize_text(dims, attributes, sizes=sizes), {"x": draw(*shape)})
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+@pytest.mark.parametrize("shape", ["0,2", "1,2,0,3", "1,3,4,0"])
+def test_images_without_pixels(shape: str, mode: str) -> None:
+    text = f"""g (float[{shape}] x) => (float[] y) {{
+      two = Constant <value_int = 2> ()  size = Shape(x)  sizes = Mul(size, two)
+      y = Resize <mode = "{mode}"> (x, , , sizes) }}"""
+    dims = [int(n) for n in shape.split(",")]
+    session = sx.Session(parse_model(text), engine="native")
+    for _ in range(2):
+        assert session.run({"x": np.zeros(dims, np.float32)})["y"].shape == tuple(2 * n for n in dims)
+    assert not session.stats.compiler_faults

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import asyncio.events
 import contextlib
+import gc
 import socket
 import time
 from collections.abc import Iterator
@@ -62,9 +63,13 @@ def callbacks() -> Iterator[list[float]]:
         run(handle)
         seconds.append(time.thread_time() - begin)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(asyncio.events.Handle, "_run", timed_run)
-        yield seconds
+    gc.disable()  # a collection would look at what other tests have left in this process; test_garbage is about collections
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(asyncio.events.Handle, "_run", timed_run)
+            yield seconds
+    finally:
+        gc.enable()
 
 
 def body(shape: list[int], row: bytes) -> bytes:

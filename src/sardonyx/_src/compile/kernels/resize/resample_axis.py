@@ -65,7 +65,8 @@ class ResampleTable:
 def plan_axes(axes: Sequence[ResampledAxis | None], mode: ResampleMode) -> tuple[ResampleTable, ...] | None:
     """The taps of the resampled axes, shrinking ones first.
 
-    None if the mode copies pixels (nearest), if positions are outside of the image, or if no axis is resampled.
+    None if the mode copies pixels (nearest), if positions are outside of the image, if an axis is or becomes empty, or if no axis
+    is resampled.
     axes: an entry for each axis, None for an axis that is not resampled.
     """
     if mode.mode == "nearest":
@@ -75,7 +76,7 @@ def plan_axes(axes: Sequence[ResampledAxis | None], mode: ResampleMode) -> tuple
         if axis is None or axis.is_identity:
             continue
         taps = axis_taps(axis, mode)
-        if taps is None:
+        if taps is None or not taps[0].size:
             return None
         result.append(ResampleTable(i, *taps))
     return tuple(sorted(result, key=lambda taps: taps.growth)) or None

@@ -81,8 +81,8 @@ settings.load_profile("sardonyx")
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     os.environ.pop("SARDONYX_SHARE", None)  # tests that start pytest run what they name
     if SHARE != "all":
-        left_out = [item for item in items if not is_in_share(item.nodeid)]
-        items[:] = [item for item in items if is_in_share(item.nodeid)]
+        left_out = [item for item in items if not belongs_to_share(item)]
+        items[:] = [item for item in items if belongs_to_share(item)]
         config.hook.pytest_deselected(items=left_out)
     for item in items:
         marks = marks_of(item.path)
@@ -92,6 +92,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             "conformance" in marks
         ):  # official cases feed sequences whose elements differ in a size that has one name
             item.add_marker(pytest.mark.filterwarnings("ignore::sardonyx.ShapeWarning"))
+
+
+def belongs_to_share(item: pytest.Item) -> bool:
+    """Whether the share that runs has a test; random samples belong to the rest."""
+    if "fuzz" in marks_of(item.path):
+        return SHARE == "rest"
+    return is_in_share(item.nodeid)
 
 
 @pytest.fixture(autouse=True, scope="session")

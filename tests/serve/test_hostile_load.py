@@ -22,7 +22,7 @@ from serve.running import run_service
 
 MEGABYTE = 1 << 20
 MAX_BLOCK = 1.0  # seconds; decoded at once, each of these bodies takes longer
-MAX_WORK = 0.02  # seconds of a processor, four times what a callback is to take: a copy of 60 MB takes 80 ms, the run of the fill 300 ms
+MAX_WORK = 0.05  # seconds of a processor, where pages are mapped beside a whole suite: a copy of 60 MB takes 80 ms, the fill 300 ms
 FILL = "g (int64[1] n) => (float[M] y) { y = ConstantOfShape(n) }"
 FILL_BODY = b'{"inputs": [{"name": "n", "datatype": "INT64", "shape": [1], "data": [%d]}]}'
 

@@ -77,7 +77,7 @@ def test_the_tables_name_kernels_and_nodes(path: str, capsys: Streams) -> None:
             "product",
             "soft",
             "fallback RandomNormalLike",
-            "peak of one thread",
+            "GFLOP/s",
         )
     )
     assert "timed separately" in out.splitlines()[-2]

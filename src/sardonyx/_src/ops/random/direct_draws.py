@@ -22,34 +22,39 @@ def bind_uniform(
     attributes: Attributes, inputs: Sequence[object], states: RandomStates
 ) -> Callable[..., Array] | None:
     """The kernel that draws numbers from an interval, as `random_uniform.uniform` does."""
-    drawn = drawn_type(attributes, inputs)
-    if drawn is None:
-        return None
-    (shape, dtype), seed = drawn, attributes.get("seed")
-    low, extent = attributes["low"], attributes["high"] - attributes["low"]
-
-    def draw(*_: object) -> Array:
-        result: Array = (low + extent * states(seed).random_sample(shape)).astype(dtype)
-        return result
-
-    return None if shape == () else draw
+    low, high = attributes["low"], attributes["high"]
+    return bind_draw(attributes, inputs, states, "random_sample", low, high - low)
 
 
 def bind_normal(
     attributes: Attributes, inputs: Sequence[object], states: RandomStates
 ) -> Callable[..., Array] | None:
     """The kernel that draws numbers from a normal distribution, as `random_normal.normal` does."""
+    return bind_draw(attributes, inputs, states, "standard_normal", attributes["mean"], attributes["scale"])
+
+
+def bind_draw(
+    attributes: Attributes,
+    inputs: Sequence[object],
+    states: RandomStates,
+    method: str,
+    offset: float,
+    scale: float,
+) -> Callable[..., Array] | None:
+    """The kernel that draws `offset + scale * number`; None for a scalar, and for a node of unknown shape or element type.
+
+    method: the method of NumPy's generator that draws the numbers.
+    """
     drawn = drawn_type(attributes, inputs)
-    if drawn is None:
+    if drawn is None or drawn[0] == ():
         return None
     (shape, dtype), seed = drawn, attributes.get("seed")
-    mean, scale = attributes["mean"], attributes["scale"]
 
     def draw(*_: object) -> Array:
-        result: Array = (mean + scale * states(seed).standard_normal(shape)).astype(dtype)
+        result: Array = (offset + scale * getattr(states(seed), method)(shape)).astype(dtype)
         return result
 
-    return None if shape == () else draw
+    return draw
 
 
 def drawn_type(

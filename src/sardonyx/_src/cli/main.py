@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import ast
 import importlib
-import os
 import pkgutil
 import sys
 from collections.abc import Iterator, Sequence
@@ -204,9 +203,10 @@ def run_verb(module: Verb, args: argparse.Namespace) -> int:
     except MemoryError:
         return report_error("out of memory", EXIT_FINDINGS)
     except BrokenPipeError:  # the reader closed the pipe, as `| head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        streams.discard_unwritten()
         return EXIT_OK
     except OSError as error:
+        streams.discard_unwritten()
         return report_error(
             f"{error.filename}: {error.strerror}" if error.filename else str(error), EXIT_USAGE
         )

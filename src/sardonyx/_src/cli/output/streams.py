@@ -44,6 +44,14 @@ def write_out(pieces: Iterable[str]) -> None:
             sys.stdout.write(piece)
         sys.stdout.flush()
     except BrokenPipeError:
+        discard_unwritten()
+
+
+def discard_unwritten() -> None:
+    """Discards what standard output cannot write; otherwise Python would try again at exit and end with status 120."""
+    try:
+        sys.stdout.flush()
+    except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
